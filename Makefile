@@ -1,0 +1,85 @@
+# Everything from a fresh clone, with only Python >= 3.11, make and git on the machine. `make` lists it.
+
+PYTHON ?= python3
+JOBS ?= auto
+ARGS ?=
+
+VENV := .venv
+STAMP := $(VENV)/.installed
+PY := $(VENV)/bin/python
+
+define HELP
+Tiến lên / Thirteen: environment, agents, training
+
+  make train      train a small policy (about five minutes), compare it with the baselines
+  make test       run every test, on all cores
+  make nightly    run the longer tests
+  make lint       ruff, mypy, import contracts
+  make format     let ruff format and fix what it can
+  make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
+  make install    only set up $(VENV); the others do it when needed
+  make clean      remove caches and builds; runs/ and $(VENV) stay
+  make distclean  the same and $(VENV)
+
+  ARGS="..."      goes to the command: make train ARGS=--help, make test ARGS="-k rules"
+  PYTHON=...      the interpreter that $(VENV) is made of (python3)
+  JOBS=...        test processes (auto: one per core)
+endef
+
+.DEFAULT_GOAL := help
+.PHONY: help install train test nightly lint format bench clean distclean
+
+help:
+	$(info $(HELP))
+	@:
+
+install: $(STAMP)
+
+# The stamp is written last, so an interrupted install is done again; a working venv is kept and updated.
+$(STAMP): pyproject.toml constraints.txt
+	@if ! $(PY) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    command -v $(PYTHON) >/dev/null 2>&1 || \
+	        { echo 'error: there is no $(PYTHON) here; name one: make PYTHON=/path/to/python3.11' >&2; exit 1; }; \
+	    $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	        { echo "error: Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) --version 2>&1);" \
+	               'name another: make PYTHON=/path/to/python3.11' >&2; exit 1; }; \
+	    $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	        { echo 'error: $(PYTHON) cannot make virtual environments (no venv or ensurepip);' \
+	               'on Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }; \
+	    echo 'Making $(VENV) ...'; \
+	    $(PYTHON) -m venv --clear $(VENV); \
+	fi
+	$(PY) -m pip install --disable-pip-version-check -c constraints.txt -e '.[train,dev]'
+	@touch $@
+
+# Two processes on two cores: a second layer of OpenMP threads only gets in their way.
+train test nightly: export OMP_NUM_THREADS ?= 1
+
+train: $(STAMP)
+	$(PY) -m train.ppo_sb3 $(ARGS)
+
+test: $(STAMP)
+	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)
+
+nightly: $(STAMP)
+	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -m nightly $(ARGS)
+
+lint: $(STAMP)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-cache
+
+format: $(STAMP)
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+bench: $(STAMP)
+	$(PY) -m train.bench $(ARGS)
+
+clean:
+	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	find . -name $(VENV) -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)

@@ -1,0 +1,1 @@
+"""Agents that play, and the arena that compares them."""

@@ -1,0 +1,17 @@
+"""Settings for all tests: hypothesis draws the same examples every time, so a failure never comes and goes.
+
+Longer runs carry the `nightly` marker, which the default options in pyproject.toml leave out.
+"""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,  # the first example may compile
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("deterministic")
