@@ -1,0 +1,1 @@
+"""Tien len (Thirteen) for reinforcement learning."""

@@ -1,0 +1,304 @@
+"""The rules as data: one frozen `Rules` value a variant, and the named presets (tienlen_env/RULES.md).
+
+Nothing here knows how a game is played; `combos` builds the action table and what beats what from these
+fields, and `kernels` reads the few flags that steer turns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache, cached_property
+from operator import index
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from tienlen_env.errors import RulesError
+
+MIN_PLAYERS: Final = 2
+MAX_PLAYERS: Final = 4
+
+
+class Shape(NamedTuple):
+    """The shape of a combination, written ``n×m``: `length` consecutive ranks, `width` cards of each."""
+
+    width: int
+    length: int
+
+    @property
+    def num_cards(self) -> int:
+        """Cards in a combination of this shape."""
+        return self.width * self.length
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.length}"
+
+
+ShapeLike = Shape | tuple[int, int] | str
+SINGLE: Final = Shape(1, 1)
+PAIR: Final = Shape(2, 1)
+TRIPLE: Final = Shape(3, 1)
+QUAD: Final = Shape(4, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """One variant of Tiến lên. Fields are orthogonal; nothing is derived (RULES.md 6).
+
+    Shapes may be given as ``Shape(2, 3)``, ``(2, 3)`` or ``"2x3"``.
+
+    Attributes:
+        num_players: 2, 3 or 4 players; each gets 13 cards, the rest stay unseen (RULES.md 1.1).
+        opening: who leads a round: ``"first"`` the holder of the opening card in the first round of a game
+            and then the last winner (1.3, 1.4); ``"every"`` the holder in every round (3.1). The opening
+            card is the 3♠, or the lowest card dealt if it was not (1.3).
+        opening_play: ``"include"`` the holder's first play contains the opening card, ``"alone"`` it is
+            that card by itself, ``"free"`` no duty.
+        run_min: fewest cards in a run, 2..13; 0 for no runs (1.5, 3.2).
+        set_run_min: fewest ranks in a sequence of pairs, of triples, of quads; 0 for none (1.5, 3.2).
+        twos_in: sequences that may end in a 2: ``"none"``, ``"runs"``, ``"set_runs"``, ``"both"`` (1.5, 3.3).
+        flush_lock: a run that is led suited makes every run in that trick suited (3.4).
+        chops: number of 2s on the table to the shapes that beat them (1.9); any mapping or pairs of these.
+        chop_longer: longer sequences of the same width chop too (1.9, against 2).
+        ladder: bomb shapes, weakest first, each beaten by any later one (4); empty: bombs are beaten only
+            by higher bombs of the same shape (1.10).
+        pass_lock: who passed keeps passing until the table is cleared (1.7).
+        rejoin: bomb shapes that may be played after a pass, on a 2 or set of 2s or on a bomb (3.6).
+        knockout: what a chop does to the player of the 2s: ``"none"``; ``"trick"`` out of this trick;
+            ``"round"`` out of the round, placed last among those still in (3.7).
+        heir: who leads when the winner of a trick has gone out: ``"next_seat"`` the next live seat, once all
+            passed on the last play; ``"last_live"`` the last who has not passed, without beating it (1.14).
+        points: points of each place, first to last; empty for P-1, ..., 0 (1.11).
+        target: a game ends after a round in which the highest total is at least this and unique (1.12);
+            0: no target, a game is one round.
+
+    Raises:
+        RulesError: an unknown value or an impossible combination; the message names the field.
+    """
+
+    num_players: int = 4
+    opening: Literal["first", "every"] = "first"
+    opening_play: Literal["include", "alone", "free"] = "include"
+    run_min: int = 3
+    set_run_min: tuple[int, int, int] = (3, 0, 0)
+    twos_in: Literal["none", "runs", "set_runs", "both"] = "none"
+    flush_lock: bool = False
+    chops: tuple[tuple[int, tuple[Shape, ...]], ...] = (
+        (1, (QUAD, Shape(2, 3))),
+        (2, (Shape(2, 4),)),
+        (3, (Shape(2, 5),)),
+    )
+    chop_longer: bool = True
+    ladder: tuple[Shape, ...] = ()
+    pass_lock: bool = True
+    rejoin: tuple[Shape, ...] = ()
+    knockout: Literal["none", "trick", "round"] = "none"
+    heir: Literal["next_seat", "last_live"] = "next_seat"
+    points: tuple[int, ...] = ()
+    target: int = 10
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        hints = _field_types()
+        for field in fields(self):
+            value, hint = getattr(self, field.name), hints[field.name]
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                raise RulesError(f"{field.name}={value!r}: expected one of {', '.join(get_args(hint))}")
+            if hint is bool and not isinstance(value, bool):
+                raise RulesError(f"{field.name}={value!r}: expected True or False")
+            if hint is int:
+                put(self, field.name, _as_int(field.name, value))
+        put(self, "set_run_min", _as_ints("set_run_min", self.set_run_min))
+        put(self, "points", _as_ints("points", self.points))
+        put(self, "ladder", _as_shapes("ladder", self.ladder))
+        put(self, "rejoin", _as_shapes("rejoin", self.rejoin))
+        put(self, "chops", _as_chops(self.chops))
+        self._check()
+
+    def _check(self) -> None:
+        if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
+            raise RulesError(f"num_players={self.num_players}: expected {MIN_PLAYERS}..{MAX_PLAYERS}")
+        if self.run_min and not 2 <= self.run_min <= 13:
+            raise RulesError(f"run_min={self.run_min}: expected 2..13, or 0 for no runs")
+        if self.run_min > 12 and not self.twos_allowed(1):
+            raise RulesError(f"run_min={self.run_min}: a run of 13 ends in a 2, but twos_in={self.twos_in!r}")
+        most = (6, 4, 3)  # 13 cards hold no more pairs, triples, quads
+        if len(self.set_run_min) != 3 or any(
+            m and not 2 <= m <= top for m, top in zip(self.set_run_min, most, strict=True)
+        ):
+            raise RulesError(f"set_run_min={self.set_run_min}: expected 2..6, 2..4 and 2..3, or 0 for none")
+        if self.flush_lock and not self.run_min:
+            raise RulesError("flush_lock=True: there are no runs (run_min=0)")
+        for num_twos, shapes in self.chops:
+            if not 1 <= num_twos <= 4:
+                raise RulesError(f"chops: {num_twos} twos; expected 1..4")
+            if not shapes or len(set(shapes)) < len(shapes):
+                raise RulesError(f"chops: {num_twos} twos need one or more shapes, each once")
+            for shape in shapes:
+                if not self.allows(shape):
+                    raise RulesError(f"chops: {shape} is no combination of these rules")
+                if shape.length == 1 and shape.width != 4:
+                    raise RulesError(f"chops: {shape} cannot be a bomb; expected 4x1 or a sequence of sets")
+                if shape.width == 1:
+                    raise RulesError(f"chops: {shape} cannot be a bomb: runs do not chop")
+                if (num_twos, shape) == (4, QUAD):
+                    raise RulesError(f"chops: {shape} cannot beat four 2s, which are the highest")
+        for field in ("ladder", "rejoin"):
+            shapes = getattr(self, field)
+            if len(set(shapes)) < len(shapes):
+                raise RulesError(f"{field}: a shape comes twice")
+            for shape in shapes:
+                if shape not in self.bombs:
+                    raise RulesError(f"{field}: {shape} is no bomb (it chops nothing in chops={self.chops})")
+        if self.rejoin and not self.pass_lock:
+            raise RulesError("rejoin: nobody is locked out when pass_lock=False")
+        if self.knockout != "none" and not self.chops:
+            raise RulesError(f"knockout={self.knockout!r}: nothing chops a 2 (chops is empty)")
+        if self.points and len(self.points) != self.num_players:
+            raise RulesError(f"points={self.points}: expected {self.num_players} places, or none for P-1..0")
+        if any(a < b for a, b in zip(self.points, self.points[1:], strict=False)):
+            raise RulesError(f"points={self.points}: an earlier place must not get less than a later one")
+        if self.target < 0 or (self.target and max(self.place_points) <= 0):
+            raise RulesError(f"target={self.target}: expected 0 for none, or a total that can be reached")
+        if self.target and self.place_points[0] == self.place_points[-1]:
+            raise RulesError(f"target={self.target}: all places get the same points, so nobody is ever ahead")
+
+    def min_length(self, width: int) -> int:
+        """Fewest ranks in a sequence of sets of `width` cards; 0 if there are none."""
+        return self.run_min if width == 1 else self.set_run_min[width - 2]
+
+    def twos_allowed(self, width: int) -> bool:
+        """Whether a sequence of this width may end in a 2 (RULES.md 1.5, 3.3)."""
+        return self.twos_in == "both" or self.twos_in == ("runs" if width == 1 else "set_runs")
+
+    def max_length(self, width: int) -> int:
+        """Most ranks in a sequence of this width that 13 cards allow; 0 if there are none."""
+        if not self.min_length(width):
+            return 0
+        return min(13 // width, 13 if self.twos_allowed(width) else 12)
+
+    def allows(self, shape: Shape) -> bool:
+        """Whether combinations of this shape exist."""
+        if shape.length == 1:
+            return 1 <= shape.width <= 4
+        minimum = self.min_length(shape.width) if 1 <= shape.width <= 4 else 0
+        return bool(minimum) and minimum <= shape.length <= self.max_length(shape.width)
+
+    def with_longer(self, shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+        """The shapes, and the longer sequences of the same width where `chop_longer` says so."""
+        found: list[Shape] = []
+        for shape in shapes:
+            top = self.max_length(shape.width) if self.chop_longer and shape.length > 1 else shape.length
+            found += [Shape(shape.width, m) for m in range(shape.length, top + 1)]
+        return tuple(sorted(set(found)))
+
+    @cached_property
+    def bombs(self) -> frozenset[Shape]:
+        """Every shape that beats 2s of another shape."""
+        return frozenset(s for _, shapes in self.chops for s in self.with_longer(shapes))
+
+    @property
+    def place_points(self) -> tuple[int, ...]:
+        """Points of each place, first to last (RULES.md 1.11)."""
+        return self.points or tuple(range(self.num_players - 1, -1, -1))
+
+    def digest(self) -> str:
+        """16 hex digits that name this variant in records, checkpoints and results."""
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def name(self) -> str:
+        """The preset's name, whatever the number of players, or ``"custom-<digest>"``."""
+        for name, preset in PRESETS.items():
+            if replace(preset, num_players=self.num_players) == self:
+                return name
+        return f"custom-{self.digest()}"
+
+
+@cache
+def _field_types() -> dict[str, Any]:
+    return get_type_hints(Rules)
+
+
+def _as_int(field: str, value: Any) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return index(value)
+    except TypeError:
+        raise RulesError(f"{field}={value!r}: expected an integer") from None
+
+
+def _as_ints(field: str, values: Any) -> tuple[int, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise RulesError(f"{field}={values!r}: expected integers")
+    return tuple(_as_int(field, v) for v in values)
+
+
+def _as_shape(field: str, value: Any) -> Shape:
+    parts = value.lower().replace("×", "x").split("x") if isinstance(value, str) else value
+    try:
+        width, length = (int(p) if isinstance(p, str) else index(p) for p in parts)
+    except (TypeError, ValueError):
+        raise RulesError(f"{field}: {value!r} is no shape; expected one like '2x3'") from None
+    return Shape(width, length)
+
+
+def _as_shapes(field: str, values: Any) -> tuple[Shape, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise RulesError(f"{field}={values!r}: expected shapes like '2x3'")
+    return tuple(_as_shape(field, v) for v in values)
+
+
+def _as_chops(value: Any) -> tuple[tuple[int, tuple[Shape, ...]], ...]:
+    pairs = value.items() if isinstance(value, Mapping) else value
+    try:
+        chops = [(_as_int("chops", k), _as_shapes("chops", shapes)) for k, shapes in pairs]
+    except (TypeError, ValueError) as error:
+        if isinstance(error, RulesError):
+            raise
+        raise RulesError(f"chops={value!r}: expected {{number of 2s: shapes}}") from None
+    if len(dict(chops)) < len(chops):
+        raise RulesError(f"chops={value!r}: a number of 2s comes twice")
+    return tuple(sorted(chops))
+
+
+CARDGAMES: Final = Rules()
+MOBILE: Final = Rules(chop_longer=False)
+FOICICA: Final = Rules(
+    opening="every",
+    run_min=2,
+    set_run_min=(2, 2, 2),
+    twos_in="both",
+    flush_lock=True,
+    rejoin=(QUAD, Shape(2, 3)),
+    knockout="trick",
+    target=0,
+)
+PAGAT: Final = Rules(twos_in="both", chop_longer=False, target=0)
+
+PRESETS: Final[Mapping[str, Rules]] = MappingProxyType(
+    {"cardgames": CARDGAMES, "mobile": MOBILE, "foicica": FOICICA, "pagat": PAGAT}
+)
+
+
+def get_rules(rules: str | Rules = "cardgames", num_players: int | None = None) -> Rules:
+    """The rules of a preset's name, or the given ones, for so many players.
+
+    Args:
+        rules: a name in `PRESETS` or a `Rules`.
+        num_players: 2..4; None keeps the number in `rules`.
+
+    Raises:
+        RulesError: an unknown name or a number of players that cannot be.
+    """
+    if isinstance(rules, str):
+        if rules not in PRESETS:
+            raise RulesError(f"rules={rules!r}: expected one of {', '.join(PRESETS)}, or a Rules")
+        rules = PRESETS[rules]
+    elif not isinstance(rules, Rules):
+        raise RulesError(f"rules={rules!r}: expected a preset's name or a Rules")
+    return rules if num_players is None else replace(rules, num_players=num_players)

@@ -1,0 +1,34 @@
+"""The errors that bad input gets; all are ``ValueError`` and leave the game as it was."""
+
+from __future__ import annotations
+
+
+class TienLenError(ValueError):
+    """Base of the project's errors."""
+
+
+class RulesError(TienLenError):
+    """A `Rules` field has an unknown value, or fields exclude one another; the message names the field."""
+
+
+class InvalidComboError(TienLenError):
+    """The cards are no combination of these rules (RULES.md 1.5, 3.2)."""
+
+
+class IllegalPlayError(TienLenError):
+    """A play or pass that the rules refuse here; the message holds play, table, hand and clause."""
+
+
+class NotationError(TienLenError):
+    """Text that is no card or no record.
+
+    Attributes:
+        column: 1-based column of the first character that could not be read.
+    """
+
+    def __init__(self, message: str, column: int) -> None:
+        super().__init__(message, column)  # both, so that the error survives pickling between processes
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"column {self.column}: {self.args[0]}"
