@@ -1,0 +1,242 @@
+"""What an agent is, and what it may see.
+
+Agents decide for many games at once: a `View` holds n decisions that wait, and `Agent.act` answers with n
+action ids. A `View` gives only what the player to move knows, so an agent cannot look at other hands.
+
+Two extensions are optional: a `CardAgent` chooses the very cards of its plays; a `FallibleAgent` (another
+program) may fail to answer and reports it. `choose_cards` asks any agent, card by card.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_env.core import state as R
+from tienlen_env.core.combos import ActionTable
+from tienlen_env.core.rules import Rules
+from tienlen_env.engine import Batch, LegalActions
+
+IntArray = npt.NDArray[np.int64]
+
+
+class View:
+    """n decisions of one variant, each seen by the player who must take it.
+
+    Everything is computed when first asked for. Seats are relative to the player to move: 0 is that player,
+    1 the next, ...; card sets are int64 masks (`tienlen_env.core.cards`).
+
+    Args:
+        batch: the games.
+        games: int64 (n,), which of them; None for all. Their state is copied.
+    """
+
+    def __init__(self, batch: Batch, games: npt.ArrayLike | None = None) -> None:
+        self._batch = batch.copy() if games is None else batch.select(games)
+        self._seat = self._batch.state.turn
+        self._games = games
+        self.rules: Rules = batch.rules
+        self.table: ActionTable = batch.table
+
+    def __len__(self) -> int:
+        return self._batch.num_games
+
+    @property
+    def games(self) -> IntArray:
+        """int64 (n,): each decision's game, as an index into the batch; for agents that remember games."""
+        every: IntArray = np.arange(len(self)) if self._games is None else np.array(self._games)
+        return np.flatnonzero(every) if every.dtype == np.bool_ else every.astype(np.int64)
+
+    @property
+    def seat(self) -> IntArray:
+        """int64 (n,): the absolute seat to move."""
+        return self._seat.copy()
+
+    @cached_property
+    def _relative(self) -> IntArray:
+        seats = np.arange(self.rules.num_players)
+        relative: IntArray = (self._seat[:, None] + seats) % self.rules.num_players
+        return relative
+
+    @cached_property
+    def observation(self) -> npt.NDArray[np.uint8]:
+        """uint8 (n, O): the flat observation, pieces as in `Batch.layout`."""
+        return self._batch.observe()
+
+    @cached_property
+    def action_mask(self) -> npt.NDArray[np.int8]:
+        """int8 (n, A): 1 = legal."""
+        return self._batch.legal_mask()
+
+    @cached_property
+    def num_legal(self) -> IntArray:
+        """int64 (n,): number of legal actions."""
+        return self._batch.num_legal()
+
+    @cached_property
+    def legal_actions(self) -> LegalActions:
+        """All legal actions, ragged, with the cards each would play."""
+        return self._batch.legal_actions()
+
+    @cached_property
+    def public_rows(self) -> IntArray:
+        """int64 (n, ROW): the states (`tienlen_env.core.state`, absolute seats), what is hidden being 0.
+
+        Hidden are the other hands, the undealt cards and the key of the deal; a search fills them in.
+        """
+        rows = self._batch.rows.copy()
+        rows[:, [*range(R.HAND, R.HAND + 4), R.UNDEALT, R.KEY]] = 0
+        rows[np.arange(len(rows)), R.HAND + self._seat] = self.hand
+        return rows
+
+    @cached_property
+    def hand(self) -> IntArray:
+        """int64 (n,): own cards."""
+        return np.take_along_axis(self._batch.state.hands, self._seat[:, None], axis=1)[:, 0]
+
+    @cached_property
+    def played(self) -> IntArray:
+        """int64 (n, P): cards played this round, relative seats."""
+        return np.take_along_axis(self._batch.state.played, self._relative, axis=1)
+
+    @cached_property
+    def num_cards_left(self) -> IntArray:
+        """int64 (n, P): cards in each hand, relative seats."""
+        return np.take_along_axis(self._batch.state.num_cards_left, self._relative, axis=1)
+
+    @cached_property
+    def scores(self) -> IntArray:
+        """int64 (n, P): points in the game, relative seats."""
+        return np.take_along_axis(self._batch.state.scores, self._relative, axis=1)
+
+    @cached_property
+    def places(self) -> IntArray:
+        """int64 (n, P): places settled this round, -1 while in; relative seats."""
+        return np.take_along_axis(self._batch.state.places, self._relative, axis=1)
+
+    @property
+    def table_action(self) -> IntArray:
+        """int64 (n,): action id on the table, 0 when the player leads."""
+        return self._batch.state.table.copy()
+
+    @property
+    def table_cards(self) -> IntArray:
+        """int64 (n,): its cards."""
+        return self._batch.state.table_cards.copy()
+
+    @cached_property
+    def table_owner(self) -> IntArray:
+        """int64 (n,): relative seat that played it, -1 when the player leads."""
+        owner = self._batch.state.owner
+        relative = (owner - self._seat) % self.rules.num_players
+        return np.where(owner < 0, -1, relative)
+
+    @cached_property
+    def passed_mask(self) -> npt.NDArray[np.bool_]:
+        """bool (n, P): who has passed in this trick, relative seats."""
+        passed: npt.NDArray[np.bool_] = (self._batch.state.passed[:, None] >> self._relative) & 1 == 1
+        return passed
+
+    def cards_of(self, actions: IntArray) -> IntArray:
+        """int64 (n,): the cards that actions (n,) play, with the lowest suits; 0 where not legal."""
+        legal, num_actions = self.legal_actions, self.table.num_actions
+        listed = legal.game * num_actions + legal.action  # ascending, as both parts are
+        wanted = np.arange(len(self)) * num_actions + actions
+        at = np.minimum(np.searchsorted(listed, wanted), max(len(listed) - 1, 0))
+        found = (listed[at] == wanted) & (legal.game[at] == np.arange(len(self)))
+        return np.where(found, legal.cards[at], 0)
+
+    def sample(self, rng: np.random.Generator) -> IntArray:
+        """int64 (n,): a legal action a decision, uniformly."""
+        return self._batch.sample(rng)
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A player of many games at once.
+
+    Attributes:
+        name: what tables and plots call it.
+    """
+
+    name: str
+
+    def reset(self, seed: int) -> None:
+        """Start afresh: forget everything and draw any randomness from this seed."""
+
+    def act(self, view: View) -> IntArray:
+        """Choose an action for each of n waiting decisions.
+
+        Args:
+            view: what the players to move can see.
+
+        Returns:
+            int64 (n,), a legal action id each.
+        """
+
+
+@runtime_checkable
+class CardAgent(Agent, Protocol):
+    """An agent that chooses its cards one by one, which the action table cannot express (RULES.md 7.2)."""
+
+    def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
+        """Choose a play for each of n waiting decisions.
+
+        Args:
+            view: what the players to move can see.
+
+        Returns:
+            int64 (n,), legal action ids; and int64 (n,), the masks of cards that are these actions.
+        """
+
+
+class Forfeit(NamedTuple):
+    """A round in which an agent failed to answer as it must.
+
+    Attributes:
+        game: index of the game in its batch.
+        seat: absolute.
+        reason: a few words, the same for all failures of a kind.
+        detail: what happened this time.
+    """
+
+    game: int
+    seat: int
+    reason: str
+    detail: str
+
+
+@runtime_checkable
+class FallibleAgent(Agent, Protocol):
+    """An agent that may fail to answer, and then plays the round out by a simple rule."""
+
+    def take_forfeits(self) -> list[Forfeit]:
+        """The rounds that it has forfeited since this was last called."""
+
+
+def choose_cards(agent: Agent, view: View) -> tuple[IntArray, IntArray]:
+    """What an agent plays, card by card; see `CardAgent.act_cards`."""
+    if isinstance(agent, CardAgent):
+        return agent.act_cards(view)
+    actions = agent.act(view)
+    return actions, view.cards_of(actions)
+
+
+class RandomAgent:
+    """Uniform over the legal actions, the pass included."""
+
+    name = "random"
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(0)
+
+    def reset(self, seed: int) -> None:
+        """Draw from this seed from now on."""
+        self._rng = np.random.default_rng(seed)
+
+    def act(self, view: View) -> IntArray:
+        """Choose uniformly (see `Agent.act`)."""
+        return view.sample(self._rng)

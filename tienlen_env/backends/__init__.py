@@ -1,0 +1,28 @@
+"""Executors: loops over games and nothing else. The rules they run are the functions of `core`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def get_backend(name: str = "numba", threads: int = 1) -> Any:
+    """The executor of a name, with the loops documented in `backends.python.PythonBackend`.
+
+    Args:
+        name: ``"numba"`` (compiled, fast) or ``"python"`` (the reference).
+        threads: threads of the loops over games; the reference always uses one.
+
+    Raises:
+        ValueError: an unknown name or a number of threads below 1.
+    """
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads={threads!r}: expected 1 or more")
+    if name == "numba":
+        from tienlen_env.backends.numba_cpu import NumbaBackend
+
+        return NumbaBackend(threads)
+    if name == "python":
+        from tienlen_env.backends.python import PythonBackend
+
+        return PythonBackend(threads)
+    raise ValueError(f"backend={name!r}: expected 'numba' or 'python'")

@@ -1,0 +1,124 @@
+"""Teaches Numba the core: the primitives of `core.bits` as single instructions, the rest as it stands.
+
+Importing this module registers overloads, so that any compiled function (CPU or CUDA) may call the plain
+Python functions of the core; the source that runs is the core's own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload, register_jitable
+
+from tienlen_env.core import bits, kernels, observe
+from tienlen_env.core.bits import LOWEST_SUIT
+
+_I64 = ir.IntType(64)
+
+
+def _unary(llvm_name: str) -> Any:
+    """An intrinsic ``int64 -> int64`` that is one LLVM bit-counting instruction."""
+
+    @intrinsic
+    def count(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            function = getattr(builder, llvm_name)
+            return (
+                function(args[0])
+                if llvm_name == "ctpop"
+                else function(args[0], ir.Constant(ir.IntType(1), 1))
+            )
+
+        return types.int64(types.int64), codegen
+
+    return count
+
+
+_ctpop, _cttz, _ctlz = _unary("ctpop"), _unary("cttz"), _unary("ctlz")
+
+
+@intrinsic
+def _lshr(typingctx: Any, x: Any, n: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.lshr(args[0], args[1])
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def _store_word(typingctx: Any, out: Any, start: Any, word: Any) -> Any:
+    """Store 64 bytes at once: the word as a vector of 64 bits, zero-extended."""
+    if not isinstance(out, types.Array) or out.dtype.bitwidth != 8 or out.layout != "C":
+        raise TypeError("write_word needs a contiguous array of bytes")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        bits_type = ir.VectorType(ir.IntType(1), 64)
+        bytes_type = ir.VectorType(ir.IntType(8), 64)
+        vector = builder.zext(builder.bitcast(args[2], bits_type), bytes_type)
+        address = cgutils.gep_inbounds(builder, array.data, args[1])
+        builder.store(vector, builder.bitcast(address, bytes_type.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(out, types.int64, types.int64), codegen
+
+
+def _bmi2(llvm_name: str) -> Any:
+    """An intrinsic ``(int64, int64) -> int64`` that is one instruction of x86 BMI2: pdep or pext."""
+
+    @intrinsic
+    def move_bits(typingctx: Any, x: Any, mask: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            function_type = ir.FunctionType(_I64, [_I64, _I64])
+            function = cgutils.get_or_insert_function(
+                builder.module, function_type, f"llvm.x86.bmi.{llvm_name}.64"
+            )
+            return builder.call(function, args)
+
+        return types.int64(types.int64, types.int64), codegen
+
+    return move_bits
+
+
+_pdep, _pext = _bmi2("pdep"), _bmi2("pext")
+_HAS_BMI2 = llvm.get_host_cpu_features().get("bmi2", False)
+
+# An overload is a function of the argument types that returns the implementation.
+overload(bits.popcount)(lambda x: lambda x: _ctpop(x))
+overload(bits.lowest_index)(lambda x: lambda x: _cttz(x))
+overload(bits.highest_index)(lambda x: lambda x: 63 - _ctlz(x))
+overload(bits.shift_left)(lambda x, n: lambda x, n: x << n)
+overload(bits.shift_right)(lambda x, n: lambda x, n: _lshr(x, n))
+overload(bits.add)(lambda x, y: lambda x, y: x + y)
+if _HAS_BMI2:
+    overload(bits.nth_index, target="cpu")(lambda x, n: lambda x, n: _cttz(_pdep(1 << n, x)))
+    overload(bits.squeeze, target="cpu")(
+        lambda cards, width: lambda cards, width: _pext(cards, LOWEST_SUIT * ((15 << (width - 1)) & 15))
+    )
+overload(bits.write_word)(lambda out, start, word: lambda out, start, word: _store_word(out, start, word))
+
+# Large and rarely called; everything else is inlined, for a call would pass its arrays on the stack.
+COLD: frozenset[Any] = frozenset(
+    {kernels.deal, kernels.begin_game, kernels.begin_round, kernels.end_round, kernels.settle}
+)
+PRIMITIVES: frozenset[Any] = frozenset(
+    {
+        bits.popcount,
+        bits.lowest_index,
+        bits.highest_index,
+        bits.shift_left,
+        bits.shift_right,
+        bits.add,
+        bits.write_word,
+    }
+)
+
+for _module in (bits, kernels, observe):
+    for _, _function in inspect.getmembers(_module, inspect.isfunction):
+        if _function.__module__ == _module.__name__ and _function not in PRIMITIVES:
+            register_jitable(_nrt=False, forceinline=_function not in COLD)(_function)

@@ -1,0 +1,273 @@
+"""The fast executor: compiled loops over games that call the core's own functions.
+
+Games are independent, so the loops give the same bits as `backends.python`, in any number of threads.
+Compiled code is cached on disk, keyed by a digest of the sources it is made from: Numba itself would only
+notice a change of this file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+from numba import njit
+from numba.extending import register_jitable
+
+from tienlen_env.backends import numba_bits
+from tienlen_env.core import bits, kernels, observe, spec, state
+from tienlen_env.core import spec as S
+from tienlen_env.core import state as R
+
+_SOURCE_DIGEST = hashlib.sha256(
+    "".join(inspect.getsource(m) for m in (bits, spec, state, kernels, observe, numba_bits)).encode()
+).hexdigest()
+
+
+@register_jitable(_nrt=False)
+def _first_refused(rows, spec, ids, cards):  # type: ignore[no-untyped-def]
+    for b in range(rows.shape[0]):
+        if rows[b, R.TURN] >= 0:
+            if not kernels.is_legal(rows[b], spec, ids[b]):
+                return b
+            if cards.shape[0] > 0 and not kernels.can_play_cards(rows[b], cards[b]):
+                return b
+        elif ids[b] != -1:
+            return b
+    return -1
+
+
+@register_jitable(_nrt=False)
+def _step_range(  # type: ignore[no-untyped-def]
+    rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end
+):
+    for b in range(first, end):
+        row = rows[b]
+        for seat in range(spec[S.NUM_PLAYERS]):
+            rewards[b, seat] = 0
+        dones[b] = False
+        seat = row[R.TURN]
+        if seat >= 0:
+            action = ids[b]
+            if cards.shape[0] > 0:
+                chosen = cards[b]
+            else:
+                chosen = kernels.action_cards(row[R.HAND + seat], actions, action)
+            kernels.play(row, spec, actions, action, chosen, rewards[b])
+            if row[R.TURN] < 0:
+                dones[b] = True
+                if spec[S.AUTO_RESET]:
+                    kernels.begin_game(row, spec, bits.add(row[R.KEY], kernels.KEY_STEP), 0, -1)
+            kernels.update_legal(row, spec, actions)
+        if mask.shape[0] > 0:
+            kernels.write_mask(row, spec, mask[b], 0)
+        if obs.shape[0] > 0:
+            observe.observe(row, spec, actions, row[R.TURN], obs[b], 0)
+        if next_ids.shape[0] > 0:
+            next_ids[b] = kernels.choose_legal(row, spec, draws[b])
+
+
+@cache
+def _loops() -> SimpleNamespace:
+    """All loops, compiled when first called."""
+    # Numba hashes a function's closure into its cache key, which is how the digest gets there.
+    build = _SOURCE_DIGEST
+
+    def jit(function: Any) -> Any:
+        # Without NRT: views of rows would be reference-counted, at several times the cost of the rules.
+        return njit(function, cache=True, nogil=True, _nrt=False)
+
+    @jit
+    def begin(rows, spec, actions, keys, rounds, leaders):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            kernels.begin_game(rows[b], spec, keys[b], rounds[b], leaders[b])
+            kernels.update_legal(rows[b], spec, actions)
+
+    @jit
+    def step(  # type: ignore[no-untyped-def]
+        rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids
+    ):
+        build  # noqa: B018
+        refused, n = _first_refused(rows, spec, ids, cards), rows.shape[0]
+        if refused < 0:
+            _step_range(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, 0, n)
+        return refused
+
+    @jit
+    def first_refused(rows, spec, ids, cards):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        return _first_refused(rows, spec, ids, cards)
+
+    @jit
+    def step_range(  # type: ignore[no-untyped-def]
+        rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end
+    ):
+        build  # noqa: B018
+        _step_range(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end)
+
+    @jit
+    def sample(rows, spec, draws, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            out[b] = kernels.choose_legal(rows[b], spec, draws[b])
+
+    @jit
+    def begin_round(rows, spec, actions, leaders):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            kernels.begin_round(rows[b], spec, leaders[b])
+            kernels.update_legal(rows[b], spec, actions)
+
+    @jit
+    def write_masks(rows, spec, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            kernels.write_mask(rows[b], spec, out[b], 0)
+
+    @jit
+    def observe_seats(rows, spec, actions, seats, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            observe.observe(rows[b], spec, actions, seats[b], out[b], 0)
+
+    @jit
+    def observe_all(rows, spec, actions, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            observe.observe_all(rows[b], spec, actions, out[b], 0)
+
+    @jit
+    def count_legal(rows, spec, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            out[b] = kernels.num_legal(rows[b], spec)
+
+    @jit
+    def list_legal(rows, spec, actions, starts, ids, cards):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        end = 0
+        for b in range(rows.shape[0]):
+            end = kernels.list_legal(rows[b], spec, actions, ids, cards, starts[b])
+        return end
+
+    @jit
+    def action_cards(rows, actions, ids, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            out[b] = kernels.action_cards(rows[b, R.HAND + rows[b, R.TURN]], actions, ids[b])
+
+    @jit
+    def play_one(row, spec, actions, action, rewards, mask, obs):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        seat = row[R.TURN]
+        if seat < 0 or not kernels.is_legal(row, spec, action):
+            return -1
+        num_players = spec[S.NUM_PLAYERS]
+        for i in range(num_players):
+            rewards[i] = 0
+        cards = kernels.action_cards(row[R.HAND + seat], actions, action)
+        kernels.play(row, spec, actions, action, cards, rewards)
+        kernels.update_legal(row, spec, actions)
+        kernels.write_mask(row, spec, mask, 0)
+        seat = row[R.TURN]
+        observe.observe(row, spec, actions, seat, obs, 0)
+        is_paid = 0
+        for i in range(num_players):
+            if rewards[i] != 0:
+                is_paid = 4
+        return is_paid + (8 if seat < 0 else seat)
+
+    @jit
+    def step_games(rows, spec, actions, games, ids, seats, skip, cut, rewards, turns):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for i in range(games.shape[0]):
+            row = rows[games[i]]
+            if row[R.TURN] < 0 or not kernels.is_legal(row, spec, ids[i]):
+                return i
+        for i in range(games.shape[0]):
+            game, action = games[i], ids[i]
+            row, seat = rows[game], seats[game]
+            while True:
+                cards = kernels.action_cards(row[R.HAND + row[R.TURN]], actions, action)
+                kernels.play(row, spec, actions, action, cards, rewards[game])
+                kernels.update_legal(row, spec, actions)
+                turn = row[R.TURN]
+                if turn < 0 or (cut and row[R.PLACE + seat] >= 0):
+                    turns[i] = -2
+                    break
+                is_forced = kernels.num_legal(row, spec) == 1
+                if turn == seat and not (skip and is_forced):
+                    turns[i] = -1
+                    break
+                if not is_forced:
+                    turns[i] = turn
+                    break
+                action = kernels.nth_legal(row, spec, 0)
+        return -1
+
+    return SimpleNamespace(
+        begin=begin,
+        step=step,
+        first_refused=first_refused,
+        step_range=step_range,
+        sample=sample,
+        play_one=play_one,
+        step_games=step_games,
+        begin_round=begin_round,
+        write_masks=write_masks,
+        observe_seats=observe_seats,
+        observe_all=observe_all,
+        count_legal=count_legal,
+        list_legal=list_legal,
+        action_cards=action_cards,
+    )
+
+
+class NumbaBackend:
+    """Loops over games, compiled; see `backends.python.PythonBackend` for what each does.
+
+    With threads, `step` gives each an equal stretch of the games. They are plain Python threads on code that
+    holds no lock: unlike an OpenMP team they do not spin while other work has the processor, do not meet
+    torch's own team, and a forked child can start new ones.
+    """
+
+    name = "numba"
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+        self.__dict__.update(_loops().__dict__)
+        if threads > 1:
+            self.step = self._step_in_threads
+
+    def _step_in_threads(
+        self, rows: Any, spec: Any, actions: Any, ids: Any, cards: Any, *outputs: Any
+    ) -> int:
+        loops = _loops()
+        refused: int = loops.first_refused(rows, spec, ids, cards)
+        if refused < 0:
+            pool = _pool(self.threads)
+            ends = [t * len(rows) // self.threads for t in range(self.threads + 1)]
+            others = [
+                pool.submit(loops.step_range, *(rows, spec, actions, ids, cards, *outputs, first, end))
+                for first, end in pairwise(ends[1:])
+            ]
+            loops.step_range(rows, spec, actions, ids, cards, *outputs, 0, ends[1])
+            for other in others:
+                other.result()
+        return refused
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads - 1, thread_name_prefix="tienlen")
+
+
+# A forked child has the pools of its parent without their threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
