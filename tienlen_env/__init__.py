@@ -1,1 +1,99 @@
-"""Tien len (Thirteen) for reinforcement learning."""
+"""Tiến lên (Thirteen) for reinforcement learning: engine, environments, pictures.
+
+The import registers the environments; everything else is loaded when it is first asked for.
+
+* PettingZoo: ``from tienlen_env import tienlen_v0; tienlen_v0.env()``, or
+  ``pettingzoo.make("aec", "tienlen_env/tienlen_v0")``
+* Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v0")``
+* batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.sb3_vec_env`
+* people and bots: `Round`, `Game`
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import pettingzoo
+
+if TYPE_CHECKING:
+    from tienlen_env import tienlen_v0
+    from tienlen_env.agent import Agent, RandomAgent, View
+    from tienlen_env.core.rules import PRESETS, Rules, get_rules
+    from tienlen_env.engine import Batch
+    from tienlen_env.game import Game
+    from tienlen_env.round import Round
+    from tienlen_env.vector_env import SelfPlayEnv, TienLenVectorEnv
+
+    __version__: str
+
+__all__ = [
+    "PRESETS",
+    "Agent",
+    "Batch",
+    "Game",
+    "RandomAgent",
+    "Round",
+    "Rules",
+    "SelfPlayEnv",
+    "TienLenVectorEnv",
+    "View",
+    "get_rules",
+    "tienlen_v0",
+]
+
+_HOME = {
+    "PRESETS": "core.rules",
+    "Agent": "agent",
+    "Batch": "engine",
+    "Game": "game",
+    "RandomAgent": "agent",
+    "Round": "round",
+    "Rules": "core.rules",
+    "SelfPlayEnv": "vector_env",
+    "TienLenVectorEnv": "vector_env",
+    "View": "agent",
+    "get_rules": "core.rules",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
+    if name == "tienlen_v0":
+        return import_module("tienlen_env.tienlen_v0")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("tienlen-env")
+    except PackageNotFoundError:  # run from the sources, not installed
+        return "0"
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _register_envs() -> None:
+    """Make the environments known to ``gymnasium.make`` and ``pettingzoo.make``; nothing is loaded yet."""
+    if "tienlen_env/TienLen-v0" not in gymnasium.registry:
+        gymnasium.register(
+            "tienlen_env/TienLen-v0",
+            entry_point="tienlen_env.gym_env:TienLenEnv",
+            vector_entry_point="tienlen_env.vector_env:TienLenVectorEnv",
+        )
+    # PettingZoo has a registry since 1.27.
+    if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v0" not in pettingzoo.aec_registry:
+        pettingzoo.register("aec", "tienlen_env/tienlen_v0", entry_point="tienlen_env.aec:env")
+
+
+_register_envs()

@@ -1,0 +1,380 @@
+"""The PettingZoo environment: conformance, conventions, and the same game as the batch's."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pettingzoo
+import pytest
+
+from tienlen_env import tienlen_v0
+from tienlen_env.core.cards import FULL_DECK, card_ids, parse_cards
+from tienlen_env.core.rules import PRESETS, get_rules
+from tienlen_env.engine import Batch
+from tienlen_env.errors import IllegalPlayError, TienLenError
+
+with warnings.catch_warnings():  # PettingZoo's tests import its own games by the deprecated way
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from pettingzoo.test import api_test, render_test, seed_test
+    from pettingzoo.test.state_test import test_state as check_state
+    from pettingzoo.test.state_test import test_state_space as check_state_space
+
+# PettingZoo's tests warn of three things unless the environment's name is in a list of its own games: dict
+# observations (two messages), and all-zero masks, which only a terminated agent sees here (tested below).
+DICT_OBSERVATIONS = [
+    pytest.mark.filterwarnings("ignore:Observation is not a NumPy array"),
+    pytest.mark.filterwarnings("ignore:Observation space for each agent probably should be"),
+    pytest.mark.filterwarnings("ignore:Action mask numpy array is all zeros"),
+]
+
+VARIANTS = [
+    pytest.param(rules, players, episode, id=f"{rules}-{players}-{episode}")
+    for rules in PRESETS
+    for players in (2, 3, 4)
+    for episode in ("round", "game")
+]
+REWARDS = ("points", "zero_sum", "win", "cards")
+
+
+def with_marks(function: Any) -> Any:
+    for mark in DICT_OBSERVATIONS:
+        function = mark(function)
+    return function
+
+
+def choose(rng: np.random.Generator, observation: dict[str, np.ndarray]) -> int:
+    return int(rng.choice(np.flatnonzero(observation["action_mask"])))
+
+
+def play(env: Any, rng: np.random.Generator, max_steps: int = 10**9) -> dict[str, float]:
+    """Play to the end at random; what each agent was told it earned."""
+    total = dict.fromkeys(env.possible_agents, 0.0)
+    for step, agent in enumerate(env.agent_iter()):
+        observation, reward, termination, truncation, _ = env.last()
+        total[agent] += reward
+        if step >= max_steps:
+            break
+        env.step(None if termination or truncation else choose(rng, observation))
+    return total
+
+
+# ------------------------------------------------------------ PettingZoo's own tests
+
+
+@with_marks
+@pytest.mark.parametrize(("rules", "players", "episode"), VARIANTS)
+@pytest.mark.parametrize("maker", [tienlen_v0.env, tienlen_v0.raw_env], ids=["env", "raw_env"])
+def test_api(maker: Any, rules: str, players: int, episode: Any) -> None:
+    api_test(maker(rules=rules, num_players=players, episode=episode), num_cycles=1000)
+
+
+@with_marks
+@pytest.mark.parametrize("reward", REWARDS)
+def test_api_with_every_reward_and_history(reward: Any) -> None:
+    api_test(tienlen_v0.env(episode="game", reward=reward, history=5), num_cycles=1000)
+
+
+@pytest.mark.parametrize(("rules", "players", "episode"), VARIANTS)
+def test_seed(rules: str, players: int, episode: Any) -> None:
+    seed_test(lambda: tienlen_v0.env(rules=rules, num_players=players, episode=episode), num_cycles=30)
+
+
+def test_render(capsys: pytest.CaptureFixture[str]) -> None:
+    render_test(tienlen_v0.env, custom_tests={"svg": lambda text: text.lstrip().startswith("<svg")})
+    assert "player_0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("players", [2, 4])
+def test_state(players: int) -> None:
+    env = tienlen_v0.raw_env(num_players=players)
+    check_state_space(env)
+    rng = np.random.default_rng(0)
+    env.action_space = lambda agent: type("", (), {"sample": lambda _: choose(rng, env.observe(agent))})()
+    check_state(env, 100)
+
+
+@pytest.mark.parametrize(("rules", "players", "episode"), VARIANTS)
+def test_bombardment(rules: str, players: int, episode: Any) -> None:
+    """Games broken off anywhere and begun anew: every observation is in its space."""
+    env = tienlen_v0.env(rules=rules, num_players=players, episode=episode)
+    rng = np.random.default_rng(7)
+    for seed in range(12):
+        env.reset(seed=seed)
+        for _ in env.agent_iter(int(rng.integers(1, 60))):
+            observation, _, termination, truncation, _ = env.last()
+            for agent in env.agents:
+                assert env.observation_space(agent).contains(env.observe(agent))
+            env.step(None if termination or truncation else choose(rng, observation))
+
+
+def test_registry() -> None:
+    if not hasattr(pettingzoo, "make"):
+        pytest.skip("this PettingZoo has no registry")
+    env = pettingzoo.make("aec", "tienlen_env/tienlen_v0", num_players=3)
+    assert str(env) == "tienlen_v0"
+    assert env.max_num_agents == 3
+
+
+# ------------------------------------------------------------ the same game as the batch's
+
+
+@pytest.mark.parametrize(("rules", "players", "episode"), VARIANTS)
+@pytest.mark.parametrize("reward", ["points", "cards"])
+def test_same_as_batch(rules: str, players: int, episode: Any, reward: Any) -> None:
+    env = tienlen_v0.raw_env(rules, players, episode, reward, history=2)
+    batch = Batch(rules, 1, num_players=players, episode=episode, reward=reward, history=2, backend="python")
+    rng = np.random.default_rng(3)
+    for key in (5, -(2**62)):
+        env.reset(options={"key": key})
+        batch.deal([key])
+        while not env.terminations[env.agent_selection]:
+            seat = int(batch.state.turn[0])
+            assert env.agent_selection == f"player_{seat}"
+            observation = env.last()[0]
+            np.testing.assert_array_equal(observation["observation"], batch.observe()[0])
+            np.testing.assert_array_equal(observation["action_mask"], batch.legal_mask()[0])
+            other = (seat + 1) % players
+            np.testing.assert_array_equal(
+                env.observe(f"player_{other}")["observation"], batch.observe(other)[0]
+            )
+            np.testing.assert_array_equal(env.state(), batch.observe_all()[0])
+            action = choose(rng, observation)
+            env.step(action)
+            rewards, _ = batch.step([action])
+            assert list(env.rewards.values()) == rewards[0].tolist()
+        assert batch.state.turn[0] < 0
+        assert [info["place"] for info in env.infos.values()] == batch.state.places[0].tolist()
+        assert [info["score"] for info in env.infos.values()] == batch.state.scores[0].tolist()
+
+
+# ------------------------------------------------------------ conventions
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+@pytest.mark.parametrize("reward", REWARDS)
+def test_rewards_of_a_round(players: int, reward: Any) -> None:
+    """RULES.md 1.11 and the table of the environment page."""
+    env = tienlen_v0.env(num_players=players, reward=reward)
+    rng = np.random.default_rng(1)
+    for seed in range(10):
+        env.reset(seed=seed)
+        total = dict.fromkeys(env.possible_agents, 0.0)
+        first_out_left = None
+        for agent in env.agent_iter():
+            observation, earned, termination, _, info = env.last()
+            total[agent] += earned
+            hands = env.unwrapped._batch.state.hands[0]
+            if first_out_left is None and 0 in hands:
+                first_out_left = np.bitwise_count(hands).tolist()
+            if termination:
+                place = info["place"]
+                mean = (players - 1) / 2
+                expected = {
+                    "points": players - 1 - place,
+                    "zero_sum": players - 1 - place - mean,
+                    "win": 1 if place == 0 else -1,
+                    "cards": sum(first_out_left) if place == 0 else -first_out_left[int(agent[-1])],
+                }
+                assert total[agent] == expected[reward]
+            env.step(None if termination else choose(rng, observation))
+
+
+def test_agents_terminate_together_and_masks_are_zero_off_turn() -> None:
+    env = tienlen_v0.raw_env()
+    rng = np.random.default_rng(2)
+    env.reset(seed=2)
+    seen_finished = False
+    while not env.terminations[env.agent_selection]:
+        for agent in env.agents:
+            assert env.observe(agent)["action_mask"].any() == (agent == env.agent_selection)
+        seen_finished |= bool((env._batch.state.places[0] >= 0).any())
+        assert set(env.terminations.values()) == {False}
+        assert len(env.agents) == 4
+        env.step(choose(rng, env.last()[0]))
+    assert seen_finished
+    assert set(env.terminations.values()) == {True}
+    assert set(env.truncations.values()) == {False}
+    assert not any(env.observe(agent)["action_mask"].any() for agent in env.agents)
+    for _ in range(4):
+        assert env.last()[2]
+        env.step(None)
+    assert env.agents == []
+    with pytest.raises(IllegalPlayError, match="no game is running"):
+        env.step(0)
+
+
+def test_handed_out_arrays_never_change() -> None:
+    env = tienlen_v0.raw_env()
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    kept: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
+    for _ in env.agent_iter():
+        observation, _, termination, _, _ = env.last()
+        kept.append((observation, copy.deepcopy(observation)))
+        env.step(None if termination else choose(rng, observation))
+    env.reset()
+    for now, then in kept:
+        np.testing.assert_equal(now, then)
+
+
+def test_illegal_action_leaves_raw_env_as_it_was() -> None:
+    env = tienlen_v0.raw_env()
+    with pytest.raises(IllegalPlayError, match="no game is running"):
+        env.step(0)
+    env.reset(options={"hands": ["3s 4s 5s 6s", "3c 7c", "8h 9h", "Th Jh"]})
+    before = env._row.copy()
+    for action, message in [
+        (0, "a leader may not pass"),
+        (2, "not in the hand"),
+        (5, "must contain 3s"),
+        (453, "outside"),
+        (-1, "outside"),
+        (10**30, "outside"),
+        ("3s", "no integer"),
+        (None, "no integer"),
+        (1.0, "no integer"),
+    ]:
+        with pytest.raises(IllegalPlayError, match=message):
+            env.step(action)
+        np.testing.assert_array_equal(env._row, before)
+        assert env.agent_selection == "player_0"
+    with pytest.raises(IllegalPlayError, match=r"single 3c.*table: empty; hand: 3s 4s 5s 6s"):
+        env.step(2)
+    env.step(np.int32(1))
+    assert env.agent_selection == "player_1"
+
+
+@pytest.mark.parametrize(
+    ("reward", "cost"), [("points", -1.0), ("zero_sum", -2.5), ("win", -2.0), ("cards", -14.0)]
+)
+def test_illegal_action_ends_the_wrapped_game(
+    reward: Any, cost: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = tienlen_v0.env(reward=reward)
+    env.reset(seed=0)
+    offender = env.agent_selection
+    env.step(0)  # a leader may not pass
+    rewards = {}
+    for agent in env.agent_iter():
+        observation, rewards[agent], termination, truncation, _ = env.last()
+        assert termination
+        assert truncation
+        assert not observation["action_mask"].any()
+        np.testing.assert_array_equal(
+            observation["observation"], env.unwrapped._batch.observe(int(agent[-1]))[0]
+        )
+        env.step(None)
+    assert rewards == {agent: cost if agent == offender else 0.0 for agent in env.possible_agents}
+    env.reset()
+    with pytest.raises(AssertionError, match="not in action space"):
+        env.step(453)
+
+
+def test_reset_streams_and_options() -> None:
+    env = tienlen_v0.raw_env()
+    deals = []
+    for seed in (5, None, 5, None, 6):
+        env.reset(seed=seed)
+        deals.append(env._batch.state.hands[0].tolist())
+    assert deals[0] == deals[2]
+    assert deals[1] == deals[3]
+    assert len({str(deal) for deal in deals}) == 3
+    env.reset(options={"hands": [parse_cards("3s"), "4s 4c", "5s", "6s"], "leader": 1})
+    assert env.agent_selection == "player_1"
+    for options in (
+        {"key": 2**63},
+        {"hands": ["3s", "3s", "4s", "5s"]},
+        {"hands": ["3s"]},
+        {"hands": ["3s", "4s", "5s", "6s"], "leader": 4},
+    ):
+        with pytest.raises((ValueError, TienLenError)):
+            env.reset(options=options)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_go_on_alike(duplicate: Any) -> None:
+    env = tienlen_v0.raw_env(episode="game")
+    env.reset(seed=4)
+    play(env, np.random.default_rng(0), max_steps=25)
+    other = duplicate(env)
+    assert play(env, np.random.default_rng(1)) == play(other, np.random.default_rng(1))
+    env.reset()
+    other.reset()
+    np.testing.assert_array_equal(env.state(), other.state())
+
+
+@pytest.mark.parametrize("arguments", [{"rules": "x"}, {"num_players": 5}, {"episode": "x"}, {"reward": "x"},
+                                       {"render_mode": "x"}, {"history": -1}])  # fmt: skip
+def test_bad_arguments(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=str(next(iter(arguments)))):
+        tienlen_v0.env(**arguments)
+
+
+def test_accepts_rules() -> None:
+    env = tienlen_v0.env(rules=get_rules("foicica", 3), num_players=None)
+    assert env.max_num_agents == 3
+
+
+def test_notebook_picture() -> None:
+    env = tienlen_v0.raw_env()
+    env.reset(seed=1)
+    assert env._repr_svg_().lstrip().startswith("<svg")
+
+
+# ------------------------------------------------------------ nothing leaks
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_observation_does_not_depend_on_unseen_cards(rules: str, players: int) -> None:
+    """Deal the cards that a seat cannot see anew among the others and the undealt: it sees the same."""
+    batch = Batch(rules, 64, num_players=players, history=4)
+    batch.reset(11)
+    rng = np.random.default_rng(11)
+    for _ in range(30):
+        for seat in range(players):
+            other = batch.copy()
+            for game in range(other.num_games):
+                hands = other.state.hands[game].tolist()
+                seen = hands[seat] | int(np.bitwise_or.reduce(other.state.played[game]))
+                unseen = card_ids(FULL_DECK & ~seen)
+                rng.shuffle(unseen)
+                for rival in range(players):
+                    if rival != seat:
+                        size = hands[rival].bit_count()
+                        other.state.hands[game, rival] = sum(1 << card for card in unseen[:size])
+                        unseen = unseen[size:]
+            np.testing.assert_array_equal(other.observe(seat), batch.observe(seat))
+        if (batch.state.turn < 0).all():
+            break
+        batch.step(batch.sample(rng))
+        batch.step(batch.sample(rng))
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+def test_play_one_is_the_same_on_both_backends(rules: str) -> None:
+    batches = [Batch(rules, history=3, reward="zero_sum", backend=name) for name in ("numba", "python")]
+    rng = np.random.default_rng(0)
+    for key in range(3):
+        for batch in batches:
+            batch.deal([key])
+        while batches[0].state.turn[0] >= 0:
+            action = int(batches[0].sample(rng)[0])
+            illegal = int(np.flatnonzero(batches[0].legal_mask()[0] == 0)[0])
+            found = []
+            for batch in batches:
+                arrays = (
+                    np.ones(4, np.float32),
+                    np.ones(batch.num_actions, np.int8),
+                    np.ones(batch.observation_size, np.uint8),
+                )
+                play_one = batch.backend.play_one
+                assert play_one(batch.rows[0], batch.spec, batch.actions, illegal, *arrays) == -1
+                result = play_one(batch.rows[0], batch.spec, batch.actions, action, *arrays)
+                found.append((np.array(result), batch.rows[0], *arrays))
+            for fast, plain in zip(*found, strict=True):
+                np.testing.assert_array_equal(fast, plain)

@@ -1,0 +1,390 @@
+"""The one-seat games and their adapters against a slow, plain simulation, and the promises of each API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+
+from tienlen_env.agent import RandomAgent, View
+from tienlen_env.core.rules import PRESETS, get_rules
+from tienlen_env.engine import Batch
+from tienlen_env.errors import IllegalPlayError
+from tienlen_env.one_seat import OneSeatGames
+from tienlen_env.vector_env import SelfPlayEnv, TienLenVectorEnv
+
+REWARDS = ("points", "zero_sum", "win", "cards")
+
+
+def hashed_choice(mask: np.ndarray, hand: int, table: int, salt: int) -> int:
+    """An arbitrary legal action that depends on the decision alone."""
+    legal = np.flatnonzero(mask)
+    return int(legal[(hand * 2654435761 + table * 40503 + salt * 97) % 1_000_003 % len(legal)])
+
+
+class HashAgent:
+    """Deterministic and without order of calls: the same decision always gets the same answer."""
+
+    def __init__(self, salt: int) -> None:
+        self.name = f"hash {salt}"
+        self.salt = salt
+        self.seeds: list[int] = []
+        self.num_decisions = 0
+
+    def reset(self, seed: int) -> None:
+        self.seeds.append(seed)
+
+    def act(self, view: View) -> np.ndarray:
+        self.num_decisions += len(view)
+        decisions = zip(view.action_mask, view.hand.tolist(), view.table_action.tolist(), strict=True)
+        return np.array([hashed_choice(*decision, self.salt) for decision in decisions])
+
+
+class Plain:
+    """One game, seat by seat, in the reference backend: what `OneSeatGames` must do."""
+
+    def __init__(self, games: OneSeatGames, game: int, skip_forced: bool) -> None:
+        fast = games.batch
+        self.batch = Batch(
+            fast.rules, 1, episode=fast.episode, reward=fast.reward, history=fast.history, backend="python"
+        )
+        self.batch.deal(fast.state.key[[game]])
+        self.seat = int(games.seat[game])
+        self.agents = [games._agents[i] if i >= 0 else None for i in games._player[game]]
+        self.skip_forced = skip_forced
+        self.reward = 0.0
+        self.play_on()
+
+    @property
+    def is_over(self) -> bool:
+        place = int(self.batch.state.places[0, self.seat])
+        return int(self.batch.state.turn[0]) < 0 or (self.batch.episode == "round" and place >= 0)
+
+    def choose(self, salt: int) -> int:
+        turn = int(self.batch.state.turn[0])
+        hand, table = int(self.batch.state.hands[0, turn]), int(self.batch.state.table[0])
+        return hashed_choice(self.batch.legal_mask()[0], hand, table, salt)
+
+    def move(self, action: int) -> None:
+        rewards, _ = self.batch.step([action])
+        self.reward += float(rewards[0, self.seat])
+
+    def play_on(self) -> None:
+        while not self.is_over:
+            agent = self.agents[int(self.batch.state.turn[0])]
+            if agent is not None:
+                self.move(self.choose(agent.salt))
+            elif self.skip_forced and self.batch.num_legal()[0] == 1:
+                self.move(self.choose(0))
+            else:
+                return
+
+    def step(self, action: int) -> float:
+        self.move(action)
+        self.play_on()
+        reward, self.reward = self.reward, 0.0
+        return reward
+
+    def observe(self) -> np.ndarray:
+        return self.batch.observe(self.seat)[0]
+
+
+def place_reward(rules: Any, reward: str, place: int) -> float:
+    points = rules.place_points
+    return {
+        "points": points[place],
+        "zero_sum": points[place] - sum(points) / len(points),
+        "win": 1 if place == 0 else -1,
+    }[reward]
+
+
+@pytest.mark.parametrize(
+    ("rules", "players", "episode", "reward", "skip_forced", "num_steps"),
+    [
+        ("cardgames", 4, "round", "points", True, 45),
+        ("cardgames", 4, "round", "zero_sum", False, 60),
+        ("cardgames", 2, "round", "cards", True, 40),
+        ("cardgames", 4, "game", "points", True, 120),
+        ("mobile", 3, "game", "zero_sum", False, 120),
+        ("foicica", 4, "round", "win", True, 45),
+        ("foicica", 3, "round", "cards", False, 45),
+        ("pagat", 4, "round", "points", True, 45),
+    ],
+)
+def test_same_as_a_plain_simulation(
+    rules: str, players: int, episode: Any, reward: Any, skip_forced: bool, num_steps: int
+) -> None:
+    """What was earned while others moved reaches the learner, in the step of its last decision."""
+    num_games = 12
+    games = OneSeatGames(
+        num_games,
+        rules,
+        num_players=players,
+        episode=episode,
+        reward=reward,
+        opponents=[HashAgent(1), HashAgent(2)],
+        probabilities=[0.7, 0.3],
+        skip_forced=skip_forced,
+    )
+    games.reset(5)
+    plain = [Plain(games, game, skip_forced) for game in range(num_games)]
+    total = np.zeros(num_games)
+    num_finished = 0
+    observation = np.empty((num_games, games.batch.observation_size), np.uint8)
+    mask = np.empty((num_games, games.batch.num_actions), np.int8)
+    for _ in range(num_steps):
+        games.observe(observation, mask)
+        for game, slow in enumerate(plain):
+            np.testing.assert_array_equal(observation[game], slow.observe())
+            np.testing.assert_array_equal(mask[game], slow.batch.legal_mask()[0])
+            assert slow.batch.state.turn[0] == slow.seat
+        actions = np.array([slow.choose(3) for slow in plain])
+        games.step(actions)
+        finished = {game: i for i, game in enumerate(games.finished.game.tolist())}
+        for game, slow in enumerate(plain):
+            expected = slow.step(int(actions[game]))
+            assert games.rewards[game] == expected
+            assert games.dones[game] == slow.is_over == (game in finished)
+            total[game] += expected
+            if game in finished:
+                num_finished += 1
+                i = finished[game]
+                place = int(slow.batch.state.places[0, slow.seat])
+                assert games.finished.place[i] == place
+                assert games.finished.total[i] == total[game]
+                np.testing.assert_array_equal(games.finished.observation[i], slow.observe())
+                if episode == "round" and reward != "cards":
+                    assert total[game] == place_reward(games.batch.rules, reward, place)
+                plain[game] = Plain(games, game, skip_forced)
+                total[game] = 0
+    assert num_finished > (num_games if episode == "round" else 0)
+
+
+def test_knocked_out_player_pays_its_cards() -> None:
+    """With knockout="round" and reward "cards" the reward comes after the place: the round is played out."""
+    rules = get_rules("foicica", 4).__class__(**{**vars_of(get_rules("foicica")), "knockout": "round"})
+    games = OneSeatGames(64, rules, reward="cards", opponents="random")
+    games.reset(0)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        games.step(games.batch.sample(rng))
+        for place, total in zip(games.finished.place.tolist(), games.finished.total.tolist(), strict=True):
+            assert total > 0 if place == 0 else total < 0
+
+
+def vars_of(rules: Any) -> dict[str, Any]:
+    return {field: getattr(rules, field) for field in rules.__dataclass_fields__}
+
+
+def test_forced_decisions_are_skipped() -> None:
+    games = OneSeatGames(64, skip_forced=True)
+    games.reset(0)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        assert (games.batch.num_legal() > 1).all()
+        games.step(games.batch.sample(rng))
+
+
+def test_learner_sits_everywhere_and_opponents_come_by_their_shares() -> None:
+    agents = [HashAgent(1), HashAgent(2), HashAgent(3)]
+    games = OneSeatGames(4000, opponents=agents, probabilities=[0.5, 0.3, 0.2])
+    games._rng = np.random.default_rng(0)
+    games._deal(np.arange(4000))
+    np.testing.assert_allclose(np.bincount(games.seat) / 4000, 0.25, atol=0.03)
+    others = games._player[games._player >= 0]
+    assert others.size == 4000 * 3
+    np.testing.assert_allclose(np.bincount(others) / others.size, [0.5, 0.3, 0.2], atol=0.03)
+    assert (games._player[np.arange(4000), games.seat] == -1).all()
+
+
+def test_set_opponents_under_way() -> None:
+    games = OneSeatGames(16, opponents=[HashAgent(1), HashAgent(2), HashAgent(3)])
+    games.reset(0)
+    rng = np.random.default_rng(0)
+    games.step(games.batch.sample(rng))
+    agent = HashAgent(9)
+    games.set_opponents([agent])
+    games.step(games.batch.sample(rng))
+    assert agent.num_decisions > 16
+    games.set_opponents([agent, HashAgent(4)], [0, 1])
+    asked = agent.num_decisions
+    for _ in range(5):
+        games.step(games.batch.sample(rng))
+    assert agent.num_decisions == asked
+    games.reset(3)
+    assert len(agent.seeds) == 1
+    for opponents, probabilities in [
+        ([], None),
+        ("greedy", None),
+        ([object()], None),
+        ([agent], [1, 2]),
+        ([agent], [0]),
+        ([agent, agent], [1, -1]),
+        ([agent], [float("nan")]),
+    ]:
+        with pytest.raises(ValueError, match=r"opponents|probabilities"):
+            games.set_opponents(opponents, probabilities)
+
+
+@pytest.mark.parametrize("make", [OneSeatGames, lambda n: TienLenVectorEnv(n).games])
+def test_illegal_action_moves_no_game(make: Any) -> None:
+    games = make(8)
+    games.reset(1)
+    rng = np.random.default_rng(0)
+    before = games.batch.rows.copy()
+    actions = games.batch.sample(rng)
+    for bad in (-1, 453, int(np.flatnonzero(games.batch.legal_mask()[5] == 0)[0])):
+        actions[5] = bad
+        with pytest.raises(IllegalPlayError, match="game 5"):
+            games.step(actions)
+    with pytest.raises(ValueError, match="shape"):
+        games.step(actions[:3])
+    with pytest.raises(ValueError, match="integers"):
+        games.step(actions.astype(float))
+    np.testing.assert_array_equal(games.batch.rows, before)
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+def test_backends_agree(rules: str) -> None:
+    runs = [OneSeatGames(6, rules, backend=backend) for backend in ("numba", "python")]
+    for games in runs:
+        games.reset(4)
+    rng = np.random.default_rng(4)
+    for _ in range(25):
+        actions = runs[0].batch.sample(rng)
+        for games in runs:
+            games.step(actions)
+        np.testing.assert_array_equal(runs[0].batch.rows, runs[1].batch.rows)
+        np.testing.assert_array_equal(runs[0].rewards, runs[1].rewards)
+
+
+# ------------------------------------------------------------ Gymnasium's VectorEnv
+
+
+def run(env: Any, num_steps: int, seed: int = 0) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    observation, infos = env.reset(seed=seed)
+    record = [(observation.copy(), infos["action_mask"].copy())]
+    for _ in range(num_steps):
+        actions = np.array([rng.choice(np.flatnonzero(row)) for row in infos["action_mask"]])
+        observation, rewards, terminations, _, infos = env.step(actions)
+        record.append((observation.copy(), infos["action_mask"].copy(), rewards.copy(), terminations.copy()))
+    return record
+
+
+def test_vector_env_follows_gymnasium() -> None:
+    env = gymnasium.make_vec("tienlen_env/TienLen-v0", num_envs=5, vectorization_mode="vector_entry_point")
+    assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    rng = np.random.default_rng(0)
+    observation, infos = env.reset(seed=3)
+    num_done = 0
+    for _ in range(60):
+        assert env.observation_space.contains(observation)
+        actions = np.array([rng.choice(np.flatnonzero(row)) for row in infos["action_mask"]])
+        assert env.action_space.contains(actions)
+        observation, rewards, terminations, truncations, infos = env.step(actions)
+        assert rewards.shape == terminations.shape == truncations.shape == (5,)
+        assert terminations.dtype == truncations.dtype == np.bool_
+        assert not truncations.any()
+        if terminations.any():
+            np.testing.assert_array_equal(infos["_final_obs"], terminations)
+            for game in range(5):
+                final = infos["final_obs"][game]
+                assert (final is not None) == terminations[game]
+                assert final is None or env.single_observation_space.contains(final)
+                if terminations[game] and infos["final_info"]["place"][game] < 3:
+                    layout = env.unwrapped.games.batch.layout
+                    assert not final[layout["hand"].slice].any()
+        num_done += int(terminations.sum())
+    assert num_done > 5
+    env.close()
+
+
+def test_vector_env_under_gymnasiums_wrappers() -> None:
+    env = RecordEpisodeStatistics(TienLenVectorEnv(8, reward="zero_sum"))
+    rng = np.random.default_rng(0)
+    _, infos = env.reset(seed=0)
+    seen = 0
+    for _ in range(50):
+        actions = np.array([rng.choice(np.flatnonzero(row)) for row in infos["action_mask"]])
+        _, _, terminations, _, infos = env.step(actions)
+        finished = env.unwrapped.games.finished
+        for game, total, length in zip(finished.game, finished.total, finished.length, strict=True):
+            assert terminations[game]
+            assert infos["episode"]["r"][game] == total
+            assert infos["episode"]["l"][game] == length
+            seen += 1
+    assert seen > 8
+    listed = DictInfoToList(TienLenVectorEnv(3))
+    _, infos_list = listed.reset(seed=0)
+    assert [sorted(info) for info in infos_list] == [["action_mask"]] * 3
+
+
+def test_vector_env_is_reproducible_and_hands_out_its_own_arrays() -> None:
+    for copy in (True, False):
+        first, second = (run(TienLenVectorEnv(4, copy=copy), 40, seed=9) for _ in range(2))
+        for a, b in zip(first, second, strict=True):
+            for x, y in zip(a, b, strict=True):
+                np.testing.assert_array_equal(x, y)
+    env = TienLenVectorEnv(4)
+    observation, infos = env.reset(seed=0)
+    kept = observation.copy(), infos["action_mask"].copy()
+    for _ in range(3):
+        env.step(np.array([np.flatnonzero(row)[0] for row in env.action_masks()]))
+    np.testing.assert_array_equal(observation, kept[0])
+    np.testing.assert_array_equal(infos["action_mask"], kept[1])
+    env = TienLenVectorEnv(4, copy=False, render_mode="ansi")
+    observation, _ = env.reset(seed=0)
+    kept_once = observation.copy()
+    env.step(np.array([np.flatnonzero(row)[0] for row in env.action_masks()]))
+    np.testing.assert_array_equal(observation, kept_once)
+    pictures = env.render()
+    assert pictures is not None
+    assert len(pictures) == 4
+
+
+# ------------------------------------------------------------ self-play
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("players", [2, 4])
+def test_self_play_is_the_batch(rules: str, players: int) -> None:
+    env = SelfPlayEnv(32, rules, num_players=players, reward="zero_sum", history=3)
+    batch = Batch(rules, 32, num_players=players, reward="zero_sum", history=3, auto_reset=True)
+    rng = np.random.default_rng(0)
+    now = env.reset(seed=6)
+    batch.reset(6)
+    num_done = 0
+    earlier: tuple[Any, list[np.ndarray]] | None = None
+    for _ in range(150):
+        np.testing.assert_array_equal(now.observation, batch.observe())
+        np.testing.assert_array_equal(now.action_mask, batch.legal_mask())
+        np.testing.assert_array_equal(now.seat, batch.state.turn)
+        if earlier is not None:  # what the last call returned is still as it was
+            for live, kept in zip(*earlier, strict=True):
+                np.testing.assert_array_equal(live, kept)
+        earlier = now, [array.copy() for array in now]
+        actions = batch.sample(rng)
+        now = env.step(actions)
+        rewards, dones = batch.step(actions)
+        np.testing.assert_array_equal(now.rewards, rewards)
+        np.testing.assert_array_equal(now.dones, dones)
+        num_done += int(dones.sum())
+    assert num_done > 32
+
+
+def test_random_agent_is_an_even_match() -> None:
+    """A random learner among random opponents: ends and deals favour nobody."""
+    games = OneSeatGames(512, reward="zero_sum", opponents=RandomAgent(), skip_forced=False)
+    games.reset(0)
+    rng = np.random.default_rng(0)
+    totals = []
+    for _ in range(120):
+        games.step(games.batch.sample(rng))
+        totals.append(games.finished.total)
+    total = np.concatenate(totals)
+    assert abs(total.mean()) < 4 * total.std() / np.sqrt(len(total))

@@ -1,0 +1,100 @@
+"""The stable-baselines3 environment: its API, its infos, and MaskablePPO on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.vec_env import VecMonitor
+
+from tienlen_env.agent import RandomAgent
+from tienlen_env.core.rules import get_rules
+from tienlen_env.errors import IllegalPlayError
+from tienlen_env.sb3_vec_env import TienLenVecEnv
+
+
+def choose(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
+    return np.array([rng.choice(np.flatnonzero(row)) for row in masks])
+
+
+def test_steps_masks_and_infos() -> None:
+    env = TienLenVecEnv(16, reward="zero_sum", seed=3)
+    with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
+        monitored = VecMonitor(TienLenVecEnv(16, reward="zero_sum", seed=3))
+    rng = np.random.default_rng(0)
+    observation = env.reset()
+    np.testing.assert_array_equal(observation, monitored.reset())
+    assert is_masking_supported(env)
+    totals, lengths, num_finished = np.zeros(16), np.zeros(16), 0
+    for _ in range(60):
+        masks = get_action_masks(env)
+        assert masks.shape == (16, 453)
+        np.testing.assert_array_equal(masks, env.games.batch.legal_mask())
+        actions = choose(rng, masks)
+        before = observation.copy()
+        new, rewards, dones, infos = env.step(actions)
+        np.testing.assert_array_equal(observation, before)  # SB3 stores it only now
+        observation = new
+        _, _, _, same_infos = monitored.step(actions)
+        totals += rewards
+        lengths += 1
+        for game, info in enumerate(infos):
+            assert dones[game] == ("terminal_observation" in info)
+            if dones[game]:
+                num_finished += 1
+                assert info["episode"]["r"] == totals[game] == 1.5 - info["place"]
+                assert info["episode"]["l"] == lengths[game]
+                assert same_infos[game]["episode"]["r"] == totals[game]
+                assert env.observation_space.contains(info["terminal_observation"])
+                totals[game] = lengths[game] = 0
+            else:
+                assert info == {}
+    assert num_finished > 16
+
+
+def test_seeds() -> None:
+    env, other = TienLenVecEnv(4, seed=1), TienLenVecEnv(4, seed=1)
+    first = env.reset().copy()
+    np.testing.assert_array_equal(first, other.reset())
+    assert not np.array_equal(first, env.reset())
+    env.seed(1)
+    np.testing.assert_array_equal(first, env.reset())
+
+
+def test_vec_env_methods() -> None:
+    env = TienLenVecEnv(5, rules=get_rules("mobile", 3), render_mode="rgb_array", seat=1)
+    env.reset()
+    assert env.rules == get_rules("mobile", 3)
+    assert len(env.env_method("action_masks", indices=[0, 3])) == 2
+    assert env.get_attr("rules", 2) == [env.rules]
+    assert env.get_attr("render_mode") == ["rgb_array"] * 5
+    assert not env.has_attr("no_such_thing")
+    env.env_method("set_opponents", [RandomAgent(), RandomAgent()], probabilities=[1, 3])
+    env.set_attr("note", 1)
+    assert env.get_attr("note", [1, 2]) == [1, 1]
+    with pytest.raises(ValueError, match="share"):
+        env.set_attr("note", 1, indices=0)
+    picture = env.render()
+    assert picture is not None
+    assert picture.dtype == np.uint8
+    with pytest.raises(IllegalPlayError):
+        env.step(np.full(5, 9999))
+    env.close()
+
+
+@pytest.mark.parametrize("episode", ["round", "game"])
+def test_maskable_ppo_learns_on_it(episode: Any) -> None:
+    env = TienLenVecEnv(32, episode=episode, seed=0)
+    model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=256, n_epochs=1, seed=0, device="cpu")
+    model.learn(32 * 16 * (2 if episode == "round" else 8))
+    assert len(model.ep_info_buffer) > 0
+    if episode == "round":
+        mean, _ = evaluate_policy(model, TienLenVecEnv(8, seed=1), n_eval_episodes=16)
+        assert 0 <= mean <= 3
