@@ -1,1 +1,114 @@
-"""Agents that play, and the arena that compares them."""
+"""Agents that play, loaded by name, and the arena that compares them.
+
+>>> import agents
+>>> agents.load("greedy").name
+'greedy'
+
+A name may carry one argument and options: ``"policy:runs/x/policy.zip,trust=1"``. What an agent accepts is
+the signature of the function or class registered under its name, so a new agent needs nothing but::
+
+    agents.register("search", SearchAgent)   # class SearchAgent: def __init__(self, *, worlds: int = 32)
+    agents.load("search:worlds=64")
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+
+from agents.greedy import GreedyAgent, GreedyLongAgent
+from tienlen_env.agent import Agent, RandomAgent
+
+__all__ = ["load", "names", "register"]
+
+AgentFactory = Callable[..., Agent]
+
+_factories: dict[str, AgentFactory] = {}
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
+_BOOLS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+def register(name: str, factory: AgentFactory) -> None:
+    """Make an agent known by a name.
+
+    Args:
+        name: lower-case letters, digits and underscores. A name is for ever: figures are published under it.
+        factory: makes a new agent. Its keyword-only parameters are the options, read by their annotations
+            (``bool``, ``int``, ``float`` or ``str``); a positional parameter is the argument after the colon.
+
+    Raises:
+        ValueError: a name that is taken or malformed.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"agent name {name!r}: expected lower-case letters, digits and underscores")
+    if name in _factories:
+        raise ValueError(f"there is an agent {name!r} already")
+    _factories[name] = factory
+
+
+def names() -> list[str]:
+    """The registered names, sorted."""
+    return sorted(_factories)
+
+
+def load(text: str) -> Agent:
+    """A new agent.
+
+    Args:
+        text: ``name``, or ``name:`` and then, with commas between, the argument (if the agent takes one) and
+            ``key=value`` options. An argument that itself looks like an option is written ``./key=...``.
+
+    Raises:
+        ValueError: an unknown name or option, a missing argument, or a value that cannot be read; the message
+            lists what there is.
+    """
+    name, _, rest = text.partition(":")
+    if name not in _factories:
+        raise ValueError(f"unknown agent {name!r}: expected one of {', '.join(names())}")
+    factory = _factories[name]
+    parameters = inspect.signature(factory, eval_str=True).parameters
+    options = {k: p.annotation for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+    positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+    arguments: list[str] = []
+    chosen: dict[str, object] = {}
+    for item in rest.split(",") if rest else []:
+        option = _OPTION.fullmatch(item)
+        if option is None:
+            arguments.append(item)
+            continue
+        key, value = option.groups()
+        if key not in options:
+            known = f"its options are {', '.join(options)}" if options else "it takes none"
+            raise ValueError(f"agent {text!r} has no option {key!r}; {known}")
+        if key in chosen:
+            raise ValueError(f"agent {text!r}: option {key!r} comes twice")
+        chosen[key] = _read(text, key, value, options[key])
+    required = [p.name for p in positional if p.default is p.empty]
+    if not len(required) <= len(arguments) <= len(positional):
+        form = ":".join([name, ",".join(f"<{p.name}>" for p in positional)]).rstrip(":")
+        raise ValueError(f"agent {text!r}: expected {form!r}" + (" and options" if options else ""))
+    return factory(*arguments, **chosen)
+
+
+def _read(text: str, key: str, value: str, kind: type) -> object:
+    try:
+        return _BOOLS[value.lower()] if kind is bool else kind(value)
+    except (KeyError, ValueError):
+        expected = {bool: "0 or 1", int: "an integer", float: "a number"}.get(kind, kind.__name__)
+        raise ValueError(f"agent {text!r}: {key}={value!r}, expected {expected}") from None
+
+
+def _load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agent:
+    from agents.policy import PolicyAgent  # torch takes seconds to import and is an extra
+
+    return PolicyAgent.load(path, trust=trust, sample=sample)
+
+
+register("random", RandomAgent)
+register("greedy", GreedyAgent)
+register("greedy_long", GreedyLongAgent)
+register("policy", _load_policy)
