@@ -1,0 +1,27 @@
+"""The benchmark runs and leaves what it says; its figures are not tested."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from train import bench
+
+
+def test_it_measures_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "bench.json"
+    bench.main(["--seconds", "0.02", "--runs", "2", "--only", "foicica", "--out", str(out)])
+    result = json.loads(out.read_text())
+    (row,) = result["rows"].values()
+    assert len(row["runs"]) == 2
+    assert row["median"] > 0
+    assert "numba" in result["versions"]
+    assert "Batch foicica" in capsys.readouterr().out
+
+
+def test_every_path_plays() -> None:
+    for case in bench.cases():
+        if not case.needs:
+            assert bench.measure(case, case.make(), 0.01) > 0, case.name

@@ -1,0 +1,200 @@
+"""Training: configs, run folders, checkpoints, and a resumed run that follows the unbroken one exactly."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import torch
+
+from tienlen_env.core.rules import CARDGAMES, FOICICA
+from train.config import field_help, parse_args
+from train.ppo_sb3 import PPOConfig, Trainer
+from train.runs import RunError, RunFolder, write_atomic
+
+TINY: dict[str, Any] = {
+    "decisions": 6 * 64,
+    "num_games": 8,
+    "num_steps": 8,
+    "batch_size": 32,
+    "num_epochs": 2,
+    "hidden": 16,
+    "snapshot_every": 2,
+    "eval_every": 0,
+    "checkpoint_every": 1,
+    "final_deals": 4,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallConfig:
+    """For the tests.
+
+    Attributes:
+        number: a number,
+            on two lines.
+        text: a text.
+        maybe: a text or nothing.
+        choice: one of two.
+        flag: yes or no.
+    """
+
+    number: int = 3
+    text: str = "a"
+    maybe: str | None = None
+    choice: Literal["x", "y"] = "x"
+    flag: bool = False
+
+
+def test_config_flags() -> None:
+    config = parse_args(SmallConfig, "test", ["--number", "4", "--maybe", "m", "--choice", "y", "--flag"])
+    assert config == SmallConfig(number=4, maybe="m", choice="y", flag=True)
+    assert field_help(SmallConfig)["number"] == "a number, on two lines."
+
+
+@pytest.mark.parametrize("argv", [["--number", "x"], ["--choice", "z"], ["--nothing", "1"]])
+def test_config_refuses(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_args(SmallConfig, "test", argv)
+    assert "error" in capsys.readouterr().err
+
+
+def test_help_has_every_field(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_args(PPOConfig, "train", ["--help"])
+    text = capsys.readouterr().out
+    for name in PPOConfig.__dataclass_fields__:
+        assert "--" + name.replace("_", "-") in text
+        assert field_help(PPOConfig)[name]
+
+
+def test_write_atomic_keeps_the_old_file_when_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    write_atomic(path, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunError, match="No space left"):
+        write_atomic(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_run_folder_is_not_used_twice(tmp_path: Path) -> None:
+    RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=False)
+    with pytest.raises(RunError, match="--resume"):
+        RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=False)
+    with pytest.raises(RunError, match="number"):
+        RunFolder(tmp_path, SmallConfig(number=9), CARDGAMES, resume=True)
+    with pytest.raises(RunError, match="other rules"):
+        RunFolder(tmp_path, SmallConfig(), FOICICA, resume=True)
+    RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=True)
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=False)
+    assert folder.load_checkpoint() is None
+    for i in range(1, 6):
+        folder.save_checkpoint(i, {"weights": torch.full((2,), float(i)), "count": i})
+    names = sorted(p.name for p in (tmp_path / "checkpoints").iterdir())
+    assert names == ["000003.pt", "000004.pt", "000005.pt"]
+    newest = tmp_path / "checkpoints" / "000005.pt"
+    newest.write_bytes(newest.read_bytes()[:-1])
+    found = folder.load_checkpoint()
+    assert found is not None
+    assert found[0] == 4
+    assert found[1]["count"] == 4
+    assert found[1]["weights"].tolist() == [4.0, 4.0]
+    assert "000005.pt is damaged" in capsys.readouterr().err
+
+
+def test_a_checkpoint_runs_no_code(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    folder = RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=False)
+    folder.save_checkpoint(1, {"bomb": Bomb()})
+    with pytest.raises(Exception, match=r"[Uu]nsupported|weights_only"):
+        folder.load_checkpoint()
+    assert not (tmp_path / "ran").exists()
+
+
+def weights_of(trainer: Trainer) -> dict[str, torch.Tensor]:
+    return {k: v.clone() for k, v in trainer.model.policy.state_dict().items()}
+
+
+def test_resume_is_exact(tmp_path: Path) -> None:
+    config = PPOConfig(**TINY)
+    unbroken = Trainer(config, RunFolder(tmp_path / "a", config, CARDGAMES, resume=False))
+    wanted = [unbroken.iterate() for _ in range(6)]
+    first = Trainer(config, RunFolder(tmp_path / "b", config, CARDGAMES, resume=False))
+    found = [first.iterate() for _ in range(3)]
+    first.save()
+    second = Trainer(config, RunFolder(tmp_path / "b", config, CARDGAMES, resume=True))
+    assert second.restore()
+    assert second.iteration == 3
+    found += [second.iterate() for _ in range(3)]
+    for metrics in (*wanted, *found):
+        metrics.pop("decisions_per_second")
+    assert repr(found) == repr(wanted)  # as text, for a NaN is not equal to itself
+    for name, weights in weights_of(unbroken).items():
+        assert torch.equal(weights, weights_of(second)[name]), name
+    assert second.num_games == unbroken.num_games > 0
+
+
+def curve(folder: Path) -> list[str]:
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [str({k: v for k, v in m.items() if k not in ("time", "decisions_per_second")}) for m in lines]
+
+
+def test_killed_run_resumes_to_the_same_curve(tmp_path: Path) -> None:
+    flags = [f"--{k.replace('_', '-')}={v}" for k, v in {**TINY, "decisions": 40 * 64}.items()]
+    command = [sys.executable, "-m", "train.ppo_sb3", *flags]
+
+    def run(out: Path, *extra: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*command, "--out", str(out), *extra],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=Path(__file__).parents[1],
+        )
+
+    killed = run(tmp_path / "killed")
+    for _ in range(600):
+        if list((tmp_path / "killed" / "checkpoints").glob("*.pt")) or killed.poll() is not None:
+            break
+        time.sleep(0.1)
+    killed.send_signal(signal.SIGKILL)
+    output, _ = killed.communicate()
+    assert killed.returncode == -signal.SIGKILL, output
+    assert killed.returncode == -signal.SIGKILL
+    assert len(curve(tmp_path / "killed")) < 40
+
+    resumed = run(tmp_path / "killed", "--resume")
+    output, _ = resumed.communicate(timeout=300)
+    assert resumed.returncode == 0, output
+    assert "continuing" in output
+    unbroken = run(tmp_path / "unbroken")
+    output, _ = unbroken.communicate(timeout=300)
+    assert unbroken.returncode == 0, output
+    assert curve(tmp_path / "killed") == curve(tmp_path / "unbroken")
+    assert len(curve(tmp_path / "unbroken")) == 40
+    for name in ("policy.zip", "arena.json", "arena.csv", "arena.png", "config.json"):
+        assert (tmp_path / "killed" / name).stat().st_size > 0
