@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable
 
 from agents.greedy import GreedyAgent, GreedyLongAgent
+from agents.heuristic import HeuristicAgent
 from tienlen_env.agent import Agent, RandomAgent
 
 __all__ = ["load", "names", "register"]
@@ -111,4 +112,5 @@ def _load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Age
 register("random", RandomAgent)
 register("greedy", GreedyAgent)
 register("greedy_long", GreedyLongAgent)
+register("heuristic", HeuristicAgent)
 register("policy", _load_policy)

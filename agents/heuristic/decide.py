@@ -1,0 +1,432 @@
+"""The compiled part of the heuristic player: how a hand is best split into plays, and the choice.
+
+Scalar functions in the style of `tienlen_env.core.kernels`, on one int64 array, the *desk*: the variant and
+the weights, what is worked out once a decision, and a memo of the splits found so far. The memo is tagged by
+decision, so what it holds of earlier decisions is never seen and a decision depends on its arguments alone.
+
+A *split* is one word: its cost shifted by 8, and below it the number of plays that can be beaten. The two are
+minimised apart from one another, each over all splits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from types import ModuleType
+from typing import Any, Final
+
+from numba import njit
+
+from agents.heuristic import parameters
+from agents.heuristic import parameters as W
+from tienlen_env.backends import numba_bits
+from tienlen_env.core import bits, combos, kernels, spec
+from tienlen_env.core import spec as S
+from tienlen_env.core.bits import (
+    FULL,
+    LOWEST_SUIT,
+    highest_index,
+    lowest_index,
+    lowest_of_rank,
+    popcount,
+    ranks_of,
+    shift_right,
+)
+from tienlen_env.core.kernels import sequence_hand, tops_of_shape
+
+# The desk. What a variant fixes:
+KIND: Final = 0  # 4 × 16: kind of a shape (width - 1, length); `parameters.BOMB` for bombs
+# What a decision fixes:
+TOPS: Final = 64  # 4 × 16: tops of the unseen cards' combinations of a shape
+CHOPPED: Final = 128  # 5: 1 where an unseen bomb may beat so many 2s
+MOST_LEFT: Final = 133  # cards in the longest hand of an opponent
+SCALE: Final = 134  # 512 × the share of unseen cards that opponents hold
+SHORTEST: Final = 135  # fewest ranks of any sequence, 16 without sequences
+COSTS: Final = 136  # where the costs for this decision begin
+TWOS: Final = 137  # 1: an opponent may hold a 2, so bombs are bombs
+STAMP: Final = 138  # number of the decision, 1..4095
+LADDER: Final = 139  # not 0: bombs beat bombs of other shapes (RULES.md 4.1), so none is safe
+STEP: Final = 140  # NUM_KINDS: cost of each better play
+WEIGHTS: Final = STEP + W.NUM_KINDS
+MEMO: Final = WEIGHTS + W.NUM_WEIGHTS
+MEMO_BITS: Final = 11
+DESK_SIZE: Final = MEMO + (2 << MEMO_BITS)
+
+_PASS: Final = combos.PASS
+_HASH: Final = 0x9E3779B97F4A7C15 - (1 << 64)
+_SURE: Final = 1 << 40  # above any score: goes out for certain
+_NEVER: Final = -(1 << 40)
+
+
+def _jit(function: Any) -> Any:
+    return njit(function, nogil=True, _nrt=False)
+
+
+def _inline(function: Any) -> Any:
+    return njit(function, nogil=True, _nrt=False, forceinline=True)
+
+
+# ---------------------------------------------------------------- what a play costs
+
+
+@_inline
+def num_better(desk: Any, width: int, length: int, top: int) -> int:
+    """How many tops of unseen combinations beat this one; none where no opponent has cards enough."""
+    if width * length > desk[MOST_LEFT]:
+        return 0
+    return popcount(desk[TOPS + (width - 1) * 16 + length] & (FULL << (top + 1)))
+
+
+@_inline
+def is_chopped(desk: Any, width: int, length: int, top: int) -> bool:
+    """Whether another shape may beat the play: a bomb on 2s, or on a bomb where there is a ladder."""
+    if length == 1 and top >= 48:
+        return bool(desk[CHOPPED + width])
+    return bool(desk[LADDER] and desk[KIND + (width - 1) * 16 + length] == W.BOMB)
+
+
+@_inline
+def plain_kind(width: int, length: int) -> int:
+    """The kind of a shape that is no bomb."""
+    if length == 1:
+        return min(width - 1, W.TRIPLE)
+    return W.SEQUENCE + min(max(width * length - 3, 0), W.NUM_SEQUENCES - 1)
+
+
+@_inline
+def play_cost(desk: Any, width: int, length: int, top: int) -> int:
+    """The split that is this one play."""
+    better = num_better(desk, width, length, top)
+    kind = desk[KIND + (width - 1) * 16 + length]
+    if kind == W.BOMB and desk[TWOS] == 0:
+        kind = plain_kind(width, length)
+    cost: int = (
+        desk[desk[COSTS] + kind * W.NUM_STEPS + (better * desk[SCALE] >> 8)] + better * desk[STEP + kind]
+    )
+    return (cost << 8) + (1 if better > 0 or is_chopped(desk, width, length, top) else 0)
+
+
+@_inline
+def cheaper(first: int, second: int) -> int:
+    """The least cost and the least number of beatable plays of two splits."""
+    least: int = min(first, second)
+    return (least & -256) | min(first & 255, second & 255)
+
+
+@_jit
+def set_cost(desk: Any, cards: int) -> int:
+    """The best split of cards of one rank: the last set is of the 1..4 highest cards left."""
+    top = lowest_index(cards)
+    before_3 = before_2 = before_1 = 0  # best splits without the last three, two, one of the cards so far
+    best: int = play_cost(desk, 1, 1, top)
+    count = 1
+    cards &= cards - 1
+    while cards != 0:
+        top = lowest_index(cards)
+        cards &= cards - 1
+        count += 1
+        before_3, before_2, before_1 = before_2, before_1, best
+        best = cheaper(before_1 + play_cost(desk, 1, 1, top), before_2 + play_cost(desk, 2, 1, top))
+        if count > 2:
+            best = cheaper(best, before_3 + play_cost(desk, 3, 1, top))
+        if count > 3:
+            best = cheaper(best, play_cost(desk, 4, 1, top))
+    return best
+
+
+@_jit
+def split_cost(desk: Any, spec: Any, cards: int) -> int:
+    """The best split of some cards: exact, over all splits into sets and sequences.
+
+    The lowest rank's cards are in sets or at the bottom of sequences, so the rest is always a smaller problem
+    of the same kind, and different ways lead to the same rest: the memo makes each one solved once. Sequences
+    take the lowest suits, which leaves the highest for sets.
+    """
+    total: int = 0
+    while True:
+        if cards == 0:
+            return total
+        rank = lowest_index(cards) & ~3
+        lowest = cards & (15 << rank)
+        # Consecutive ranks from the lowest one on, whatever sequence they may be in.
+        gap = ~(ranks_of(cards) >> rank) & LOWEST_SUIT
+        chain = (lowest_index(gap) if gap != 0 else 52) >> 2
+        if chain >= desk[SHORTEST]:
+            break
+        total += set_cost(desk, lowest)
+        cards ^= lowest
+
+    key = cards | desk[STAMP] << 52
+    slot = MEMO + (shift_right(key * _HASH, 64 - MEMO_BITS) << 1)
+    if desk[slot] == key:
+        known: int = desk[slot + 1]
+        return total + known
+    best: int = set_cost(desk, lowest) + split_cost(desk, spec, cards ^ lowest)
+    layer, taken = cards, 0
+    for width in range(1, 5):
+        # `layer` is what is left of each rank, `taken` its lowest `width` cards.
+        bottom = lowest_of_rank(layer)
+        taken |= bottom
+        minimum = spec[S.SEQUENCE_MIN + width - 1]
+        if minimum != 0:
+            gap = ~(ranks_of(sequence_hand(spec, width, layer)) >> rank) & LOWEST_SUIT
+            chain = (lowest_index(gap) if gap != 0 else 52) >> 2
+            for length in range(minimum, chain + 1):
+                play = taken & (((1 << (4 * length)) - 1) << rank)
+                cost = play_cost(desk, width, length, highest_index(play))
+                best = cheaper(best, cost + split_cost(desk, spec, cards ^ play))
+        layer ^= bottom
+        if layer & (15 << rank) == 0:
+            break
+    desk[slot] = key
+    desk[slot + 1] = best
+    return total + best
+
+
+# ---------------------------------------------------------------- what a decision knows
+
+
+@_inline
+def set_variant(desk: Any, spec: Any) -> None:
+    """Fill in the kinds of shapes, the bombs among them, and the shortest sequence."""
+    desk[LADDER] = spec[S.BEATERS + 5 * 16]
+    desk[SHORTEST] = 16
+    for width in range(1, 5):
+        for length in range(16):
+            desk[KIND + (width - 1) * 16 + length] = plain_kind(width, length)
+        minimum = spec[S.SEQUENCE_MIN + width - 1]
+        if minimum != 0:
+            desk[SHORTEST] = min(desk[SHORTEST], minimum)
+    for num_twos in range(1, 5):
+        beater = S.BEATERS + num_twos * 16
+        while spec[beater]:
+            desk[KIND + ((spec[beater] >> 4) - 1) * 16 + (spec[beater] & 15)] = W.BOMB
+            beater += 1
+
+
+@_inline
+def look_around(desk: Any, spec: Any, hand: int, unseen: int, num_held: int, fewest: int, most: int) -> None:
+    """Work out what all plays of this decision are measured by.
+
+    Args:
+        desk: the desk.
+        spec: the variant.
+        hand: own cards.
+        unseen: cards neither held nor played.
+        num_held: how many of these the opponents hold.
+        fewest: cards in the shortest hand among the opponents.
+        most: and in the longest.
+    """
+    num_unseen = max(popcount(unseen), 1)
+    desk[MOST_LEFT] = most
+    desk[SCALE] = 512 * num_held // num_unseen
+    desk[COSTS] = WEIGHTS + W.COST + fewest * W.NUM_KINDS * W.NUM_STEPS
+    for kind in range(W.NUM_KINDS):
+        desk[STEP + kind] = desk[WEIGHTS + W.SLOPE + kind] // num_unseen
+    desk[TWOS] = 1 if unseen >> 48 else 0
+
+    mine, others = hand, unseen
+    for width in range(1, 5):
+        desk[TOPS + (width - 1) * 16 + 1] = others
+        minimum = spec[S.SEQUENCE_MIN + width - 1]
+        if minimum != 0 and mine != 0:
+            ends = sequence_hand(spec, width, others)
+            ranks = ranks_of(ends)
+            my_ranks = ranks_of(sequence_hand(spec, width, mine))
+            chain, my_chain = ranks, my_ranks
+            length = 1
+            # As long as own sequences go: no others are asked for.
+            while my_chain != 0:
+                if length >= minimum:
+                    desk[TOPS + (width - 1) * 16 + length] = ends & (chain * 15)
+                chain &= ranks << (4 * length)
+                my_chain &= my_ranks << (4 * length)
+                length += 1
+        mine ^= lowest_of_rank(mine)
+        others ^= lowest_of_rank(others)
+
+    for num_twos in range(1, popcount(hand >> 48) + 1):
+        desk[CHOPPED + num_twos] = 0
+        beater = S.BEATERS + num_twos * 16
+        while spec[beater]:
+            width, length = spec[beater] >> 4, spec[beater] & 15
+            if width * length <= most and tops_of_shape(spec, unseen, width, length):
+                desk[CHOPPED + num_twos] = 1
+                break
+            beater += 1
+
+    desk[STAMP] += 1
+    if desk[STAMP] > 4095:
+        desk[STAMP] = 1
+        for slot in range(1 << MEMO_BITS):
+            desk[MEMO + 2 * slot] = 0
+
+
+# ---------------------------------------------------------------- the choice
+
+
+@_jit
+def choose(
+    desk: Any,
+    spec: Any,
+    actions: Any,
+    hand: int,
+    unseen: int,
+    left: int,
+    live: int,
+    passed: int,
+    table: int,
+    owner: int,
+    ids: Any,
+    cards: Any,
+    start: int,
+    end: int,
+) -> int:
+    """The rules of `agents.heuristic`, in their order.
+
+    Args:
+        desk: the desk, its variant and weights set.
+        spec: the variant.
+        actions: its action table.
+        hand: own cards.
+        unseen: cards neither held nor played.
+        left: cards in each hand, 4 bits a seat; seats are relative, 0 is the player to move.
+        live: seat mask: still in the round.
+        passed: seat mask: passed in this trick.
+        table: action on the table, 0 when leading.
+        owner: seat that played it.
+        ids: legal actions ...
+        cards: ... and what each would play, from index `start` to `end`.
+        start: see `ids`.
+        end: see `ids`.
+
+    Returns:
+        One of the actions.
+    """
+    best: int = ids[start]
+    if end - start == 1:
+        return best
+    rivals = live & ~1
+    pending = rivals if table == _PASS or not spec[S.PASS_LOCK] else rivals & ~passed
+    fewest, most, num_held = 13, 0, 0
+    most_pending, num_pending, ones, twos = 0, 0, 0, 0
+    for seat in range(1, 4):
+        if rivals >> seat & 1:
+            count = left >> (4 * seat) & 15
+            fewest, most, num_held = min(fewest, count), max(most, count), num_held + count
+            if pending >> seat & 1:
+                most_pending, num_pending = max(most_pending, count), num_pending + count
+                ones += count == 1
+                twos += count == 2
+    look_around(desk, spec, hand, unseen, num_held, fewest, most)
+    num_unseen = max(popcount(unseen), 1)
+    pending_scale = 512 * num_pending // num_unseen
+
+    best_score = 2 * _NEVER
+    at = table * S.ACTION_FIELDS
+    table_width, table_length = actions[at + S.WIDTH], actions[at + S.LENGTH]
+    for i in range(start, end):
+        action: int = ids[i]
+        rest = hand ^ cards[i]
+        if rest == 0:
+            return action
+        split = split_cost(desk, spec, rest)
+        num_beatable = split & 255
+        score = -(split >> 8) - num_beatable * desk[WEIGHTS + W.BEATABLE]
+        if action == _PASS:
+            num_cards = table_width * table_length
+            better = popcount(unseen & (FULL << (actions[at + S.TOP] + 1))) if num_cards == 1 else 0
+            score += desk[WEIGHTS + W.PASS_BONUS + fewest] + popcount(hand) * desk[WEIGHTS + W.PASS_CARD]
+            score -= max((split >> 24) - fewest, 0) * desk[WEIGHTS + W.PLACE]
+            if live >> owner & 1:
+                score -= desk[WEIGHTS + W.PASS_OWNER + (left >> (4 * owner) & 15)]
+                if pending & ~(1 << owner) == 0:
+                    score -= desk[WEIGHTS + W.PASS_LAST]
+        else:
+            fields = action * S.ACTION_FIELDS
+            width, length = actions[fields + S.WIDTH], actions[fields + S.LENGTH]
+            top = actions[fields + S.TOP]
+            num_cards = width * length
+            # Who has passed may still put a bomb on some plays (3.6).
+            reach = most if actions[fields + S.REOPENS] else most_pending
+            better = num_better(desk, width, length, top) if num_cards <= reach else 0
+            is_safe = better == 0 and not (reach > 0 and is_chopped(desk, width, length, top))
+            kind = desk[KIND + (width - 1) * 16 + length]
+            hold = desk[WEIGHTS + W.HOLD + kind * W.NUM_STEPS + (better * pending_scale >> 8)]
+            gain = desk[WEIGHTS + (W.LEAD_TEMPO if table == _PASS else W.FOLLOW_TEMPO)]
+            if num_beatable <= 1:
+                gain += desk[WEIGHTS + W.FINISH]
+                if is_safe:
+                    score += _SURE
+            elif num_beatable == 2:
+                gain += desk[WEIGHTS + W.FINISH_TWO]
+            score += hold * gain >> 16
+            if table == _PASS:
+                score += num_cards * desk[WEIGHTS + W.LEAD_CARDS]
+                if num_cards == 1 and ones > 0 and not is_safe:
+                    score += _NEVER + (top << 24)
+            elif table_width != width or table_length != length:
+                score += desk[WEIGHTS + W.CHOP]
+        if num_cards == 1:
+            score -= better * ones * desk[WEIGHTS + W.DANGER_ONE] // num_unseen
+        if num_cards <= 2:
+            score -= better * twos * desk[WEIGHTS + W.DANGER_TWO] // num_unseen
+        if score > best_score:
+            best_score, best = score, action
+    return best
+
+
+def _digest(modules: tuple[ModuleType, ...]) -> str:
+    return hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
+
+
+def _compile() -> Any:
+    # Numba hashes a function's closure into its cache key; it would not notice other files' changes itself.
+    build = _digest((bits, combos, kernels, spec, numba_bits, parameters))
+
+    def choose_all(  # type: ignore[no-untyped-def]
+        desk, spec, actions, hand, played, left, live, passed, table, owner, ids, cards, start, out
+    ):
+        build  # noqa: B018
+        set_variant(desk, spec)
+        num_players = spec[S.NUM_PLAYERS]
+        for b in range(out.shape[0]):
+            seen = hand[b]
+            lefts, lives, passes = 0, 0, 0
+            for seat in range(num_players):
+                seen |= played[b, seat]
+                lefts |= left[b, seat] << (4 * seat)
+                lives |= live[b, seat] << seat
+                passes |= passed[b, seat] << seat
+            end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
+            out[b] = choose(
+                desk,
+                spec,
+                actions,
+                hand[b],
+                FULL & ~seen,
+                lefts,
+                lives,
+                passes,
+                table[b],
+                owner[b],
+                ids,
+                cards,
+                start[b],
+                end,
+            )
+
+    def split_all(desk, spec, hand, unseen, num_held, fewest, most, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        set_variant(desk, spec)
+        for b in range(out.shape[0]):
+            look_around(desk, spec, hand[b], unseen[b], num_held[b], fewest[b], most[b])
+            out[b] = split_cost(desk, spec, hand[b])
+
+    def compiled(function: Any) -> Any:
+        return njit(function, nogil=True, cache=True, _nrt=False)
+
+    return compiled(choose_all), compiled(split_all)
+
+
+choose_all, split_all = _compile()

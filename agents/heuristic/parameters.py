@@ -1,0 +1,191 @@
+"""What the heuristic player weighs, and the tables that its compiled code reads."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, fields
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+# Costs and scores are integers, in 65536ths of a play: sums do not depend on their order, nor a decision on
+# the platform.
+ONE: Final = 1 << 16
+
+# Kinds of plays, each with costs of its own; sequences by their number of cards.
+SINGLE: Final = 0
+PAIR: Final = 1
+TRIPLE: Final = 2
+SEQUENCE: Final = 3  # of 3 cards or fewer, 4, 5, 6, 7, 8 or more
+NUM_SEQUENCES: Final = 6
+BOMB: Final = SEQUENCE + NUM_SEQUENCES
+NUM_KINDS: Final = BOMB + 1
+
+NUM_STEPS: Final = 128  # half cards: twice the number of better plays, 2 × 52 at most
+NUM_LEFT: Final = 14  # cards in the shortest hand among the opponents, 0..13
+
+# The tables, one after the other.
+COST: Final = 0  # NUM_LEFT × NUM_KINDS × NUM_STEPS: what a play costs while it is in the hand
+HOLD: Final = COST + NUM_LEFT * NUM_KINDS * NUM_STEPS  # NUM_KINDS × NUM_STEPS: chance to win the trick
+SLOPE: Final = HOLD + NUM_KINDS * NUM_STEPS  # NUM_KINDS: cost of each better play
+PASS_BONUS: Final = SLOPE + NUM_KINDS  # NUM_LEFT: what a pass is worth
+PASS_OWNER: Final = PASS_BONUS + NUM_LEFT  # NUM_LEFT: less so much, by the cards of the table's owner
+PLAIN: Final = PASS_OWNER + NUM_LEFT  # the rest: parameters as they are, in the order of `_PLAIN`
+_PLAIN: Final = (
+    "lead_tempo",
+    "follow_tempo",
+    "lead_cards",
+    "beatable",
+    "finish",
+    "finish_two",
+    "pass_card",
+    "pass_last",
+    "place",
+    "danger_one",
+    "danger_two",
+    "chop",
+)
+(
+    LEAD_TEMPO,
+    FOLLOW_TEMPO,
+    LEAD_CARDS,
+    BEATABLE,
+    FINISH,
+    FINISH_TWO,
+    PASS_CARD,
+    PASS_LAST,
+    PLACE,
+    DANGER_ONE,
+    DANGER_TWO,
+    CHOP,
+) = range(PLAIN, PLAIN + len(_PLAIN))
+NUM_WEIGHTS: Final = PLAIN + len(_PLAIN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The numbers behind the rules. The unit of all costs and rewards is one play (a low single costs 1).
+
+    A play that u unseen plays beat costs ``base - keep * exp(-decay * u) + slope * (share of unseen cards)``.
+
+    Attributes:
+        pair: base cost of a pair.
+        triple: base cost of a triple (and of a quad that is no bomb).
+        sequence: base cost of a sequence of three cards.
+        sequence_card: extra base cost of each further card.
+        bomb: cost of a bomb while an opponent may hold a 2; low, so that bombs stay whole.
+        keep_single: how much less a single costs that nothing beats: it will get the lead back.
+        keep_pair: the same of a pair.
+        keep_triple: the same of a triple.
+        keep_sequence: the same of a sequence.
+        decay_single: how fast that fades with every better single that is unseen.
+        decay_pair: the same of a pair.
+        decay_triple: the same of a triple.
+        decay_sequence: the same of a sequence of three cards.
+        decay_card: factor on the decays of a sequence for each further card: one hand must hold them all.
+        slope_single: extra cost of the lowest single: it can hardly ever follow.
+        slope_pair: the same of a pair.
+        urgency: share of the keeping that is lost when an opponent has one card left.
+        urgency_decay: how fast that fades with every further card of that opponent.
+        lead_tempo: reward for a lead that wins its trick.
+        follow_tempo: reward for an answer that wins the trick.
+        hold_single: how fast the chance to win the trick fades with every better single.
+        hold_set: the same of pairs, triples and quads.
+        hold_sequence: the same of a sequence of three cards; see `decay_card`.
+        lead_cards: reward for every card of a lead.
+        beatable: cost of each play of the rest that can be beaten, in the split that has the fewest.
+        finish: reward for winning the trick when all but one of the plays left are then unbeatable.
+        finish_two: the same when all but two are.
+        pass_bonus: reward for a pass: the hand stays as it is.
+        pass_card: the same for each own card.
+        pass_urgency: less so much when an opponent has one card left (fades by `urgency_decay`).
+        pass_owner: less so much when the owner of the table has (the same).
+        pass_last: less so much when nobody else can still take the trick from its owner.
+        place: less so much for every play by which the hand is behind the shortest hand.
+        danger_one: penalty for a single that a player with one card left beats (times the chance).
+        danger_two: the same for a single or a pair and a player with two cards left.
+        chop: reward for a bomb on a 2.
+    """
+
+    pair: float = 0.995
+    triple: float = 0.858
+    sequence: float = 0.993
+    sequence_card: float = 0.014
+    bomb: float = -0.422
+    keep_single: float = 1.53
+    keep_pair: float = 1.219
+    keep_triple: float = 0.158
+    keep_sequence: float = 0.884
+    decay_single: float = 0.206
+    decay_pair: float = 0.251
+    decay_triple: float = 0.143
+    decay_sequence: float = 0.226
+    decay_card: float = 1.035
+    slope_single: float = 0.272
+    slope_pair: float = 0.289
+    urgency: float = 0.318
+    urgency_decay: float = 0.742
+    lead_tempo: float = -0.042
+    follow_tempo: float = 0.098
+    hold_single: float = 0.212
+    hold_set: float = 0.111
+    hold_sequence: float = 0.064
+    lead_cards: float = 0.046
+    beatable: float = 0.108
+    finish: float = 0.831
+    finish_two: float = 0.295
+    pass_bonus: float = 0.189
+    pass_card: float = 0.022
+    pass_urgency: float = 1.436
+    pass_owner: float = 0.426
+    pass_last: float = 0.517
+    place: float = -0.139
+    danger_one: float = 0.548
+    danger_two: float = 0.333
+    chop: float = 0.293
+
+    def to_array(self) -> FloatArray:
+        """float64, the values in the order of the fields."""
+        return np.array(astuple(self))
+
+    @classmethod
+    def from_array(cls, values: npt.ArrayLike) -> Parameters:
+        """The parameters with these values, in the order of the fields."""
+        names = [field.name for field in fields(cls)]
+        return cls(**dict(zip(names, np.asarray(values, np.float64).tolist(), strict=True)))
+
+    @classmethod
+    def counting(cls) -> Parameters:
+        """Every play costs one, whatever it is: the least cost is the fewest plays."""
+        ones = dict.fromkeys(("pair", "triple", "sequence", "bomb"), 1.0)
+        names = [field.name for field in fields(cls)]
+        return cls(**dict.fromkeys(names, 0.0) | ones)
+
+    def weights(self) -> IntArray:
+        """int64 (NUM_WEIGHTS,): the tables above, in units of ``1 / ONE``."""
+        out = np.zeros(NUM_WEIGHTS)
+        near = np.exp(-self.urgency_decay * np.maximum(np.arange(NUM_LEFT) - 1, 0))
+        better = np.arange(NUM_STEPS) / 2
+        further = np.arange(NUM_SEQUENCES)
+        fading = self.decay_card**further
+        runs = np.ones(NUM_SEQUENCES)
+        base = np.r_[1.0, self.pair, self.triple, self.sequence + self.sequence_card * further, self.bomb]
+        keep = np.r_[self.keep_single, self.keep_pair, self.keep_triple, self.keep_sequence * runs, 0.0]
+        decay = np.r_[
+            self.decay_single, self.decay_pair, self.decay_triple, self.decay_sequence * fading, 0.0
+        ]
+        kept = keep[:, None] * np.exp(-decay[:, None] * better)
+        cost = base[:, None] - (1 - self.urgency * near)[:, None, None] * kept
+        out[COST:HOLD] = cost.ravel()
+        hold = np.r_[
+            self.hold_single, self.hold_set, self.hold_set, self.hold_sequence * fading, self.hold_set
+        ]
+        out[HOLD:SLOPE] = np.exp(-hold[:, None] * better).ravel()
+        out[SLOPE : SLOPE + 2] = self.slope_single, self.slope_pair
+        out[PASS_BONUS:PASS_OWNER] = self.pass_bonus - self.pass_urgency * near
+        out[PASS_OWNER:PLAIN] = self.pass_owner * near
+        out[PLAIN:] = [getattr(self, name) for name in _PLAIN]
+        return np.rint(out * ONE).astype(np.int64)
