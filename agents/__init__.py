@@ -9,6 +9,8 @@ the signature of the function or class registered under its name, so a new agent
 
     agents.register("search", SearchAgent)   # class SearchAgent: def __init__(self, *, worlds: int = 32)
     agents.load("search:worlds=64")
+
+An agent that stands on another one takes that one's name, options and all: ``"endgame:search:worlds=64"``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import inspect
 import re
 from collections.abc import Callable
 
+from agents.endgame import EndgameAgent
 from agents.greedy import GreedyAgent, GreedyLongAgent
 from agents.heuristic import HeuristicAgent
 from tienlen_env.agent import Agent, RandomAgent
@@ -38,7 +41,8 @@ def register(name: str, factory: AgentFactory) -> None:
     Args:
         name: lower-case letters, digits and underscores. A name is for ever: figures are published under it.
         factory: makes a new agent. Its keyword-only parameters are the options, read by their annotations
-            (``bool``, ``int``, ``float`` or ``str``); a positional parameter is the argument after the colon.
+            (``bool``, ``int``, ``float`` or ``str``); a positional parameter is the argument after the colon,
+            or one annotated ``Agent`` the agent that is named there.
 
     Raises:
         ValueError: a name that is taken or malformed.
@@ -60,7 +64,9 @@ def load(text: str) -> Agent:
 
     Args:
         text: ``name``, or ``name:`` and then, with commas between, the argument (if the agent takes one) and
-            ``key=value`` options. An argument that itself looks like an option is written ``./key=...``.
+            ``key=value`` options. An argument that itself looks like an option is written ``./key=...``. An
+            argument that is an agent comes last, with all its own options; its parameter's name may stand
+            before it: ``endgame:base=greedy``.
 
     Raises:
         ValueError: an unknown name or option, a missing argument, or a value that cannot be read; the message
@@ -74,10 +80,15 @@ def load(text: str) -> Agent:
     options = {k: p.annotation for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
     positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
 
-    arguments: list[str] = []
+    inner = next((p.name for p in positional if p.annotation is Agent), "")
+    arguments: list[object] = []
     chosen: dict[str, object] = {}
-    for item in rest.split(",") if rest else []:
+    items = rest.split(",") if rest else []
+    for index, item in enumerate(items):
         option = _OPTION.fullmatch(item)
+        if inner and (option is None or option[1] == inner):
+            arguments.append(load(",".join(items[index:]).removeprefix(f"{inner}=")))
+            break
         if option is None:
             arguments.append(item)
             continue
@@ -114,3 +125,4 @@ register("greedy", GreedyAgent)
 register("greedy_long", GreedyLongAgent)
 register("heuristic", HeuristicAgent)
 register("policy", _load_policy)
+register("endgame", EndgameAgent)

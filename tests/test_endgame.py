@@ -1,0 +1,311 @@
+"""The endgame solver against plain exhaustive search, and the agent that plays by it."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import agents
+from agents.arena import match
+from agents.endgame import EndgameAgent, Solver, open_endings, solve, winning_actions
+from tienlen_env.agent import View
+from tienlen_env.core import kernels
+from tienlen_env.core import state as R
+from tienlen_env.core.cards import FULL_DECK, mask_of, parse_cards
+from tienlen_env.core.rules import FOICICA, PRESETS, get_rules
+from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_env.round import Round
+
+VARIANTS = {
+    **{name: get_rules(name) for name in PRESETS},
+    "last_live": replace(FOICICA, heir="last_live"),
+    "round": replace(FOICICA, knockout="round"),
+    "no_lock": replace(get_rules("cardgames"), pass_lock=False, ladder=("4x1", "2x3")),
+}
+
+
+# ---------------------------------------------------------------- plain search
+
+
+def seats_of(game):
+    return [seat for seat, place in enumerate(game.places) if place is None]
+
+
+class Exhaustive:
+    """Who of two seats takes the better place, by trying everything. Positions met again are looked up."""
+
+    def __init__(self, game, exact=False):
+        self.pair, self.exact, self.known = seats_of(game), exact, {}
+
+    def winner(self, game):
+        """The seat that wins with perfect play from here."""
+        if game.is_over:
+            return min(self.pair, key=lambda seat: game.places[seat])
+        row = game._rows[0]
+        key = row[R.HAND : R.UNDEALT].tobytes() + row[R.TABLE : R.LEGAL].tobytes()
+        if key not in self.known:
+            one, two = self.pair
+            other = two if game.turn == one else one
+            won = [winner == game.turn for winner in self.winners(game).values()]
+            self.known[key] = game.turn if any(won) else other
+        return self.known[key]
+
+    def winners(self, game):
+        """A dict from each play to who wins after it."""
+        found = {}
+        for play in game.legal_plays(exact=self.exact):
+            after = game.copy()
+            after.play(play)
+            found[play.action, int(play)] = self.winner(after)
+        return found
+
+
+def small_endings(rules, num, seed):
+    """Positions with two seats left, reached by random play from small hands rich in combinations."""
+    rng = np.random.default_rng(seed)
+    found = 0
+    while found < num:
+        sizes = rng.integers(1, 6, rules.num_players)
+        ranks = rng.permutation(13)[: rng.integers(sizes.sum() // 4 + 1, 14)]
+        deck = rng.permutation(np.sort((4 * ranks[:, None] + np.arange(4)).ravel()))
+        hands = [mask_of(part.tolist()) for part in np.split(deck, np.cumsum(sizes))[:-1]]
+        game = Round.from_hands(rules, hands, leader=None if rng.random() < 0.3 else 0)
+        while not game.is_over:
+            plays = game.legal_plays()
+            if len(seats_of(game)) == 2 and len(plays) > 1 and rng.random() < 0.5:
+                found += 1
+                yield game
+                break
+            game.play(plays[rng.integers(len(plays))])
+
+
+def row_of(game):
+    return game._rows[0]
+
+
+@pytest.mark.parametrize(
+    ("num_players", "num"), [(2, 60), (4, 260), pytest.param(4, 5000, marks=pytest.mark.nightly)]
+)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_agrees_with_exhaustive_search(variant, num_players, num):
+    rules = get_rules(VARIANTS[variant], num_players)
+    games = list(small_endings(rules, num, seed=num_players))
+    found = Solver(rules).solve(np.array([row_of(game) for game in games]))
+    for game, value, best_mask in zip(games, found.value, found.best_mask, strict=True):
+        winners = Exhaustive(game).winners(game)
+        winning = {action for (action, _), winner in winners.items() if winner == game.turn}
+        assert value == (1 if winning else -1), game
+        assert set(np.flatnonzero(best_mask)) == (winning or {action for action, _ in winners}), game
+    values = Counter(found.value.tolist())
+    assert min(values[1], values[-1]) > 10
+    if num_players == 4:
+        # A table whose owner is out must be among them; where the one who has not passed need not beat it,
+        # nobody has passed.
+        tables = {bool(game.passed) for game in games if game.table and game.owner not in seats_of(game)}
+        assert tables == ({False} if rules.heir == "last_live" else {False, True})
+
+
+@pytest.mark.parametrize("variant", ["cardgames", "pagat", "no_lock"])
+def test_exact_cards_change_nothing_without_flush_lock(variant):
+    for game in small_endings(get_rules(VARIANTS[variant], 2), 40, seed=7):
+        assert Exhaustive(game, exact=True).winner(game) == Exhaustive(game).winner(game), game
+
+
+@pytest.mark.parametrize("num", [60, pytest.param(1500, marks=pytest.mark.nightly)])
+def test_exact_cards_seldom_matter_under_flush_lock(num):
+    games = list(small_endings(get_rules("foicica", 2), num, seed=7))
+    changed = sum(Exhaustive(g, exact=True).winner(g) != Exhaustive(g).winner(g) for g in games)
+    assert changed <= num / 300
+
+
+# ---------------------------------------------------------------- by hand
+
+
+def ending(mine, theirs, table="", *, rules="cardgames", passed=(), owner=2):
+    """Four players, all cards dealt; seats 0 (to move) and 2 are left, and `owner` has played the table."""
+    batch = Batch(rules, 1)
+    mine, theirs, table = parse_cards(mine), parse_cards(theirs), parse_cards(table)
+    row = [0] * batch.rows.shape[1]
+    row[R.HAND], row[R.HAND + 2] = mine, theirs
+    row[R.PLAYED + 1] = FULL_DECK & ~(mine | theirs)
+    row[R.PLACE : R.PLACE + 4] = [-1, 1, -1, 0]
+    row[R.LIVE], row[R.NUM_FIRST] = 0b0101, 2
+    row[R.TABLE], row[R.TABLE_CARDS] = batch.table.classify(table), table
+    row[R.OWNER] = owner if table else -1
+    row[R.PASSED] = sum(1 << seat for seat in passed)
+    row[R.PENDING] = 0b0101 if table and owner != 2 and 2 not in passed else 0b0001
+    kernels.update_legal(row, batch.spec.tolist(), batch.actions.tolist())
+    batch.rows[0] = row
+    return batch
+
+
+def winning(*args, **options):
+    batch = ending(*args, **options)
+    return {batch.table.text(a) for a in np.flatnonzero(winning_actions(View(batch))[0])}
+
+
+def test_by_hand():
+    # What cannot be beaten comes first.
+    assert winning("3s 6s", "5s") == {"single 6s"}
+    assert winning("3s 4c", "4s 5s") == set()
+    # The pair keeps the lead; a single would give it away.
+    assert winning("3s 3c 4s", "5s 6s") == {"pair 3c"}
+    # A bomb on the 2 wins the lead, and with it the game.
+    assert winning("3s 3c 3d 3h 4s", "5s 7s", "2h") == {"quad 3h"}
+    # After a pass the other goes out.
+    assert winning("2s 3s", "4s", "Ah") == {"single 2s"}
+    # To beat the J gives the pair away that is to beat the 3s.
+    assert winning("5s Js Jh", "3d 3h Jd", "Jc") == {"pass"}
+
+
+def test_by_hand_when_the_owner_of_the_table_is_out():
+    # Both must pass; then the seat after the owner leads.
+    assert winning("3s 3c", "5s 6s", "2h", owner=3) == {"pass"}
+    assert winning("3s 3c", "5s 6s", "2h", owner=1, passed=[2]) == set()
+
+
+def test_by_hand_under_the_flush_lock():
+    # Only suited runs may follow the suited run, and the other has none.
+    assert winning("3s 4s 9d", "5c 6d Th Js", rules="foicica") == {"suited run 3-4 top 4s"}
+    assert winning("3s 4c 9d", "5c 6d Th Js", rules="foicica") == set()
+
+
+# ---------------------------------------------------------------- what is known
+
+
+def play_out(agent, rules, num_rounds, seed=3):
+    """Yield a view of all decisions that wait, their games and the agent's actions, until all is over."""
+    batch = Batch(rules, num_rounds)
+    batch.reset(seed)
+    agent.reset(seed)
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        view = View(batch, games)
+        chosen = agent.act(view)
+        yield batch, view, games, chosen
+        actions = np.full(num_rounds, NO_ACTION)
+        actions[games] = chosen
+        batch.step(actions)  # refuses what is not legal
+
+
+@pytest.mark.parametrize("num_players", [2, 3])
+def test_undealt_cards_are_not_known(num_players):
+    for _, view, _, _ in play_out(agents.load("random"), get_rules("cardgames", num_players), 50):
+        assert not solve(view).value.any()
+        assert not winning_actions(view).any()
+
+
+def test_cards_of_who_was_knocked_out_are_not_known():
+    endings = known = 0
+    for batch, view, games, _ in play_out(agents.load("random"), VARIANTS["round"], 500):
+        live = np.bitwise_count(batch.state.live[games]) == 2
+        kept = np.where(view.places >= 0, view.num_cards_left, 0).sum(axis=1) > 0
+        found, rows = open_endings(view)
+        assert set(found) == set(np.flatnonzero(live & ~kept))
+        assert (rows[:, R.HAND : R.HAND + 4] == batch.state.hands[games[found]]).all()
+        endings, known = endings + live.sum(), known + len(found)
+    assert 0 < known < endings
+
+
+def test_nothing_hidden_is_used():
+    batch = Batch("cardgames", 30)
+    batch.reset(0)
+    for _ in range(20):
+        other = batch.copy()
+        turn = int(batch.state.turn[0])
+        one, two = (turn + 1) % 4, (turn + 2) % 4
+        swapped = batch.state.turn == turn
+        other.state.hands[:, [one, two]] = batch.state.hands[:, [two, one]]
+        other.state.key[:] += 1
+        rows = View(batch).public_rows
+        assert (rows == View(other).public_rows)[swapped].all()
+        assert (rows[:, R.HAND : R.HAND + 4] != 0).sum() <= 30
+        batch.step(batch.legal_mask().argmax(axis=1))
+
+
+# ---------------------------------------------------------------- the agent
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("name", ["endgame:greedy_long", "endgame:random"])
+def test_never_a_blunder(name, rules):
+    promised = {}  # game to who is to have the better place
+    num_decisions = 0
+    for batch, view, games, chosen in play_out(agents.load(name), rules, 250):
+        found = solve(view)
+        for i in np.flatnonzero(found.value):
+            seat = view.seat[i]
+            other = (batch.state.live[games[i]] ^ 1 << seat).item().bit_length() - 1
+            winner = seat if found.value[i] > 0 else other
+            assert promised.setdefault(games[i], winner) == winner
+            assert found.best_mask[i, chosen[i]]
+            num_decisions += 1
+        last = batch
+    assert num_decisions > 500
+    for game, winner in promised.items():
+        assert last.state.places[game, winner] == 2
+
+
+def test_the_other_agent_plays_where_nothing_is_lost():
+    base = agents.load("greedy_long")
+    num_replaced = num_endings = 0
+    for _, view, _, chosen in play_out(agents.load("endgame:greedy_long"), "cardgames", 250):
+        found, of_base = solve(view), base.act(view)
+        is_blunder = (found.value == 1) & ~found.best_mask[np.arange(len(view)), of_base]
+        assert ((chosen != of_base) == is_blunder).all()
+        num_replaced, num_endings = num_replaced + is_blunder.sum(), num_endings + (found.value != 0).sum()
+    assert 0 < num_replaced < num_endings / 5
+
+
+def test_a_limit_hands_back():
+    views = [view for _, view, _, _ in play_out(agents.load("greedy_long"), "cardgames", 250)]
+    base, handed_back = agents.load("greedy_long"), agents.load("endgame:nodes=0,greedy_long")
+    num_unsolved = 0
+    for view in views:
+        # With no positions to search only those remain that are over after one move.
+        changed = handed_back.act(view) != base.act(view)
+        assert (~changed | (solve(view).value == 1)).all()
+        full, limited = solve(view), solve(view, max_nodes=20)
+        assert (limited.num_nodes <= 20).all()
+        solved = limited.value != 0
+        assert (limited.value == full.value)[solved].all()
+        assert (limited.best_mask == full.best_mask)[solved].all()
+        assert not limited.best_mask[~solved].any()
+        num_unsolved += (~solved & (full.value != 0)).sum()
+    assert num_unsolved > 50
+
+
+def test_a_decision_depends_on_nothing_before_it():
+    games = list(small_endings(get_rules("foicica"), 200, seed=5))
+    rows = np.array([row_of(game) for game in games])
+    solver = Solver(get_rules("foicica"))
+    first, again, backwards = solver.solve(rows), solver.solve(rows), solver.solve(rows[::-1])
+    for one, two, three in zip(first, again, backwards, strict=True):
+        assert (one == two).all()
+        assert (one == three[::-1]).all()
+
+
+def test_it_gains_places():
+    result = match(agents.load("endgame:greedy_long"), agents.load("greedy_long"), num_deals=300, seed=1)
+    assert result.scores[0].points.low > 1.5
+    assert result.scores[0].first.mean == 0.25  # it changes nothing before the first two are out
+
+
+def test_rows_of_other_positions_are_refused():
+    batch = Batch("cardgames", 1)
+    batch.reset(0)
+    with pytest.raises(ValueError, match="exactly two players"):
+        Solver(batch.rules).solve(batch.rows)
+    assert open_endings(View(batch))[0].size == 0
+
+
+def test_loading_with_the_other_agents_options():
+    assert agents.load("endgame:greedy").name == "endgame:greedy"
+    nested = agents.load("endgame:nodes=7,endgame:nodes=9,base=greedy_long")
+    assert isinstance(nested, EndgameAgent)
+    assert isinstance(nested.base, EndgameAgent)
+    assert (nested.nodes, nested.base.nodes, nested.base.base.name) == (7, 9, "greedy_long")
+    with pytest.raises(ValueError, match="expected 'endgame:<base>' and options"):
+        agents.load("endgame:nodes=7")
+    with pytest.raises(ValueError, match="unknown agent 'greddy'"):
+        agents.load("endgame:greddy")
