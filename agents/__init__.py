@@ -22,6 +22,7 @@ from collections.abc import Callable
 from agents.endgame import EndgameAgent
 from agents.greedy import GreedyAgent, GreedyLongAgent
 from agents.heuristic import HeuristicAgent
+from agents.process import ProcessAgent
 from tienlen_env.agent import Agent, RandomAgent
 
 __all__ = ["load", "names", "register"]
@@ -120,9 +121,17 @@ def _load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Age
     return PolicyAgent.load(path, trust=trust, sample=sample)
 
 
+def _load_human(*, hint: str = "greedy_long") -> Agent:
+    from agents.human import HumanAgent  # the pictures that it shows take a while to import
+
+    return HumanAgent(hint=hint)
+
+
 register("random", RandomAgent)
 register("greedy", GreedyAgent)
 register("greedy_long", GreedyLongAgent)
 register("heuristic", HeuristicAgent)
 register("policy", _load_policy)
+register("human", _load_human)
+register("process", ProcessAgent)
 register("endgame", EndgameAgent)

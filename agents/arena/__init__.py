@@ -13,12 +13,13 @@ From a terminal: ``python -m agents.arena greedy random greedy_long --deals 1000
 """
 
 from agents.arena.lineup import seatings
-from agents.arena.match import Played, Progress, Score, TableResult, match, play_deals, table
+from agents.arena.match import Forfeits, Played, Progress, Score, TableResult, match, play_deals, table
 from agents.arena.report import LiveProgress, Report, compare
 from agents.arena.stats import Estimate, bootstrap_interval, estimate, variance_ratio
 
 __all__ = [
     "Estimate",
+    "Forfeits",
     "LiveProgress",
     "Played",
     "Progress",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +15,33 @@ from numpy.random import SeedSequence
 
 from agents.arena.lineup import lineup_of, seatings, title_of, unique_names
 from agents.arena.stats import Estimate, estimate, variance_ratio
-from tienlen_env.agent import Agent, View
+from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View
 from tienlen_env.core.rules import Rules, get_rules
 from tienlen_env.engine import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 # Agents are reset, and keys drawn, once for so many deals. A part of every result's definition: another
 # number gives other games. Chunks know nothing of one another, so any number of workers may share them.
 CHUNK_DEALS = 512
 
 PLACE_NAMES = ("1st", "2nd", "3rd", "4th")
+
+
+class Forfeits(NamedTuple):
+    """Rounds that an agent forfeited for one reason (see `FallibleAgent`).
+
+    Attributes:
+        reason: a few words.
+        num_rounds: how many.
+        example: what happened the first time.
+    """
+
+    reason: str
+    num_rounds: int
+    example: str
 
 
 class Played(NamedTuple):
@@ -36,12 +52,14 @@ class Played(NamedTuple):
         points: int64 (B, P), what the places are worth.
         decisions: int64 (E,), taken by each agent.
         seconds: float64 (E,), that each agent took for them.
+        forfeits: E tuples, what each agent forfeited.
     """
 
     places: IntArray
     points: IntArray
     decisions: IntArray
     seconds: npt.NDArray[np.float64]
+    forfeits: tuple[tuple[Forfeits, ...], ...]
 
 
 class Progress(Protocol):
@@ -66,6 +84,7 @@ class Score(NamedTuple):
         variance_ratio: see `stats.variance_ratio`; of the points.
         decisions: that it took.
         seconds: that it needed for them.
+        forfeits: rounds that it forfeited, by reason.
     """
 
     name: str
@@ -76,6 +95,7 @@ class Score(NamedTuple):
     variance_ratio: float | None
     decisions: int
     seconds: float
+    forfeits: tuple[Forfeits, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +179,9 @@ def play_deals(
 
     decisions, seconds = np.zeros(len(agents), np.int64), np.zeros(len(agents))
     actions = np.empty(batch.num_games, np.int64)
+    by_cards = [agent if isinstance(agent, CardAgent) else None for agent in agents]
+    # Only where somebody chooses exact cards: finding those of all the others costs time.
+    cards = np.zeros(batch.num_games, np.int64) if any(by_cards) else None
     num_dealt = cards_left = int(batch.state.num_cards_left.sum())
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
         to_move = seats[games, batch.state.turn[games]]
@@ -168,24 +191,53 @@ def play_deals(
             if mine.size:
                 view = View(batch, mine)
                 begin = time.perf_counter()
-                chosen = np.asarray(agent.act(view))
+                exact, card_agent = None, by_cards[index]
+                if card_agent is None:
+                    chosen = np.asarray(agent.act(view))
+                else:
+                    chosen, exact = card_agent.act_cards(view)
                 seconds[index] += time.perf_counter() - begin
                 if chosen.shape != mine.shape or chosen.dtype.kind not in "iu":
                     raise ValueError(f"agent {agent.name!r} answered {len(mine)} decisions with {chosen!r}")
                 actions[mine] = chosen
+                if cards is not None:
+                    cards[mine] = view.cards_of(chosen) if exact is None else exact
                 decisions[index] += len(mine)
         try:
-            batch.step(actions)
+            batch.step(actions, cards)
         except IllegalPlayError as error:
-            known = np.clip(actions[games], 0, batch.num_actions - 1)
-            refused = (batch.legal_mask()[games, known] == 0) | (known != actions[games])
-            culprit = agents[to_move[refused.argmax()]].name
+            culprit = agents[to_move[_refused(batch, games, actions, cards).argmax()]].name
             raise IllegalPlayError(f"agent {culprit!r} played against the rules: {error}") from error
         if on_step is not None:
             before, running = cards_left, batch.state.turn >= 0
             cards_left = int(np.bitwise_count(batch.state.hands[running]).sum())
             on_step((before - cards_left) / num_dealt * len(keys), len(games))
-    return Played(batch.state.places.copy(), batch.scores(), decisions, seconds)
+    forfeits = tuple(
+        _by_reason(Forfeits(f.reason, 1, f.detail) for f in agent.take_forfeits())
+        if isinstance(agent, FallibleAgent)
+        else ()
+        for agent in agents
+    )
+    return Played(batch.state.places.copy(), batch.scores(), decisions, seconds, forfeits)
+
+
+def _refused(batch: Batch, games: IntArray, actions: IntArray, cards: IntArray | None) -> BoolArray:
+    """Which of the games' actions or cards the rules refuse, bool (number of `games`,)."""
+    known = np.clip(actions[games], 0, batch.num_actions - 1)
+    refused: BoolArray = (batch.legal_mask()[games, known] == 0) | (known != actions[games])
+    if cards is not None:
+        hand, duty = batch.state.hands[games, batch.state.turn[games]], batch.state.duty[games]
+        refused |= (cards[games] & ~hand != 0) | ((duty != 0) & (cards[games] & duty == 0))
+    return refused
+
+
+def _by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:
+    """One for each reason, in order of appearance, with the first example."""
+    found: dict[str, Forfeits] = {}
+    for more in forfeits:
+        known = found.get(more.reason)
+        found[more.reason] = more if known is None else known._replace(num_rounds=known[1] + more[1])
+    return tuple(found.values())
 
 
 def match(
@@ -298,6 +350,7 @@ def table(
                 variance_ratio=variance_ratio(tally.deal_points[:, index], tally.game_points[:, index]),
                 decisions=int(tally.decisions[:, index].sum()),
                 seconds=float(tally.seconds[:, index].sum()),
+                forfeits=_by_reason(f for chunk in tally.forfeits for f in chunk[index]),
             )
         )
     return TableResult(
@@ -321,6 +374,7 @@ class _Tally(NamedTuple):
         game_points: int64 (G, E), totals over an agent's seats.
         places: int64 (C, E, P), how often each place was taken.
         decisions, seconds: (C, E), see `Played`.
+        forfeits: C times E tuples, see `Played`.
     """
 
     deal_points: IntArray
@@ -329,10 +383,14 @@ class _Tally(NamedTuple):
     places: IntArray
     decisions: IntArray
     seconds: npt.NDArray[np.float64]
+    forfeits: tuple[tuple[tuple[Forfeits, ...], ...], ...]
 
     @classmethod
     def join(cls, tallies: Iterable[_Tally]) -> _Tally:
-        return cls(*(np.concatenate(column) for column in zip(*tallies, strict=True)))
+        *columns, forfeits = zip(*tallies, strict=True)
+        parts: list[Any] = [np.concatenate(column) for column in columns]
+        parts.append(tuple(itertools.chain(*forfeits)))
+        return cls(*parts)
 
 
 def _play_chunk(
@@ -365,6 +423,7 @@ def _play_chunk(
         places=np.einsum("gse,gsp->ep", held, took_place, dtype=np.int64)[None],
         decisions=played.decisions[None],
         seconds=played.seconds[None],
+        forfeits=(played.forfeits,),
     )
 
 

@@ -21,6 +21,7 @@ from agents.arena.match import CHUNK_DEALS, PLACE_NAMES, Progress, TableResult, 
 from agents.arena.stats import Estimate, Verdict
 from tienlen_env.agent import Agent
 from tienlen_env.core.rules import Rules, get_rules
+from tienlen_env.rendering.view import plural, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -47,6 +48,17 @@ class Report:
 
             console = Console()
         console.print(_rich_table(self.tables))
+        for result in self.tables:
+            for score in result.scores:
+                for forfeits in score.forfeits:
+                    rounds = plural(forfeits.num_rounds, "round")
+                    console.print(
+                        f"forfeited in {result.title!r}: {rounds} by {score.name}: {forfeits.reason}; "
+                        f"the first: {printable(forfeits.example)}",
+                        style="red",
+                        markup=False,
+                        highlight=False,
+                    )
 
     def to_dict(self) -> dict[str, Any]:
         """All figures with what is needed to get them again, as plain JSON values."""
@@ -77,6 +89,7 @@ class Report:
                             "variance_ratio": score.variance_ratio,
                             "decisions": score.decisions,
                             "seconds": score.seconds,
+                            "forfeits": [forfeits._asdict() for forfeits in score.forfeits],
                         }
                         for score in result.scores
                     ],
@@ -98,6 +111,7 @@ class Report:
                 "variance_ratio",
                 "decisions",
                 "seconds",
+                "forfeits",
                 "num_deals",
                 "num_games",
                 "rules",
@@ -113,7 +127,8 @@ class Report:
                     (score.first, result.parity_first),
                 ):
                     row += [value.mean, value.low, value.high, value.verdict(parity)]
-                row += [*score.places, score.variance_ratio, score.decisions, score.seconds, result.num_deals]
+                row += [*score.places, score.variance_ratio, score.decisions, score.seconds]
+                row += [sum(forfeits.num_rounds for forfeits in score.forfeits), result.num_deals]
                 row += [result.num_games, result.rules.name, result.rules.digest(), result.seed]
                 writer.writerow(row)
         return out.getvalue()

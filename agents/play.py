@@ -1,0 +1,291 @@
+"""``python -m agents.play``: a table in the terminal, with people and agents at it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import agents
+from agents.arena.lineup import unique_names
+from agents.human import HumanAgent, Leave, read_line, say, symbols
+from tienlen_env.agent import Agent, FallibleAgent, View, choose_cards
+from tienlen_env.core.rules import PRESETS, Rules, get_rules
+from tienlen_env.engine import Batch
+from tienlen_env.errors import TienLenError
+from tienlen_env.game import Game
+from tienlen_env.rendering import TableView
+from tienlen_env.rendering.view import PLACE_TEXT, plural, printable
+from tienlen_env.round import Round
+
+CLEAR = "\033[2J\033[3J\033[H"  # the screen, and what has been scrolled off it
+
+
+class Table:
+    """A game for people and agents alike.
+
+    The same game is kept twice: as a `Game` or `Round`, which explains refusals and writes the record, and as
+    a `Batch`, which agents look at.
+
+    Args:
+        rules: the variant.
+        key: 64 bits, of the deals.
+        whole_game: rounds to the target instead of one.
+        history: plays that observations show.
+
+    Attributes:
+        plays: card masks since the start, 0 for a pass.
+    """
+
+    def __init__(self, rules: Rules, key: int, *, whole_game: bool = True, history: int = 0) -> None:
+        self.rules = rules
+        self.key = key
+        self.whole_game = whole_game
+        self.batch = Batch(rules, 1, episode="game" if whole_game else "round", history=history)
+        self.take_back(0)
+
+    def take_back(self, num_plays: int) -> None:
+        """Return to the position after so many plays."""
+        kept = self.plays[:num_plays] if num_plays else []
+        self.game: Game | Round = (Game if self.whole_game else Round)(self.rules, self.key)
+        self.batch.deal(np.array([self.key], np.uint64).view(np.int64))
+        self.plays: list[int] = []
+        for cards in kept:
+            self.play(cards)
+
+    def play(self, cards: int) -> None:
+        """Play for whose turn it is.
+
+        Raises:
+            TienLenError: the rules refuse it; nothing has changed.
+        """
+        self.game.play(cards)
+        self.batch.step([self.batch.table.classify(cards)], [cards])
+        self.plays.append(cards)
+
+    @property
+    def round(self) -> Round:
+        """The round in play, or the last one."""
+        return self.game.round if isinstance(self.game, Game) else self.game
+
+    def picture(self, names: Sequence[str], seat: int) -> TableView:
+        """The table as one seat sees it."""
+        view = self.round.view(face_up=[seat])
+        return replace(view, names=tuple(names), scores=self.game.scores)
+
+
+class TakeBack(Exception):
+    """A player wants to be asked for the last decision again."""
+
+
+class Player(HumanAgent):
+    """A person at a `Table`.
+
+    Args:
+        table: where.
+        hint: the agent that suggests plays.
+        rated: the game counts: neither undo nor suggestions.
+    """
+
+    def __init__(self, table: Table, *, hint: str, rated: bool) -> None:
+        super().__init__(hint=hint)
+        self._table = table
+        self._rated = rated
+        self.names: Sequence[str] = ()
+        self.decisions: list[int] = []  # how many plays had been made at each of them
+
+    def picture(self, view: View, index: int) -> TableView:
+        """The table with names and the trick."""
+        return self._table.picture(self.names, int(view.seat[index]))
+
+    def check(self, view: View, index: int, cards: int) -> int:
+        """See `HumanAgent.check`; the message names the clause."""
+        try:
+            self._table.round.copy().play(cards)
+        except TienLenError as error:
+            reason = str(error).partition(" (seat")[0]  # the brackets tell what the picture shows
+            source = "" if "RULES.md" in reason else " (RULES.md)"
+            raise ValueError(reason + source) from None
+        return view.table.classify(cards)
+
+    def suggest(self, view: View, index: int) -> int:
+        """See `HumanAgent.suggest`."""
+        if self._rated:
+            raise ValueError("this game is rated: there are no suggestions")
+        return super().suggest(view, index)
+
+    def take_back(self) -> None:
+        """See `HumanAgent.take_back`."""
+        if self._rated:
+            raise ValueError("this game is rated: nothing is taken back")
+        if not self.decisions:
+            raise ValueError("there is nothing to take back yet")
+        raise TakeBack
+
+
+def play(table: Table, seats: Sequence[Agent], names: Sequence[str], save: Path | None = None) -> None:
+    """Play a table to its end, telling what happens.
+
+    Args:
+        table: the game.
+        seats: an agent each.
+        names: what they are called; ``"you"`` is spoken to.
+        save: where the record goes, after every round.
+    """
+    people = [seat for seat, agent in enumerate(seats) if isinstance(agent, Player)]
+    at_screen = people[0] if len(people) == 1 else -1
+    while (seat := table.round.turn) >= 0:
+        agent, played, before = seats[seat], table.round, len(table.plays)
+        view = View(table.batch)
+        try:
+            if isinstance(agent, Player) and view.num_legal[0] == 1 and not played.legal_plays()[0]:
+                cards = 0  # no use to ask
+            else:
+                if isinstance(agent, Player) and seat != at_screen:
+                    say(CLEAR)
+                    read_line(f"{names[seat]}, press Enter when only you look: ")
+                    at_screen = seat
+                cards = int(choose_cards(agent, view)[1][0])
+                if isinstance(agent, Player):
+                    agent.decisions.append(before)
+        except TakeBack:
+            assert isinstance(agent, Player)
+            back = agent.decisions.pop()
+            for other in seats:
+                if isinstance(other, Player):
+                    other.decisions = [number for number in other.decisions if number < back]
+            table.take_back(back)
+            say("  taken back\n")
+            continue
+        if isinstance(agent, FallibleAgent):
+            for forfeit in agent.take_forfeits():
+                say(f"  {names[seat]} forfeits this round: {forfeit.reason} ({printable(forfeit.detail)})\n")
+        table.play(cards)
+        say(_told(played, seat, names[seat], cards))
+        if played.is_over:
+            say(_result(table, played, names))
+            if save is not None:
+                write_record(save, table)
+
+
+def _told(played: Round, seat: int, name: str, cards: int) -> str:
+    """A line on what a seat has done."""
+    s = "" if name == "you" else "s"
+    text = f"  {name} play{s} {symbols(cards)}" if cards else f"  {name} pass{'es' if s else ''}"
+    place, left = played.places[seat], len(played.hand(seat))
+    if cards and place is not None:
+        text += f" and {'is' if s else 'are'} out: {PLACE_TEXT[place]}"
+    elif cards and left <= 3:
+        text += f", {plural(left, 'card')} left"
+    return text + "\n"
+
+
+def _result(table: Table, played: Round, names: Sequence[str]) -> str:
+    """How a round has ended, and the game if it is over."""
+    totals = table.game.scores
+    lines = [f"\n  round {played.round_index + 1} is over"]
+    for place in range(len(names)):
+        seat = played.places.index(place)
+        points = f"+{played.scores[seat]}"
+        lines.append(
+            f"    {PLACE_TEXT[place]}  {names[seat]:<24.24} {points:>3}  {plural(totals[seat], 'point')}"
+        )
+    if isinstance(table.game, Game) and table.game.winner is not None:
+        winner = names[table.game.winner]
+        lines.append(f"  {winner} win{'' if winner == 'you' else 's'} the game")
+    return "\n".join(lines) + "\n\n"
+
+
+def write_record(path: Path, table: Table) -> None:
+    """Write the record so far; the file is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(table.game.record().rstrip("\n") + "\n")
+    os.replace(temporary, path)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m agents.play",
+        description="Play in the terminal. Cards are typed as 3s 3h (suits s c d h, ten is T) or by number.",
+        epilog=f"Agents: human, {', '.join(name for name in agents.names() if name != 'human')}. Example: "
+        "python -m agents.play --seats human greedy greedy greedy_long --save game.txt",
+    )
+    parser.add_argument("--seats", nargs="+", required=True, metavar="AGENT", help="who sits there, 2 to 4")
+    parser.add_argument(
+        "--rules", choices=list(PRESETS), default="cardgames", help="the variant (%(default)s)"
+    )
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--game", action="store_true", help="rounds to the target of the rules (the default)")
+    length.add_argument("--round", action="store_true", help="one round")
+    parser.add_argument(
+        "--key", type=lambda text: int(text, 0), help="64-bit number that decides the deals; drawn otherwise"
+    )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the record to this new file")
+    parser.add_argument("--rated", action="store_true", help="it counts: no undo, no suggestions, no --key")
+    parser.add_argument("--hint", default="greedy_long", metavar="AGENT", help="who suggests (%(default)s)")
+    parser.add_argument(
+        "--history", type=int, default=0, metavar="K", help="last plays in observations, for policies"
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: instead of the command line's.
+
+    Returns:
+        The exit code: 0, or 130 after Ctrl-C.
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.rated and options.key is not None:
+        parser.error("--rated: the key is drawn, so that nobody knows the deal")
+    if options.save is not None and (options.save.exists() or not options.save.parent.is_dir()):
+        parser.error(f"--save: {options.save} is there already, or its folder is not")
+    key = secrets.randbits(64) if options.key is None else options.key
+    try:
+        rules = get_rules(options.rules, len(options.seats))
+        if not -(2**63) <= key < 2**64:
+            raise ValueError(f"--key {key}: expected an integer of 64 bits")
+        table = Table(rules, key % 2**64, whole_game=not options.round, history=options.history)
+        seats: list[Agent] = [
+            Player(table, hint=options.hint, rated=options.rated) if name == "human" else agents.load(name)
+            for name in options.seats
+        ]
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    # The end of a long name tells more: that of a program, or the number of several.
+    names = [name if len(name) <= 14 else f"…{name[-13:]}" for name in unique_names(seats)]
+    if options.seats.count("human") == 1:
+        names[options.seats.index("human")] = "you"
+    for agent, seed in zip(seats, np.random.SeedSequence(key % 2**64).generate_state(4), strict=False):
+        agent.reset(int(seed))
+        if isinstance(agent, Player):
+            agent.names = names
+
+    code = 0
+    try:
+        play(table, seats, names, options.save)
+    except Leave:
+        say("  you have left the table\n")
+    except KeyboardInterrupt:
+        say("\n  interrupted\n")
+        code = 130
+    finally:
+        if options.save is None:
+            say(f"  the record:\n{table.game.record().rstrip()}\n")
+        else:
+            write_record(options.save, table)
+            say(f"  the record is in {options.save}\n")
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

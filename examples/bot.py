@@ -1,0 +1,57 @@
+"""A program that plays Tiến lên: the protocol of agents/PROTOCOL.md in Python, without any dependency.
+
+It plays its lowest legal card and keeps 2s and bombs for when nothing else will do. Try it:
+
+    python -m agents.protocol check "python examples/bot.py"
+    python -m agents.arena "process:python examples/bot.py" random greedy --deals 100
+    python -m agents.play --seats human "process:python examples/bot.py" greedy greedy
+
+Standard output carries answers alone; write notes to standard error (`print(..., file=sys.stderr)`).
+"""
+
+import json
+import sys
+
+RANKS = "3456789TJQKA2"
+SUITS = "scdh"
+
+
+def strength(card):
+    """3s is 0, 2h is 51."""
+    return 4 * RANKS.index(card[0]) + SUITS.index(card[1])
+
+
+def price(play):
+    """What a play costs: the pass most, then 2s and four of a kind, then high cards, then many cards."""
+    cards = play.split()
+    if not cards:
+        return (2,)
+    ranks = [card[0] for card in cards]
+    dear = "2" in ranks or (len(cards) == 4 and len(set(ranks)) == 1)
+    return (1 if dear else 0, max(map(strength, cards)), len(cards))
+
+
+def choose(position):
+    """Choose one of the legal plays. Each is a text like "3s 3h"; "" is the pass.
+
+    A position also tells your `seat` and `hand`, the `table` and its `owner`, who has `passed`, and by seat
+    the `counts` of cards left, the cards `played`, the `places` taken and the `scores`.
+    """
+    return min(position["legal"], key=price)
+
+
+def main():
+    """Answer every question; ignore every message of a type unknown here; end with the input."""
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "hello":
+            answer = {"type": "ready", "version": 1}
+        elif message["type"] == "play":
+            answer = {"id": message["id"], "cards": choose(message)}
+        else:
+            continue
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""A person at the terminal, over a pipe."""
+
+import io
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import agents
+from agents.human import HumanAgent, Leave, symbols
+from agents.play import Table, main
+from tienlen_env.agent import CardAgent, View
+from tienlen_env.core.cards import parse_cards
+from tienlen_env.core.rules import PRESETS, get_rules
+from tienlen_env.engine import Batch
+from tienlen_env.game import Game
+from tienlen_env.round import Round
+
+ROOT = Path(__file__).resolve().parents[1]
+THREE = ["--seats", "human", "greedy", "greedy_long"]
+
+
+@pytest.fixture
+def play(monkeypatch, capsys):
+    """Runs the command with typed lines; gives the exit code and what is shown."""
+
+    def run(arguments, lines):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code = main(arguments)
+        return code, capsys.readouterr().out
+
+    return run
+
+
+ANYTHING = ["1", "p"] * 400  # the first play if there is one, and a pass for when it was refused
+
+
+# ---------------------------------------------------------------- whole games
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_round(play, tmp_path, preset):
+    path = tmp_path / "round.txt"
+    code, out = play([*THREE, "--round", "--rules", preset, "--key", "3", "--save", str(path)], ANYTHING)
+    assert code == 0
+    assert "round 1 is over" in out
+    assert f"the record is in {path}" in out
+    assert "\033" not in out
+    played = Round.from_record(path.read_text())
+    assert played.is_over
+    assert (played.rules.name, played.rules.num_players, played.key) == (preset, 3, 3)
+    for place, points in enumerate(played.rules.place_points):
+        name = ["you", "greedy", "greedy_long"][played.places.index(place)]
+        assert f"{('1st', '2nd', '3rd')[place]}  {name:<24} {f'+{points}':>3}" in out
+
+
+def test_a_game(play, tmp_path):
+    path = tmp_path / "game.txt"
+    code, out = play([*THREE, "greedy", "--key", "0x5", "--save", str(path)], ANYTHING)
+    assert code == 0
+    game = Game.from_record(path.read_text())
+    assert game.is_over
+    assert len(game.records) == out.count(" is over\n")
+    winner = ["you win", "greedy #1 wins", "greedy_long wins", "greedy #2 wins"][game.winner]
+    assert f"  {winner} the game" in out
+    assert "greedy #2 plays" in out
+
+
+def test_only_the_own_hand_is_shown(play):
+    dealt = Round("cardgames", 7, num_players=3)
+    _, out = play([*THREE, "--key", "7"], ["?", "s", "q"])
+    words = set(out.partition("the record")[0].split())
+    assert symbols(dealt.hand(2)).startswith("3♣ ")  # which is led
+    for seat in (0, 1, 2):
+        seen = words & set(symbols(dealt.hand(seat)).split())
+        assert seen == (set(symbols(dealt.hand(0)).split()) if seat == 0 else {"3♣"} if seat == 2 else set())
+    assert out.count("▒▒") == 13 + 12
+
+
+def test_several_people(play):
+    code, out = play(["--seats", "human", "human", "--round", "--key", "2"], ANYTHING)
+    assert code == 0
+    assert "human #1 passes" in out
+    assert "human #2 plays" in out
+    assert "human #1, press Enter when only you look: " in out
+
+
+def test_what_people_and_agents_look_at_is_the_same_game():
+    table = Table(get_rules("cardgames"), 11)
+    rng = np.random.default_rng(0)
+    while not table.game.is_over:
+        state = table.batch.state
+        assert state.turn[0] == table.round.turn
+        assert state.hands[0].tolist() == [int(table.round.hand(s)) for s in range(4)]
+        assert tuple(state.scores[0].tolist()) == table.game.scores
+        plays = table.game.legal_plays(exact=True)
+        table.play(int(plays[rng.integers(len(plays))]))
+    assert table.batch.state.turn[0] == -1
+    record = table.game.record()
+    plays = table.plays
+    table.take_back(60)
+    assert table.plays == plays[:60]
+    for cards in plays[60:]:
+        table.play(cards)
+    assert table.game.record() == record
+
+
+# ---------------------------------------------------------------- what can be typed
+
+
+def test_commands(play):
+    # Key 7: greedy_long leads 3s; the hand is 3d 3h 4c 5h 6c 6d 8s 9d Jc Jd Qh 2c 2d.
+    lines = ["", "h", "?", "s", "t", "3s 4h", "4h", "3d 3h", "xx", "99", "0", "3D 3d", "u", "3h", "q"]
+    code, out = play(["--seats", "human", "greedy", "greedy", "greedy_long", "--key", "7"], lines)
+    assert code == 0
+    shown = out.split("your play (? lists, h helps): ")[1:]
+    assert "ranks 3456789TJQKA2" in shown[1]
+    assert "single          1: 3♦   2: 3♥" in shown[2]
+    assert "p: pass" in shown[2]
+    assert "greedy_long would play 3♦" in shown[3]
+    assert shown[4].splitlines()[1:] == shown_table(out)
+    assert "3s 4h is no combination of the cardgames rules (RULES.md 1.5, 3.2)" in shown[5]
+    assert "4h refused: 4h not in the hand, 1.5 (RULES.md)" in shown[6]
+    assert "3d 3h refused: a single must be followed by the same, 1.6" in shown[7]
+    assert "column 1: 'xx' is no card" in shown[8]
+    assert "there is no play 99: the list has 13" in shown[9]
+    assert "there is no play 0" in shown[10]
+    assert "card 3d comes twice" in shown[11]
+    assert "there is nothing to take back yet" in shown[12]
+    assert "you play 3♥" in shown[13]
+    assert "you have left the table" in shown[14]
+    assert "tienlen/1 cardgames p4 key=0000000000000007.0 : 3s 3h" in shown[14]
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def shown_table(out):
+    lines = out.splitlines()
+    first = next(i for i, line in enumerate(lines) if "you to play" in line)
+    return lines[first : first + 14]
+
+
+def test_undo(play):
+    code, out = play([*THREE, "--key", "7", "--round"], ["1", "p", "u", "u", "2", "q"])
+    assert code == 0
+    assert out.count("taken back") == 2
+    # Without undo the same two choices lead to the same game.
+    assert play([*THREE, "--key", "7", "--round"], ["2", "q"])[1].splitlines()[-1] == out.splitlines()[-1]
+
+
+def test_rated_games_know_no_undo_and_no_hints(play):
+    _, out = play([*THREE, "--rated"], ["u", "s", "1", "p", "u", "?", "q"])
+    assert out.count("this game is rated: nothing is taken back") == 2
+    assert "this game is rated: there are no suggestions" in out
+    assert "taken back\n  taken" not in out
+    assert ": pass" in out or "1: " in out
+
+
+# ---------------------------------------------------------------- ends and errors
+
+
+def test_the_end_of_the_input_leaves(play, tmp_path):
+    path = tmp_path / "left.txt"
+    code, out = play([*THREE, "--key", "7", "--save", str(path)], ["1"])
+    assert code == 0
+    assert "you have left the table" in out
+    assert not Round.from_record(path.read_text()).is_over
+
+
+def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
+    path = tmp_path / "left.txt"
+    command = [sys.executable, "-m", "agents.play", *THREE, "--key", "7", "--save", str(path)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdin.write("1\n")
+        process.stdin.flush()
+        seen = ""
+        while "you play" not in seen or not seen.endswith("helps): "):
+            seen += process.stdout.read(1) or pytest.fail(seen)
+        time.sleep(0.1)  # it waits for a line
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err == ""
+    assert "interrupted" in out
+    assert not Round.from_record(path.read_text()).is_over
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seats", "human"], "num_players=1"),
+        (["--seats", "human", "nobody"], "unknown agent 'nobody'"),
+        ([*THREE, "--key", str(2**64)], "expected an integer of 64 bits"),
+        ([*THREE, "--rated", "--key", "1"], "--rated: the key is drawn"),
+        ([*THREE, "--save", str(ROOT / "README.md")], "is there already"),
+        ([*THREE, "--save", "/no/such/folder/x"], "its folder is not"),
+        ([*THREE, "--hint", "nobody"], "unknown agent 'nobody'"),
+    ],
+)
+def test_errors(arguments, message, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_forfeits_are_told(play, tmp_path):
+    bot = tmp_path / "bot.py"
+    bot.write_text("print('what?', flush=True)\ninput()\n")
+    seats = ["--seats", "human", f"process:{sys.executable} -S {bot},restarts=0"]
+    code, out = play([*seats, "--round", "--key", "1"], ANYTHING)
+    assert code == 0
+    assert "forfeits this round: no handshake (an answer that is no JSON object: 'what?')" in out
+
+
+# ---------------------------------------------------------------- wherever agents play
+
+
+def test_the_agent_sees_a_view_alone(monkeypatch, capsys):
+    agent = agents.load("human:hint=greedy")
+    assert isinstance(agent, HumanAgent)
+    assert isinstance(agent, CardAgent)
+    batch = Batch("cardgames", 2)
+    hands = [parse_cards(h) for h in ("3s 3c 4d 9h", "5d 6c 6d 6h", "7s 8h", "Ts Jc")]
+    batch.set_hands([hands, hands[1:] + hands[:1]])
+    monkeypatch.setattr(
+        sys,
+        "stdin",
+        io.StringIO("s\n9h\n3s 9h\n5d\nu\n3s 3c\n3s\n"),
+    )
+    actions, cards = agent.act_cards(View(batch))
+    out = capsys.readouterr().out
+    assert cards.tolist() == [parse_cards("3s 3c"), parse_cards("3s")]
+    assert actions.tolist() == [batch.table.classify(c) for c in cards.tolist()]
+    assert "greedy would play 3♠" in out
+    assert "the opening play must contain 3s" in out or "may not be played here" in out
+    assert "no combination" in out
+    assert "5d is not in the hand" in out
+    assert "nothing can be taken back here" in out
+    assert out.count("▒▒") >= 2 * 8
+    assert "6♣" not in out
+    batch.step(actions, cards)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    with pytest.raises(Leave):
+        agent.act(View(batch))
