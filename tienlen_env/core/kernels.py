@@ -530,17 +530,27 @@ def write_mask_words(row: Any, num_actions: int, num_words: int, out: Any, start
 
 def num_legal(row: Any, spec: Any) -> int:
     """Number of legal actions."""
+    return num_legal_in(row, 8) if spec[S.NUM_WORDS] == 8 else num_legal_in(row, spec[S.NUM_WORDS])
+
+
+def num_legal_in(row: Any, num_words: int) -> int:
+    """`num_legal` for a given number of words."""
     count = 0
-    for word in range(spec[S.NUM_WORDS]):
+    for word in range(num_words):
         count += popcount(row[R.LEGAL + word])
     return count
 
 
 def nth_legal(row: Any, spec: Any, n: int) -> int:
     """The n-th legal action in order of ids, from 0; -1 if there is none such."""
+    return nth_legal_in(row, 8, n) if spec[S.NUM_WORDS] == 8 else nth_legal_in(row, spec[S.NUM_WORDS], n)
+
+
+def nth_legal_in(row: Any, num_words: int, n: int) -> int:
+    """`nth_legal` for a given number of words."""
     before = 0  # legal actions in the words passed over
     chosen, rest = -1, n
-    for i in range(spec[S.NUM_WORDS]):
+    for i in range(num_words):
         if n >= before:
             chosen, rest = i, n - before
         before += popcount(row[R.LEGAL + i])
