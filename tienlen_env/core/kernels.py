@@ -95,6 +95,7 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
         row[R.PLACE + seat] = -1
     for k in range(spec[S.NUM_HISTORY]):
         row[spec[S.HISTORY] + k] = 0
+    row[R.LEGAL + spec[S.NUM_WORDS]] = 0  # the spare word
     row[R.DUTY] = 0
     if leader < 0:
         dealt = row[R.HAND] | row[R.HAND + 1] | row[R.HAND + 2] | row[R.HAND + 3]
@@ -246,7 +247,15 @@ def add_follow_actions(row: Any, spec: Any, actions: Any, hand: int, seat: int) 
     is_locked = spec[S.PASS_LOCK] and (row[R.PASSED] >> seat) & 1
     if not is_locked or spec[S.GROUP_REJOIN + (width - 1) * 16 + length]:
         found = tops_of_shape(spec, hand, width, length) & (FULL << (top + 1))
-        if actions[action + S.SUITED]:
+        if length == 1:
+            add_sets(
+                row,
+                found if width == 1 else 0,
+                found if width == 2 else 0,
+                found if width == 3 else 0,
+                found if width == 4 else 0,
+            )
+        elif actions[action + S.SUITED]:
             runs = sequence_hand(spec, 1, hand)
             if not row[R.LOCK]:
                 add_actions(row, spec, 1, length, 0, found & ~mixed_only(runs, length))
@@ -281,8 +290,8 @@ def update_follow(row: Any, spec: Any, actions: Any) -> None:
     clear_legal(row, spec)
     seat = row[R.TURN]
     if seat >= 0:
-        row[R.LEGAL] = 1  # a follower may always pass (1.7)
         add_follow_actions(row, spec, actions, row[R.HAND + seat], seat)
+        row[R.LEGAL] |= 1  # a follower may always pass (1.7)
 
 
 def clear_legal(row: Any, spec: Any) -> None:
