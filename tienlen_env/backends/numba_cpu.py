@@ -12,7 +12,6 @@ import inspect
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -232,9 +231,10 @@ def _loops() -> SimpleNamespace:
 class NumbaBackend:
     """Loops over games, compiled; see `backends.python.PythonBackend` for what each does.
 
-    With threads, `step` gives each an equal stretch of the games. They are plain Python threads on code that
-    holds no lock: unlike an OpenMP team they do not spin while other work has the processor, do not meet
-    torch's own team, and a forked child can start new ones.
+    With threads, each takes the next stretch of the games until none is left, so that one which wakes late
+    or shares its core costs little. They are plain Python threads on code that holds no lock; unlike OpenMP's
+    they do not spin while other work has the processor, do not meet torch's own, and a forked child
+    can start new ones.
     """
 
     name = "numba"
@@ -251,15 +251,21 @@ class NumbaBackend:
         loops = _loops()
         refused: int = loops.first_refused(rows, spec, ids, cards)
         if refused < 0:
-            pool = _pool(self.threads)
-            ends = [t * len(rows) // self.threads for t in range(self.threads + 1)]
-            others = [
-                pool.submit(loops.step_range, *(rows, spec, actions, ids, cards, *outputs, first, end))
-                for first, end in pairwise(ends[1:])
-            ]
-            loops.step_range(rows, spec, actions, ids, cards, *outputs, 0, ends[1])
+            num_games = len(rows)
+            size = -(-num_games // (4 * self.threads))
+            starts = iter(range(0, num_games, size))
+
+            def work() -> None:
+                for first in starts:
+                    loops.step_range(
+                        rows, spec, actions, ids, cards, *outputs, first, min(first + size, num_games)
+                    )
+
+            others = [_pool(self.threads).submit(work) for _ in range(self.threads - 1)]
+            work()
             for other in others:
-                other.result()
+                if not other.cancel():  # one that has not even woken up has nothing left to do
+                    other.result()
         return refused
 
 
