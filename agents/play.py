@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 
 import agents
 from agents.arena.lineup import unique_names
+from agents.files import write_atomic
 from agents.human import HumanAgent, Leave, read_line, say, symbols
 from tienlen_env.agent import Agent, FallibleAgent, View, choose_cards
 from tienlen_env.core.rules import PRESETS, Rules, get_rules
@@ -203,9 +203,7 @@ def _result(table: Table, played: Round, names: Sequence[str]) -> str:
 
 def write_record(path: Path, table: Table) -> None:
     """Write the record so far; the file is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(table.game.record().rstrip("\n") + "\n")
-    os.replace(temporary, path)
+    write_atomic(path, (table.game.record().rstrip("\n") + "\n").encode())
 
 
 def _parser() -> argparse.ArgumentParser:

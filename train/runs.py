@@ -6,10 +6,8 @@ import dataclasses
 import hashlib
 import io
 import json
-import os
 import platform
 import sys
-import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import torch
 
+from agents import files
 from tienlen_env.core.rules import Rules
 
 PACKAGES = (
@@ -36,21 +35,14 @@ class RunError(RuntimeError):
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that a reader, or a kill, sees the old content or the new and nothing between.
+    """`agents.files.write_atomic`, with an error that a run reports in one line.
 
     Raises:
         RunError: the disk is full or the folder cannot be written; the old file is still there.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
+        files.write_atomic(path, data)
     except OSError as error:
-        Path(name).unlink(missing_ok=True)
         raise RunError(f"cannot write {path}: {error.strerror}") from error
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import platform
 import time
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from agents.arena.lineup import lineup_of
 from agents.arena.match import CHUNK_DEALS, PLACE_NAMES, Progress, TableResult, table
 from agents.arena.stats import Estimate, Verdict
+from agents.files import write_atomic
 from tienlen_env.agent import Agent
 from tienlen_env.core.rules import Rules, get_rules
 from tienlen_env.rendering.view import plural, printable
@@ -149,16 +149,13 @@ class Report:
             The paths written.
         """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         contents = {
             "arena.json": (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode(),
             "arena.csv": self.to_csv().encode(),
             "arena.png": self.to_png(),
         }
         for name, content in contents.items():
-            temporary = folder / f".{name}.{os.getpid()}.tmp"
-            temporary.write_bytes(content)
-            os.replace(temporary, folder / name)
+            write_atomic(folder / name, content)
         return [folder / name for name in contents]
 
 
