@@ -31,12 +31,11 @@ _SOURCE_DIGEST = hashlib.sha256(
 @register_jitable(_nrt=False)
 def _first_refused(rows, spec, ids, cards):  # type: ignore[no-untyped-def]
     for b in range(rows.shape[0]):
-        if rows[b, R.TURN] >= 0:
-            if not kernels.is_legal(rows[b], spec, ids[b]):
+        # A game that is over has no legal action, so most games are asked about a single column.
+        if not kernels.is_legal(rows[b], spec, ids[b]):
+            if ids[b] != -1 or rows[b, R.TURN] >= 0:
                 return b
-            if cards.shape[0] > 0 and not kernels.can_play_cards(rows[b], cards[b]):
-                return b
-        elif ids[b] != -1:
+        elif cards.shape[0] > 0 and not kernels.can_play_cards(rows[b], cards[b]):
             return b
     return -1
 
