@@ -334,3 +334,35 @@ def test_decisions_are_frozen(preset, num_players):
 
 if __name__ == "__main__":  # writes the golden file: play has changed on purpose, figures are to be renewed
     GOLDEN.write_text(json.dumps({f"{p} {k}": summary(p, k) for p, k in CASES}, indent=1) + "\n")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_judging_agrees_with_choosing(preset):
+    agent, batch, rng = HeuristicAgent(), Batch(preset, 60), np.random.default_rng(2)
+    batch.reset(2)
+    for _ in range(30):
+        games = np.flatnonzero(batch.state.turn >= 0)
+        view = View(batch, games)
+        behind, facts = agent.judge(view)
+        legal = view.legal_actions
+        assert (behind <= 0).all()
+        assert facts.shape == (len(legal.action), 4)
+        assert (facts[:, 1] <= 13).all()
+        chosen = agent.act(view)
+        assert (behind[legal.action == chosen[legal.game]] == 0).all()
+        goes_out = view.hand[legal.game] == legal.cards
+        assert (facts[goes_out] == [0, 0, 0, 1]).all()
+        batch.step(batch.sample(rng))
+
+
+def test_judging_counts_what_beats_a_play():
+    """After all but one 2 have been seen, a king of hearts is beaten by aces and that 2."""
+    batch = Batch("cardgames", 1)
+    hands = ["3s Kh 2s 2c 2d", "As Ac Ad Ah 2h", "4s 4c", "5s 5c"]
+    batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
+    view = View(batch)
+    _, facts = HeuristicAgent().judge(view)
+    better = dict(zip(map(view.table.text, view.legal_actions.action.tolist()), facts[:, 2], strict=True))
+    assert better["single Kh"] == 5
+    assert better["single 2d"] == 1
+    assert better["pair 2c"] == 0

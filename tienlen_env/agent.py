@@ -44,6 +44,12 @@ class View:
     def __len__(self) -> int:
         return self._batch.num_games
 
+    def select(self, decisions: npt.ArrayLike) -> View:
+        """The view of some of these decisions, by their indices."""
+        some = View(self._batch, decisions)
+        some._games = self.games[np.asarray(decisions)]
+        return some
+
     @property
     def games(self) -> IntArray:
         """int64 (n,): each decision's game, as an index into the batch; for agents that remember games."""

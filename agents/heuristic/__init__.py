@@ -85,13 +85,35 @@ class HeuristicAgent:
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules above (see `Agent.act`)."""
-        legal = view.legal_actions
-        spec, actions = _spec(view.rules)
         out = np.empty(len(view), np.int64)
-        decide.choose_all(
+        decide.choose_all(*self._question(view), out)
+        return out
+
+    def judge(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """What the rules think of every legal action, for agents that start from it.
+
+        Args:
+            view: n decisions.
+
+        Returns:
+            ``(behind, facts)``, a row for each of ``view.legal_actions``. `behind` is float32 (N,): by how
+            many plays its score is below that of the action which `act` chooses. `facts` is float32 (N, 4):
+            the cost of the hand that is left, in plays; its beatable plays; how many unseen plays beat the
+            action; 1 where nobody can.
+        """
+        legal = view.legal_actions
+        scores = np.empty(len(legal.action), np.int64)
+        facts = np.empty((len(legal.action), 4), np.float32)
+        decide.judge_all(*self._question(view), scores, facts)
+        best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
+        return ((scores - best[legal.game]) / ONE).astype(np.float32), facts
+
+    def _question(self, view: View) -> tuple[IntArray | npt.NDArray[np.bool_], ...]:
+        """What the compiled loops are asked."""
+        legal = view.legal_actions
+        return (
             self._desk,
-            spec,
-            actions,
+            *_spec(view.rules),
             view.hand,
             view.played,
             view.num_cards_left,
@@ -102,9 +124,7 @@ class HeuristicAgent:
             legal.action,
             legal.cards,
             legal.start,
-            out,
         )
-        return out
 
 
 def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntArray:

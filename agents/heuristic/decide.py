@@ -265,6 +265,123 @@ def look_around(desk: Any, spec: Any, hand: int, unseen: int, num_held: int, few
 # ---------------------------------------------------------------- the choice
 
 
+@_inline
+def prepare(
+    desk: Any,
+    spec: Any,
+    hand: int,
+    unseen: int,
+    left: int,
+    live: int,
+    passed: int,
+    table: int,
+) -> Any:
+    """Set the desk for a decision; see `choose` for the arguments; what `judge` needs of it."""
+    rivals = live & ~1
+    pending = rivals if table == _PASS or not spec[S.PASS_LOCK] else rivals & ~passed
+    fewest, most, num_held = 13, 0, 0
+    most_pending, num_pending, ones, twos = 0, 0, 0, 0
+    for seat in range(1, 4):
+        if rivals >> seat & 1:
+            count = left >> (4 * seat) & 15
+            fewest, most, num_held = min(fewest, count), max(most, count), num_held + count
+            if pending >> seat & 1:
+                most_pending, num_pending = max(most_pending, count), num_pending + count
+                ones += count == 1
+                twos += count == 2
+    look_around(desk, spec, hand, unseen, num_held, fewest, most)
+    num_unseen = max(popcount(unseen), 1)
+    pending_scale = 512 * num_pending // num_unseen
+    return table == _PASS, pending, most_pending, most, ones, twos, fewest, num_unseen, pending_scale
+
+
+@_inline
+def judge(
+    desk: Any,
+    spec: Any,
+    actions: Any,
+    around: Any,
+    hand: int,
+    unseen: int,
+    left: int,
+    live: int,
+    table: int,
+    owner: int,
+    action: int,
+    cards: int,
+) -> Any:
+    """How good one action is by the rules of `agents.heuristic`.
+
+    Args:
+        desk: set by `prepare`.
+        spec: the variant.
+        actions: its action table.
+        around: what `prepare` returned.
+        hand: see `choose`, as for what follows.
+        unseen: cards neither held nor played.
+        left: cards in each hand.
+        live: who is still in the round.
+        table: action on the table.
+        owner: seat that played it.
+        action: a legal action ...
+        cards: ... and what it plays.
+
+    Returns:
+        ``(score, split, better, is_safe)``: the split is of the hand that is left, `better` counts unseen
+        plays that beat this one (0 for the pass) and `is_safe` is 1 where nobody can.
+    """
+    leading, pending, most_pending, most, ones, twos, fewest, num_unseen, pending_scale = around
+    at = table * S.ACTION_FIELDS
+    table_width, table_length = actions[at + S.WIDTH], actions[at + S.LENGTH]
+    rest = hand ^ cards
+    if rest == 0:
+        return 2 * _SURE, 0, 0, 1
+    split = split_cost(desk, spec, rest)
+    num_beatable = split & 255
+    score = -(split >> 8) - num_beatable * desk[WEIGHTS + W.BEATABLE]
+    is_safe = 0
+    if action == _PASS:
+        num_cards = table_width * table_length
+        better = popcount(unseen & (FULL << (actions[at + S.TOP] + 1))) if num_cards == 1 else 0
+        score += desk[WEIGHTS + W.PASS_BONUS + fewest] + popcount(hand) * desk[WEIGHTS + W.PASS_CARD]
+        score -= max((split >> 24) - fewest, 0) * desk[WEIGHTS + W.PLACE]
+        if live >> owner & 1:
+            score -= desk[WEIGHTS + W.PASS_OWNER + (left >> (4 * owner) & 15)]
+            if pending & ~(1 << owner) == 0:
+                score -= desk[WEIGHTS + W.PASS_LAST]
+    else:
+        fields = action * S.ACTION_FIELDS
+        width, length = actions[fields + S.WIDTH], actions[fields + S.LENGTH]
+        top = actions[fields + S.TOP]
+        num_cards = width * length
+        # Who has passed may still put a bomb on some plays (3.6).
+        reach = most if actions[fields + S.REOPENS] else most_pending
+        better = num_better(desk, width, length, top) if num_cards <= reach else 0
+        if better == 0 and not (reach > 0 and is_chopped(desk, width, length, top)):
+            is_safe = 1
+        kind = desk[KIND + (width - 1) * 16 + length]
+        hold = desk[WEIGHTS + W.HOLD + kind * W.NUM_STEPS + (better * pending_scale >> 8)]
+        gain = desk[WEIGHTS + (W.LEAD_TEMPO if leading else W.FOLLOW_TEMPO)]
+        if num_beatable <= 1:
+            gain += desk[WEIGHTS + W.FINISH]
+            if is_safe:
+                score += _SURE
+        elif num_beatable == 2:
+            gain += desk[WEIGHTS + W.FINISH_TWO]
+        score += hold * gain >> 16
+        if leading:
+            score += num_cards * desk[WEIGHTS + W.LEAD_CARDS]
+            if num_cards == 1 and ones > 0 and not is_safe:
+                score += _NEVER + (top << 24)
+        elif table_width != width or table_length != length:
+            score += desk[WEIGHTS + W.CHOP]
+    if num_cards == 1:
+        score -= better * ones * desk[WEIGHTS + W.DANGER_ONE] // num_unseen
+    if num_cards <= 2:
+        score -= better * twos * desk[WEIGHTS + W.DANGER_TWO] // num_unseen
+    return score, split, better, is_safe
+
+
 @_jit
 def choose(
     desk: Any,
@@ -306,73 +423,12 @@ def choose(
     best: int = ids[start]
     if end - start == 1:
         return best
-    rivals = live & ~1
-    pending = rivals if table == _PASS or not spec[S.PASS_LOCK] else rivals & ~passed
-    fewest, most, num_held = 13, 0, 0
-    most_pending, num_pending, ones, twos = 0, 0, 0, 0
-    for seat in range(1, 4):
-        if rivals >> seat & 1:
-            count = left >> (4 * seat) & 15
-            fewest, most, num_held = min(fewest, count), max(most, count), num_held + count
-            if pending >> seat & 1:
-                most_pending, num_pending = max(most_pending, count), num_pending + count
-                ones += count == 1
-                twos += count == 2
-    look_around(desk, spec, hand, unseen, num_held, fewest, most)
-    num_unseen = max(popcount(unseen), 1)
-    pending_scale = 512 * num_pending // num_unseen
-
+    around = prepare(desk, spec, hand, unseen, left, live, passed, table)
     best_score = 2 * _NEVER
-    at = table * S.ACTION_FIELDS
-    table_width, table_length = actions[at + S.WIDTH], actions[at + S.LENGTH]
     for i in range(start, end):
-        action: int = ids[i]
-        rest = hand ^ cards[i]
-        if rest == 0:
-            return action
-        split = split_cost(desk, spec, rest)
-        num_beatable = split & 255
-        score = -(split >> 8) - num_beatable * desk[WEIGHTS + W.BEATABLE]
-        if action == _PASS:
-            num_cards = table_width * table_length
-            better = popcount(unseen & (FULL << (actions[at + S.TOP] + 1))) if num_cards == 1 else 0
-            score += desk[WEIGHTS + W.PASS_BONUS + fewest] + popcount(hand) * desk[WEIGHTS + W.PASS_CARD]
-            score -= max((split >> 24) - fewest, 0) * desk[WEIGHTS + W.PLACE]
-            if live >> owner & 1:
-                score -= desk[WEIGHTS + W.PASS_OWNER + (left >> (4 * owner) & 15)]
-                if pending & ~(1 << owner) == 0:
-                    score -= desk[WEIGHTS + W.PASS_LAST]
-        else:
-            fields = action * S.ACTION_FIELDS
-            width, length = actions[fields + S.WIDTH], actions[fields + S.LENGTH]
-            top = actions[fields + S.TOP]
-            num_cards = width * length
-            # Who has passed may still put a bomb on some plays (3.6).
-            reach = most if actions[fields + S.REOPENS] else most_pending
-            better = num_better(desk, width, length, top) if num_cards <= reach else 0
-            is_safe = better == 0 and not (reach > 0 and is_chopped(desk, width, length, top))
-            kind = desk[KIND + (width - 1) * 16 + length]
-            hold = desk[WEIGHTS + W.HOLD + kind * W.NUM_STEPS + (better * pending_scale >> 8)]
-            gain = desk[WEIGHTS + (W.LEAD_TEMPO if table == _PASS else W.FOLLOW_TEMPO)]
-            if num_beatable <= 1:
-                gain += desk[WEIGHTS + W.FINISH]
-                if is_safe:
-                    score += _SURE
-            elif num_beatable == 2:
-                gain += desk[WEIGHTS + W.FINISH_TWO]
-            score += hold * gain >> 16
-            if table == _PASS:
-                score += num_cards * desk[WEIGHTS + W.LEAD_CARDS]
-                if num_cards == 1 and ones > 0 and not is_safe:
-                    score += _NEVER + (top << 24)
-            elif table_width != width or table_length != length:
-                score += desk[WEIGHTS + W.CHOP]
-        if num_cards == 1:
-            score -= better * ones * desk[WEIGHTS + W.DANGER_ONE] // num_unseen
-        if num_cards <= 2:
-            score -= better * twos * desk[WEIGHTS + W.DANGER_TWO] // num_unseen
-        if score > best_score:
-            best_score, best = score, action
+        judged = judge(desk, spec, actions, around, hand, unseen, left, live, table, owner, ids[i], cards[i])
+        if judged[0] > best_score:
+            best_score, best = judged[0], ids[i]
     return best
 
 
@@ -416,6 +472,44 @@ def _compile() -> Any:
                 end,
             )
 
+    def judge_all(  # type: ignore[no-untyped-def]
+        desk, spec, actions, hand, played, left, live, passed, table, owner, ids, cards, start, scores, out
+    ):
+        build  # noqa: B018
+        set_variant(desk, spec)
+        num_players = spec[S.NUM_PLAYERS]
+        for b in range(hand.shape[0]):
+            seen = hand[b]
+            lefts, lives, passes = 0, 0, 0
+            for seat in range(num_players):
+                seen |= played[b, seat]
+                lefts |= left[b, seat] << (4 * seat)
+                lives |= live[b, seat] << seat
+                passes |= passed[b, seat] << seat
+            unseen = FULL & ~seen
+            around = prepare(desk, spec, hand[b], unseen, lefts, lives, passes, table[b])
+            end = start[b + 1] if b + 1 < hand.shape[0] else ids.shape[0]
+            for i in range(start[b], end):
+                score, split, better, is_safe = judge(
+                    desk,
+                    spec,
+                    actions,
+                    around,
+                    hand[b],
+                    unseen,
+                    lefts,
+                    lives,
+                    table[b],
+                    owner[b],
+                    ids[i],
+                    cards[i],
+                )
+                scores[i] = score
+                out[i, 0] = (split >> 8) / (1 << 16)
+                out[i, 1] = split & 255
+                out[i, 2] = better
+                out[i, 3] = is_safe
+
     def split_all(desk, spec, hand, unseen, num_held, fewest, most, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018
         set_variant(desk, spec)
@@ -426,7 +520,7 @@ def _compile() -> Any:
     def compiled(function: Any) -> Any:
         return njit(function, nogil=True, cache=True, _nrt=False)
 
-    return compiled(choose_all), compiled(split_all)
+    return compiled(choose_all), compiled(judge_all), compiled(split_all)
 
 
-choose_all, split_all = _compile()
+choose_all, judge_all, split_all = _compile()

@@ -1,0 +1,170 @@
+"""Rounds played to their end by the heuristic player, in compiled code on the engine's own rows."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from agents.heuristic import decide, parameters
+from agents.heuristic.parameters import IntArray, Parameters
+from tienlen_env.backends import numba_bits
+from tienlen_env.core import bits, combos, kernels
+from tienlen_env.core import spec as S
+from tienlen_env.core import state as R
+from tienlen_env.core.bits import FULL, popcount
+
+
+def _jit(function: Any) -> Any:
+    return njit(function, nogil=True, _nrt=False)
+
+
+def _inline(function: Any) -> Any:
+    return njit(function, nogil=True, _nrt=False, forceinline=True)
+
+
+@_inline
+def rotate(seats: int, first: int, num_players: int) -> int:
+    """A seat mask as `first` sees it: bit 0 is `first`, bit 1 the next seat."""
+    rotated: int = (seats >> first | seats << (num_players - first)) & ((1 << num_players) - 1)
+    return rotated
+
+
+@_jit
+def choose_index(desk: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
+    """The heuristic player's choice for the seat to act.
+
+    Args:
+        desk: the desk of `agents.heuristic.decide`, its variant set.
+        spec: the variant.
+        actions: its action table.
+        row: a round that is not over, hands included; its legal actions are worked out here.
+        ids: scratch, gets the legal actions ...
+        cards: ... and their cards.
+
+    Returns:
+        Index of the choice in `ids` and `cards`.
+    """
+    kernels.update_legal(row, spec, actions)
+    end = kernels.list_legal(row, spec, actions, ids, cards, 0)
+    if end == 1:
+        return 0
+    num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
+    seen, left = row[R.HAND + turn], 0
+    for seat in range(num_players):
+        seen |= row[R.PLAYED + seat]
+        relative = seat - turn if seat >= turn else seat - turn + num_players
+        left |= popcount(row[R.HAND + seat]) << (4 * relative)
+    owner = row[R.OWNER] - turn
+    action = decide.choose(
+        desk,
+        spec,
+        actions,
+        row[R.HAND + turn],
+        FULL & ~seen,
+        left,
+        rotate(row[R.LIVE], turn, num_players),
+        rotate(row[R.PASSED], turn, num_players),
+        row[R.TABLE],
+        owner if owner >= 0 else owner + num_players,
+        ids,
+        cards,
+        0,
+        end,
+    )
+    index = 0
+    while ids[index] != action:
+        index += 1
+    return index
+
+
+@_jit
+def play_out(
+    desk: Any, spec: Any, actions: Any, row: Any, seat: int, ids: Any, cards: Any, rewards: Any
+) -> None:
+    """Play a round on until `seat` has its place, everyone by the heuristic player's rules.
+
+    Args:
+        desk: see `choose_index`.
+        spec: the variant.
+        actions: its action table.
+        row: the round; it is changed.
+        seat: who is asked about.
+        ids: scratch, as `cards`.
+        cards: scratch.
+        rewards: P numbers, to which all rewards on the way are added.
+    """
+    while row[R.TURN] >= 0 and row[R.PLACE + seat] < 0:
+        index = choose_index(desk, spec, actions, row, ids, cards)
+        kernels.play(row, spec, actions, ids[index], cards[index], rewards)
+
+
+@cache
+def _compiled() -> Any:
+    modules = (bits, S, R, combos, kernels, numba_bits, parameters, decide)
+    # Numba hashes a function's closure into the key of its cache on disk: new sources, new code.
+    build = hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
+
+    def returns(  # type: ignore[no-untyped-def]
+        desk, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out
+    ):
+        build  # noqa: B018
+        decide.set_variant(desk, spec)
+        for b in range(rows.shape[0]):
+            seat = rows[b, R.TURN]
+            end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
+            for i in range(start[b], end):
+                for column in range(row.shape[0]):
+                    row[column] = rows[b, column]
+                for player in range(rewards.shape[0]):
+                    rewards[player] = 0
+                kernels.play(row, spec, actions, ids[i], cards[i], rewards)
+                play_out(desk, spec, actions, row, seat, some_ids, some_cards, rewards)
+                out[i] = rewards[seat]
+
+    return njit(returns, nogil=True, cache=True, _nrt=False)
+
+
+def action_returns(
+    rows: IntArray, spec: IntArray, actions: IntArray, start: IntArray, ids: IntArray, cards: IntArray
+) -> npt.NDArray[np.float32]:
+    """What the seat to move gets for each of its legal actions if all play on by the heuristic's rules.
+
+    The hidden cards are where they are, so the returns of one decision differ by the action alone.
+
+    Args:
+        rows: int64 (n, ROW), rounds that are not over, all hands included (`tienlen_env.core.state`).
+        spec: the variant, with its reward scheme, for single rounds.
+        actions: its action table.
+        start: int64 (n,), where each round's actions begin.
+        ids: int64 (N,), legal actions ...
+        cards: int64 (N,), ... and what each would play.
+
+    Returns:
+        float32 (N,).
+    """
+    desk = np.zeros(decide.DESK_SIZE, np.int64)
+    desk[decide.WEIGHTS : decide.MEMO] = Parameters().weights()
+    num_actions, num_players = int(spec[S.NUM_ACTIONS]), int(spec[S.NUM_PLAYERS])
+    scratch = np.empty((2, num_actions), np.int64)
+    out = np.empty(len(ids), np.float32)
+    _compiled()(
+        desk,
+        spec,
+        actions,
+        rows,
+        start,
+        ids,
+        cards,
+        np.empty(rows.shape[1], np.int64),
+        scratch[0],
+        scratch[1],
+        np.empty(num_players, np.float32),
+        out,
+    )
+    return out
