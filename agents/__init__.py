@@ -116,9 +116,20 @@ def _read(text: str, key: str, value: str, kind: type) -> object:
 
 
 def _load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agent:
-    from agents.policy import PolicyAgent  # torch takes seconds to import and is an extra
+    # torch takes seconds to import and is an extra
+    if path.endswith(".safetensors"):
+        from agents.network import NetworkAgent
+
+        return NetworkAgent.load(path, sample=sample)
+    from agents.policy import PolicyAgent
 
     return PolicyAgent.load(path, trust=trust, sample=sample)
+
+
+def _load_champion(*, size: str = "", sample: bool = False) -> Agent:
+    from agents.champion import ChampionAgent
+
+    return ChampionAgent(size=size, sample=sample)
 
 
 def _load_human(*, hint: str = "greedy_long") -> Agent:
@@ -132,6 +143,7 @@ register("greedy", GreedyAgent)
 register("greedy_long", GreedyLongAgent)
 register("heuristic", HeuristicAgent)
 register("policy", _load_policy)
+register("champion", _load_champion)
 register("human", _load_human)
 register("process", ProcessAgent)
 register("endgame", EndgameAgent)

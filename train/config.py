@@ -13,11 +13,13 @@ ConfigT = TypeVar("ConfigT")
 
 
 def field_help(config_class: type) -> dict[str, str]:
-    """The text of each field in the ``Attributes:`` section of a class docstring."""
-    section = inspect.getdoc(config_class) or ""
-    section = section.partition("Attributes:\n")[2]
-    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {6,}.*)*)", section, re.M)
-    return {name: " ".join(text.split()) for name, text in entries}
+    """The text of each field in the ``Attributes:`` sections of the docstrings of a class and its bases."""
+    found: dict[str, str] = {}
+    for base in reversed(config_class.__mro__):
+        section = inspect.cleandoc(base.__dict__.get("__doc__") or "").partition("Attributes:\n")[2]
+        entries = re.findall(r"^ {4}(\w+): (.*(?:\n {6,}.*)*)", section, re.M)
+        found.update((name, " ".join(text.split())) for name, text in entries)
+    return found
 
 
 def parse_args(config_class: type[ConfigT], description: str, argv: Sequence[str] | None = None) -> ConfigT:

@@ -1,0 +1,90 @@
+"""The policies that are shipped with the project: ``agents.load("champion")``.
+
+The files lie in ``agents/weights``: ``<preset>-<size>-v1.safetensors`` and beside each a card,
+``<preset>-<size>-v1.md``, that says how it was trained and what it reaches. A name is for ever: better
+weights get a new version.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.network import NetworkAgent
+from tienlen_env.agent import View
+from tienlen_env.core.rules import Rules
+
+WEIGHTS: Final = Path(__file__).parent / "weights"
+VERSION: Final = 1
+
+
+def shipped() -> dict[tuple[str, str], Path]:
+    """The files that there are, by preset and size."""
+    found = {}
+    for path in sorted(WEIGHTS.glob(f"*-*-v{VERSION}.safetensors")):
+        preset, size, _ = path.stem.rsplit("-", 2)
+        found[preset, size] = path
+    return found
+
+
+class ChampionAgent:
+    """The shipped policy for whatever rules are played.
+
+    Args:
+        size: of the network; empty for the strongest that there is (the last by name).
+        sample: draw from the policy instead of taking the most probable action.
+
+    Raises:
+        ValueError: there is none of that size.
+    """
+
+    def __init__(self, *, size: str = "", sample: bool = False) -> None:
+        sizes = sorted({s for _, s in shipped()})
+        if size and size not in sizes:
+            raise ValueError(f"champion: size={size!r}, expected one of {', '.join(sizes)}")
+        self.name = f"champion:size={size}" if size else "champion"
+        self._size = size
+        self._sample = sample
+        self._seed = 0
+        self._loaded: dict[Rules, NetworkAgent] = {}
+
+    def reset(self, seed: int) -> None:
+        """Draw from this seed from now on; matters only with `sample`."""
+        self._seed = seed
+        for agent in self._loaded.values():
+            agent.reset(seed)
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """Choose for n decisions (see `Agent.act`).
+
+        Raises:
+            ValueError: there is no policy for these rules.
+        """
+        return self._for(view.rules).act(view)
+
+    def log_probabilities(self, view: View) -> npt.NDArray[np.float32]:
+        """How probable each of ``view.legal_actions`` is: float32 (N,), logarithms.
+
+        Raises:
+            ValueError: there is no policy for these rules.
+        """
+        return self._for(view.rules).log_probabilities(view)
+
+    def _for(self, rules: Rules) -> NetworkAgent:
+        if rules not in self._loaded:
+            paths = [
+                p for (preset, s), p in shipped().items() if preset == rules.name and self._size in ("", s)
+            ]
+            if not paths:
+                known = ", ".join(sorted({preset for preset, _ in shipped()})) or "none"
+                raise ValueError(
+                    f"champion: there is no policy for the {rules.name} rules; there are: {known}"
+                )
+            agent = NetworkAgent.load(paths[-1], sample=self._sample)
+            agent.name = self.name
+            agent.reset(self._seed)
+            self._loaded[rules] = agent
+        return self._loaded[rules]

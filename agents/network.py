@@ -1,0 +1,382 @@
+"""A network that scores the legal actions of a hand, and the agent that plays by it.
+
+Instead of one logit for every action of the table, the network looks at each legal action (6.5 on average,
+where there is a choice): at what the action *is* (kind, length, top card), at the hand that it leaves, and at
+what that hand still needs. So it is small, it generalises over actions, and one architecture serves every
+preset, number of players and game::
+
+    observation (O) ── trunk ── state (D) ─┐ repeated for each legal action
+    action, hand left, facts (X) ── after ─┴─ + ── ReLU ── hidden ── ReLU ── score ( + prior )
+
+With ``prior="heuristic"`` the score is added to `prior_scale` times the plays by which the rules of
+`agents.heuristic` think the action behind the best one; an untrained network then plays like them.
+
+This module imports torch; `agents.load` imports it only when such an agent is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from agents.files import write_atomic
+from agents.heuristic import HeuristicAgent, Parameters
+from tienlen_env.agent import View
+from tienlen_env.core.combos import ActionTable
+from tienlen_env.core.rules import Rules
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float32]
+Prior = Literal["none", "heuristic"]
+
+FORMAT: Final = "tienlen-network-1"
+NUM_FACTS: Final = 10
+NUM_CARDS: Final = 52
+_BEHIND: Final = 4.0  # plays; what is further behind the best is as good as ruled out
+
+
+class Inputs(NamedTuple):
+    """What the network reads of n decisions with N legal actions in all.
+
+    Attributes:
+        observation: uint8 (n, O).
+        start: int64 (n,), where each decision's legal actions begin.
+        num_legal: int64 (n,), how many they are.
+        action: int64 (N,), action ids.
+        after: float16 (N, X), each action's features; see `action_inputs`.
+        prior: float32 (N,), added to the network's score.
+    """
+
+    observation: npt.NDArray[np.uint8]
+    start: IntArray
+    num_legal: IntArray
+    action: IntArray
+    after: npt.NDArray[np.float16]
+    prior: FloatArray
+
+    @property
+    def owner(self) -> IntArray:
+        """int64 (N,), ascending: each action's decision."""
+        return np.repeat(np.arange(len(self.num_legal)), self.num_legal)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig:
+    """The shape of a network, and what it was made for.
+
+    Attributes:
+        rules: name of the preset.
+        rules_digest: of its `Rules`, so that no network plays a variant that it was not made for.
+        num_players: seats at the table.
+        history: plays that the observation shows.
+        observation_size: O.
+        action_inputs: X, see `action_inputs`.
+        state_width: units of the trunk's layers.
+        action_width: D, units of the layer where state and action meet; the hidden layer has half of them.
+        prior: what the score is added to.
+        prior_scale: times the plays behind, for ``prior="heuristic"``.
+    """
+
+    rules: str
+    rules_digest: str
+    num_players: int
+    history: int = 0
+    observation_size: int
+    action_inputs: int
+    state_width: int = 256
+    action_width: int = 128
+    prior: Prior = "none"
+    prior_scale: float = 4.0
+
+    @classmethod
+    def of(cls, rules: Rules, observation_size: int, **settings: Any) -> Self:
+        """The configuration for a variant."""
+        return cls(
+            rules=rules.name,
+            rules_digest=rules.digest(),
+            num_players=rules.num_players,
+            observation_size=observation_size,
+            action_inputs=num_action_inputs(),
+            **settings,
+        )
+
+
+def num_action_inputs() -> int:
+    """X, the number of features of an action: table 35, hand left 52, facts 10."""
+    return _NUM_TABLE_FEATURES + NUM_CARDS + NUM_FACTS
+
+
+_NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
+
+
+@lru_cache(maxsize=16)
+def table_features(table: ActionTable) -> npt.NDArray[np.float16]:
+    """What each action is, float16 (A, 35): one-hot width, length, top rank and suit; suited. Pass: 0."""
+    out = np.zeros((table.num_actions, _NUM_TABLE_FEATURES), np.float16)
+    at = 0
+    for values, size in (
+        (table.width - 1, 4),
+        (table.length - 1, 13),
+        (table.top >> 2, 13),
+        (table.top & 3, 4),
+    ):
+        out[np.arange(1, len(out)), at + values[1:]] = 1
+        at += size
+    out[:, at] = table.suited_mask
+    return out
+
+
+class FeatureReader:
+    """Turns views into `Inputs`.
+
+    The facts of an action are about the hand that it leaves: the plays it still needs and how many of these
+    can be beaten, over all its splits; and how many unseen plays beat the action. With
+    ``prior="heuristic"`` the plays are weighed as the tuned rules do, else every play counts one.
+    """
+
+    def __init__(self, prior: Prior, prior_scale: float = 4.0) -> None:
+        self.prior = prior
+        self.prior_scale = prior_scale
+        self._rules = HeuristicAgent(None if prior == "heuristic" else Parameters.counting())
+
+    def read(self, view: View) -> Inputs:
+        """The inputs of n decisions."""
+        legal = view.legal_actions
+        count = np.diff(np.append(legal.start, len(legal.action)))
+        left = view.hand[legal.game] & ~legal.cards
+        behind, judged = self._rules.judge(view)
+        behind = np.maximum(behind, -_BEHIND)
+        after = np.empty((len(left), num_action_inputs()), np.float16)
+        after[:, :_NUM_TABLE_FEATURES] = table_features(view.table)[legal.action]
+        bits = np.unpackbits(left.view(np.uint8).reshape(-1, 8), axis=1, count=NUM_CARDS, bitorder="little")
+        after[:, _NUM_TABLE_FEATURES:-NUM_FACTS] = bits
+        facts = after[:, -NUM_FACTS:]
+        cost, beatable, better, safe = judged.T
+        facts[:, 0] = cost / 4
+        facts[:, 1] = cost - np.minimum.reduceat(cost, legal.start)[legal.game] if len(view) else 0
+        facts[:, 2] = beatable / 4
+        facts[:, 3] = beatable == 0
+        facts[:, 4] = beatable == 1
+        facts[:, 5] = np.minimum(better, 16) / 16
+        facts[:, 6] = safe
+        facts[:, 7] = np.bitwise_count(left) / 13
+        if self.prior == "heuristic":
+            facts[:, 8] = behind
+            facts[:, 9] = behind == 0
+            prior = self.prior_scale * behind
+        else:
+            facts[:, 8:] = 0
+            prior = np.zeros_like(behind)
+        return Inputs(view.observation, legal.start, count, legal.action, after, prior)
+
+
+class ActionNetwork(nn.Module):
+    """The network of this module's docstring."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        width, meet = config.state_width, config.action_width
+        self.trunk = nn.Sequential(
+            nn.Linear(config.observation_size, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
+        )
+        self.state = nn.Linear(width, meet)
+        self.after = nn.Linear(config.action_inputs, meet, bias=False)
+        self.hidden = nn.Linear(meet, meet // 2)
+        self.score = nn.Linear(meet // 2, 1)
+        # The untrained network says nothing, so that play begins at the prior, or uniformly.
+        nn.init.zeros_(self.score.weight)
+        nn.init.zeros_(self.score.bias)
+
+    def forward(self, observation: Tensor, after: Tensor, owner: Tensor, prior: Tensor) -> Tensor:
+        """Logits of legal actions.
+
+        Args:
+            observation: float (n, O).
+            after: float (N, X).
+            owner: int64 (N,), ascending: each action's decision.
+            prior: float32 (N,).
+
+        Returns:
+            float32 (N,).
+        """
+        num_actions = len(after)
+        observation, after = pad_rows(observation, 128), pad_rows(after, 512)
+        owner = nn.functional.pad(owner, (0, len(after) - num_actions))
+        state = self.state(self.trunk(observation))
+        met = torch.relu(state.index_select(0, owner) + self.after(after))
+        score: Tensor = self.score(torch.relu(self.hidden(met))).squeeze(1)[:num_actions]
+        return score.float() + prior
+
+    @property
+    def num_weights(self) -> int:
+        """How many numbers are learned."""
+        return sum(p.numel() for p in self.parameters())
+
+
+def pad_rows(rows: Tensor, multiple: int) -> Tensor:
+    """Rows of zeros added up to a multiple: oneDNN spends milliseconds on every new number of rows."""
+    return nn.functional.pad(rows, (0, 0, 0, -len(rows) % multiple))
+
+
+def segment_log_softmax(logits: Tensor, owner: Tensor, num_segments: int) -> Tensor:
+    """Log-probabilities within each decision's actions, float32 (N,).
+
+    Args:
+        logits: float32 (N,).
+        owner: int64 (N,), ascending, every segment not empty.
+        num_segments: n.
+    """
+    highest = torch.full((num_segments,), -torch.inf, device=logits.device)
+    highest = highest.scatter_reduce(0, owner, logits.detach(), "amax")
+    shifted = logits - highest[owner]
+    total = torch.zeros(num_segments, device=logits.device).index_add(0, owner, shifted.exp())
+    return shifted - total.log()[owner]
+
+
+def sample(log_probabilities: FloatArray, start: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw an action of each decision: int64 (n,), indices into the ragged actions (Gumbel's trick)."""
+    noise = rng.gumbel(size=len(log_probabilities))
+    return first_best(log_probabilities + noise, start)
+
+
+def first_best(scores: npt.NDArray[Any], start: IntArray) -> IntArray:
+    """The first index of each decision's highest score: int64 (n,), into the ragged actions."""
+    count = np.diff(np.append(start, len(scores)))
+    best = np.repeat(np.maximum.reduceat(scores, start), count)
+    hits = np.flatnonzero(scores == best)
+    first = np.searchsorted(hits, start)
+    return hits[first]
+
+
+@dataclass
+class NetworkAgent:
+    """Plays the legal action with the highest score, or draws by the scores.
+
+    Args:
+        network: is used as it is, not copied.
+        name: what tables and plots call it.
+        sample: draw from the policy instead of taking the most probable action.
+        card: whatever its makers say of it (see `save`).
+    """
+
+    network: ActionNetwork
+    name: str = "network"
+    sample: bool = False
+    card: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        config = self.network.config
+        self._reader = FeatureReader(config.prior, config.prior_scale)
+        self._rng = np.random.default_rng(0)
+        self.history = config.history
+
+    def reset(self, seed: int) -> None:
+        """Draw from this seed from now on; matters only with `sample`."""
+        self._rng = np.random.default_rng(seed)
+
+    def act(self, view: View) -> IntArray:
+        """Choose for n decisions (see `Agent.act`).
+
+        Raises:
+            ValueError: the network was made for other rules or another number of players.
+        """
+        self._check(view)
+        legal = view.legal_actions
+        actions: IntArray = legal.action[legal.start]  # right where there is one legal action
+        free = np.flatnonzero(view.num_legal > 1)
+        if free.size:
+            some = view.select(free)
+            inputs = self._reader.read(some)
+            logits = self.logits(inputs)
+            chosen = (
+                sample(logits, inputs.start, self._rng) if self.sample else first_best(logits, inputs.start)
+            )
+            actions[free] = inputs.action[chosen]
+        return actions
+
+    def log_probabilities(self, view: View) -> FloatArray:
+        """How probable each of ``view.legal_actions`` is: float32 (N,), logarithms.
+
+        Raises:
+            ValueError: see `act`.
+        """
+        self._check(view)
+        inputs = self._reader.read(view)
+        logits, owner = torch.from_numpy(self.logits(inputs)), torch.from_numpy(inputs.owner)
+        found: FloatArray = segment_log_softmax(logits, owner, len(view)).numpy()
+        return found
+
+    def logits(self, inputs: Inputs) -> FloatArray:
+        """The network's scores, prior included, float32 (N,)."""
+        with torch.inference_mode():
+            logits: FloatArray = self.network(
+                torch.from_numpy(inputs.observation).float(),
+                torch.from_numpy(inputs.after).float(),
+                torch.from_numpy(inputs.owner),
+                torch.from_numpy(inputs.prior),
+            ).numpy()
+        return logits
+
+    def _check(self, view: View) -> None:
+        config = self.network.config
+        if view.rules.digest() != config.rules_digest:
+            raise ValueError(
+                f"{self.name} was made for the {config.rules} rules with {config.num_players} players, not "
+                f"for {view.rules.name} with {view.rules.num_players} (or a changed option)"
+            )
+
+    # ------------------------------------------------------------ files
+
+    def save(self, path: str | Path) -> None:
+        """Write the network to a safetensors file: weights, configuration and card; no code.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        metadata = {
+            "format": FORMAT,
+            "config": json.dumps(asdict(self.network.config)),
+            "card": json.dumps(self.card),
+        }
+        weights = {k: v.detach().contiguous().cpu() for k, v in self.network.state_dict().items()}
+        write_atomic(Path(path), save(weights, metadata))
+
+    @classmethod
+    def load(cls, path: str | Path, *, sample: bool = False) -> Self:
+        """Read what `save` wrote. Reading runs no code of the file.
+
+        Raises:
+            ValueError: the file is damaged, of another format, or its weights do not fit its configuration.
+            FileNotFoundError: there is no such file.
+        """
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
+        try:
+            with safe_open(path, "pt") as file:
+                metadata = file.metadata() or {}
+                weights = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise ValueError(f"policy {str(path)!r}: this is no safetensors file ({error})") from error
+        if metadata.get("format") != FORMAT:
+            raise ValueError(f"policy {str(path)!r}: expected the format {FORMAT}")
+        try:
+            network = ActionNetwork(NetworkConfig(**json.loads(metadata["config"])))
+            network.load_state_dict(weights)
+            card = json.loads(metadata.get("card", "{}"))
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(
+                f"policy {str(path)!r}: weights and configuration do not fit: {error}"
+            ) from error
+        network.eval().requires_grad_(False)
+        return cls(network, name=f"policy:{path}", sample=sample, card=card)

@@ -1,0 +1,207 @@
+"""The network that scores legal actions: what it reads, its numbers, its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import agents
+from agents.network import (
+    FORMAT,
+    NUM_CARDS,
+    NUM_FACTS,
+    ActionNetwork,
+    FeatureReader,
+    NetworkAgent,
+    NetworkConfig,
+    first_best,
+    num_action_inputs,
+    sample,
+    segment_log_softmax,
+    table_features,
+)
+from tienlen_env.agent import View
+from tienlen_env.core.cards import card_ids, parse_cards
+from tienlen_env.core.combos import build_action_table
+from tienlen_env.core.rules import PRESETS, get_rules
+from tienlen_env.engine import Batch
+
+
+def a_network(rules: str = "cardgames", num_players: int | None = None, **settings: object) -> ActionNetwork:
+    variant = get_rules(rules, num_players)
+    torch.manual_seed(3)
+    config = NetworkConfig.of(
+        variant, Batch(variant).observation_size, state_width=32, action_width=16, **settings
+    )
+    network = ActionNetwork(config)
+    torch.nn.init.normal_(network.score.weight)
+    return network.requires_grad_(False)
+
+
+def some_views(rules: str = "cardgames", num_players: int | None = None, num_games: int = 40) -> list[View]:
+    batch = Batch(rules, num_games, num_players=num_players)
+    batch.reset(5)
+    rng = np.random.default_rng(5)
+    views = []
+    for _ in range(25):
+        games = np.flatnonzero(batch.state.turn >= 0)
+        if games.size:
+            views.append(View(batch, games))
+        batch.step(batch.sample(rng))
+    return views
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_table_features_tell_every_action_apart(preset: str) -> None:
+    table = build_action_table(PRESETS[preset])
+    features = table_features(table)
+    assert features.shape == (table.num_actions, 35)
+    assert len(np.unique(features, axis=0)) == table.num_actions
+    assert not features[0].any()
+
+
+def test_the_hand_left_and_the_facts_by_hand() -> None:
+    batch = Batch("cardgames", 1)
+    hands = ["3s 3h 4d", "2h 5s", "6s 6d", "7s 8s"]
+    batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
+    view = View(batch)
+    inputs = FeatureReader("none").read(view)
+    ids = {view.table.text(a): i for i, a in enumerate(inputs.action.tolist())}
+    pair = inputs.after[ids["pair 3h"]]
+    left = np.flatnonzero(pair[35 : 35 + NUM_CARDS])
+    assert left.tolist() == card_ids(parse_cards("4d"))
+    facts = pair[-NUM_FACTS:].astype(float)
+    assert facts[0] == 1 / 4  # one play is left
+    assert facts[1] == 0  # and no other action leaves fewer
+    assert facts[2] == 1 / 4  # it can be beaten
+    # Pairs from 4 to 2 have 3 tops each among the unseen cards, but for the 4s with 2.
+    assert facts[5] == 1  # more than 16
+    assert facts[7] == pytest.approx(1 / 13, abs=1e-3)
+    assert facts[8] == facts[9] == 0
+    assert inputs.prior.tolist() == [0.0] * len(ids)
+
+
+@pytest.mark.parametrize(
+    ("preset", "num_players"), [("cardgames", 4), ("foicica", 4), ("pagat", 2), ("mobile", 3)]
+)
+def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: str, num_players: int) -> None:
+    network = a_network(preset, num_players, prior="heuristic")
+    torch.nn.init.zeros_(network.score.weight)
+    agent, heuristic = NetworkAgent(network), agents.load("heuristic")
+    for view in some_views(preset, num_players):
+        assert np.array_equal(agent.act(view), heuristic.act(view))
+
+
+def test_scores_do_not_depend_on_the_company() -> None:
+    """A decision alone gets the scores that it gets among others: padding and owners are right."""
+    agent = NetworkAgent(a_network())
+    view = some_views()[3]
+    together = agent.log_probabilities(view)
+    alone = [agent.log_probabilities(view.select([i])) for i in range(len(view))]
+    np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-5)
+
+
+def test_log_softmax_of_segments() -> None:
+    rng = np.random.default_rng(0)
+    count = rng.integers(1, 9, 50)
+    owner = np.repeat(np.arange(50), count)
+    logits = rng.normal(0, 30, len(owner)).astype(np.float32)
+    logits[::7] = -1e9
+    found = segment_log_softmax(torch.from_numpy(logits), torch.from_numpy(owner), 50)
+    for i in range(50):
+        wanted = torch.log_softmax(torch.from_numpy(logits[owner == i]), 0)
+        torch.testing.assert_close(found[owner == i], wanted)
+    assert not found.isnan().any()
+
+
+def test_gradients_have_no_nan() -> None:
+    logits = torch.tensor([0.0, -1e9, 3.0, 0.0], requires_grad=True)
+    found = segment_log_softmax(logits, torch.tensor([0, 0, 1, 1]), 2)
+    (found.exp() * found).sum().backward()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+
+
+def test_sampling_follows_the_probabilities() -> None:
+    probabilities = np.array([0.7, 0.2, 0.1, 1.0, 0.5, 0.5])
+    start = np.tile([0, 3, 4], 4000) + 6 * np.repeat(np.arange(4000), 3)
+    log = np.log(np.tile(probabilities, 4000)).astype(np.float32)
+    chosen = sample(log, start, np.random.default_rng(1)) % 6
+    share = np.bincount(chosen, minlength=6) / 4000
+    np.testing.assert_allclose(share, probabilities, atol=0.03)
+
+
+def test_first_best_takes_the_first_of_equals() -> None:
+    scores = np.array([1.0, 2.0, 2.0, 5.0, 0.0, 0.0])
+    assert first_best(scores, np.array([0, 3, 4])).tolist() == [1, 3, 4]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("sampling", [False, True])
+def test_it_plays_legally_and_repeats_itself(preset: str, sampling: bool) -> None:
+    network = a_network(preset)
+    agent = NetworkAgent(network, sample=sampling)
+    choices = []
+    for _ in range(2):
+        agent.reset(7)
+        choices.append([agent.act(view) for view in some_views(preset)])
+    for view, first, second in zip(some_views(preset), *choices, strict=True):
+        assert (view.action_mask[np.arange(len(view)), first] == 1).all()
+        assert np.array_equal(first, second)
+
+
+def test_other_rules_are_refused() -> None:
+    agent = NetworkAgent(a_network("cardgames"))
+    with pytest.raises(ValueError, match="made for the cardgames rules with 4 players, not for foicica"):
+        agent.act(some_views("foicica")[0])
+    with pytest.raises(ValueError, match="cardgames with 3"):
+        agent.log_probabilities(some_views("cardgames", 3)[0])
+
+
+def test_files_come_back_as_they_were(tmp_path: Path) -> None:
+    agent = NetworkAgent(a_network(prior="heuristic"), card={"note": "tiến lên"})
+    path = tmp_path / "a.safetensors"
+    agent.save(path)
+    again = agents.load(f"policy:{path}")
+    assert isinstance(again, NetworkAgent)
+    assert again.card == {"note": "tiến lên"}
+    assert again.network.config == agent.network.config
+    for view in some_views()[:5]:
+        assert np.array_equal(agent.act(view), again.act(view))
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    with pytest.raises(FileNotFoundError):
+        NetworkAgent.load(path)
+    path.write_bytes(b"no such format")
+    with pytest.raises(ValueError, match="no safetensors file"):
+        NetworkAgent.load(path)
+    network = a_network()
+    NetworkAgent(network).save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="no safetensors file"):
+        NetworkAgent.load(path)
+    save_file(network.state_dict(), path)
+    with pytest.raises(ValueError, match=f"expected the format {FORMAT}"):
+        NetworkAgent.load(path)
+    wrong = {"format": FORMAT, "config": json.dumps({"rules": "cardgames"})}
+    save_file(network.state_dict(), path, wrong)
+    with pytest.raises(ValueError, match="do not fit"):
+        NetworkAgent.load(path)
+    other = NetworkConfig.of(PRESETS["cardgames"], 999)
+    save_file(network.state_dict(), path, {"format": FORMAT, "config": json.dumps(other.__dict__)})
+    with pytest.raises(ValueError, match="do not fit"):
+        NetworkAgent.load(path)
+
+
+def test_sizes_agree() -> None:
+    view = some_views()[0]
+    inputs = FeatureReader("heuristic").read(view)
+    assert inputs.after.shape == (len(view.legal_actions.action), num_action_inputs())
+    assert np.array_equal(inputs.owner, view.legal_actions.game)

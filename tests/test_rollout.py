@@ -1,0 +1,186 @@
+"""Rounds for training: every reward reaches the seat and the decision that earned it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agents
+from agents.heuristic.playout import action_returns
+from agents.network import FeatureReader, Inputs
+from tienlen_env.agent import View
+from tienlen_env.core.rules import PRESETS, Rules, get_rules
+from tienlen_env.engine import Batch
+from train.rollout import (
+    LEARNER,
+    FloatArray,
+    IntArray,
+    Trajectories,
+    advantages,
+    hidden_facts,
+    join,
+    num_hidden_facts,
+    play_rounds,
+)
+
+KEYS = np.arange(1, 25, dtype=np.int64) * 977
+
+
+def a_policy(seed: int = 0) -> object:
+    rng = np.random.default_rng(seed)
+
+    def act(inputs: Inputs) -> tuple[IntArray, FloatArray]:
+        chosen = inputs.start + rng.integers(0, inputs.num_legal)
+        return chosen, -np.log(inputs.num_legal).astype(np.float32)
+
+    return act
+
+
+def played(
+    rules: Rules, *, seed: int = 0, controllers: IntArray | None = None, **settings: object
+) -> Trajectories:
+    if controllers is None:
+        controllers = np.zeros((len(KEYS), rules.num_players), np.int64)
+    return play_rounds(
+        rules,
+        KEYS,
+        controllers,
+        a_policy(seed),
+        FeatureReader("none"),
+        [agents.load("greedy")],
+        np.random.default_rng(seed),
+        **settings,
+    )
+
+
+@pytest.mark.parametrize(
+    ("preset", "num_players", "reward"),
+    [("cardgames", 4, "zero_sum"), ("cardgames", 2, "points"), ("foicica", 4, "cards"), ("pagat", 3, "win")],
+)
+def test_rewards_reach_their_seat_and_step(preset: str, num_players: int, reward: str) -> None:
+    """Replay every game alone, in a plain loop that shares nothing with `play_rounds`."""
+    rules = get_rules(preset, num_players)
+    found = played(rules, reward=reward)
+    assert len(found) == len(found.reward) == len(found.follower)
+    for game, key in enumerate(KEYS):
+        decisions = np.flatnonzero(found.game == game)
+        single = Batch(rules, 1, reward=reward)
+        single.deal([key])
+        earned = dict.fromkeys(decisions.tolist(), 0.0)
+        latest: dict[int, int] = {}
+        followers: dict[int, int] = dict.fromkeys(decisions.tolist(), -1)
+        waiting = iter(decisions.tolist())
+        while single.state.turn[0] >= 0:
+            legal = np.flatnonzero(single.legal_mask()[0])
+            seat = int(single.state.turn[0])
+            action = legal[0]
+            if len(legal) > 1:
+                decision = next(waiting)
+                assert found.seat[decision] == seat
+                observation = single.observe()[0]
+                assert np.array_equal(found.inputs.observation[decision], observation)
+                begin = found.inputs.start[decision]
+                mine = found.inputs.action[begin : begin + found.inputs.num_legal[decision]]
+                assert np.array_equal(mine, legal)
+                action = found.inputs.action[found.chosen[decision]]
+                if seat in latest:
+                    followers[latest[seat]] = decision
+                latest[seat] = decision
+            rewards, _ = single.step([action])
+            for other in range(rules.num_players):
+                if other in latest:
+                    earned[latest[other]] += float(rewards[0, other])
+        assert next(waiting, None) is None
+        assert [found.reward[d] for d in decisions] == pytest.approx([earned[d] for d in decisions])
+        assert [found.follower[d] for d in decisions] == [followers[d] for d in decisions]
+
+
+def test_opponents_take_their_seats_and_teach_nothing() -> None:
+    rules = PRESETS["cardgames"]
+    controllers = np.zeros((len(KEYS), 4), np.int64)
+    controllers[:, 1] = controllers[:10, 3] = 1
+    found = played(rules, controllers=controllers)
+    assert (controllers[found.game, found.seat] == LEARNER).all()
+    assert found.scores.sum() == pytest.approx(0)
+    everyone = played(rules)
+    assert len(found) < len(everyone)
+
+
+def test_controllers_are_checked() -> None:
+    with pytest.raises(ValueError, match="controllers"):
+        played(PRESETS["cardgames"], controllers=np.full((len(KEYS), 4), 2))
+    with pytest.raises(ValueError, match="controllers"):
+        played(PRESETS["cardgames"], controllers=np.zeros((len(KEYS), 3), np.int64))
+
+
+def test_joined_parts_are_the_parts() -> None:
+    rules = PRESETS["cardgames"]
+    first, second = played(rules, seed=1), played(rules, seed=2)
+    both = join([first, second])
+    n = len(first)
+    assert len(both) == n + len(second)
+    assert np.array_equal(both.game[n:], second.game + len(KEYS))
+    after = second.follower >= 0
+    assert np.array_equal(both.follower[n:][after], second.follower[after] + n)
+    assert (both.follower[n:][~after] == -1).all()
+    i = n + 5
+    assert both.inputs.action[both.chosen[i]] == second.inputs.action[second.chosen[5]]
+    values = np.random.default_rng(0).normal(size=len(both)).astype(np.float32)
+    whole, _ = advantages(both, values, 0.9)
+    parts = [advantages(first, values[:n], 0.9)[0], advantages(second, values[n:], 0.9)[0]]
+    np.testing.assert_array_equal(whole, np.concatenate(parts))
+
+
+@pytest.mark.parametrize("gae_lambda", [0.0, 0.7, 1.0])
+def test_advantages_by_their_definition(gae_lambda: float) -> None:
+    found = played(PRESETS["cardgames"])
+    values = np.random.default_rng(3).normal(size=len(found)).astype(np.float32)
+    advantage, target = advantages(found, values, gae_lambda)
+    for i in range(0, len(found), 17):
+        wanted, weight, now = 0.0, 1.0, i
+        while now >= 0:
+            after = int(found.follower[now])
+            next_value = float(values[after]) if after >= 0 else 0.0
+            wanted += weight * (float(found.reward[now]) + next_value - float(values[now]))
+            weight, now = weight * gae_lambda, after
+        assert advantage[i] == pytest.approx(wanted, abs=1e-4)
+    np.testing.assert_allclose(target, advantage + values)
+
+
+def test_every_decision_of_a_seat_returns_its_score() -> None:
+    """Undiscounted, with no critic: the first decision of a seat returns all that the seat got after it."""
+    found = played(PRESETS["cardgames"])
+    returns, _ = advantages(found, np.zeros(len(found), np.float32), 1.0)
+    first = np.setdiff1d(np.arange(len(found)), found.follower)
+    np.testing.assert_allclose(returns[first], found.scores[found.game[first], found.seat[first]], atol=1e-5)
+
+
+def test_hidden_facts_by_hand() -> None:
+    from tienlen_env.core.cards import parse_cards
+
+    hands = [[parse_cards(h) for h in ("3s 4s 5s", "3h", "7c 7d", "2h 9s")]]
+    facts = hidden_facts(PRESETS["cardgames"], np.array(hands))
+    assert facts.shape == (1, num_hidden_facts(PRESETS["cardgames"]))
+    bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
+    assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
+    assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
+
+
+def test_action_returns_are_what_the_heuristic_plays() -> None:
+    """Play one action in a copy of the game, and go on with the agent itself."""
+    batch = Batch("cardgames", 6, reward="zero_sum")
+    batch.reset(4)
+    heuristic, rng = agents.load("heuristic"), np.random.default_rng(1)
+    for _ in range(9):
+        batch.step(batch.sample(rng))
+    view = View(batch)
+    legal = view.legal_actions
+    found = action_returns(batch.rows, batch.spec, batch.actions, legal.start, legal.action, legal.cards)
+    for i in range(len(found)):
+        game = int(legal.game[i])
+        copy = batch.select([game])
+        seat = int(copy.state.turn[0])
+        got = float(copy.step([legal.action[i]])[0][0, seat])
+        while copy.state.turn[0] >= 0:
+            got += float(copy.step(heuristic.act(View(copy)))[0][0, seat])
+        assert found[i] == pytest.approx(got)

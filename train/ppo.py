@@ -1,0 +1,134 @@
+"""Train a policy in self-play with PPO and compare it with the rule-based baselines.
+
+    python -m train.ppo                       # about five minutes on two cores
+    python -m train.ppo --prior none          # pure learning: nothing of the heuristic's weights in it
+    python -m train.ppo --out runs/a --resume # continue a run that was stopped, exactly
+
+The network scores legal actions (`agents.network`); the critic sees all hands, which the policy never does.
+How games are played and a run is kept is in `train.selfplay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.network import ActionNetwork, pad_rows, segment_log_softmax
+from train.rollout import FloatArray, IntArray, Trajectories, advantages, num_hidden_facts
+from train.selfplay import Batches, SelfPlayConfig, Trainer, run
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPOConfig(SelfPlayConfig):
+    """Settings of a run; the defaults are the five-minute run of ``make train``.
+
+    Attributes:
+        gae_lambda: trace decay of the advantage estimate; rewards are not discounted.
+        clip_range: PPO's clip of the probability ratio.
+        entropy: weight of the entropy bonus at the start; it falls linearly to a tenth.
+        critic: sees all hands, or only what the policy sees.
+        critic_width: units of the critic's first layer; the second has half of them.
+    """
+
+    gae_lambda: float = 0.95
+    clip_range: float = 0.2
+    entropy: float = 0.01
+    critic: Literal["all", "own"] = "all"
+    critic_width: int = 256
+
+
+class Learner(nn.Module):
+    """What is trained: the policy's network and the critic."""
+
+    def __init__(self, network: ActionNetwork, num_hidden: int, critic_width: int) -> None:
+        super().__init__()
+        self.network = network
+        self.num_hidden = num_hidden
+        self.critic = nn.Sequential(
+            nn.Linear(network.config.observation_size + num_hidden, critic_width),
+            nn.ReLU(),
+            nn.Linear(critic_width, critic_width // 2),
+            nn.ReLU(),
+            nn.Linear(critic_width // 2, 1),
+        )
+
+    def values(self, observation: Tensor, hidden: Tensor) -> Tensor:
+        """What the seat to move is expected to get from here on, float32 (n,)."""
+        hidden = hidden[:, : self.num_hidden]
+        inputs = pad_rows(torch.cat([observation, hidden], 1), 128)
+        return self.critic(inputs).squeeze(1)[: len(observation)].float()
+
+
+class PPOTrainer(Trainer):
+    """Proximal policy optimisation (Schulman et al., 2017) with an actor and a critic of their own."""
+
+    name: ClassVar[str] = "ppo"
+    config: PPOConfig
+    learner: Learner
+
+    def make_learner(self, network: ActionNetwork) -> Learner:
+        """The policy's network and a critic."""
+        num_hidden = num_hidden_facts(self.rules) if self.config.critic == "all" else 0
+        return Learner(network, num_hidden, self.config.critic_width)
+
+    def values(self, batches: Batches) -> FloatArray:
+        """The critic's opinion of every decision, float32 (n,)."""
+        found = []
+        with torch.inference_mode(), self.autocast():
+            for begin in range(0, len(batches.count), 8192):
+                part = slice(begin, begin + 8192)
+                found.append(self.learner.values(batches.observation[part], batches.hidden[part]))
+        values: FloatArray = torch.cat(found).cpu().numpy()
+        return values
+
+    def learn(self, played: Trajectories) -> dict[str, float]:
+        """Improve the policy and the critic by what was played; the measures."""
+        config = self.config
+        batches = Batches(played, self.device, self.dtype)
+        values = self.values(batches)
+        advantage, target = advantages(played, values, config.gae_lambda)
+        explained = 1 - float(np.var(target - values) / max(float(np.var(target)), 1e-8))
+        normal = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        columns = [torch.from_numpy(c).to(self.device) for c in (played.log_probability, normal, target)]
+        entropy_weight = config.entropy * self.falling
+
+        def shard_loss(learner: nn.Module, decisions: IntArray, weight: float) -> Tensor:
+            assert isinstance(learner, Learner)
+            index = torch.from_numpy(decisions).to(self.device)
+            old, advantage, target = (column.index_select(0, index) for column in columns)
+            observation, after, owner, prior, chosen, hidden = batches.gather(decisions)
+            with self.autocast():
+                logits = learner.network(observation, after, owner, prior)
+                value = learner.values(observation, hidden)
+            log_all = segment_log_softmax(logits, owner, len(decisions))
+            log_ratio = log_all[chosen] - old
+            ratio = log_ratio.exp()
+            clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)
+            policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
+            value_loss = (value - target).square().mean()
+            entropy = -(log_all.exp() * log_all).sum() / len(decisions)
+            loss = policy_loss + 0.5 * value_loss - entropy_weight * entropy
+            (loss * weight).backward()
+            with torch.no_grad():
+                divergence = (ratio - 1 - log_ratio).mean()
+                is_clipped = ((ratio - 1).abs() > config.clip_range).float().mean()
+                measures = torch.stack([policy_loss, value_loss, entropy, divergence, is_clipped])
+            return measures * weight
+
+        names = ("policy_loss", "value_loss", "entropy", "divergence", "clipped")
+        measures = self.epochs(len(played), shard_loss).tolist()
+        return {**dict(zip(names, measures, strict=True)), "explained_variance": explained}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Train, compare over duplicate deals, print the table and leave the run folder."""
+    run(PPOTrainer, PPOConfig, "Train a policy in self-play with PPO; compare it with the baselines.", argv)
+
+
+if __name__ == "__main__":
+    main()
