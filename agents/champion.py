@@ -63,7 +63,7 @@ class ChampionAgent:
         Raises:
             ValueError: there is no policy for these rules.
         """
-        return self._for(view.rules).act(view)
+        return self.for_rules(view.rules).act(view)
 
     def log_probabilities(self, view: View) -> npt.NDArray[np.float32]:
         """How probable each of ``view.legal_actions`` is: float32 (N,), logarithms.
@@ -71,9 +71,14 @@ class ChampionAgent:
         Raises:
             ValueError: there is no policy for these rules.
         """
-        return self._for(view.rules).log_probabilities(view)
+        return self.for_rules(view.rules).log_probabilities(view)
 
-    def _for(self, rules: Rules) -> NetworkAgent:
+    def for_rules(self, rules: Rules) -> NetworkAgent:
+        """The network that plays these rules.
+
+        Raises:
+            ValueError: there is none.
+        """
         if rules not in self._loaded:
             paths = [
                 p for (preset, s), p in shipped().items() if preset == rules.name and self._size in ("", s)

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,45 +28,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from agents.features import FeatureReader, Inputs, Prior, num_action_inputs
 from agents.files import write_atomic
-from agents.heuristic import HeuristicAgent, Parameters
 from tienlen_env.agent import View
-from tienlen_env.core.combos import ActionTable
 from tienlen_env.core.rules import Rules
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
-Prior = Literal["none", "heuristic"]
-
 FORMAT: Final = "tienlen-network-1"
-NUM_FACTS: Final = 10
-NUM_CARDS: Final = 52
-_BEHIND: Final = 4.0  # plays; what is further behind the best is as good as ruled out
-
-
-class Inputs(NamedTuple):
-    """What the network reads of n decisions with N legal actions in all.
-
-    Attributes:
-        observation: uint8 (n, O).
-        start: int64 (n,), where each decision's legal actions begin.
-        num_legal: int64 (n,), how many they are.
-        action: int64 (N,), action ids.
-        after: float16 (N, X), each action's features; see `action_inputs`.
-        prior: float32 (N,), added to the network's score.
-    """
-
-    observation: npt.NDArray[np.uint8]
-    start: IntArray
-    num_legal: IntArray
-    action: IntArray
-    after: npt.NDArray[np.float16]
-    prior: FloatArray
-
-    @property
-    def owner(self) -> IntArray:
-        """int64 (N,), ascending: each action's decision."""
-        return np.repeat(np.arange(len(self.num_legal)), self.num_legal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,75 +77,6 @@ class NetworkConfig:
             action_inputs=num_action_inputs(),
             **settings,
         )
-
-
-def num_action_inputs() -> int:
-    """X, the number of features of an action: table 35, hand left 52, facts 10."""
-    return _NUM_TABLE_FEATURES + NUM_CARDS + NUM_FACTS
-
-
-_NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
-
-
-@lru_cache(maxsize=16)
-def table_features(table: ActionTable) -> npt.NDArray[np.float16]:
-    """What each action is, float16 (A, 35): one-hot width, length, top rank and suit; suited. Pass: 0."""
-    out = np.zeros((table.num_actions, _NUM_TABLE_FEATURES), np.float16)
-    at = 0
-    for values, size in (
-        (table.width - 1, 4),
-        (table.length - 1, 13),
-        (table.top >> 2, 13),
-        (table.top & 3, 4),
-    ):
-        out[np.arange(1, len(out)), at + values[1:]] = 1
-        at += size
-    out[:, at] = table.suited_mask
-    return out
-
-
-class FeatureReader:
-    """Turns views into `Inputs`.
-
-    The facts of an action are about the hand that it leaves: the plays it still needs and how many of these
-    can be beaten, over all its splits; and how many unseen plays beat the action. With
-    ``prior="heuristic"`` the plays are weighed as the tuned rules do, else every play counts one.
-    """
-
-    def __init__(self, prior: Prior, prior_scale: float = 4.0) -> None:
-        self.prior = prior
-        self.prior_scale = prior_scale
-        self._rules = HeuristicAgent(None if prior == "heuristic" else Parameters.counting())
-
-    def read(self, view: View) -> Inputs:
-        """The inputs of n decisions."""
-        legal = view.legal_actions
-        count = np.diff(np.append(legal.start, len(legal.action)))
-        left = view.hand[legal.game] & ~legal.cards
-        behind, judged = self._rules.judge(view)
-        behind = np.maximum(behind, -_BEHIND)
-        after = np.empty((len(left), num_action_inputs()), np.float16)
-        after[:, :_NUM_TABLE_FEATURES] = table_features(view.table)[legal.action]
-        bits = np.unpackbits(left.view(np.uint8).reshape(-1, 8), axis=1, count=NUM_CARDS, bitorder="little")
-        after[:, _NUM_TABLE_FEATURES:-NUM_FACTS] = bits
-        facts = after[:, -NUM_FACTS:]
-        cost, beatable, better, safe = judged.T
-        facts[:, 0] = cost / 4
-        facts[:, 1] = cost - np.minimum.reduceat(cost, legal.start)[legal.game] if len(view) else 0
-        facts[:, 2] = beatable / 4
-        facts[:, 3] = beatable == 0
-        facts[:, 4] = beatable == 1
-        facts[:, 5] = np.minimum(better, 16) / 16
-        facts[:, 6] = safe
-        facts[:, 7] = np.bitwise_count(left) / 13
-        if self.prior == "heuristic":
-            facts[:, 8] = behind
-            facts[:, 9] = behind == 0
-            prior = self.prior_scale * behind
-        else:
-            facts[:, 8:] = 0
-            prior = np.zeros_like(behind)
-        return Inputs(view.observation, legal.start, count, legal.action, after, prior)
 
 
 class ActionNetwork(nn.Module):
@@ -222,6 +121,11 @@ class ActionNetwork(nn.Module):
     def num_weights(self) -> int:
         """How many numbers are learned."""
         return sum(p.numel() for p in self.parameters())
+
+
+def as_bfloat16(bits: npt.NDArray[np.uint16]) -> Tensor:
+    """The tensor whose memory this is; NumPy has no such type."""
+    return torch.from_numpy(bits).view(torch.bfloat16)
 
 
 def pad_rows(rows: Tensor, multiple: int) -> Tensor:
@@ -322,7 +226,7 @@ class NetworkAgent:
         with torch.inference_mode():
             logits: FloatArray = self.network(
                 torch.from_numpy(inputs.observation).float(),
-                torch.from_numpy(inputs.after).float(),
+                as_bfloat16(inputs.after).float(),
                 torch.from_numpy(inputs.owner),
                 torch.from_numpy(inputs.prior),
             ).numpy()

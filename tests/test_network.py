@@ -11,23 +11,19 @@ import torch
 from safetensors.torch import save_file
 
 import agents
+from agents.features import NUM_CARDS, NUM_FACTS, NUM_TABLE_FEATURES, FeatureReader, num_action_inputs
 from agents.network import (
     FORMAT,
-    NUM_CARDS,
-    NUM_FACTS,
     ActionNetwork,
-    FeatureReader,
     NetworkAgent,
     NetworkConfig,
+    as_bfloat16,
     first_best,
-    num_action_inputs,
     sample,
     segment_log_softmax,
-    table_features,
 )
 from tienlen_env.agent import View
 from tienlen_env.core.cards import card_ids, parse_cards
-from tienlen_env.core.combos import build_action_table
 from tienlen_env.core.rules import PRESETS, get_rules
 from tienlen_env.engine import Batch
 
@@ -57,12 +53,16 @@ def some_views(rules: str = "cardgames", num_players: int | None = None, num_gam
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_table_features_tell_every_action_apart(preset: str) -> None:
-    table = build_action_table(PRESETS[preset])
-    features = table_features(table)
-    assert features.shape == (table.num_actions, 35)
-    assert len(np.unique(features, axis=0)) == table.num_actions
-    assert not features[0].any()
+def test_features_tell_every_action_apart(preset: str) -> None:
+    seen: dict[bytes, int] = {}
+    for view in some_views(preset, num_games=200):
+        inputs = FeatureReader("none").read(view)
+        what = as_bfloat16(inputs.after)[:, :NUM_TABLE_FEATURES].float().numpy()
+        assert set(np.unique(what)) <= {0.0, 1.0}
+        assert not what[inputs.action == 0].any()
+        for action, row in zip(inputs.action.tolist(), what, strict=True):
+            assert seen.setdefault(row.tobytes(), action) == action
+    assert len(set(seen.values())) == len(seen) > 100
 
 
 def test_the_hand_left_and_the_facts_by_hand() -> None:
@@ -72,10 +72,10 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
     view = View(batch)
     inputs = FeatureReader("none").read(view)
     ids = {view.table.text(a): i for i, a in enumerate(inputs.action.tolist())}
-    pair = inputs.after[ids["pair 3h"]]
+    pair = as_bfloat16(inputs.after)[ids["pair 3h"]].float().numpy()
     left = np.flatnonzero(pair[35 : 35 + NUM_CARDS])
     assert left.tolist() == card_ids(parse_cards("4d"))
-    facts = pair[-NUM_FACTS:].astype(float)
+    facts = pair[-NUM_FACTS:]
     assert facts[0] == 1 / 4  # one play is left
     assert facts[1] == 0  # and no other action leaves fewer
     assert facts[2] == 1 / 4  # it can be beaten

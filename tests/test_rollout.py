@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import agents
+from agents.features import FeatureReader, Inputs
 from agents.heuristic.playout import action_returns
-from agents.network import FeatureReader, Inputs
 from tienlen_env.agent import View
 from tienlen_env.core.rules import PRESETS, Rules, get_rules
 from tienlen_env.engine import Batch

@@ -23,8 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from agents.features import Inputs
 from agents.heuristic.playout import action_returns
-from agents.network import ActionNetwork, Inputs, segment_log_softmax
+from agents.network import ActionNetwork, segment_log_softmax
 from tienlen_env.engine import Batch
 from train.rollout import FloatArray, IntArray, Trajectories, advantages
 from train.selfplay import Batches, SelfPlayConfig, Trainer, run

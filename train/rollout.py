@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from agents.features import FeatureReader, Inputs
 from agents.heuristic import fewest_plays
-from agents.network import FeatureReader, Inputs
 from tienlen_env.agent import Agent, View
 from tienlen_env.core.cards import NUM_CARDS, masks_to_bits
 from tienlen_env.core.rules import Rules

@@ -26,13 +26,12 @@ from torch import Tensor, nn
 
 import agents
 from agents import arena
+from agents.features import FeatureReader, Inputs, Prior
 from agents.network import (
     ActionNetwork,
-    FeatureReader,
-    Inputs,
     NetworkAgent,
     NetworkConfig,
-    Prior,
+    as_bfloat16,
     sample,
     segment_log_softmax,
 )
@@ -44,7 +43,7 @@ from train.progress import TrainingProgress
 from train.rollout import LEARNER, FloatArray, IntArray, Judge, Trajectories, join, play_rounds
 from train.runs import RunError, RunFolder
 
-PANEL = ("random", "greedy", "greedy_long", "heuristic")
+PANEL = ("greedy", "greedy_long", "heuristic")
 NUM_SHARDS = 2  # of games and of every gradient step; fixed, so that results do not depend on `threads`
 
 
@@ -66,7 +65,7 @@ class SelfPlayConfig:
         state_width: units of the trunk's layers.
         action_width: units of the layer where state and action meet.
         baseline_share: share of the games in which a rule-based baseline has some of the seats.
-        baselines: names of these, with commas between.
+        baselines: names of these, with blanks between.
         snapshot_share: share of the games in which an older snapshot has some of the seats.
         snapshot_every: iterations between snapshots.
         num_snapshots: snapshots that are kept, the oldest dropped first.
@@ -123,7 +122,7 @@ class Batches:
         self.device = device
         self.observation = torch.from_numpy(inputs.observation).to(device, dtype)
         self.hidden = torch.from_numpy(trajectories.hidden).to(device, dtype)
-        self.after = torch.from_numpy(inputs.after).to(device, dtype)
+        self.after = as_bfloat16(inputs.after).to(device, dtype)
         self.prior = torch.from_numpy(inputs.prior).to(device)
         self.start = inputs.start
         self.count = inputs.num_legal
@@ -171,6 +170,7 @@ class Trainer(ABC):
     """
 
     name: ClassVar[str]
+    rivals: Sequence[str] = PANEL  # whom it is compared with, three of each, on the way and at the end
 
     def __init__(self, config: SelfPlayConfig) -> None:
         self.config = config
@@ -184,19 +184,20 @@ class Trainer(ABC):
         self.num_games = 0
         self.seconds = 0.0
         torch.manual_seed(config.seed)
-        self.learner = self.make_learner(self._make_network()).to(self.device)
+        self.learner = self.make_learner(self.make_network()).to(self.device)
         self.optimizer = torch.optim.Adam(self.learner.parameters(), lr=config.learning_rate, eps=1e-5)
         # Each shard of a gradient step sums its gradients on its own copy of the same weights.
         self.shards = [self.learner, *(copy.deepcopy(self.learner) for _ in range(NUM_SHARDS - 1))]
         for shard in self.shards[1:]:
             for ours, theirs in zip(self.learner.parameters(), shard.parameters(), strict=True):
                 theirs.data = ours.data
-        self.baselines: list[Agent] = [agents.load(name) for name in config.baselines.split(",") if name]
+        self.baselines: list[Agent] = [agents.load(name) for name in config.baselines.split()]
         self.snapshots: list[dict[str, Tensor]] = []
         self.snapshot_scores: list[float] = []  # what we get against each, a running mean
         self.pool = ThreadPoolExecutor(config.threads) if config.threads > 1 else None
 
-    def _make_network(self) -> ActionNetwork:
+    def make_network(self) -> ActionNetwork:
+        """The policy's network at the start of the run."""
         config = self.config
         if config.start_from:
             network = NetworkAgent.load(config.start_from).network
@@ -287,7 +288,7 @@ class Trainer(ABC):
         with torch.inference_mode(), self.autocast():
             logits = self.network(
                 torch.from_numpy(inputs.observation).to(self.device, self.dtype),
-                torch.from_numpy(inputs.after).to(self.device, self.dtype),
+                as_bfloat16(inputs.after).to(self.device, self.dtype),
                 owner,
                 torch.from_numpy(inputs.prior).to(self.device),
             )
@@ -398,9 +399,9 @@ class Trainer(ABC):
     # ------------------------------------------------------------ measuring and keeping
 
     def evaluate(self) -> dict[str, float]:
-        """Points and first places against three of each baseline, on deals that nothing else uses."""
+        """Points and first places against the rivals, on deals that nothing else uses."""
         found = {}
-        for name in PANEL[1:]:
+        for name in self.rivals:
             result = arena.match(
                 self.agent(),
                 agents.load(name),
@@ -504,7 +505,7 @@ def run(
     if config.final_deals:
         report = arena.compare(
             trainer.agent(),
-            [agents.load(name) for name in PANEL],
+            [agents.load(name) for name in trainer.rivals],
             rules=trainer.rules,
             num_deals=config.final_deals,
             seed=config.seed + 2_000_000,

@@ -61,9 +61,14 @@ def _spec(rules: Rules) -> tuple[IntArray, IntArray]:
     return build_spec(rules)
 
 
+@lru_cache(maxsize=8)
+def _weights(parameters: Parameters) -> IntArray:
+    return parameters.weights()
+
+
 def _desk(parameters: Parameters) -> IntArray:
     desk = np.zeros(decide.DESK_SIZE, np.int64)
-    desk[decide.WEIGHTS : decide.MEMO] = parameters.weights()
+    desk[decide.WEIGHTS : decide.MEMO] = _weights(parameters)
     return desk
 
 

@@ -1,0 +1,101 @@
+"""Train against an agent that stays as it is, and report how much that wins: how exploitable it is, at least.
+
+    python -m train.best_response --agent champion --decisions 3000000
+
+The exploiter has one seat, three copies of the agent have the others. It learns by PPO (`train.ppo`), from
+the agent's own weights where it has a network and as any run does where not. What it gains over parity on
+held-out deals is a lower bound: another exploiter may find more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from rich.console import Console
+
+import agents
+from agents import arena
+from agents.champion import ChampionAgent
+from agents.network import ActionNetwork, NetworkAgent
+from tienlen_env.core.rules import get_rules
+from train.config import parse_args
+from train.ppo import PPOConfig, PPOTrainer
+from train.runs import RunError, write_atomic
+from train.selfplay import train
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestResponseConfig(PPOConfig):
+    """Settings of a run; those of the opponents' pool are set by it.
+
+    Attributes:
+        agent: whom to exploit, as `agents.load` knows it.
+        from_agent: start from the agent's own network, if it has one.
+    """
+
+    agent: str = "champion"
+    from_agent: bool = True
+    decisions: int = 3_000_000
+    learning_rate: float = 5e-4
+
+
+class BestResponseTrainer(PPOTrainer):
+    """PPO for one seat against three frozen copies of an agent."""
+
+    name: ClassVar[str] = "best_response"
+    config: BestResponseConfig
+
+    def __init__(self, config: BestResponseConfig) -> None:
+        rules = get_rules(config.rules, config.num_players)
+        self.rivals = (config.agent,)
+        super().__init__(
+            replace(
+                config,
+                baselines="",
+                baseline_share=1.0,
+                snapshot_share=0.0,
+                opponent_seats=rules.num_players - 1,
+            )
+        )
+        self.baselines = [agents.load(config.agent)]
+
+    def make_network(self) -> ActionNetwork:
+        """The agent's own, or that of any run."""
+        agent = agents.load(self.config.agent)
+        rules = get_rules(self.config.rules, self.config.num_players)
+        if isinstance(agent, ChampionAgent):
+            agent = agent.for_rules(rules)
+        if self.config.from_agent and isinstance(agent, NetworkAgent):
+            return agent.network.train().requires_grad_(True)
+        return super().make_network()
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Train the exploiter, and report what it gains."""
+    config = parse_args(BestResponseConfig, "Train an exploiter of an agent; report what it gains.", argv)
+    console = Console()
+    try:
+        trainer, out = train(BestResponseTrainer, config, console)
+        result = arena.match(
+            trainer.agent(),
+            agents.load(config.agent),
+            rules=trainer.rules,
+            num_deals=config.final_deals,
+            seed=config.seed + 2_000_000,
+        )
+    except (RunError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from error
+    points = result.scores[0].points
+    parity = sum(trainer.rules.place_points) / trainer.rules.num_players
+    line = (
+        f"{points.mean - parity:+.3f} ± {points.half_width:.3f} points a round against three {config.agent}, "
+        f"after {trainer.num_decisions:,} decisions ({config.final_deals:,} held-out deals, 95 % interval)"
+    )
+    console.print(line, highlight=False)
+    write_atomic(out / "exploitability.txt", (line + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()
