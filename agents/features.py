@@ -2,8 +2,8 @@
 
 An action's features are three groups of numbers, X = 97 in all: what it *is* (35: one-hot width, length, top
 rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52, by card id),
-and *facts* about that hand (10, see `FeatureReader`). They are written as the upper halves of float32, which is
-what bfloat16 is, so that no pass over them is needed before they are multiplied.
+and *facts* about that hand (10, see `FeatureReader`). They are written as the upper halves of float32, which
+is what bfloat16 is, so that no pass over them is needed before they are multiplied.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ class FeatureReader:
     The facts of an action are about the hand that it leaves: the cost of its best split, and by how much that
     is above the least among the legal actions; its beatable plays, and whether these are none or one; how
     many unseen plays beat the action, and whether nobody can; the number of cards left. With
-    ``prior="heuristic"`` the plays cost what the tuned rules say, and two more facts tell how far the action is
-    behind the rules' choice and whether it is that; else every play costs one: the fewest plays, which is a
-    matter of counting.
+    ``prior="heuristic"`` the plays cost what the tuned rules say, and two more facts tell how far the action
+    is behind the rules' choice and whether it is that; else every play costs one: the fewest plays, which is
+    a matter of counting.
 
     Args:
         prior: what the network's scores are added to.
