@@ -9,6 +9,7 @@ import agents
 from agents.features import FeatureReader, Inputs
 from agents.heuristic.playout import action_returns
 from tienlen_env.agent import View
+from tienlen_env.core.cards import parse_cards
 from tienlen_env.core.rules import PRESETS, Rules, get_rules
 from tienlen_env.engine import Batch
 from train.rollout import (
@@ -156,14 +157,15 @@ def test_every_decision_of_a_seat_returns_its_score() -> None:
 
 
 def test_hidden_facts_by_hand() -> None:
-    from tienlen_env.core.cards import parse_cards
-
-    hands = [[parse_cards(h) for h in ("3s 4s 5s", "3h", "7c 7d", "2h 9s")]]
-    facts = hidden_facts(PRESETS["cardgames"], np.array(hands))
-    assert facts.shape == (1, num_hidden_facts(PRESETS["cardgames"]))
-    bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
+    batch = Batch("cardgames", 1)
+    hands = [parse_cards(hand) for hand in ("3s 4s 5s", "3h", "7c 7d", "2h 9s")]
+    batch.set_hands([hands], leader=0)
+    facts = hidden_facts(batch, np.array([0]))
+    assert facts.shape == (1, num_hidden_facts(batch.rules))
+    bits, plays, place = facts[0, :156].reshape(3, 52), facts[0, 156:188].reshape(4, 8), facts[0, 188:]
     assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
     assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
+    assert place.tolist() == [1, 0, 0, 0]  # the run goes out
 
 
 def test_action_returns_are_what_the_heuristic_plays() -> None:

@@ -31,14 +31,14 @@ class PPOConfig(SelfPlayConfig):
         gae_lambda: trace decay of the advantage estimate; rewards are not discounted.
         clip_range: PPO's clip of the probability ratio.
         entropy: weight of the entropy bonus at the start; it falls linearly to a tenth.
-        critic: sees all hands, or only what the policy sees.
+        critic: sees all hands and one playout by the heuristic; all hands; or only what the policy sees.
         critic_width: units of the critic's first layer; the second has half of them.
     """
 
     gae_lambda: float = 0.95
     clip_range: float = 0.2
     entropy: float = 0.01
-    critic: Literal["all", "own"] = "all"
+    critic: Literal["playout", "hands", "own"] = "playout"
     critic_width: int = 256
 
 
@@ -73,7 +73,9 @@ class PPOTrainer(Trainer):
 
     def make_learner(self, network: ActionNetwork) -> Learner:
         """The policy's network and a critic."""
-        num_hidden = num_hidden_facts(self.rules) if self.config.critic == "all" else 0
+        num_hidden = num_hidden_facts(self.rules)
+        if self.config.critic != "playout":
+            num_hidden = num_hidden - self.rules.num_players if self.config.critic == "hands" else 0
         return Learner(network, num_hidden, self.config.critic_width)
 
     def values(self, batches: Batches) -> FloatArray:

@@ -35,6 +35,7 @@ from train.config import parse_args
 from train.runs import RunError, RunFolder
 
 BASELINES = ("greedy", "greedy_long")
+RIVALS = (*BASELINES, "heuristic")  # of the quick comparisons
 PANEL = ("random", "greedy", "greedy_long")
 
 
@@ -103,6 +104,7 @@ class Trainer:
         self.folder = folder
         self.iteration = 0
         self.num_games = 0
+        self.seconds = 0.0
         torch.manual_seed(config.seed)
         self.venv = TienLenVecEnv(
             config.num_games,
@@ -187,24 +189,28 @@ class Trainer:
         logged = self.model.logger.name_to_value
         num_games = len(self.model.ep_info_buffer)
         self.num_games += num_games
+        seconds = time.perf_counter() - start
+        self.seconds += seconds
         return {
-            "decisions_per_second": config.num_games * config.num_steps / (time.perf_counter() - start),
+            "decisions": self.iteration * config.num_games * config.num_steps,
+            "seconds": self.seconds,
+            "decisions_per_second": config.num_games * config.num_steps / seconds,
             "reward": float(np.mean([e["r"] for e in self.model.ep_info_buffer])) if num_games else 0.0,
             **{k.partition("/")[2]: float(v) for k, v in logged.items() if k.startswith("train/")},
         }
 
     def evaluate(self, num_deals: int) -> dict[str, float]:
-        """Mean points against three of each baseline, on deals that no training or final comparison uses."""
+        """Mean points against three of each rival, on deals that no training or final comparison uses."""
         found = {}
-        for baseline in self.baselines:
+        for name in RIVALS:
             result = arena.match(
                 self.agent(sample=False),
-                baseline,
+                agents.load(name),
                 rules=self.venv.rules,
                 num_deals=num_deals,
                 seed=self.config.seed + 1_000_000,
             )
-            found[f"points_v_{baseline.name}"] = result.scores[0].points.mean
+            found[f"points_v_{name}"] = result.scores[0].points.mean
         return found
 
     def save(self) -> None:
@@ -217,6 +223,7 @@ class Trainer:
                 "num_timesteps": self.model.num_timesteps,
                 "num_updates": self.model._n_updates,
                 "num_games": self.num_games,
+                "seconds": self.seconds,
                 "snapshots": list(self.snapshots),
             },
         )
@@ -232,6 +239,7 @@ class Trainer:
         self.model.num_timesteps = state["num_timesteps"]
         self.model._n_updates = state["num_updates"]
         self.num_games = state["num_games"]
+        self.seconds = state["seconds"]
         self.snapshots.extend(state["snapshots"])
         return True
 

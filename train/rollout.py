@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.features import FeatureReader, Inputs
-from agents.heuristic import fewest_plays
+from agents.heuristic import fewest_plays, playout
 from tienlen_env.agent import Agent, View
 from tienlen_env.core.cards import NUM_CARDS, masks_to_bits
 from tienlen_env.core.rules import Rules
@@ -72,25 +72,31 @@ class Trajectories:
 
 def num_hidden_facts(rules: Rules) -> int:
     """H, the number of columns of `hidden_facts`."""
-    return (rules.num_players - 1) * NUM_CARDS + rules.num_players * _MOST_PLAYS
+    return (rules.num_players - 1) * NUM_CARDS + rules.num_players * (_MOST_PLAYS + 1)
 
 
-def hidden_facts(rules: Rules, hands: IntArray) -> npt.NDArray[np.uint8]:
-    """What a critic may see and a player may not, as 0s and 1s.
+def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
+    """What a critic may see and a player may not, as 0s and 1s, for the seats to move.
 
     Args:
-        rules: the variant.
-        hands: int64 (n, P) card masks, relative seats.
+        batch: the games.
+        games: int64 (n,), which of them.
 
     Returns:
-        uint8 (n, H): the hands of the others, by card id; and for each seat in how few plays its hand could
-        be laid down, as a thermometer of 8.
+        uint8 (n, H), relative seats: the hands of the others, by card id; for each seat in how few plays its
+        hand could be laid down, as a thermometer of 8; and the place of the seat to move (one-hot P) if
+        everyone played on by the heuristic's rules from here.
     """
-    plays = fewest_plays(hands.ravel(), rules).reshape(hands.shape)
+    num_players = batch.num_players
+    relative = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
+    hands = batch.state.hands[games[:, None], relative]
+    plays = fewest_plays(hands.ravel(), batch.rules).reshape(hands.shape)
+    place = playout.places(batch.rows[games], batch.spec, batch.actions)
     return np.concatenate(
         [
-            masks_to_bits(hands[:, 1:]).reshape(len(hands), -1),
-            (plays[:, :, None] > np.arange(_MOST_PLAYS)).astype(np.uint8).reshape(len(hands), -1),
+            masks_to_bits(hands[:, 1:]).reshape(len(games), -1),
+            (plays[:, :, None] > np.arange(_MOST_PLAYS)).astype(np.uint8).reshape(len(games), -1),
+            (place[:, None] == np.arange(num_players)).astype(np.uint8),
         ],
         axis=1,
     )
@@ -164,8 +170,7 @@ def play_rounds(
             index = num_kept + np.arange(mine.size)
             links.append((last[mine, seat], index))
             last[mine, seat] = index
-            relative = (seat[:, None] + np.arange(num_players)) % num_players
-            hidden = hidden_facts(rules, batch.state.hands[mine[:, None], relative])
+            hidden = hidden_facts(batch, mine)
             kept.append(
                 (
                     inputs.observation,

@@ -127,7 +127,17 @@ def _compiled() -> Any:
                 play_out(desk, spec, actions, row, seat, some_ids, some_cards, rewards)
                 out[i] = rewards[seat]
 
-    return njit(returns, nogil=True, cache=True, _nrt=False)
+    def places(desk, spec, actions, rows, row, ids, cards, rewards, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        decide.set_variant(desk, spec)
+        for b in range(rows.shape[0]):
+            seat = rows[b, R.TURN]
+            for column in range(row.shape[0]):
+                row[column] = rows[b, column]
+            play_out(desk, spec, actions, row, seat, ids, cards, rewards)
+            out[b] = row[R.PLACE + seat]
+
+    return tuple(njit(f, nogil=True, cache=True, _nrt=False) for f in (returns, places))
 
 
 def action_returns(
@@ -148,23 +158,39 @@ def action_returns(
     Returns:
         float32 (N,).
     """
-    desk = np.zeros(decide.DESK_SIZE, np.int64)
-    desk[decide.WEIGHTS : decide.MEMO] = Parameters().weights()
-    num_actions, num_players = int(spec[S.NUM_ACTIONS]), int(spec[S.NUM_PLAYERS])
-    scratch = np.empty((2, num_actions), np.int64)
     out = np.empty(len(ids), np.float32)
-    _compiled()(
-        desk,
-        spec,
-        actions,
-        rows,
-        start,
-        ids,
-        cards,
-        np.empty(rows.shape[1], np.int64),
-        scratch[0],
-        scratch[1],
-        np.empty(num_players, np.float32),
-        out,
-    )
+    _compiled()[0](_desk(), spec, actions, rows, start, ids, cards, *_scratch(rows, spec), out)
     return out
+
+
+def places(rows: IntArray, spec: IntArray, actions: IntArray) -> IntArray:
+    """The place of the seat to move if all play on by the heuristic's rules.
+
+    Args:
+        rows: int64 (n, ROW), rounds that are not over, all hands included (`tienlen_env.core.state`).
+        spec: the variant, for single rounds.
+        actions: its action table.
+
+    Returns:
+        int64 (n,), 0 is first.
+    """
+    out = np.empty(len(rows), np.int64)
+    _compiled()[1](_desk(), spec, actions, rows, *_scratch(rows, spec), out)
+    return out
+
+
+def _desk() -> IntArray:
+    desk = np.zeros(decide.DESK_SIZE, np.int64)
+    desk[decide.WEIGHTS : decide.MEMO] = _weights()
+    return desk
+
+
+@cache
+def _weights() -> IntArray:
+    return Parameters().weights()
+
+
+def _scratch(rows: IntArray, spec: IntArray) -> tuple[npt.NDArray[Any], ...]:
+    """A row, legal actions and their cards, rewards."""
+    ids, cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
+    return np.empty(rows.shape[1], np.int64), ids, cards, np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)
