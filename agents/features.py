@@ -1,9 +1,10 @@
 """What a network reads of a decision: the observation, and for each legal action what it is and leads to.
 
-An action's features are three groups of numbers, X = 97 in all: what it *is* (35: one-hot width, length, top
-rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52, by card id),
-and *facts* about that hand (10, see `FeatureReader`). They are written as the upper halves of float32, which
-is what bfloat16 is, so that no pass over them is needed before they are multiplied.
+An action's features are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width, length, top
+rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52 by card id, and
+52 by the number of cards of each rank, as thermometers), and *facts* about that hand (12, see `FeatureReader`).
+They are written as the upper halves of float32, which is what bfloat16 is, so that no pass over them is
+needed before they are multiplied.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Prior = Literal["none", "heuristic"]
 
 NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
 NUM_CARDS: Final = 52
-NUM_FACTS: Final = 10
+NUM_FACTS: Final = 12
 _ONE: Final = 0x3F80  # 1.0
 _BEHIND: Final = 4.0  # plays; what is further behind the best is as good as ruled out
 
@@ -64,7 +65,7 @@ class Inputs(NamedTuple):
 
 def num_action_inputs() -> int:
     """X, the number of features of an action."""
-    return NUM_TABLE_FEATURES + NUM_CARDS + NUM_FACTS
+    return NUM_TABLE_FEATURES + 2 * NUM_CARDS + NUM_FACTS
 
 
 @cache
@@ -74,16 +75,18 @@ def _compiled() -> Any:
     build = hashlib.sha256(sources.encode()).hexdigest()
 
     def write_features(  # type: ignore[no-untyped-def]
-        actions, hand, ids, cards, start, behind, judged, is_prior, fact, bits, out
+        actions, hand, ids, cards, start, counted, behind, judged, fact, bits, out
     ):
         build  # noqa: B018
         for b in range(hand.shape[0]):
             end = start[b + 1] if b + 1 < hand.shape[0] else ids.shape[0]
-            least = np.float32(1e9)
+            fewest = least = np.float32(1e9)
             for i in range(start[b], end):
-                least = min(least, judged[i, 0])
+                fewest = min(fewest, counted[i, 0])
+                if judged.shape[0] > 0:
+                    least = min(least, judged[i, 0])
             for i in range(start[b], end):
-                for column in range(NUM_TABLE_FEATURES + NUM_CARDS):
+                for column in range(NUM_TABLE_FEATURES + 2 * NUM_CARDS):
                     out[i, column] = 0
                 at = ids[i] * S.ACTION_FIELDS
                 if actions[at + S.WIDTH] > 0:
@@ -94,24 +97,33 @@ def _compiled() -> Any:
                     out[i, 30 + (top & 3)] = _ONE
                     out[i, 34] = _ONE * (actions[at + S.SUITED] >> 1)
                 left = hand[b] & ~cards[i]
-                num_left = popcount(left)
+                fact[7] = popcount(left) / 13
+                rank, num_of_rank = -1, 0
                 while left != 0:
-                    out[i, NUM_TABLE_FEATURES + lowest_index(left)] = _ONE
+                    card = lowest_index(left)
                     left &= left - 1
-                cost, beatable, better, safe = judged[i, 0], judged[i, 1], judged[i, 2], judged[i, 3]
-                fact[0] = cost / 4
-                fact[1] = cost - least
+                    num_of_rank = num_of_rank + 1 if card >> 2 == rank else 0
+                    rank = card >> 2
+                    out[i, NUM_TABLE_FEATURES + card] = _ONE
+                    out[i, NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = _ONE
+                beatable, better = counted[i, 1], counted[i, 2]
+                fact[0] = counted[i, 0] / 4
+                fact[1] = counted[i, 0] - fewest
                 fact[2] = beatable / 4
                 fact[3] = beatable == 0
                 fact[4] = beatable == 1
                 fact[5] = min(better, 16) / 16
-                fact[6] = safe
-                fact[7] = num_left / 13
-                fact[8] = behind[i] if is_prior else 0
-                fact[9] = is_prior and behind[i] == 0
+                fact[6] = counted[i, 3]
+                for k in range(8, NUM_FACTS):
+                    fact[k] = 0
+                if judged.shape[0] > 0:
+                    fact[8] = behind[i]
+                    fact[9] = behind[i] == 0
+                    fact[10] = judged[i, 0] / 4
+                    fact[11] = judged[i, 0] - least
                 for k in range(NUM_FACTS):
                     # To the nearest, not down.
-                    out[i, NUM_TABLE_FEATURES + NUM_CARDS + k] = (bits[k] + 0x8000) >> 16
+                    out[i, NUM_TABLE_FEATURES + 2 * NUM_CARDS + k] = (bits[k] + 0x8000) >> 16
 
     return njit(write_features, nogil=True, cache=True, _nrt=False)
 
@@ -124,12 +136,11 @@ def _actions(rules: Rules) -> IntArray:
 class FeatureReader:
     """Turns views into `Inputs`.
 
-    The facts of an action are about the hand that it leaves: the cost of its best split, and by how much that
-    is above the least among the legal actions; its beatable plays, and whether these are none or one; how
-    many unseen plays beat the action, and whether nobody can; the number of cards left. With
-    ``prior="heuristic"`` the plays cost what the tuned rules say, and two more facts tell how far the action
-    is behind the rules' choice and whether it is that; else every play costs one: the fewest plays, which is
-    a matter of counting.
+    The facts of an action are about the hand that it leaves, where every play counts one: the fewest plays,
+    and by how much these are more than after the best of the legal actions; the beatable plays, and whether
+    they are none or one; how many unseen plays beat the action, and whether nobody can; the number of cards left.
+    With ``prior="heuristic"`` four more tell what the tuned rules think: how far the action is behind their
+    choice and whether it is that; the cost of the hand left, and by how much it is above the least.
 
     Args:
         prior: what the network's scores are added to.
@@ -139,15 +150,19 @@ class FeatureReader:
     def __init__(self, prior: Prior, prior_scale: float = 4.0) -> None:
         self.prior = prior
         self.prior_scale = prior_scale
-        self._rules = HeuristicAgent(None if prior == "heuristic" else Parameters.counting())
+        self._counting = HeuristicAgent(Parameters.counting())
+        self._rules = HeuristicAgent() if prior == "heuristic" else None
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
         legal = view.legal_actions
         num_legal = np.diff(np.append(legal.start, len(legal.action)))
-        is_prior = self.prior == "heuristic"
-        behind, judged = self._rules.judge(view)
-        behind = np.maximum(behind, -_BEHIND)
+        _, counted = self._counting.judge(view)
+        if self._rules is None:
+            behind, judged = np.zeros(len(legal.action), np.float32), counted[:0]
+        else:
+            behind, judged = self._rules.judge(view)
+            behind = np.maximum(behind, -_BEHIND)
         after = np.empty((len(legal.action), num_action_inputs()), np.uint16)
         fact = np.empty(NUM_FACTS, np.float32)  # scratch
         _compiled()(
@@ -156,12 +171,12 @@ class FeatureReader:
             legal.action,
             legal.cards,
             legal.start,
+            counted,
             behind,
             judged,
-            is_prior,
             fact,
             fact.view(np.uint32),
             after,
         )
-        prior = self.prior_scale * behind if is_prior else np.zeros_like(behind)
+        prior = self.prior_scale * behind
         return Inputs(view.observation, legal.start, num_legal, legal.action, after, prior)

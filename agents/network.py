@@ -6,7 +6,7 @@ what that hand still needs. So it is small, it generalises over actions, and one
 preset, number of players and game::
 
     observation (O) ── trunk ── state (D) ─┐ repeated for each legal action
-    action, hand left, facts (X) ── after ─┴─ + ── ReLU ── hidden ── ReLU ── score ( + prior )
+    action, hand left, facts (X) ── after ─┴─ + ── ReLU ── block ── hidden ── score ( + prior )
 
 With ``prior="heuristic"`` the score is added to `prior_scale` times the plays by which the rules of
 `agents.heuristic` think the action behind the best one; an untrained network then plays like them.
@@ -28,7 +28,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from agents.features import FeatureReader, Inputs, Prior, num_action_inputs
+from agents.features import NUM_CARDS, FeatureReader, Inputs, Prior, num_action_inputs
 from agents.files import write_atomic
 from tienlen_env.agent import View
 from tienlen_env.core.rules import Rules
@@ -50,7 +50,8 @@ class NetworkConfig:
         observation_size: O.
         action_inputs: X, see `action_inputs`.
         state_width: units of the trunk's layers.
-        action_width: D, units of the layer where state and action meet; the hidden layer has half of them.
+        action_width: D, units of the layer where state and action meet, and of the block after it, which is
+            added to what it reads; the hidden layer has half of them.
         prior: what the score is added to.
         prior_scale: times the plays behind, for ``prior="heuristic"``.
     """
@@ -87,10 +88,14 @@ class ActionNetwork(nn.Module):
         self.config = config
         width, meet = config.state_width, config.action_width
         self.trunk = nn.Sequential(
-            nn.Linear(config.observation_size, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
+            nn.Linear(config.observation_size + NUM_CARDS, width),
+            nn.ReLU(),
+            nn.Linear(width, width),
+            nn.ReLU(),
         )
         self.state = nn.Linear(width, meet)
         self.after = nn.Linear(config.action_inputs, meet, bias=False)
+        self.block = nn.Linear(meet, meet)
         self.hidden = nn.Linear(meet, meet // 2)
         self.score = nn.Linear(meet // 2, 1)
         # The untrained network says nothing, so that play begins at the prior, or uniformly.
@@ -112,10 +117,17 @@ class ActionNetwork(nn.Module):
         num_actions = len(after)
         observation, after = pad_rows(observation, 128), pad_rows(after, 512)
         owner = nn.functional.pad(owner, (0, len(after) - num_actions))
-        state = self.state(self.trunk(observation))
+        state = self.state(self.trunk(torch.cat([observation, self.unseen_counts(observation)], 1)))
         met = torch.relu(state.index_select(0, owner) + self.after(after))
+        met = met + torch.relu(self.block(met))
         score: Tensor = self.score(torch.relu(self.hidden(met))).squeeze(1)[:num_actions]
         return score.float() + prior
+
+    def unseen_counts(self, observation: Tensor) -> Tensor:
+        """How many cards of each rank are neither held nor played, as thermometers: (n, 52)."""
+        num_sets = 1 + self.config.num_players  # the observation begins with the hand and the cards played
+        known = observation[:, : num_sets * NUM_CARDS].view(-1, num_sets, 13, 4).sum((1, 3))
+        return (4 - known[:, :, None] > torch.arange(4, device=known.device)).flatten(1).to(observation.dtype)
 
     @property
     def num_weights(self) -> int:

@@ -75,6 +75,8 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
     pair = as_bfloat16(inputs.after)[ids["pair 3h"]].float().numpy()
     left = np.flatnonzero(pair[35 : 35 + NUM_CARDS])
     assert left.tolist() == card_ids(parse_cards("4d"))
+    ranks = np.flatnonzero(pair[35 + NUM_CARDS : 35 + 2 * NUM_CARDS])
+    assert ranks.tolist() == [4]  # one card of the second rank
     facts = pair[-NUM_FACTS:]
     assert facts[0] == 1 / 4  # one play is left
     assert facts[1] == 0  # and no other action leaves fewer
@@ -82,7 +84,7 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
     # Pairs from 4 to 2 have 3 tops each among the unseen cards, but for the 4s with 2.
     assert facts[5] == 1  # more than 16
     assert facts[7] == pytest.approx(1 / 13, abs=1e-3)
-    assert facts[8] == facts[9] == 0
+    assert not facts[8:].any()
     assert inputs.prior.tolist() == [0.0] * len(ids)
 
 
@@ -95,6 +97,15 @@ def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: st
     agent, heuristic = NetworkAgent(network), agents.load("heuristic")
     for view in some_views(preset, num_players):
         assert np.array_equal(agent.act(view), heuristic.act(view))
+
+
+def test_unseen_counts() -> None:
+    view = some_views()[10]
+    network = a_network()
+    counts = network.unseen_counts(torch.from_numpy(view.observation).float()).view(-1, 13, 4).sum(2)
+    seen = view.hand | np.bitwise_or.reduce(view.played, axis=1)
+    wanted = [[4 - (int(s) >> 4 * r & 15).bit_count() for r in range(13)] for s in seen]
+    assert counts.tolist() == wanted
 
 
 def test_scores_do_not_depend_on_the_company() -> None:

@@ -38,10 +38,12 @@ class DMCConfig(SelfPlayConfig):
     Attributes:
         returns: of the action that was played, or of every legal one.
         temperature: points; the network's scores are returns divided by it.
+        sharpness: how much more pointed than the softmax of the scores the play is from which it learns.
     """
 
     returns: Literal["played", "counterfactual"] = "played"
     temperature: float = 0.15
+    sharpness: float = 3.0
 
 
 class ReturnLearner(nn.Module):
@@ -63,6 +65,11 @@ class DMCTrainer(Trainer):
         super().__init__(config)
         if config.returns == "counterfactual":
             self.judge = counterfactual_returns
+
+    @property
+    def sharpness(self) -> float:
+        """See `DMCConfig`."""
+        return self.config.sharpness
 
     def make_learner(self, network: ActionNetwork) -> ReturnLearner:
         """The policy's network."""

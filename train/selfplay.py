@@ -223,6 +223,7 @@ class Trainer(ABC):
     def learn(self, played: Trajectories) -> dict[str, float]:
         """Improve by what was played; the measures."""
 
+    sharpness: float = 1.0  # of play in training: a factor on the network's scores
     judge: Judge | None = None  # asked about every decision while the hands are still known
 
     @property
@@ -292,7 +293,9 @@ class Trainer(ABC):
                 owner,
                 torch.from_numpy(inputs.prior).to(self.device),
             )
-            log_probability = segment_log_softmax(logits, owner, len(inputs.num_legal)).cpu().numpy()
+            log_probability = (
+                segment_log_softmax(self.sharpness * logits, owner, len(inputs.num_legal)).cpu().numpy()
+            )
         chosen = sample(log_probability, inputs.start, rng)
         return chosen, log_probability[chosen]
 
