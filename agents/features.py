@@ -1,10 +1,10 @@
 """What a network reads of a decision: the observation, and for each legal action what it is and leads to.
 
-An action's features are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width, length, top
-rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52 by card id, and
-52 by the number of cards of each rank, as thermometers), and *facts* about that hand (12, see `FeatureReader`).
-They are written as the upper halves of float32, which is what bfloat16 is, so that no pass over them is
-needed before they are multiplied.
+An action's features are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width, length,
+top rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52 by card
+id, and 52 by the number of cards of each rank, as thermometers), and *facts* about that hand (12, see
+`FeatureReader`). They are written as the upper halves of float32, which is what bfloat16 is, so that no
+pass over them is needed before they are multiplied.
 """
 
 from __future__ import annotations
@@ -138,9 +138,9 @@ class FeatureReader:
 
     The facts of an action are about the hand that it leaves, where every play counts one: the fewest plays,
     and by how much these are more than after the best of the legal actions; the beatable plays, and whether
-    they are none or one; how many unseen plays beat the action, and whether nobody can; the number of cards left.
-    With ``prior="heuristic"`` four more tell what the tuned rules think: how far the action is behind their
-    choice and whether it is that; the cost of the hand left, and by how much it is above the least.
+    they are none or one; how many unseen plays beat the action, and whether nobody can; the number of cards
+    left. With ``prior="heuristic"`` four more tell what the tuned rules think: how far the action is behind
+    their choice and whether it is that; the cost of the hand left, and by how much it is above the least.
 
     Args:
         prior: what the network's scores are added to.
