@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from tienlen_env.core.cards import CARD_TEXT, card_ids, mask_of, parse_cards
-from tienlen_env.rendering import TableView, render_ansi, render_rgb, render_svg
+from tienlen_env.errors import NotationError
+from tienlen_env.rendering import TableView, render_ansi, render_cards, render_rgb, render_svg
 
 SMALL = 192  # pixels wide: what is tested does not need more
 LONG_RUN = parse_cards("3s 4c 5s 6s 7d 8s 9c Td Jh Qd Kh As")
@@ -302,3 +303,33 @@ def test_width() -> None:
     assert render_rgb(start(2), 100).shape == (75, 100, 3)
     with pytest.raises(ValueError, match="width=10"):
         render_rgb(start(2), 10)
+
+
+# ---------------------------------------------------------------- sets of cards side by side
+
+
+def test_sets_of_cards_show_every_card_in_order() -> None:
+    drawing = render_cards([("5c 5h", "pair"), (0, "beats"), (LONG_RUN, "a run & more")])
+    shown = re.findall(r'data-card="(..)"', drawing)
+    assert shown == ["5c", "5h", *(CARD_TEXT[card] for card in card_ids(LONG_RUN))]
+    texts = [node.text for node in ET.fromstring(drawing).iter() if node.tag.endswith("text")]
+    assert {"pair", "beats", "a run & more"} <= set(texts)
+
+
+@pytest.mark.parametrize("width", [200, 500, 960])
+def test_sets_of_cards_break_lines_at_the_width(width: int) -> None:
+    drawing = ET.fromstring(render_cards([("3s", str(i)) for i in range(12)], width=width))
+    assert float(drawing.get("width", 0)) <= width
+    per_line = (width - 26) // (68 + 26)
+    lines = -(-12 // per_line)
+    one = float(ET.fromstring(render_cards([("3s", "0")])).get("height", 0))
+    assert float(drawing.get("height", 0)) == pytest.approx(one + (lines - 1) * (94 + 1.9 * 15 + 26))
+
+
+def test_sets_of_cards_refuse_what_is_none() -> None:
+    with pytest.raises(ValueError, match="no sets"):
+        render_cards([])
+    with pytest.raises(ValueError, match="no mask"):
+        render_cards([(1 << 52, "")])
+    with pytest.raises(NotationError):
+        render_cards([("1s", "")])

@@ -436,9 +436,13 @@ def illegal_reward(rules: Rules, reward: Reward) -> float:
     return float(worst[reward] - 1)
 
 
-def page_tables() -> dict[str, str]:
-    """The tables of this module's docstring that follow from the code, for the test that compares them."""
-    rules = get_rules()
+def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
+    """The tables of this module's docstring that follow from the code, for other rules too.
+
+    Args:
+        rules: the variant of the tables ``"observation"`` and ``"actions"``; ``"sizes"`` has all presets.
+    """
+    rules = get_rules(rules)
     pieces = [
         f"| {p.name} | {p.slice.start}:{p.slice.stop} | {p.shape} | {p.meaning} |"
         for p in observation_layout(rules).values()

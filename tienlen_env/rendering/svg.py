@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
@@ -107,6 +108,23 @@ def _group(placed: Placed) -> str:
     return f'<g transform="{corner}"{card}>{_shapes(art)}</g>'
 
 
+def document(placed: Iterable[Placed], width: float, height: float, label: str) -> str:
+    """One ``<svg>`` element that needs no other file.
+
+    Args:
+        placed: what is on it, back to front.
+        width: in units, which are pixels where there is room.
+        height: the same.
+        label: what it shows, for those who cannot see it.
+    """
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_number(width)} {_number(height)}"'
+        f' width="{_number(width)}" height="{_number(height)}" style="max-width:100%;height:auto" role="img"'
+        f' aria-label={quoteattr(printable(label))} font-family="{_FONTS}">'
+    )
+    return "\n".join([head, *(_group(piece) for piece in placed), "</svg>\n"])
+
+
 def render_svg(view: TableView) -> str:
     """Draw a view as an SVG.
 
@@ -117,10 +135,4 @@ def render_svg(view: TableView) -> str:
         One ``<svg>`` element, 960 by 720, that needs no other file. Every face-up card is a group with the
         attribute ``data-card="3s"``.
     """
-    label = quoteattr(printable(f"{view.title}: {view.headline}"))
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}"'
-        f' height="{HEIGHT}" style="max-width:100%;height:auto" role="img" aria-label={label}'
-        f' font-family="{_FONTS}">'
-    )
-    return "\n".join([head, *(_group(placed) for placed in build_scene(view)), "</svg>\n"])
+    return document(build_scene(view), WIDTH, HEIGHT, f"{view.title}: {view.headline}")
