@@ -1,8 +1,8 @@
 """Pictures of a table: a `TableView` as coloured text, as an SVG or as an RGB array.
 
-`render_cards` draws sets of cards by themselves. The engine is not known here. An adapter fills in a `TableView`; `scene` lays it out once, and `svg` and
+The engine is not known here. An adapter fills in a `TableView`; `scene` lays it out once, and `svg` and
 `raster` draw that one scene, so both look the same. `ansi` writes the same moment for a terminal. Of a hand
-that is not face up only the number of cards is ever used.
+that is not face up only the number of cards is ever used. `render_cards` draws sets of cards by themselves.
 """
 
 from __future__ import annotations

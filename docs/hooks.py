@@ -1,0 +1,300 @@
+"""What the site draws and writes itself, for mkdocs (`hooks` in mkdocs.yml).
+
+Pages that follow from the code are written anew at every build, and three things in a page are filled in:
+
+* ``cards`` blocks, examples of the rules, one a line: ``5c 5h beats 5s 5d``, ``3s 4h 5d is a run of 3``. The
+  engine is asked under the preset that follows the word (``cards foicica``); what is not so fails the build.
+* ``record`` blocks, a line of `Round.record`: the table is drawn as it stands after the last play.
+* ``<!-- section: README.md # Speed -->``: that section of a file, so that no figure is written twice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tienlen_env import PRESETS, Round, aec
+from tienlen_env.core.cards import parse_cards
+from tienlen_env.core.combos import build_action_table, kind_name
+from tienlen_env.core.observe import Piece, observation_layout
+from tienlen_env.core.rules import get_rules
+from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
+from tienlen_env.rendering import render_cards, render_svg
+
+ROOT = Path(__file__).parents[1]
+GAMES = {"environments/thirteens.md": ("Thirteens", "tienlen_env.thirteens_v0")}  # those that may be missing
+
+# ---------------------------------------------------------------- drawings
+
+WIDTH = 680  # of an example
+_EXAMPLE = re.compile(r"(.+?) (beats|does not beat|is an?|is) (.+)")
+_FENCE = re.compile(r"^```(cards|record)[ ]?(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def draw_fences(markdown: str) -> str:
+    """The page with its ``cards`` and ``record`` blocks drawn.
+
+    Raises:
+        TienLenError: an example that is not so.
+    """
+
+    def drawing(block: re.Match[str]) -> str:
+        kind, preset, text = block.groups()
+        if kind == "record":
+            return _figure("table", render_svg(Round.from_record(text.strip()).view()))
+        lines = text.strip().splitlines()
+        figures = "".join(_figure("cards", example(line, preset or "cardgames")) for line in lines)
+        return f"<div>{figures}</div>"
+
+    return _FENCE.sub(drawing, markdown)
+
+
+_SECTION = re.compile(r"^<!-- section: (\S+) # (.+) -->$", re.MULTILINE)
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)]+)\)")
+
+
+def insert_sections(markdown: str) -> str:
+    """The page with the sections of other files that it asks for, without their headings.
+
+    Raises:
+        TienLenError: the file has no such section.
+    """
+
+    def section(wanted: re.Match[str]) -> str:
+        name, title = wanted.groups()
+        text = (ROOT / name).read_text(encoding="utf-8")
+        found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        if found is None:
+            raise TienLenError(f"{name} has no section {title!r}")
+        return for_site(found[1]).strip()
+
+    return _SECTION.sub(section, markdown)
+
+
+def for_site(text: str) -> str:
+    """A text of the repository for a page of the site: links to files that it lacks become names."""
+
+    def link(found: re.Match[str]) -> str:
+        words, target = found.groups()
+        if target.endswith("RULES.md"):
+            return f"[{words}](rules/clauses.md)"
+        path = target.removeprefix("../")
+        return f"`{path}`" if words == path else f"{words} (`{path}`)"
+
+    return _LINK.sub(link, text)
+
+
+def _figure(kind: str, svg: str) -> str:
+    return f'<figure class="tienlen-{kind}">{svg.strip()}</figure>'.replace("\n", "")
+
+
+def example(line: str, preset: str) -> str:
+    """The SVG of one example, checked.
+
+    Args:
+        line: ``CARDS beats CARDS``, ``CARDS does not beat CARDS``, ``CARDS is a KIND`` or ``CARDS is
+            nothing``.
+        preset: the rules by which it is so.
+
+    Raises:
+        TienLenError: it is not so, or no such line.
+    """
+    words = _EXAMPLE.fullmatch(line.strip())
+    if words is None:
+        raise TienLenError(f"no example: {line!r}")
+    left, verb, right = words.groups()
+    kind = combination(left, preset)
+    if verb.startswith("is"):
+        if kind != right:
+            raise TienLenError(f"{left} is {kind}, not {right} ({preset})")
+        return render_cards([(left, "no combination" if kind == "nothing" else kind)], width=WIDTH)
+    if (verb == "beats") != beats(left, right, preset):
+        raise TienLenError(f"not so in {preset}: {line}")
+    return render_cards([(left, kind), (0, verb), (right, combination(right, preset))], width=WIDTH)
+
+
+def combination(cards: str, preset: str) -> str:
+    """What some cards are: ``"pair"``, ``"run of 4"``, or ``"nothing"``."""
+    table = build_action_table(get_rules(preset))
+    try:
+        shape = table.shape(table.classify(parse_cards(cards)))
+    except InvalidComboError:
+        return "nothing"
+    return f"{kind_name(shape)} of {shape.num_cards}" if shape.length > 1 else kind_name(shape)
+
+
+def beats(over: str, under: str, preset: str) -> bool:
+    """Whether one combination may be played on another, by playing them.
+
+    Raises:
+        TienLenError: one of them is no combination, or a card is in both.
+    """
+    masks = [parse_cards(under), parse_cards(over)]
+    spare = [card for card in (1 << i for i in range(52)) if not card & (masks[0] | masks[1])]
+    # A card more in each hand: the round goes on after both plays.
+    hands = [mask | card if mask.bit_count() < 13 else mask for mask, card in zip(masks, spare, strict=False)]
+    position = Round.from_hands(preset, hands, leader=0)
+    position.play(under)
+    try:
+        position.play(over)
+    except IllegalPlayError:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------- pages that follow from the code
+
+
+def environment_page() -> str:
+    """The page of the PettingZoo environment: its docstring, then the tables of every preset."""
+    return "\n".join([*_from_docstring(aec.__doc__ or ""), *_spaces(), *_strip(), *_presets()])
+
+
+def _from_docstring(text: str) -> Iterator[str]:
+    """The docstring in Markdown: underlined words become headings, the example a Python block."""
+    lines = inspect.cleandoc(text).splitlines()
+    yield from ("# Tiến lên", "")
+    is_code = False
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        if line.startswith((">>>", "...")) != is_code:
+            is_code = not is_code
+            yield "```python" if is_code else "```"
+        if is_code:
+            yield line[4:]
+        elif after and not after.strip("-") and line:
+            yield f"## {line.rstrip(':')}"
+        elif line.strip("-") or not line:
+            yield line
+
+
+def _spaces() -> Iterator[str]:
+    yield from ("", "## Spaces", "")
+    yield "As the code makes them; the version is in the name, and results hold within a version only."
+    yield from (
+        "",
+        "| rules | players | `observation` | `action_mask` | actions | `state()` |",
+        "|---|---|---|---|---|---|",
+    )
+    for name in PRESETS:
+        for num_players in (2, 3, 4):
+            env = aec.raw_env(name, num_players)
+            space = env.observation_space("player_0")
+            boxes = (space["observation"], space["action_mask"], env.state_space)
+            observation, mask, state = (f"{box.dtype} {box.shape}" for box in boxes)
+            actions = env.action_space("player_0")
+            yield f"| {name} | {num_players} | {observation} | {mask} | {actions} | {state} |"
+
+
+def _strip() -> Iterator[str]:
+    yield from ("", "## The observation as a strip", "")
+    yield "Every piece at its place and length, four players, `cardgames`. Hover to read what a piece means."
+    yield from ("", _figure("strip", strip_svg(list(observation_layout(get_rules()).values()))))
+
+
+def strip_svg(pieces: list[Piece]) -> str:
+    """The layout drawn as bars over lines of 104 numbers: two hands wide."""
+    per_line, unit, high, gap = 104, 7, 24, 30
+    size = pieces[-1].slice.stop
+    parts = []
+    for index, piece in enumerate(pieces):
+        at, hue, is_named = piece.slice.start, index * 47 % 360, False
+        while at < piece.slice.stop:
+            line, column = divmod(at, per_line)
+            length = min(piece.slice.stop - at, per_line - column)
+            box = f'x="{column * unit}" y="{line * (high + gap)}" width="{length * unit - 1}" height="{high}"'
+            place = f"{piece.slice.start}:{piece.slice.stop} {piece.shape}"
+            title = f"<title>{piece.name} {place}: {piece.meaning}</title>"
+            parts.append(f'<rect {box} rx="2" fill="hsl({hue} 55% 50%)">{title}</rect>')
+            if not is_named and length * unit > 8 * len(piece.name):
+                is_named = True
+                y = line * (high + gap) + high + 14
+                parts.append(f'<text x="{column * unit}" y="{y}" font-size="13">{piece.name}</text>')
+            at += length
+    height = -(-size // per_line) * (high + gap)
+    box = f'viewBox="0 0 {per_line * unit} {height}" role="img" aria-label="observation layout"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box} fill="currentColor">{"".join(parts)}</svg>'
+
+
+def _presets() -> Iterator[str]:
+    yield from ("", "## The presets, field by field", "")
+    fields = [field.name for field in dataclasses.fields(get_rules())]
+    yield "| field | " + " | ".join(f"`{name}`" for name in PRESETS) + " |"
+    yield "|---" * (1 + len(PRESETS)) + "|"
+    for field in fields:
+        yield (
+            f"| `{field}` | " + " | ".join(_cell(getattr(rules, field)) for rules in PRESETS.values()) + " |"
+        )
+    yield "| digest | " + " | ".join(f"`{rules.digest()}`" for rules in PRESETS.values()) + " |"
+    yield from ("", "## Actions and observation of each preset", "")
+    for name in PRESETS:
+        tables = aec.page_tables(name)
+        page = f"""
+| ids | combination | cards |
+|---|---|---|
+{tables["actions"]}
+
+| piece | slice | shape | meaning |
+|---|---|---|---|
+{tables["observation"]}
+"""
+        yield f'=== "{name}"'
+        yield from ("    " + line for line in page.splitlines())
+        yield ""
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], tuple) and isinstance(value[0][1], tuple):
+            return "; ".join(f"{key}: {' '.join(map(str, shapes))}" for key, shapes in value)
+        return " ".join(map(str, value)) or "–"
+    return str(value)
+
+
+def module_page(title: str, module: str) -> str:
+    """A page that is a module's docstring and its public names."""
+    return f"# {title}\n\n::: {module}\n    options:\n      show_root_heading: false\n"
+
+
+def generated_pages() -> dict[str, str]:
+    """Path on the site to Markdown, of every page that is written anew."""
+    pages = {
+        "environments/tienlen.md": environment_page(),
+        "rules/clauses.md": (ROOT / "tienlen_env" / "RULES.md").read_text(encoding="utf-8"),
+        "protocol.md": for_site((ROOT / "agents" / "PROTOCOL.md").read_text(encoding="utf-8")),
+    }
+    for path, (title, module) in GAMES.items():
+        if importlib.util.find_spec(module):
+            pages[path] = module_page(title, module)
+    return pages
+
+
+# ---------------------------------------------------------------- what mkdocs calls
+
+
+def on_config(config: Any) -> Any:
+    """Put the games that are there into the navigation."""
+    for entry in config.nav:
+        if "Environments" in entry:
+            entry["Environments"] += [
+                {title: path} for path, (title, module) in GAMES.items() if importlib.util.find_spec(module)
+            ]
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the generated pages."""
+    from mkdocs.structure.files import File  # the tests of the pages need no mkdocs
+
+    for path, text in generated_pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in sections and pictures."""
+    return draw_fences(insert_sections(markdown))

@@ -1,0 +1,273 @@
+"""The site: code blocks run, commands are real, pictures are there, nothing comes from other servers."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tienlen_env import PRESETS, aec
+from tienlen_env.errors import TienLenError
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+hooks = load_script("hooks")
+PAGES: dict[str, str] = {
+    **{str(path.relative_to(DOCS)): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))},
+    **hooks.generated_pages(),
+    "README.md": (ROOT / "README.md").read_text(encoding="utf-8"),
+}
+TEXTS = {name: hooks.insert_sections(text) for name, text in PAGES.items()}
+
+
+def blocks(language: str, text: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+# ---------------------------------------------------------------- code
+
+
+WITH_PYTHON = [name for name, text in TEXTS.items() if blocks("python", text)]
+
+
+def test_the_pages_with_code_are_found() -> None:
+    wanted = {"getting-started.md", "agents.md", "arena.md", "training.md", "extending.md", "README.md"}
+    assert wanted | {"environments/tienlen.md"} <= set(WITH_PYTHON)
+
+
+def test_every_block_has_a_language_that_is_tested() -> None:
+    known = {"python", "sh", "record", "text", "json", "cards", *(f"cards {preset}" for preset in PRESETS)}
+    for name, text in TEXTS.items():
+        fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
+        assert not set(fences[::2]) - known - ({""} if name in GIVEN else set()), name
+        assert not any(fences[1::2]), name
+
+
+# Texts of the repository that the site only shows.
+GIVEN = (
+    "rules/clauses.md",
+    "protocol.md",
+    "README.md",
+    "extending.md",
+    "benchmark.md",
+    "environments/thirteens.md",
+)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in WITH_PYTHON if name != "README.md"]
+)  # test_readme runs those
+def test_python_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import agents
+
+    monkeypatch.setattr(agents, "_factories", dict(agents._factories))  # examples register agents
+    monkeypatch.chdir(tmp_path)
+    for number, block in enumerate(blocks("python", TEXTS[name]), 1):
+        exec(compile(block, f"{name}, block {number}", "exec"), {"__name__": "__main__"})
+
+
+# ---------------------------------------------------------------- commands
+
+
+# What makes a command short, appended to it: the last of two equal options counts.
+SHORT = {
+    "agents.arena": "--deals 2 --quiet",
+    "agents.play": "",
+    "agents.protocol": "",
+    "train.bench": "--seconds 0.01 --runs 1",
+    "train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --num-epochs 1 --hidden 8 "
+    "--eval-every 1 --eval-deals 2 --final-deals 2",
+}
+WITH_COMMANDS = [name for name, text in TEXTS.items() if blocks("sh", text)]
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    for block in blocks("sh", text):
+        for line in block.replace("\\\n", " ").splitlines():
+            if words := shlex.split(line, comments=True):
+                yield words
+
+
+def as_module(words: list[str]) -> list[str]:
+    """A make target as the module that it runs, if it is one."""
+    arguments = next((word.removeprefix("ARGS=") for word in words if word.startswith("ARGS=")), "")
+    if words[1] in ("train", "bench"):
+        module = {"train": "train.ppo_sb3", "bench": "train.bench"}[words[1]]
+        return ["python", "-m", module, *shlex.split(arguments)]
+    assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), words
+    return []
+
+
+def run_module(module: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    is_package = importlib.import_module(module).__spec__.submodule_search_locations is not None  # type: ignore[union-attr]
+    program = importlib.import_module(f"{module}.__main__" if is_package else module)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", module])
+    monkeypatch.setattr(sys, "argv", [module, *arguments])
+    try:
+        code = program.main(arguments)
+    except SystemExit as end:
+        code = end.code
+    assert code in (None, 0, 130), (module, arguments, code)
+
+
+@pytest.mark.parametrize("name", WITH_COMMANDS)
+def test_commands_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for words in commands(TEXTS[name]):
+        words = as_module(words) if words[0] == "make" else words
+        if words[:2] == ["python", "-m"]:
+            module, *arguments = words[2:]
+            assert module in SHORT, f"say how to shorten {module}"
+            extra = [] if "--help" in arguments else shlex.split(SHORT[module])
+            run_module(module, arguments + extra, monkeypatch)
+        else:
+            assert not words or words[0].startswith(".venv/bin/"), words
+
+
+# ---------------------------------------------------------------- what is drawn and written by the build
+
+
+def test_all_fences_are_drawn() -> None:
+    for name, text in TEXTS.items():
+        drawn = hooks.draw_fences(text)
+        assert "```cards" not in drawn, name
+        assert "```record" not in drawn, name
+        assert drawn.count("<svg") >= text.count("```cards") + text.count("```record"), name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "3s beats 3h",
+        "3h does not beat 3s",
+        "3s 4h is a run of 2",
+        "3s 4h 5d is nothing",
+        "6s 6c 6d 6h beats 2d 2h",
+        "3s 4h beats 3c 4c",
+        "nonsense",
+    ],
+)
+def test_a_wrong_example_is_refused(line: str) -> None:
+    with pytest.raises(TienLenError):
+        hooks.example(line, "cardgames")
+
+
+def test_examples_follow_the_preset() -> None:
+    line = "3s 3c 4s 4c 5s 5c 6s 6c beats 2h"
+    assert "beats" in hooks.example(line, "cardgames")
+    with pytest.raises(TienLenError):
+        hooks.example(line, "mobile")
+
+
+def test_a_section_that_is_not_there_is_refused() -> None:
+    with pytest.raises(TienLenError):
+        hooks.insert_sections("<!-- section: README.md # No such thing -->")
+
+
+def test_environment_page_has_every_number() -> None:
+    page = hooks.environment_page()
+    for name, rules in PRESETS.items():
+        assert rules.digest() in page
+        for table in aec.page_tables(name).values():
+            for row in table.splitlines():
+                assert row in page
+        for num_players in (2, 3, 4):
+            size = aec.raw_env(name, num_players).observation_space("player_0")["observation"].shape[0]
+            assert f"| {name} | {num_players} | uint8 ({size},) |" in page
+    assert ">>>" not in page
+
+
+def test_the_strip_covers_the_observation() -> None:
+    pieces = list(aec.raw_env()._batch.layout.values())
+    widths = [int(width) + 1 for width in re.findall(r'<rect [^>]*width="(\d+)"', hooks.strip_svg(pieces))]
+    assert sum(widths) == 7 * pieces[-1].slice.stop
+
+
+# ---------------------------------------------------------------- the navigation and its files
+
+
+def nav_files(nav: Any) -> Iterator[str]:
+    for entry in nav.values() if isinstance(nav, dict) else nav:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            yield from nav_files(entry)
+
+
+def config() -> dict[str, Any]:
+    yaml = pytest.importorskip("yaml")
+    found: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    assert set(nav_files(config()["nav"])) | set(hooks.GAMES) >= set(PAGES) - {"README.md"}
+
+
+def test_pictures_are_there() -> None:
+    for name, text in TEXTS.items():
+        for target in re.findall(r"!\[[^\]]*\]\(([^)#]+)", text):
+            folder = ROOT if name == "README.md" else (DOCS / name).parent
+            assert (folder / target).stat().st_size > 0, (name, target)
+
+
+def test_nothing_comes_from_other_servers() -> None:
+    theme = config()["theme"]
+    assert theme["font"] is False
+    assert not any(str(path).startswith("http") for path in config().get("extra_javascript", []))
+    for name, text in PAGES.items():
+        assert not re.search(r"!\[[^\]]*\]\(https?:", text), name
+    for picture in DOCS.rglob("*.svg"):
+        assert not re.search(
+            r"(?:href|src|url)\s*[=(]\s*[\"']?https?:", picture.read_text(encoding="utf-8")
+        ), picture
+
+
+# ---------------------------------------------------------------- curves from run folders
+
+
+def test_curves_of_a_run(tmp_path: Path) -> None:
+    plot_runs = load_script("plot_runs")
+    run = tmp_path / "a"
+    run.mkdir()
+    (run / "config.json").write_text('{"config": {"num_games": 4, "num_steps": 8}}')
+    (run / "metrics.jsonl").write_text(
+        '{"iteration": 1}\n{"iteration": 2, "points_v_greedy": 1.25}\n'
+        '{"iteration": 3, "decisions": 500, "points_v_greedy": 1.5}\n'
+    )
+    assert plot_runs.read_run(run) == {"greedy": ([64, 500], [1.25, 1.5])}
+    plot_runs.main([str(run), "--out", str(tmp_path / "pictures" / "curves")])
+    for theme, ink in plot_runs.INK.items():
+        picture = (tmp_path / "pictures" / f"curves-{theme}.svg").read_text(encoding="utf-8")
+        assert "alone against three greedy" in picture
+        assert ink in picture
+
+
+def test_a_run_without_comparisons_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"config": {}}')
+    (tmp_path / "metrics.jsonl").write_text("")
+    with pytest.raises(ValueError, match="eval-every"):
+        load_script("plot_runs").read_run(tmp_path)
