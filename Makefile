@@ -16,6 +16,8 @@ Tiến lên / Thirteen: environment, agents, training
   make nightly    run the longer tests
   make lint       ruff, mypy, import contracts
   make format     let ruff format and fix what it can
+  make docs       build the documentation into site/; ARGS=serve shows it while you write
+  make notebooks  run the notebooks with small budgets
   make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
   make install    only set up $(VENV); the others do it when needed
   make clean      remove caches and builds; runs/ and $(VENV) stay
@@ -27,7 +29,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lint format bench clean distclean
+.PHONY: help install train test nightly lint format docs notebooks bench clean distclean
 
 help:
 	$(info $(HELP))
@@ -53,7 +55,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 # Two processes on two cores: a second layer of OpenMP threads only gets in their way.
-train test nightly: export OMP_NUM_THREADS ?= 1
+train test nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 
 train: $(STAMP)
 	$(PY) -m train.ppo_sb3 $(ARGS)
@@ -74,11 +76,18 @@ format: $(STAMP)
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
+# Material prints a notice about its successor at every build.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs $(or $(ARGS),build --strict)
+
+notebooks: $(STAMP)
+	BUDGET=0.02 $(PY) -m pytest --nbmake --nbmake-timeout=300 -n $(JOBS) --maxprocesses 2 notebooks $(ARGS)
+
 bench: $(STAMP)
 	$(PY) -m train.bench $(ARGS)
 
 clean:
-	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf build dist site .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name $(VENV) -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean
