@@ -385,7 +385,8 @@ def main(argv: list[str] | None = None) -> None:
     from rich.progress import Progress
     from rich.table import Table
 
-    from train.runs import versions, write_atomic
+    from agents.versions import versions
+    from train.runs import write_atomic
 
     config = parse_args(BenchConfig, __doc__.splitlines()[0], argv)
     console = Console(width=max(Console().width, 92))  # the table needs as much

@@ -6,28 +6,16 @@ import dataclasses
 import hashlib
 import io
 import json
-import platform
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from agents import files
+from agents.versions import versions
 from tienlen_env.core.rules import Rules
-
-PACKAGES = (
-    "tienlen-env",
-    "numpy",
-    "numba",
-    "torch",
-    "gymnasium",
-    "pettingzoo",
-    "stable-baselines3",
-    "sb3-contrib",
-)
 
 
 class RunError(RuntimeError):
@@ -44,17 +32,6 @@ def write_atomic(path: Path, data: bytes) -> None:
         files.write_atomic(path, data)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from error
-
-
-def versions() -> dict[str, str]:
-    """Python, the machine and the packages that results depend on."""
-    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 class RunFolder:

@@ -1,36 +1,64 @@
 """The arena: duplicate matches between agents, with intervals that another person would reproduce.
 
-Every deal is played in all distinct seatings of the table, so luck of the cards and of the seat falls on all
-agents alike. `match` compares two agents, `table` several at one table, `compare` one agent with a panel::
+Every deal is played in seatings that put every agent as often in every seat, so luck of the cards and of the
+seat falls on all agents alike. `match` compares two agents, `table` several at one table, `compare` one agent
+with others, `gauntlet` one with the standard panel, `league` all with all::
 
-    from agents import arena, load
+    from agents import arena
 
-    report = arena.compare(load("greedy"), [load("random"), load("greedy_long")], num_deals=1000, seed=1)
+    report = arena.gauntlet("greedy", num_deals=1000, seed=1, workers=2)
     report.print()
     report.write("runs/greedy")
 
-From a terminal: ``python -m agents.arena greedy random greedy_long --deals 1000 --seed 1``.
+From a terminal: ``python -m agents.arena gauntlet greedy --deals 1000 --seed 1 --workers 2``.
+
+Agents are given by name (``"search:worlds=64"``) or as objects; worker processes and runs that can be
+resumed need names. With ``workers`` above 1 a script of your own keeps its calls under
+``if __name__ == "__main__":``, and agents that it registers, it registers above that: the workers import it.
 """
 
-from agents.arena.lineup import seatings
-from agents.arena.match import Forfeits, Played, Progress, Score, TableResult, match, play_deals, table
-from agents.arena.report import LiveProgress, Report, compare
+from agents.arena.curves import Curve, read_curves
+from agents.arena.latency import Latency, latency
+from agents.arena.league import League, Standing, league
+from agents.arena.lineup import blocks, seatings
+from agents.arena.match import PANEL, compare, gauntlet, match, table
+from agents.arena.pilot import Pilot, pilot
+from agents.arena.play import Forfeits, Played, play_deals
+from agents.arena.report import Report
+from agents.arena.result import Score, TableResult
+from agents.arena.run import Options, Progress
 from agents.arena.stats import Estimate, bootstrap_interval, estimate, variance_ratio
+from agents.arena.store import ArenaRunError
+from agents.arena.terminal import LiveProgress
 
 __all__ = [
+    "PANEL",
+    "ArenaRunError",
+    "Curve",
     "Estimate",
     "Forfeits",
+    "Latency",
+    "League",
     "LiveProgress",
+    "Options",
+    "Pilot",
     "Played",
     "Progress",
     "Report",
     "Score",
+    "Standing",
     "TableResult",
+    "blocks",
     "bootstrap_interval",
     "compare",
     "estimate",
+    "gauntlet",
+    "latency",
+    "league",
     "match",
+    "pilot",
     "play_deals",
+    "read_curves",
     "seatings",
     "table",
     "variance_ratio",

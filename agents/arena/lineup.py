@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import permutations
+from functools import lru_cache
+from itertools import combinations_with_replacement, permutations
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from tienlen_env.agent import Agent
 
 IntArray = npt.NDArray[np.int64]
+Permutations = Literal["rotations", "all"]
 
 
 def lineup_of(composition: str | None, num_players: int) -> list[int]:
@@ -44,6 +47,52 @@ def seatings(lineup: Sequence[int]) -> IntArray:
         lineup: an agent's index for each of P chairs, in any order.
     """
     return np.array(sorted(set(permutations(lineup))), np.int64)
+
+
+@lru_cache(maxsize=256)
+def blocks(lineup: tuple[int, ...], which: Permutations = "rotations") -> IntArray:
+    """The seatings of one deal after the other, int64 (N, R, P): deal d is played in those of ``d % N``.
+
+    Every agent sits as often in every seat in each of the N. ``"all"`` has one block with all `seatings`.
+    ``"rotations"`` turns one seating round the table in each block, R = P; the blocks in turn have every
+    order round the table once, so that over the deals each agent sits as often before and after each other.
+    Where some order has fewer rotations than others (2 v. 2: ABAB turns into itself) all are one block.
+
+    Args:
+        lineup: an agent's index for each of P chairs, ascending.
+        which: ``"rotations"`` or ``"all"``.
+
+    Returns:
+        The chair, an index into `lineup`, in each seat. An agent's chairs come in ascending order in each.
+
+    Raises:
+        ValueError: another word.
+    """
+    if which not in get_args(Permutations):
+        raise ValueError(f"permutations={which!r}: expected one of {', '.join(get_args(Permutations))}")
+    orders = seatings(lineup)
+    if which == "rotations":
+        turned: dict[bytes, IntArray] = {}
+        for order in orders:
+            ring = np.unique([np.roll(order, shift) for shift in range(len(order))], axis=0)
+            turned[ring.tobytes()] = ring
+        rings = list(turned.values())
+        found = np.stack(rings) if all(len(ring) == len(lineup) for ring in rings) else orders[None]
+    else:
+        found = orders[None]
+    # The first seat of an agent is its first chair, the next its second. A stable sort finds each seat's
+    # number among the seats in the order of the chairs; its inverse is the chair of each seat.
+    chairs: IntArray = np.argsort(np.argsort(found, axis=-1, kind="stable"), axis=-1)
+    return chairs
+
+
+def rosters(num_agents: int, num_players: int) -> list[tuple[int, ...]]:
+    """All ways to fill P chairs from E agents, but for tables of one agent alone.
+
+    Every agent holds as many chairs in all of them together, and meets every other as often.
+    """
+    everything = combinations_with_replacement(range(num_agents), num_players)
+    return [lineup for lineup in everything if len(set(lineup)) > 1]
 
 
 def unique_names(agents: Sequence[Agent]) -> list[str]:

@@ -6,76 +6,156 @@ import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from agents.arena.match import PLACE_NAMES, Score, TableResult
+from agents.arena.league import League
+from agents.arena.report import Report, heading, interval_note
 from agents.arena.stats import Estimate, Verdict
+from agents.arena.terminal import ordinal
+from tienlen_env.core.rules import Rules
 
 _COLOUR: dict[Verdict, str] = {"above": "#1a7f4b", "at": "#b7791f", "below": "#c0392b"}
-_PLACE_COLOURS = ("#4fa97c", "#a5d3b7", "#ecd2a8", "#d98b7c")  # first .. last
+_BEST, _WORST = "#4fa97c", "#d98b7c"
+_MARGIN = 0.25  # inches
 
 
 class _Row(NamedTuple):
-    """One agent of one table at a height of the plot."""
+    """One agent of one table, or of a league, at a height of the plot."""
 
     y: float
     label: str
-    result: TableResult
-    score: Score
+    points: Estimate
+    first: Estimate
+    places: tuple[float, ...]
+    parity_points: float
+    parity_first: float
 
 
-def plot(results: Sequence[TableResult], heading: str) -> bytes:
+class _Block(NamedTuple):
+    """The rows of one variant."""
+
+    heading: str
+    note: str
+    rows: list[_Row]
+    league: League | None
+
+
+def plot(report: Report) -> bytes:
     """Draw points and first places against parity, with intervals, and how the places fell.
 
+    A league is drawn by its standings, with ratings and payoffs below.
+
     Args:
-        results: tables under the same rules, drawn from the top down.
-        heading: one line above.
+        report: its variants are drawn from the top down.
 
     Returns:
         A PNG file.
     """
+    blocks = [_block(report, rules) for rules in report.variants]
+    labels = max(len(row.label) for block in blocks for row in block.rows)
+    label_inches = 0.35 + 0.075 * labels
+    width = 10.5 + label_inches
+    # The first term holds heading, legend and axis labels.
+    heights = [1.95 + 0.33 * block.rows[-1].y for block in blocks]
+    extra = [0.0 if b.league is None else 1.9 + 0.36 * len(b.rows) for b in blocks]
+    total = sum(heights) + sum(extra)
+    figure = Figure(figsize=(width, total), dpi=150, facecolor="white")
+    top = total
+    for block, height, more in zip(blocks, heights, extra, strict=True):
+        _draw_block(figure, block, (label_inches, top - height, width, height))
+        if block.league is not None:
+            _draw_league(figure, block.league, (label_inches, top - height - more, width, more))
+        top -= height + more
+    out = io.BytesIO()
+    figure.savefig(out, format="png")
+    return out.getvalue()
+
+
+def _block(report: Report, rules: Rules) -> _Block:
+    results = report.of(rules)
     rows: list[_Row] = []
     y = 0.0
-    for result in results:
-        for label, score in zip(result.labels, result.scores, strict=True):
-            rows.append(_Row(y, label, result, score))
+    found = [league for league in report.leagues if league.rules == rules]
+    if found:
+        parity = results[0].parity_points, results[0].parity_first
+        for index in found[0].ranking:
+            s = found[0].standings[index]
+            rows.append(_Row(y, s.name, s.points, s.first, s.places, *parity))
             y += 1
-        y += 0.6  # a gap between tables
-    bottom = rows[-1].y
+    else:
+        for result in results:
+            for label, score in zip(result.labels, result.scores, strict=True):
+                parity = result.parity_points, result.parity_first
+                rows.append(_Row(y, label, score.points, score.first, score.places, *parity))
+                y += 1
+            y += 0.6  # a gap between tables
+    title = heading(rules, results)
+    if found:
+        title = title.replace("Duplicate matches", f"League of {len(rows)}")
+    return _Block(title, f"± {interval_note(results)}", rows, found[0] if found else None)
 
-    height = 1.95 + 0.33 * bottom  # inches; the first term holds heading, legend and axis labels
-    label_inches = 0.35 + 0.075 * max(len(row.label) for row in rows)
-    width = 10.5 + label_inches
-    figure = Figure(figsize=(width, height), dpi=150, facecolor="white")
-    points, firsts, places = figure.subplots(1, 3, sharey=True, width_ratios=(1.0, 1.0, 0.9))
-    figure.subplots_adjust(
-        left=label_inches / width,
-        right=1 - 0.25 / width,
-        wspace=0.07,
-        top=1 - 0.6 / height,
-        bottom=0.65 / height,
+
+def _axes(figure: Figure, box: tuple[float, float, float, float], place: tuple[float, float]) -> Axes:
+    """Axes in a box of a figure, both in inches; `place`: left and right ends, shares of what is free."""
+    label_inches, bottom, width, height = box
+    total = figure.get_figheight()
+    free = width - label_inches - _MARGIN
+    left, right = (label_inches + share * free for share in place)
+    low, high = bottom + 0.65, bottom + height - 0.6
+    return figure.add_axes((left / width, low / total, (right - left) / width, (high - low) / total))
+
+
+def _draw_block(figure: Figure, block: _Block, box: tuple[float, float, float, float]) -> None:
+    rows, total = block.rows, figure.get_figheight()
+    width, line = box[2], (box[1] + box[3] - 0.3) / total
+    figure.text(_MARGIN / width, line, block.heading, fontsize=12, fontweight="bold", va="center")
+    right = 1 - _MARGIN / width
+    figure.text(right, line, block.note, fontsize=8.5, color="#777777", va="center", ha="right")
+    points, firsts, places = (
+        _axes(figure, box, place) for place in ((0.0, 0.33), (0.355, 0.685), (0.71, 1.0))
     )
-    line = 1 - 0.3 / height
-    figure.text(0.25 / width, line, heading, fontsize=12, fontweight="bold", va="center")
-    note = "± 95 % intervals, clustered by deal"
-    figure.text(1 - 0.25 / width, line, note, fontsize=8.5, color="#777777", va="center", ha="right")
-    _error_bars(points, [(r.y, r.score.points, r.result.parity_points) for r in rows], 1.0, 2)
-    _error_bars(firsts, [(r.y, r.score.first, r.result.parity_first) for r in rows], 100.0, 1)
+    _error_bars(points, [(r.y, r.points, r.parity_points) for r in rows], 1.0, 2)
+    _error_bars(firsts, [(r.y, r.first, r.parity_first) for r in rows], 100.0, 1)
     _place_bars(places, rows)
     points.set_xlabel("mean points a round")
     firsts.set_xlabel("first places, %")
     places.set_xlabel("places, % of rounds")
-
-    points.set_ylim(bottom + 0.6, -1.2)  # the first agent on top; above it the legends
-    points.set_yticks([r.y for r in rows], [r.label for r in rows])
     for axes in (points, firsts, places):
+        axes.set_ylim(rows[-1].y + 0.6, -1.2)  # the first agent on top; above it the legends
         axes.spines[["top", "right", "left"]].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-    out = io.BytesIO()
-    figure.savefig(out, format="png")
-    return out.getvalue()
+        axes.set_yticks([])
+    points.set_yticks([r.y for r in rows], [r.label for r in rows])
+    points.tick_params(axis="y", length=0)
+
+
+def _draw_league(figure: Figure, league: League, box: tuple[float, float, float, float]) -> None:
+    """Ratings with intervals, and the payoff table as a heat map."""
+    order = league.ranking
+    names = [league.standings[index].name for index in order]
+    ratings, heat = _axes(figure, box, (0.0, 0.33)), _axes(figure, box, (0.46, 1.0))
+    _error_bars(ratings, [(float(y), league.standings[i].rating, 25.0) for y, i in enumerate(order)], 1.0, 1)
+    ratings.set_xlabel("Plackett–Luce rating, mean 25")
+    ratings.set_ylim(len(order) - 0.4, -1.2)
+    ratings.set_yticks(range(len(order)), names)
+    ratings.tick_params(axis="y", length=0)
+    ratings.spines[["top", "right", "left"]].set_visible(False)
+
+    payoffs = [[league.payoffs[i][j] for j in order] for i in order]
+    values = np.array([[np.nan if value is None else value.mean for value in row] for row in payoffs])
+    most = float(np.nanmax(np.abs(values))) or 1.0
+    heat.imshow(values, cmap="RdYlGn", vmin=-1.4 * most, vmax=1.4 * most, aspect="auto")
+    for y, row in enumerate(values.tolist()):
+        for x, value in enumerate(row):
+            text = "–" if value != value else f"{value:+.2f}"
+            heat.text(x, y, text, fontsize=8.5, ha="center", va="center", color="#222222")
+    heat.set_xticks(range(len(order)), names, fontsize=8.5)
+    heat.set_yticks(range(len(order)), names)
+    heat.tick_params(length=0)
+    heat.spines[:].set_visible(False)
+    heat.set_title("points a seat above the column's agent, only these two at the table", fontsize=8.5)
 
 
 def _error_bars(axes: Axes, rows: Sequence[tuple[float, Estimate, float]], scale: float, digits: int) -> None:
@@ -122,21 +202,32 @@ def _error_bars(axes: Axes, rows: Sequence[tuple[float, Estimate, float]], scale
     axes.set_axisbelow(True)
 
 
+def place_colours(num_places: int) -> list[str]:
+    """A colour for each place, from green for the first to red for the last."""
+    middle = ["#a5d3b7", "#c9dfc0", "#ecd2a8", "#e8c09c", "#e0a68a"]
+    picked = np.linspace(0, len(middle) - 1, max(num_places - 2, 0)).round().astype(int)
+    if num_places == 3:
+        picked = np.array([2])
+    if num_places == 4:
+        picked = np.array([0, 2])
+    return [_BEST, *(middle[i] for i in picked), _WORST]
+
+
 def _place_bars(axes: Axes, rows: Sequence[_Row]) -> None:
     """The distribution of places as one stacked bar a row."""
-    num_players = len(rows[0].score.places)
-    colours = _PLACE_COLOURS[: num_players - 1] + _PLACE_COLOURS[-1:]
+    num_places = len(rows[0].places)
+    colours = place_colours(num_places)
     for row in rows:
         left = 0.0
-        for share, colour in zip(row.score.places, colours, strict=True):
+        for share, colour in zip(row.places, colours, strict=True):
             axes.barh(row.y, 100 * share, left=left, height=0.64, color=colour, edgecolor="white")
             if share >= 0.08:
                 middle = left + 50 * share
                 axes.text(middle, row.y, f"{100 * share:.0f}", fontsize=8, ha="center", va="center")
             left += 100 * share
     axes.legend(
-        handles=[Patch(color=colour, label=PLACE_NAMES[place]) for place, colour in enumerate(colours)],
-        ncols=num_players,
+        handles=[Patch(color=colour, label=ordinal(place)) for place, colour in enumerate(colours)],
+        ncols=num_places,
         loc="upper center",
         bbox_to_anchor=(0.5, 1.03),
         frameon=False,

@@ -1,123 +1,171 @@
-"""What an arena run leaves: a terminal table, JSON, CSV and a plot; and `compare`, which makes one."""
+"""What an arena run leaves: figures, for the terminal, as JSON, CSV, a plot and a page."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import platform
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
-from itertools import combinations
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from agents.arena.lineup import lineup_of
-from agents.arena.match import CHUNK_DEALS, PLACE_NAMES, Progress, TableResult, table
-from agents.arena.stats import Estimate, Verdict
+from agents.arena.chunk import BLOCK_DEALS
+from agents.arena.result import Score, TableResult
+from agents.arena.stats import Estimate
 from agents.files import write_atomic
-from tienlen_env.agent import Agent
-from tienlen_env.core.rules import Rules, get_rules
-from tienlen_env.rendering.view import plural, printable
+from agents.versions import code_digest, versions
+from tienlen_env.core.rules import Rules
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
-_RICH_STYLE: dict[Verdict, str] = {"above": "bold green", "at": "yellow", "below": "red"}
+    from agents.arena.curves import Curve
+    from agents.arena.latency import Latency
+    from agents.arena.league import League
+    from agents.arena.pilot import Pilot
+
+SCHEMA: Final = 2
+
+
+class Headline(NamedTuple):
+    """A figure that a run is made for, and what its precision rests on.
+
+    Attributes:
+        title: of the table, or the agent of a league.
+        points: the estimate.
+        num_deals: that it is from.
+    """
+
+    title: str
+    points: Estimate
+    num_deals: int
 
 
 @dataclass(frozen=True)
 class Report:
-    """Several tables of one run, ready to be shown and written.
+    """The tables of one run, ready to be shown and written.
 
     Attributes:
-        tables: results under the same rules.
+        tables: results, those under the same rules side by side.
         command: what to type for the same result; empty if it did not come from a command.
+        leagues: one a variant, where the run was one.
+        latencies: times of single decisions, where they were taken.
+        curves: of training, to be shown beside.
+        pilot: where the number of deals was chosen for a precision.
+        with_bootstrap: show and write bootstrap intervals beside the analytic ones.
     """
 
     tables: tuple[TableResult, ...]
     command: str = ""
+    leagues: tuple[League, ...] = ()
+    latencies: tuple[Latency, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    pilot: Pilot | None = None
+    with_bootstrap: bool = False
+
+    @property
+    def variants(self) -> tuple[Rules, ...]:
+        """The rules that were played, each once."""
+        return tuple(dict.fromkeys(result.rules for result in self.tables))
+
+    def of(self, rules: Rules) -> tuple[TableResult, ...]:
+        """The tables under some rules."""
+        return tuple(result for result in self.tables if result.rules == rules)
+
+    @property
+    def headlines(self) -> tuple[Headline, ...]:
+        """The points of each table's first agent; of a league those of each agent over all its tables."""
+        if self.leagues:
+            return tuple(
+                Headline(_with_rules(s.name, league.rules, self), s.points, league.num_deals)
+                for league in self.leagues
+                for s in league.standings
+            )
+        return tuple(
+            Headline(_with_rules(r.title, r.rules, self), r.scores[0].points, r.num_deals)
+            for r in self.tables
+        )
+
+    @property
+    def variance_saved(self) -> float | None:
+        """Share of the variance of the first agents' points that duplication saved, over all tables."""
+        found = [result.scores[0].variance_ratio for result in self.tables]
+        ratios = [ratio for ratio in found if ratio is not None]
+        return 1 - sum(ratios) / len(ratios) if ratios else None
 
     def print(self, console: Console | None = None) -> None:
         """Show the results in the terminal, or on a given `rich` console."""
-        if console is None:
-            from rich.console import Console
+        from agents.arena.terminal import show
 
-            console = Console()
-        console.print(_rich_table(self.tables))
-        for result in self.tables:
-            for score in result.scores:
-                for forfeits in score.forfeits:
-                    rounds = plural(forfeits.num_rounds, "round")
-                    console.print(
-                        f"forfeited in {result.title!r}: {rounds} by {score.name}: {forfeits.reason}; "
-                        f"the first: {printable(forfeits.example)}",
-                        style="red",
-                        markup=False,
-                        highlight=False,
-                    )
+        show(self, console)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures with what is needed to get them again, as plain JSON values."""
-        rules = self.tables[0].rules
+        """All figures with what is needed to get them again, as plain JSON values.
+
+        What another run of the same match finds otherwise is under ``created``, ``timing``, ``latencies``.
+        """
         return {
-            "schema": 1,
+            "schema": SCHEMA,
             "command": self.command,
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "versions": _versions(),
-            "rules": {"name": rules.name, "digest": rules.digest(), "num_players": rules.num_players},
-            "chunk_deals": CHUNK_DEALS,
-            "tables": [
-                {
-                    "title": result.title,
-                    "seed": result.seed,
-                    "num_deals": result.num_deals,
-                    "num_seatings": result.num_seatings,
-                    "num_games": result.num_games,
-                    "seconds": result.seconds,
-                    "parity": {"points": result.parity_points, "first": result.parity_first},
-                    "agents": [
-                        {
-                            "name": score.name,
-                            "num_seats": score.num_seats,
-                            "points": _estimate_dict(score.points, result.parity_points),
-                            "first": _estimate_dict(score.first, result.parity_first),
-                            "places": list(score.places),
-                            "variance_ratio": score.variance_ratio,
-                            "decisions": score.decisions,
-                            "seconds": score.seconds,
-                            "forfeits": [forfeits._asdict() for forfeits in score.forfeits],
-                        }
-                        for score in result.scores
-                    ],
-                }
-                for result in self.tables
-            ],
+            "versions": versions(),
+            "code": code_digest(),
+            "block_deals": BLOCK_DEALS,
+            "variance_saved": self.variance_saved,
+            "tables": [self._table_dict(result) for result in self.tables],
+            "leagues": [_league_dict(league) for league in self.leagues],
+            "pilot": None if self.pilot is None else self.pilot.to_dict(),
+            "latencies": [latency._asdict() for latency in self.latencies],
+        }
+
+    def _table_dict(self, result: TableResult) -> dict[str, Any]:
+        rows = []
+        for index, score in enumerate(result.scores):
+            row = {
+                "name": score.name,
+                "num_seats": score.num_seats,
+                "points": estimate_dict(score.points, result.parity_points),
+                "first": estimate_dict(score.first, result.parity_first),
+                "places": list(score.places),
+                "variance_ratio": score.variance_ratio,
+                "decisions": score.decisions,
+                "blunders_per_100": None if score.blunders is None else estimate_dict(score.blunders),
+                "endings_judged": score.endings,
+                "forfeits": [forfeits._asdict() for forfeits in score.forfeits],
+                "timing": {"seconds": score.seconds, "decisions_per_second": decisions_per_second(score)},
+            }
+            if self.with_bootstrap:
+                row["points_bootstrap"] = list(result.bootstrap(index))
+            rows.append(row)
+        return {
+            "title": result.title,
+            "rules": rules_dict(result.rules),
+            "seed": result.seed,
+            "num_deals": result.num_deals,
+            "planned_deals": result.planned_deals,
+            "num_seatings": result.num_seatings,
+            "num_games": result.num_games,
+            "parity": {"points": result.parity_points, "first": result.parity_first},
+            "agents": rows,
+            "timing": {"seconds": result.seconds},
         }
 
     def to_csv(self) -> str:
         """One line an agent and table, with a header."""
-        num_players = self.tables[0].rules.num_players
+        num_places = max(rules.num_players for rules in self.variants)
+        places = [f"place_{place + 1}" for place in range(num_places)]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(
-            ["table", "agent", "num_seats", "points", "points_low", "points_high", "points_verdict"]
-            + ["first", "first_low", "first_high", "first_verdict"]
-            + [f"place_{place + 1}" for place in range(num_players)]
-            + [
-                "variance_ratio",
-                "decisions",
-                "seconds",
-                "forfeits",
-                "num_deals",
-                "num_games",
-                "rules",
-                "rules_digest",
-                "seed",
-            ]
+            (
+                "table,agent,num_seats,points,points_low,points_high,points_verdict,"
+                f"first,first_low,first_high,first_verdict,{','.join(places)},variance_ratio,decisions,seconds,"
+                "forfeits,blunders_per_100,endings_judged,num_deals,num_games,"
+                "rules,rules_digest,num_players,seed"
+            ).split(",")
         )
         for result in self.tables:
             for score in result.scores:
@@ -127,20 +175,28 @@ class Report:
                     (score.first, result.parity_first),
                 ):
                     row += [value.mean, value.low, value.high, value.verdict(parity)]
-                row += [*score.places, score.variance_ratio, score.decisions, score.seconds]
-                row += [sum(forfeits.num_rounds for forfeits in score.forfeits), result.num_deals]
-                row += [result.num_games, result.rules.name, result.rules.digest(), result.seed]
-                writer.writerow(row)
+                row += [*score.places, *[""] * (num_places - len(score.places))]
+                row += [score.variance_ratio, score.decisions, score.seconds]
+                row += [sum(forfeits.num_rounds for forfeits in score.forfeits)]
+                row += [None if score.blunders is None else score.blunders.mean, score.endings]
+                row += [result.num_deals, result.num_games, result.rules.name, result.rules.digest()]
+                writer.writerow([*row, result.rules.num_players, result.seed])
         return out.getvalue()
 
     def to_png(self) -> bytes:
         """The plot: points, first places and the distribution of places of every agent (see `plot`)."""
         from agents.arena.plot import plot
 
-        return plot(self.tables, _heading(self.tables))
+        return plot(self)
+
+    def to_html(self) -> str:
+        """The page: one file that needs nothing else (see `page`)."""
+        from agents.arena.page import page
+
+        return page(self)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write ``arena.json``, ``arena.csv`` and ``arena.png``; each is there whole or not at all.
+        """Write ``arena.json``, ``.csv``, ``.png`` and ``.html``; each is there whole or not at all.
 
         Args:
             folder: is made if it is not there.
@@ -153,180 +209,70 @@ class Report:
             "arena.json": (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode(),
             "arena.csv": self.to_csv().encode(),
             "arena.png": self.to_png(),
+            "arena.html": self.to_html().encode(),
         }
         for name, content in contents.items():
             write_atomic(folder / name, content)
         return [folder / name for name in contents]
 
 
-def compare(
-    agent: Agent,
-    baselines: Sequence[Agent],
-    *,
-    rules: str | Rules = "cardgames",
-    num_players: int | None = None,
-    compositions: Sequence[str | None] = (None,),
-    mixed: bool = True,
-    num_deals: int = 2500,
-    seed: int = 0,
-    history: int = 0,
-    progress: Progress | None = None,
-    command: str = "",
-) -> Report:
-    """One agent against a panel: alone against each baseline, and in mixed tables.
-
-    Args:
-        agent: the one that is examined.
-        baselines: the others.
-        rules: the variant.
-        num_players: P; None keeps the number in `rules`.
-        compositions: of the tables of two agents, see `match`.
-        mixed: also seat the agent with every P-1 different baselines, if there are so many.
-        num_deals: deals of each table, the same ones at all.
-        seed: of deals and agents.
-        history: plays that observations show.
-        progress: is told how it gets on.
-        command: what to type for the same result, for the report.
-
-    Raises:
-        ValueError: see `match` and `table`.
-    """
-    rules = get_rules(rules, num_players)
-    # All lineups before the first game: a wrong one shows at once.
-    lineups = [lineup_of(composition, rules.num_players) for composition in compositions]
-    tables: list[tuple[list[Agent], list[int] | None]]
-    tables = [([agent, baseline], lineup) for baseline in baselines for lineup in lineups]
-    if mixed and rules.num_players > 2:
-        tables += [([agent, *others], None) for others in combinations(baselines, rules.num_players - 1)]
-    results = [
-        table(seated, lineup, rules=rules, num_deals=num_deals, seed=seed, history=history, progress=progress)
-        for seated, lineup in tables
-    ]
-    return Report(tuple(results), command)
+def _with_rules(title: str, rules: Rules, report: Report) -> str:
+    return title if len(report.variants) == 1 else f"{title} · {rules.name}"
 
 
-class LiveProgress:
-    """A progress bar in the terminal: games, decisions a second, time left. Use it with ``with``."""
-
-    def __init__(self, console: Console | None = None) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-        from rich.table import Column
-
-        self._bar = Progress(
-            TextColumn("{task.description}", table_column=Column(no_wrap=True, ratio=1)),
-            BarColumn(bar_width=12),
-            TextColumn("{task.fields[games]}", justify="right"),
-            TextColumn("{task.fields[rate]}", justify="right"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            console=console,
-            expand=True,
-        )
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-    def start(self, title: str, num_games: int) -> None:
-        """Begin a line of its own for a table."""
-        self._done, self._decisions, self._begin = 0.0, 0, 0.0
-        self._total = num_games
-        self._task = self._bar.add_task(title, total=num_games, games="", rate="")
-
-    def advance(self, num_games: float, num_decisions: int) -> None:
-        """Move the bar."""
-        # The clock starts with the first step: what is compiled before it is no playing time.
-        if not self._begin:
-            self._begin = time.perf_counter()
-        else:
-            self._decisions += num_decisions
-        rate = self._decisions / max(time.perf_counter() - self._begin, 1e-9)
-        self._done += num_games
-        # Sums of shares end a hair beside the total.
-        done = self._total if abs(self._total - self._done) < 1e-3 else self._done
-        self._bar.update(
-            self._task,
-            completed=done,
-            games=f"{done:,.0f}/{self._total:,}",
-            rate=f"{rate / 1000:,.1f}k decisions/s",
-        )
+def rules_dict(rules: Rules) -> dict[str, Any]:
+    """What names a variant in JSON."""
+    return {"name": rules.name, "digest": rules.digest(), "num_players": rules.num_players}
 
 
-# ---------------------------------------------------------------- numbers
+def estimate_dict(value: Estimate, parity: float | None = None) -> dict[str, Any]:
+    """An estimate in JSON, with its verdict where there is a parity; no bounds where there are none."""
+    bounds = [value.low, value.high] if math.isfinite(value.half_width) else [None, None]
+    found: dict[str, Any] = {"mean": value.mean, "low": bounds[0], "high": bounds[1]}
+    return found if parity is None else {**found, "verdict": value.verdict(parity)}
 
 
-def _estimate_dict(value: Estimate, parity: float) -> dict[str, Any]:
-    return {"mean": value.mean, "low": value.low, "high": value.high, "verdict": value.verdict(parity)}
+def decisions_per_second(score: Score) -> float:
+    """In the match, many games at once; 0 where no time was taken."""
+    return score.decisions / score.seconds if score.seconds else 0.0
 
 
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in ("tienlen-env", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+def _league_dict(league: League) -> dict[str, Any]:
+    return {
+        "rules": rules_dict(league.rules),
+        "num_deals": league.num_deals,
+        "rated_games": league.rated_games,
+        "ranking": [league.standings[index].name for index in league.ranking],
+        "standings": [
+            {
+                "name": standing.name,
+                "points": estimate_dict(standing.points),
+                "first": estimate_dict(standing.first),
+                "places": list(standing.places),
+                "rating": estimate_dict(standing.rating),
+            }
+            for standing in league.standings
+        ],
+        "payoffs": [
+            [None if value is None else estimate_dict(value, 0.0) for value in row] for row in league.payoffs
+        ],
+        "cycles": [list(cycle) for cycle in league.cycles],
+    }
 
 
-# ---------------------------------------------------------------- terminal
-
-
-def _rich_table(results: Sequence[TableResult]) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    first = results[0]
-    num_players = first.rules.num_players
-    grid = Table(
-        title=_heading(results),
-        caption="±: 95 % intervals, clustered by deal · ×: independent games that a duplicate one is worth",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        header_style="bold",
-        title_style="bold",
-    )
-    grid.add_column("agent", overflow="fold", min_width=12)
-    grid.add_column("points", justify="right", no_wrap=True)
-    grid.add_column("first %", justify="right", no_wrap=True)
-    grid.add_column(" ".join(PLACE_NAMES[1:num_players]), justify="right", no_wrap=True)
-    grid.add_column("×", justify="right", no_wrap=True)
-    grid.add_column("µs/dec.", justify="right", no_wrap=True)
-    grid.add_column("parity", no_wrap=True)
-
-    def cell(value: Estimate, parity: float, scale: float, digits: int) -> Text:
-        text = f"{scale * value.mean:.{digits}f} ± {scale * value.half_width:.{digits}f}"
-        return Text(text, _RICH_STYLE[value.verdict(parity)])
-
-    for result in results:
-        for score, label in zip(result.scores, result.labels, strict=True):
-            verdict = score.points.verdict(result.parity_points)
-            grid.add_row(
-                label,
-                cell(score.points, result.parity_points, 1, 3),
-                cell(score.first, result.parity_first, 100, 1),
-                " ".join(f"{100 * share:3.0f}" for share in score.places[1:]),
-                f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
-                f"{1e6 * score.seconds / max(score.decisions, 1):,.2f}",
-                Text(verdict, _RICH_STYLE[verdict]),
-                end_section=score is result.scores[-1],
-            )
-    share = f"{100 * first.parity_first:.1f}"
-    shares = " ".join([f"{100 * first.parity_first:3.0f}"] * (num_players - 1))
-    blank = " " * len(" ± 0.000")  # the numbers stand under the means
-    grid.add_row("parity", f"{first.parity_points:.3f}{blank}", share + blank[2:], shares, style="dim")
-    return grid
-
-
-def _heading(results: Sequence[TableResult]) -> str:
-    first = results[0]
+def heading(rules: Rules, results: Sequence[TableResult]) -> str:
+    """One line over the tables of a variant."""
     games = sum(result.num_games for result in results)
+    deals = sorted({result.num_deals for result in results})
+    told = f"{deals[0]:,}" if len(deals) == 1 else f"{deals[0]:,} to {deals[-1]:,}"
     return (
-        f"Duplicate matches · {first.rules.name}, {first.rules.num_players} players · "
-        f"{first.num_deals:,} deals, {games:,} games · seed {first.seed}"
+        f"Duplicate matches · {rules.name}, {rules.num_players} players · "
+        f"{told} deals, {games:,} games · seed {results[0].seed}"
     )
+
+
+def interval_note(results: Sequence[TableResult]) -> str:
+    """What ± means."""
+    if results[0].planned_deals is None:
+        return "95 % intervals, clustered by deal"
+    return "95 % intervals that hold at every look, clustered by deal"

@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from agents.arena.sequential import anytime_factor
+
 IntArray = npt.NDArray[np.int64]
 Verdict = Literal["above", "at", "below"]
 
@@ -71,17 +73,57 @@ def t_quantile(degrees: int) -> float:
     )
 
 
-def estimate(totals: IntArray, per_deal: int) -> Estimate:
+def estimate(totals: IntArray, per_deal: int, *, planned: int | None = None) -> Estimate:
     """Mean and t interval from one total a deal.
 
     Args:
         totals: int64 (D,), D at least 2: each deal's sum over its games (and an agent's seats in them).
         per_deal: how many numbers each total sums.
+        planned: None, or the most deals of a match that may stop earlier: the interval is then one that holds
+            at every D at once (see `sequential`).
     """
     num_deals, first, second = _moments(totals)
     mean = first / (num_deals * per_deal)
     variance = _variance(num_deals, first, second) / per_deal**2
+    if planned is not None:
+        return Estimate(mean, float(anytime_factor(num_deals, planned)) * math.sqrt(variance))
     return Estimate(mean, t_quantile(num_deals - 1) * math.sqrt(variance / num_deals))
+
+
+def ratio_estimate(tops: IntArray, bottoms: IntArray) -> Estimate:
+    """The ratio of two totals with its t interval, clustered by deal.
+
+    Args:
+        tops: int64 (D,), each deal's part of the one total.
+        bottoms: int64 (D,), of the other, whose sum is not 0.
+
+    Source:
+        W. G. Cochran, Sampling Techniques, 1977, section 2.11 (linearised variance of a ratio).
+    """
+    num_deals, total = len(tops), int(bottoms.sum())
+    mean = int(tops.sum()) / total
+    if num_deals < 2:
+        return Estimate(mean, math.inf)
+    residuals = tops - mean * bottoms
+    deviation = math.sqrt(num_deals / (num_deals - 1) * float(residuals @ residuals)) / total
+    return Estimate(mean, t_quantile(num_deals - 1) * deviation)
+
+
+def deals_needed(pilot: Estimate, num_deals: int, precision: float) -> int:
+    """How many deals give an interval of ± a precision, by the spread that a pilot found.
+
+    Args:
+        pilot: its estimate.
+        num_deals: of the pilot.
+        precision: half the width wanted, in the estimate's unit, above 0.
+
+    Raises:
+        ValueError: a precision that is not above 0.
+    """
+    if not precision > 0:
+        raise ValueError(f"precision={precision}: expected a number above 0")
+    deviation = pilot.half_width / t_quantile(num_deals - 1) * math.sqrt(num_deals)
+    return max(2, math.ceil((_Z * deviation / precision) ** 2))
 
 
 def bootstrap_interval(
