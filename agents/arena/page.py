@@ -162,7 +162,7 @@ def _table(result: TableResult, rows: Any) -> dict[str, Any]:
                 "first": first,
                 "places": _places(score.places),
                 "worth": f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
-                "blunders": "–" if score.blunders is None else f"{score.blunders.mean:.2f}",
+                "blunders": "–" if score.blunders is None else f"{score.blunders.mean:.1f}",
                 "endings": score.endings,
                 "micros": f"{1e6 / rate:,.2f}" if rate else "–",
             }

@@ -154,18 +154,21 @@ def by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:
 def warm_up(agents: Sequence[Agent], rules: Rules, history: int = 0) -> None:
     """Have Numba compile what the agents will ask for, so that no agent's clock pays for it.
 
-    Each agent takes two decisions of one game, whose moves are drawn. Programs of others compile nothing.
+    Each is asked for some first and last decisions of a game whose moves are drawn. Programs compile nothing.
     """
     compile_engine(rules)
     batch = Batch(rules, history=history)
-    rng = np.random.default_rng(0)
     batch.deal(np.zeros(1, np.int64))
-    for _ in ("a lead", "a follow"):
-        for agent in agents:
-            if not isinstance(agent, FallibleAgent):
-                agent.reset(0)
-                agent.act(View(batch, [0]))
+    rng = np.random.default_rng(0)
+    positions = []
+    while batch.state.turn[0] >= 0:
+        positions.append(batch.copy())
         batch.step(batch.sample(rng))
+    for agent in agents:
+        if not isinstance(agent, FallibleAgent):
+            agent.reset(0)
+            for position in positions[:2] + positions[2:][-8:]:
+                agent.act(View(position))
 
 
 @lru_cache(maxsize=8)

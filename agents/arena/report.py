@@ -91,9 +91,11 @@ class Report:
 
     @property
     def variance_saved(self) -> float | None:
-        """Share of the variance of the first agents' points that duplication saved, over all tables."""
-        found = [result.scores[0].variance_ratio for result in self.tables]
-        ratios = [ratio for ratio in found if ratio is not None]
+        """Share of the variance of the first agents' points that duplication saved, the mean of all tables.
+
+        Tables without variance, of equal agents that draw nothing, are left out.
+        """
+        ratios = [ratio for result in self.tables if (ratio := result.scores[0].variance_ratio)]
         return 1 - sum(ratios) / len(ratios) if ratios else None
 
     def print(self, console: Console | None = None) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
 
+_MARK: Final[dict[Verdict, str]] = {"above": "▲", "at": "=", "below": "▼"}
+
 
 def ordinal(place: int) -> str:
     """``"1st"`` of 0, ``"2nd"`` of 1, ...; there are no more than 20 places."""
@@ -45,7 +47,8 @@ def show(report: Report, console: Console | None = None) -> None:
         results = report.of(rules)
         # The many tables of a league are in the files; what they say together is shown.
         if not report.leagues:
-            console.print(_scores(rules, results, report))
+            for part in _scores(rules, results, report):
+                console.print(part)
     for league in report.leagues:
         for part in _league(league, report):
             console.print(part)
@@ -87,9 +90,7 @@ def show_pilot(pilot: Pilot, console: Console | None = None) -> None:
         from rich.console import Console
 
         console = Console()
-    grid = _grid(
-        f"Deals for ± {pilot.precision:g} points, from a pilot of {pilot.num_deals} other deals", None
-    )
+    grid = _grid(f"Deals for ± {pilot.precision:g} points, from a pilot of {pilot.num_deals} other deals")
     grid.add_column("figure", overflow="fold")
     grid.add_column("pilot", justify="right", no_wrap=True)
     grid.add_column("deals", justify="right", no_wrap=True)
@@ -98,13 +99,12 @@ def show_pilot(pilot: Pilot, console: Console | None = None) -> None:
     console.print(grid)
 
 
-def _grid(title: str, caption: str | None) -> Table:
+def _grid(title: str) -> Table:
     from rich import box
     from rich.table import Table
 
     return Table(
         title=title,
-        caption=caption,
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         header_style="bold",
@@ -123,7 +123,7 @@ def _percents(shares: Sequence[float]) -> str:
     return " ".join(f"{100 * share:3.0f}" for share in shares)
 
 
-def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> RenderableType:
+def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> list[RenderableType]:
     from rich.text import Text
 
     first = results[0]
@@ -134,7 +134,7 @@ def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> Ren
     )
     if with_blunders:
         note += " · bl.: blunders per 100 decisions in solved endings"
-    grid = _grid(heading(rules, results), note)
+    grid = _grid(heading(rules, results))
     grid.add_column("agent", overflow="fold", min_width=12)
     grid.add_column("points", justify="right", no_wrap=True)
     grid.add_column("first %", justify="right", no_wrap=True)
@@ -144,7 +144,7 @@ def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> Ren
     if with_blunders:
         grid.add_column("bl.", justify="right", no_wrap=True)
     grid.add_column("µs", justify="right", no_wrap=True)
-    grid.add_column("parity", no_wrap=True)
+    grid.add_column("", no_wrap=True)
     for result in results:
         for score, label in zip(result.scores, result.labels, strict=True):
             verdict = score.points.verdict(result.parity_points)
@@ -157,14 +157,14 @@ def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> Ren
                 f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
                 *([f"{score.blunders.mean:.1f}" if score.blunders else "–"] if with_blunders else []),
                 f"{1e6 / rate:,.2f}" if rate else "–",
-                Text(verdict, STYLE[verdict]),
+                Text(_MARK[verdict], STYLE[verdict]),
                 end_section=score is result.scores[-1],
             )
     share = f"{100 * first.parity_first:.1f}"
     blank = " " * len(" ± 0.000")  # the numbers stand under the means
     shares = _percents([first.parity_first] * (rules.num_players - 1))
     grid.add_row("parity", f"{first.parity_points:.3f}{blank}", share + blank[2:], shares, style="dim")
-    return grid
+    return [grid, Text(note, "dim")]
 
 
 def _league(league: League, report: Report) -> list[RenderableType]:
@@ -172,10 +172,8 @@ def _league(league: League, report: Report) -> list[RenderableType]:
 
     rules, results = league.rules, report.of(league.rules)
     parity = results[0].parity_points
-    grid = _grid(
-        heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}"),
-        f"±: {interval_note(results)} · rating: Plackett–Luce, mean 25, from {league.rated_games:,} games",
-    )
+    grid = _grid(heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}"))
+    note = f"±: {interval_note(results)} · rating: Plackett–Luce, mean 25, from {league.rated_games:,} games"
     grid.add_column("agent", overflow="fold", min_width=12)
     grid.add_column("rating", justify="right", no_wrap=True)
     grid.add_column("points", justify="right", no_wrap=True)
@@ -190,9 +188,7 @@ def _league(league: League, report: Report) -> list[RenderableType]:
             _cell(standing.first, 1 / rules.num_players, 100, 1),
             _percents(standing.places[1:]),
         )
-    matrix = _grid(
-        "Payoffs: points a seat of the row's agent above the column's, at tables of these two", None
-    )
+    matrix = _grid("Payoffs: points a seat of the row's agent above the column's, at tables of these two")
     matrix.add_column("", overflow="fold", min_width=10)
     for number, index in enumerate(league.ranking, start=1):
         matrix.add_column(f"{number} {league.standings[index].name}", justify="right", overflow="fold")
@@ -203,13 +199,13 @@ def _league(league: League, report: Report) -> list[RenderableType]:
     told = [" > ".join((*cycle, cycle[0])) for cycle in league.cycles]
     found = "; ".join(told) if told else "none that is proven"
     cycles = Text(f"Cycles: {found}", "yellow" if told else "dim")
-    return [grid, matrix, cycles]
+    return [grid, Text(note, "dim"), matrix, cycles]
 
 
 def _by_rules(report: Report) -> RenderableType:
     from rich.text import Text
 
-    grid = _grid("Points by variant", None)
+    grid = _grid("Points by variant")
     grid.add_column("table", overflow="fold", min_width=12)
     for rules in report.variants:
         grid.add_column(rules.name, justify="right", no_wrap=True)
@@ -225,7 +221,7 @@ def _by_rules(report: Report) -> RenderableType:
 def _latencies(report: Report) -> RenderableType:
     from rich.text import Text
 
-    grid = _grid("One decision at a time", None)
+    grid = _grid("One decision at a time")
     grid.add_column("agent", overflow="fold", min_width=12)
     for name in ("mean ms", "99 % ms", "decisions"):
         grid.add_column(name, justify="right", no_wrap=True)
