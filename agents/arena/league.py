@@ -78,8 +78,8 @@ class League:
 
     @property
     def ranking(self) -> tuple[int, ...]:
-        """Indices of the standings by rating, the highest first."""
-        return tuple(sorted(range(len(self.standings)), key=lambda i: -self.standings[i].rating.mean))
+        """Indices of the standings by points, which are from all games, the highest first."""
+        return tuple(sorted(range(len(self.standings)), key=lambda i: -self.standings[i].points.mean))
 
 
 def league(

@@ -96,7 +96,7 @@ def page(report: Report) -> str:
         seed=tables[0].seed,
         num_games=sum(result.num_games for result in tables),
         note=interval_note(tables),
-        saved="" if saved is None else f"{'saves' if saved >= 0 else 'costs'} {abs(saved):.0%}",
+        saved="" if saved is None else f"{'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} %",
         variants=[_variant(report, rules) for rules in report.variants],
         pilot=report.pilot,
         latencies=report.latencies,

@@ -135,8 +135,9 @@ def _draw_league(figure: Figure, league: League, box: tuple[float, float, float,
     """Ratings with intervals, and the payoff table as a heat map."""
     order = league.ranking
     names = [league.standings[index].name for index in order]
-    ratings, heat = _axes(figure, box, (0.0, 0.33)), _axes(figure, box, (0.46, 1.0))
-    _error_bars(ratings, [(float(y), league.standings[i].rating, 25.0) for y, i in enumerate(order)], 1.0, 1)
+    ratings, heat = _axes(figure, box, (0.0, 0.33)), _axes(figure, box, (0.52, 1.0))
+    strengths = [(float(y), league.standings[i].rating, 25.0) for y, i in enumerate(order)]
+    _error_bars(ratings, strengths, 1.0, 1, "mean")
     ratings.set_xlabel("Plackett–Luce rating, mean 25")
     ratings.set_ylim(len(order) - 0.4, -1.2)
     ratings.set_yticks(range(len(order)), names)
@@ -158,14 +159,16 @@ def _draw_league(figure: Figure, league: League, box: tuple[float, float, float,
     heat.set_title("points a seat above the column's agent, only these two at the table", fontsize=8.5)
 
 
-def _error_bars(axes: Axes, rows: Sequence[tuple[float, Estimate, float]], scale: float, digits: int) -> None:
+def _error_bars(
+    axes: Axes, rows: Sequence[tuple[float, Estimate, float]], scale: float, digits: int, what: str = "parity"
+) -> None:
     """One dot with its interval a row, against the parity line, coloured by the verdict."""
     parity = rows[0][2]
     axes.axvline(scale * parity, color="#444444", linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     axes.text(
         scale * parity,
         1.0,
-        f"  parity {scale * parity:g}",
+        f"  {what} {scale * parity:g}",
         transform=axes.get_xaxis_transform(),
         fontsize=8.5,
         color="#444444",

@@ -59,7 +59,7 @@ def show(report: Report, console: Console | None = None) -> None:
     saved = report.variance_saved
     if saved is not None:
         console.print(
-            f"Duplication {'saves' if saved >= 0 else 'costs'} {abs(saved):.0%} of the variance that as many "
+            f"Duplication {'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} % of the variance that as many "
             "games of independent deals would have.",
             style="dim",
         )
@@ -99,7 +99,7 @@ def show_pilot(pilot: Pilot, console: Console | None = None) -> None:
     console.print(grid)
 
 
-def _grid(title: str) -> Table:
+def _grid(title: str | None = None) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -109,14 +109,22 @@ def _grid(title: str) -> Table:
         padding=(0, 1, 0, 0),
         header_style="bold",
         title_style="bold",
+        title_justify="left",
     )
 
 
-def _cell(value: Estimate, parity: float, scale: float = 1, digits: int = 3, sign: str = "") -> Text:
+def _cell(value: Estimate, parity: float, scale: float = 1, digits: int = 3) -> Text:
     from rich.text import Text
 
-    text = f"{scale * value.mean:{sign}.{digits}f} ± {scale * value.half_width:.{digits}f}"
+    text = f"{scale * value.mean:.{digits}f} ± {scale * value.half_width:.{digits}f}"
     return Text(text, STYLE[value.verdict(parity)])
+
+
+def _gain(value: Estimate, with_error: bool) -> Text:
+    from rich.text import Text
+
+    text = f"{value.mean:+.2f}" + (f" ± {value.half_width:.2f}" if with_error else "")
+    return Text(text, STYLE[value.verdict(0.0)])
 
 
 def _percents(shares: Sequence[float]) -> str:
@@ -134,7 +142,7 @@ def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> lis
     )
     if with_blunders:
         note += " · bl.: blunders per 100 decisions in solved endings"
-    grid = _grid(heading(rules, results))
+    grid = _grid()
     grid.add_column("agent", overflow="fold", min_width=12)
     grid.add_column("points", justify="right", no_wrap=True)
     grid.add_column("first %", justify="right", no_wrap=True)
@@ -164,7 +172,7 @@ def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> lis
     blank = " " * len(" ± 0.000")  # the numbers stand under the means
     shares = _percents([first.parity_first] * (rules.num_players - 1))
     grid.add_row("parity", f"{first.parity_points:.3f}{blank}", share + blank[2:], shares, style="dim")
-    return [grid, Text(note, "dim")]
+    return [Text(heading(rules, results), "bold"), grid, Text(note + "\n", "dim")]
 
 
 def _league(league: League, report: Report) -> list[RenderableType]:
@@ -172,7 +180,7 @@ def _league(league: League, report: Report) -> list[RenderableType]:
 
     rules, results = league.rules, report.of(league.rules)
     parity = results[0].parity_points
-    grid = _grid(heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}"))
+    grid = _grid()
     note = f"±: {interval_note(results)} · rating: Plackett–Luce, mean 25, from {league.rated_games:,} games"
     grid.add_column("agent", overflow="fold", min_width=12)
     grid.add_column("rating", justify="right", no_wrap=True)
@@ -188,18 +196,21 @@ def _league(league: League, report: Report) -> list[RenderableType]:
             _cell(standing.first, 1 / rules.num_players, 100, 1),
             _percents(standing.places[1:]),
         )
-    matrix = _grid("Payoffs: points a seat of the row's agent above the column's, at tables of these two")
+    matrix = _grid()
     matrix.add_column("", overflow="fold", min_width=10)
-    for number, index in enumerate(league.ranking, start=1):
-        matrix.add_column(f"{number} {league.standings[index].name}", justify="right", overflow="fold")
+    for number in range(1, len(league.ranking) + 1):
+        matrix.add_column(f"v. {number}", justify="right", no_wrap=True)
+    with_error = len(league.ranking) <= 4  # as many as fit side by side; the files have all
     for number, row in enumerate(league.ranking, start=1):
         values = [league.payoffs[row][column] for column in league.ranking]
-        cells = [Text("–", "dim") if v is None else _cell(v, 0.0, 1, 2, "+") for v in values]
+        cells = [Text("–", "dim") if v is None else _gain(v, with_error) for v in values]
         matrix.add_row(Text(f"{number} {league.standings[row].name}"), *cells)
     told = [" > ".join((*cycle, cycle[0])) for cycle in league.cycles]
     found = "; ".join(told) if told else "none that is proven"
     cycles = Text(f"Cycles: {found}", "yellow" if told else "dim")
-    return [grid, Text(note, "dim"), matrix, cycles]
+    title = heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}")
+    payoffs = "Payoffs: points a seat above the column's agent, only these two at the table"
+    return [Text(title, "bold"), grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
 
 
 def _by_rules(report: Report) -> RenderableType:
