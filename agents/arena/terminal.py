@@ -58,9 +58,9 @@ def show(report: Report, console: Console | None = None) -> None:
         console.print(_latencies(report))
     saved = report.variance_saved
     if saved is not None:
+        told = f"{'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} %"
         console.print(
-            f"Duplication {'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} % of the variance that as many "
-            "games of independent deals would have.",
+            f"Duplication {told} of the variance that as many games of independent deals would have.",
             style="dim",
         )
     if report.with_bootstrap:
