@@ -158,6 +158,8 @@ def test_scores_agree_with_games_played_one_seating_at_a_time():
     assert alone.first.mean == pytest.approx(firsts.mean())
     assert alone.places[0] == alone.first.mean
     assert sum(alone.places) == pytest.approx(1)
+    assert [value.mean for value in alone.place_estimates] == list(alone.places)
+    assert alone.place_estimates[0] == alone.first
     assert alone.points.mean + 3 * rest.points.mean == pytest.approx(6)
     assert (result.deal_points[:, 0] == 4 * points).all()
 

@@ -51,7 +51,7 @@ class Standing(NamedTuple):
     name: str
     points: Estimate
     first: Estimate
-    places: tuple[float, ...]
+    places: tuple[Estimate, ...]
     rating: Estimate
 
 
@@ -153,15 +153,19 @@ def evaluate(
     for index, name in enumerate(names):
         per_deal = sum(table.num_seatings * table.lineup.count(place) for table, place in mine[index])
         points = sum(table.deal_points[:, place] for table, place in mine[index])
-        firsts = sum(table.deal_firsts[:, place] for table, place in mine[index])
-        weights = [table.num_seatings * table.lineup.count(place) for table, place in mine[index]]
-        places = np.average([t.scores[p].places for t, p in mine[index]], axis=0, weights=weights)
+        num_places = results[0].rules.num_players
+        places = tuple(
+            estimate(
+                np.asarray(sum(table.deal_places(place, taken) for table, place in mine[index])), per_deal
+            )
+            for taken in range(num_places)
+        )
         standings.append(
             Standing(
                 name,
                 estimate(np.asarray(points), per_deal),
-                estimate(np.asarray(firsts), per_deal),
-                tuple(places.tolist()),
+                places[0],
+                places,
                 ratings[index],
             )
         )

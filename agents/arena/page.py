@@ -142,11 +142,16 @@ def _variant(report: Report, rules: Rules) -> dict[str, Any]:
     }
 
 
-def _places(places: Sequence[float]) -> list[tuple[float, str, str]]:
-    """Width in percent, colour and text of each place's part of a bar."""
+def _places(places: Sequence[Estimate]) -> list[tuple[float, str, str, str]]:
+    """Width in percent, colour, text and what is told on pointing at it, of each place's part of a bar."""
     return [
-        (round(100 * share, 3), colour, f"{100 * share:.0f}" if share >= 0.08 else "")
-        for share, colour in zip(places, place_colours(len(places)), strict=True)
+        (
+            round(100 * value.mean, 3),
+            colour,
+            f"{100 * value.mean:.0f}" if value.mean >= 0.08 else "",
+            f"{ordinal(place)}: {100 * value.mean:.1f} ± {100 * value.half_width:.1f} %",
+        )
+        for place, (value, colour) in enumerate(zip(places, place_colours(len(places)), strict=True))
     ]
 
 
@@ -160,7 +165,7 @@ def _table(result: TableResult, rows: Any) -> dict[str, Any]:
                 "label": label,
                 "points": points,
                 "first": first,
-                "places": _places(score.places),
+                "places": _places(score.place_estimates),
                 "worth": f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
                 "blunders": "–" if score.blunders is None else f"{score.blunders.mean:.1f}",
                 "endings": score.endings,

@@ -83,7 +83,8 @@ def _block(report: Report, rules: Rules) -> _Block:
         parity = results[0].parity_points, results[0].parity_first
         for index in found[0].ranking:
             s = found[0].standings[index]
-            rows.append(_Row(y, s.name, s.points, s.first, s.places, *parity))
+            rates = tuple(value.mean for value in s.places)
+            rows.append(_Row(y, s.name, s.points, s.first, rates, *parity))
             y += 1
     else:
         for result in results:

@@ -132,6 +132,7 @@ class Report:
                 "points": estimate_dict(score.points, result.parity_points),
                 "first": estimate_dict(score.first, result.parity_first),
                 "places": list(score.places),
+                "place_intervals": [[value.low, value.high] for value in score.place_estimates],
                 "variance_ratio": score.variance_ratio,
                 "decisions": score.decisions,
                 "blunders_per_100": None if score.blunders is None else estimate_dict(score.blunders),
@@ -158,7 +159,7 @@ class Report:
     def to_csv(self) -> str:
         """One line an agent and table, with a header."""
         num_places = max(rules.num_players for rules in self.variants)
-        places = [f"place_{place + 1}" for place in range(num_places)]
+        places = [f"place_{place + 1}{end}" for place in range(num_places) for end in ("", "_low", "_high")]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(
@@ -177,7 +178,9 @@ class Report:
                     (score.first, result.parity_first),
                 ):
                     row += [value.mean, value.low, value.high, value.verdict(parity)]
-                row += [*score.places, *[""] * (num_places - len(score.places))]
+                for place in score.place_estimates:
+                    row += [place.mean, place.low, place.high]
+                row += [""] * (3 * (num_places - len(score.places)))
                 row += [score.variance_ratio, score.decisions, score.seconds]
                 row += [sum(forfeits.num_rounds for forfeits in score.forfeits)]
                 row += [None if score.blunders is None else score.blunders.mean, score.endings]
@@ -250,7 +253,8 @@ def _league_dict(league: League) -> dict[str, Any]:
                 "name": standing.name,
                 "points": estimate_dict(standing.points),
                 "first": estimate_dict(standing.first),
-                "places": list(standing.places),
+                "places": [value.mean for value in standing.places],
+                "place_intervals": [[value.low, value.high] for value in standing.places],
                 "rating": estimate_dict(standing.rating),
             }
             for standing in league.standings

@@ -31,6 +31,7 @@ class Score(NamedTuple):
         forfeits: rounds that it forfeited, by reason.
         blunders: per 100 decisions in solved endings; None where none was judged.
         endings: decisions that were judged.
+        place_estimates: `places` with their intervals.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Score(NamedTuple):
     forfeits: tuple[Forfeits, ...] = ()
     blunders: Estimate | None = None
     endings: int = 0
+    place_estimates: tuple[Estimate, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,12 @@ class TableResult:
     def deal_firsts(self) -> IntArray:
         """int64 (D, E): each deal's first places, over its games and the agent's seats."""
         return self._by_agent((self.game_places == 0).sum(axis=1))
+
+    def deal_places(self, index: int, place: int) -> IntArray:
+        """int64 (D,): how often an agent took a place in each deal, over its games and the agent's seats."""
+        mine = np.flatnonzero(np.asarray(self.lineup) == index)
+        counts: IntArray = (self.game_places[:, :, mine] == place).sum(axis=(1, 2))
+        return counts
 
     @property
     def parity_points(self) -> float:
@@ -159,19 +167,24 @@ def add_up(
         deal_points = game_points.sum(axis=1)
         counted = blunders[:, index]
         endings = int(counted[:, 1].sum())
+        by_place = tuple(
+            estimate((taken == place).sum(axis=(1, 2)), per_deal, planned=planned_deals)
+            for place in range(num_chairs)
+        )
         scores.append(
             Score(
                 name=name,
                 num_seats=len(mine),
                 points=estimate(deal_points, per_deal, planned=planned_deals),
-                first=estimate((taken == 0).sum(axis=(1, 2)), per_deal, planned=planned_deals),
-                places=tuple(int((taken == place).sum()) / taken.size for place in range(num_chairs)),
+                first=by_place[0],
+                places=tuple(value.mean for value in by_place),
                 variance_ratio=variance_ratio(deal_points, game_points.ravel()),
                 decisions=int(sum(part.decisions[index] for part in parts)),
                 seconds=float(sum(part.seconds[index] for part in parts)),
                 forfeits=by_reason(f for part in parts for f in part.forfeits[index]),
                 blunders=ratio_estimate(100 * counted[:, 0], counted[:, 1]) if endings else None,
                 endings=endings,
+                place_estimates=by_place,
             )
         )
     return TableResult(

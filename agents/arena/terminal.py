@@ -194,7 +194,7 @@ def _league(league: League, report: Report) -> list[RenderableType]:
             f"{standing.rating.mean:.2f} ± {standing.rating.half_width:.2f}",
             _cell(standing.points, parity),
             _cell(standing.first, 1 / rules.num_players, 100, 1),
-            _percents(standing.places[1:]),
+            _percents([value.mean for value in standing.places[1:]]),
         )
     matrix = _grid()
     matrix.add_column("", overflow="fold", min_width=10)
