@@ -62,6 +62,7 @@ def show(report: Report, console: Console | None = None) -> None:
         console.print(
             f"Duplication {told} of the variance that as many games of independent deals would have.",
             style="dim",
+            highlight=False,
         )
     if report.with_bootstrap:
         _bootstrap(report, console)
@@ -294,7 +295,9 @@ class LiveProgress:
             self._begin = time.perf_counter()
         else:
             self._decisions += num_decisions
-        rate = self._decisions / max(time.perf_counter() - self._begin, 1e-9)
+        seconds = time.perf_counter() - self._begin
+        # Workers' first chunks come together: a rate from the moment between them would be absurd.
+        rate = f"{self._decisions / seconds / 1000:,.1f}k decisions/s" if seconds > 0.5 else ""
         self._done += num_games
         # Sums of shares end a hair beside the total.
         done = self._total if abs(self._total - self._done) < 1e-3 else self._done
@@ -302,5 +305,5 @@ class LiveProgress:
             self._task,
             completed=done,
             games=f"{done:,.0f}/{self._total:,}",
-            rate=f"{rate / 1000:,.1f}k decisions/s",
+            rate=rate,
         )
