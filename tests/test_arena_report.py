@@ -10,6 +10,7 @@ import pytest
 import agents
 from agents import arena
 from agents.arena.__main__ import main
+from agents.arena.result import WHOLE, place_shares
 from agents.arena.stats import deals_needed, ratio_estimate
 from agents.endgame import solve
 from tienlen_env.core.rules import CARDGAMES
@@ -93,6 +94,16 @@ def test_latency_is_that_of_one_decision():
     assert arena.latency(Slow(), CARDGAMES, decisions=1000, seconds=0.05).decisions < 60
     with pytest.raises(ValueError, match="1 or more"):
         arena.latency(Slow(), CARDGAMES, decisions=0)
+
+
+def test_shared_places_are_split():
+    places = np.array([[[0, 1, 2, 3], [0, 0, 2, 3], [0, 1, 1, 1], [0, 0, 0, 0]]], np.int8)
+    shares = place_shares(places)[0] / WHOLE
+    third = 1 / 3
+    assert shares[0].tolist() == np.eye(4).tolist()
+    assert shares[1].tolist() == [[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert shares[2].tolist() == [[1, 0, 0, 0]] + [[0, third, third, third]] * 3
+    assert (shares[3] == 0.25).all()
 
 
 # ---------------------------------------------------------------- how many deals

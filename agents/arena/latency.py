@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.arena.play import warm_up
+from agents.arena.play import batch_for, warm_up
 from tienlen_env.agent import Agent, View
 from tienlen_env.core.rules import Rules
-from tienlen_env.engine import Batch
 
 
 class Latency(NamedTuple):
@@ -63,7 +62,7 @@ def latency(
         raise ValueError(f"decisions={decisions}: expected 1 or more")
     warm_up([agent], rules, history)
     agent.reset(seed)
-    batch = Batch(rules, history=history)
+    batch = batch_for([agent], rules, 1, history)
     rng = np.random.default_rng(seed)
     times: list[float] = []
     begin = time.perf_counter()

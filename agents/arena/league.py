@@ -23,7 +23,7 @@ import numpy.typing as npt
 from agents.arena.lineup import rosters, unique_names
 from agents.arena.match import all_rules, seat
 from agents.arena.report import Report
-from agents.arena.result import TableResult
+from agents.arena.result import WHOLE, TableResult
 from agents.arena.run import Entrant, Options, load_all, run_tables
 from agents.arena.stats import Estimate, estimate
 from tienlen_env.core.rules import Rules
@@ -154,12 +154,11 @@ def evaluate(
         per_deal = sum(table.num_seatings * table.lineup.count(place) for table, place in mine[index])
         points = sum(table.deal_points[:, place] for table, place in mine[index])
         num_places = results[0].rules.num_players
-        places = tuple(
-            estimate(
-                np.asarray(sum(table.deal_places(place, taken) for table, place in mine[index])), per_deal
-            )
+        shares = (
+            sum(table.deal_places(place, taken) for table, place in mine[index])
             for taken in range(num_places)
         )
+        places = tuple(estimate(np.asarray(total), per_deal * WHOLE) for total in shares)
         standings.append(
             Standing(
                 name,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.rules import Rules, get_rules
 from tienlen_env.engine import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
 
@@ -37,7 +37,7 @@ class Played(NamedTuple):
     """B finished rounds (E agents, P seats).
 
     Attributes:
-        places: int64 (B, P), 0 is first.
+        places: int64 (B, P), 0 is first; seats that share a place all have the better one.
         points: int64 (B, P), what the places are worth.
         decisions: int64 (E,), taken by each agent.
         seconds: float64 (E,), that each agent took for them.
@@ -49,6 +49,11 @@ class Played(NamedTuple):
     decisions: IntArray
     seconds: npt.NDArray[np.float64]
     forfeits: tuple[tuple[Forfeits, ...], ...]
+
+
+def batch_for(agents: Sequence[Agent], rules: Rules, num_games: int, history: int) -> Batch:
+    """Games for some agents, with so many plays in observations; all games of the arena are made here."""
+    return Batch(rules, num_games, history=history)
 
 
 def play_deals(
@@ -79,7 +84,7 @@ def play_deals(
         ValueError: seats that fit neither the games nor the agents, or an answer that is no (n,) of ints.
     """
     keys = np.asarray(keys)
-    batch = Batch(rules, len(keys), num_players=num_players, history=history)
+    batch = batch_for(agents, get_rules(rules, num_players), len(keys), history)
     seats = np.asarray(seats)
     if seats.shape[-1:] != (batch.num_players,) or (seats < 0).any() or (seats >= len(agents)).any():
         raise ValueError(f"seats: expected (B, {batch.num_players}) indices of {len(agents)} agents")
@@ -157,7 +162,7 @@ def warm_up(agents: Sequence[Agent], rules: Rules, history: int = 0) -> None:
     Each is asked for some first and last decisions of a game whose moves are drawn. Programs compile nothing.
     """
     compile_engine(rules)
-    batch = Batch(rules, history=history)
+    batch = batch_for(agents, rules, 1, history)
     batch.deal(np.zeros(1, np.int64))
     rng = np.random.default_rng(0)
     positions = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from agents.arena.play import Forfeits, IntArray, by_reason
 from agents.arena.stats import Estimate, bootstrap_interval, estimate, ratio_estimate, variance_ratio
 from tienlen_env.core.rules import Rules
 
+# A place that is shared is counted in integers, so that figures stay exact: 2 to 7 seats divide it.
+WHOLE: Final = 420
+
 
 class Score(NamedTuple):
     """How one agent did at a table; everything is a mean over the seats that it held.
@@ -23,8 +26,8 @@ class Score(NamedTuple):
         name: of the agent, made unique at the table.
         num_seats: seats that it holds in each game.
         points: a game.
-        first: rate of first places.
-        places: rate of each place, first to last.
+        first: rate of first places; one that k seats share counts as 1/k for each.
+        places: rate of each place, first to last; k seats that share one have each of k places to 1/k.
         variance_ratio: see `stats.variance_ratio`; of the points.
         decisions: that it took.
         seconds: that it needed for them.
@@ -95,14 +98,14 @@ class TableResult:
         return self._by_agent(self.points.sum(axis=1, dtype=np.int64))
 
     @property
-    def deal_firsts(self) -> IntArray:
-        """int64 (D, E): each deal's first places, over its games and the agent's seats."""
-        return self._by_agent((self.game_places == 0).sum(axis=1))
+    def deal_firsts(self) -> npt.NDArray[np.float64]:
+        """float64 (D, E): each deal's first places, over its games and the agent's seats."""
+        return self._by_agent(place_shares(self.game_places)[..., 0].sum(axis=1)) / WHOLE
 
     def deal_places(self, index: int, place: int) -> IntArray:
-        """int64 (D,): how often an agent took a place in each deal, over its games and the agent's seats."""
+        """int64 (D,): what an agent has of a place in each deal, its games and seats together, × `WHOLE`."""
         mine = np.flatnonzero(np.asarray(self.lineup) == index)
-        counts: IntArray = (self.game_places[:, :, mine] == place).sum(axis=(1, 2))
+        counts: IntArray = place_shares(self.game_places)[:, :, mine, place].sum(axis=(1, 2))
         return counts
 
     @property
@@ -132,6 +135,21 @@ class TableResult:
         return np.add.reduceat(chairs, starts, axis=-1)
 
 
+def place_shares(places: npt.NDArray[np.int8]) -> IntArray:
+    """What each chair has of each place.
+
+    Args:
+        places: int (D, R, P), 0 is first; k chairs that share places p .. p + k - 1 all have p.
+
+    Returns:
+        int64 (D, R, P, place), `WHOLE` / k in k places for a chair that shares them; each adds up to `WHOLE`.
+    """
+    shared = (places[..., :, None] == places[..., None, :]).sum(axis=-1)[..., None]
+    behind = np.arange(places.shape[-1]) - places[..., None]
+    shares: IntArray = np.where((behind >= 0) & (behind < shared), WHOLE // shared, 0)
+    return shares
+
+
 def add_up(
     chunks: Iterable[Chunk],
     *,
@@ -157,19 +175,19 @@ def add_up(
     points = np.concatenate([part.points for part in parts])
     places = np.concatenate([part.places for part in parts])
     blunders = np.concatenate([part.blunders for part in parts])
-    num_deals, num_games, num_chairs = points.shape
+    num_deals, num_games = points.shape[:2]
+    shares = place_shares(places)
     scores = []
     for index, name in enumerate(names):
         mine = np.flatnonzero(np.asarray(lineup) == index)
         game_points = points[:, :, mine].sum(axis=2, dtype=np.int64)
-        taken = places[:, :, mine]
         per_deal = num_games * len(mine)
         deal_points = game_points.sum(axis=1)
         counted = blunders[:, index]
         endings = int(counted[:, 1].sum())
         by_place = tuple(
-            estimate((taken == place).sum(axis=(1, 2)), per_deal, planned=planned_deals)
-            for place in range(num_chairs)
+            estimate(taken, per_deal * WHOLE, planned=planned_deals)
+            for taken in shares[:, :, mine].sum(axis=(1, 2)).T
         )
         scores.append(
             Score(
