@@ -228,7 +228,11 @@ class Oracle:
         else:
             self._play_meld(self.turn, name)
         gained = [a - b for a, b in zip(self.score, before, strict=True)]
-        self.rewards = {"points": [float(g) for g in gained], "zero_sum": self._zero_sum(), "win": self._win()}
+        self.rewards = {
+            "points": [float(g) for g in gained],
+            "zero_sum": self._zero_sum(),
+            "win": self._win(),
+        }
         self._events: list[tuple[int, int]] = []
 
     _events: list[tuple[int, int]] = []
@@ -310,7 +314,9 @@ class Oracle:
         self.place = [sum(p > mine for p in self.points) for mine in self.points]
         top = max(self.score)
         self.turn = None
-        self.wants_deal = self.is_game and not (top >= self.rules.target and self.score.count(top) == 1)  # 8.9
+        self.wants_deal = self.is_game and not (
+            top >= self.rules.target and self.score.count(top) == 1
+        )  # 8.9
 
     # what a seat sees
 
@@ -344,6 +350,7 @@ class Oracle:
             "leader": [[int(s == self.leader) for s in seats]],
             "winner": [[int(s == self.winning) for s in seats]],
             "follow": [[int(suit == self.bound_suit) for suit in SUITS]],
+            "joker_led": [[int(bool(self.trick) and is_joker(self.trick[0]))]],
             "lead": [[int(not self.trick)]],
             "first_trick": [[int(self.first_trick)]],
         }

@@ -143,7 +143,7 @@ def run(rules: ThirteensRules, num_decisions: int, seed: int) -> int:
                 pairs.compare()
                 played = pairs.step()
                 done += played
-                if played == 0 or done >= num_decisions and episode == "game":
+                if played == 0 or (done >= num_decisions and episode == "game"):
                     break
     return done
 

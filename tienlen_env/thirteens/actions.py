@@ -4,9 +4,9 @@ Ids in order (RULES.md 8.12; C = 52 + jokers)::
 
     0 .. C-1        play the card of that id
     C               end: leave the rest of the trick unmelded        (manual melding only, from here on)
-    C+1 .. C+80     thirteens, as the 80 ways to write 13 as a sum of pips, none more than four times
-    C+81 .. C+93    pairs: A A, 2 2, ..., K K
-    C+94 .. C+104   straights: A-2-3, 2-3-4, ..., J-Q-K
+    C+1 .. C+76     thirteens, as the 76 ways to write 13 as a sum of pips, none more than four times
+    C+77 .. C+89    pairs: A A, 2 2, ..., K K
+    C+90 .. C+100   straights: A-2-3, 2-3-4, ..., J-Q-K
 
 Suits never matter to a meld, so an action names pips only; it takes the cards of the lowest ids.
 """

@@ -53,6 +53,7 @@ def observation_layout(rules: ThirteensRules, history: int = 0) -> dict[str, Pie
         ("leader", (p,), "who leads this trick"),
         ("winner", (p,), "who is winning it"),
         ("follow", (4,), "suit to be played if held: the one led, or the starter suit on the first lead"),
+        ("joker_led", (1,), "a joker was led, so anything may be played"),
         ("lead", (1,), "no card has been played to the trick"),
         ("first_trick", (1,), "this is the first trick of the deal"),
     ]  # fmt: skip
@@ -95,7 +96,7 @@ def size_of(spec: Any) -> int:
     seat_bits = (
         2 * num_cards + spec[S.NUM_SCORE_BITS] + NUM_POINT_BITS + 24 + num_cards - 52 + spec[S.HAND_SIZE] + 6
     )
-    size: int = (3 + spec[S.MANUAL]) * num_cards + seat_bits * num_players + 6
+    size: int = (3 + spec[S.MANUAL]) * num_cards + seat_bits * num_players + 7
     return size
 
 
@@ -165,10 +166,11 @@ def write_pieces(row: Any, spec: Any, seat: int, out: Any, start: int, num_playe
     bit += num_players
     # The spade, club, diamond and heart 3 stand for their suits.
     flags |= (row[R.FOLLOW] & 15) << bit
-    flags |= (1 if row[R.TRICK] == 0 else 0) << (bit + 4)
-    flags |= (1 if row[R.NUM_TRICKS] == 0 else 0) << (bit + 5)
-    # The last 64 bytes: the end of `tricks`, which has 49 bits or more, then the flags.
-    surplus = 58 - bit
+    flags |= (1 if row[R.TRICK] & 63 > 52 else 0) << (bit + 4)  # 1 + the card that was led
+    flags |= (1 if row[R.TRICK] == 0 else 0) << (bit + 5)
+    flags |= (1 if row[R.NUM_TRICKS] == 0 else 0) << (bit + 6)
+    # The last 64 bytes: the end of `tricks`, which is just long enough (39 bits with a dummy), then flags.
+    surplus = 57 - bit
     write_word(
         out, start + size - 64, shift_left(flags, surplus) | tricks >> (num_tricks * num_players - surplus)
     )
