@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
-from tienlen_env.core.cards import CARD_TEXT
 from tienlen_env.rendering.scene import (
     HEIGHT,
     SUIT_OUTLINES,
@@ -19,7 +18,8 @@ from tienlen_env.rendering.scene import (
     build_scene,
     text_width,
 )
-from tienlen_env.rendering.view import TableView, printable
+from tienlen_env.rendering.view import View, printable
+from tienlen_env.thirteens.cards import CARD_TEXT
 
 _FONTS = "Aileron, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 
@@ -107,7 +107,7 @@ def _group(placed: Placed) -> str:
     return f'<g transform="{corner}"{card}>{_shapes(art)}</g>'
 
 
-def render_svg(view: TableView) -> str:
+def render_svg(view: View) -> str:
     """Draw a view as an SVG.
 
     Args:
