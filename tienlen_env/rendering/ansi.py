@@ -41,8 +41,6 @@ def _fit(text: str, columns: int) -> str:
 
 
 def _card(card: int, *codes: str) -> str:
-    if card == NO_CARD:
-        return _style("▒▒", _DIM)
     if is_joker(card):
         return _style("Jo", *codes)
     red = (_RED,) if suit_of(card) >= 2 else ()
@@ -62,7 +60,9 @@ def _seat(view: View, seat: int) -> Iterator[str]:
     mark = _style("[" + badge + "]", _BOLD) if badge else ""
     yield f"{'►' if turn else ' '} {name}  {_style(counts, *weight)}{mark}"
     if hand := view.hand(seat):
-        yield f"     {_cards(hand, *((_DIM,) if idle else ()))}"
+        is_hidden = hand[0] == NO_CARD
+        backs = _style(" ".join(["▒▒"] * len(hand)), _DIM)
+        yield f"     {backs if is_hidden else _cards(hand, *((_DIM,) if idle else ()))}"
     if play := view.front(seat):
         yield f"     {_style('played', _DIM)} {_cards(play)}"
 

@@ -244,12 +244,10 @@ def card_art(card: int, style: CardStyle, idle: bool) -> Art:
     if is_joker(card):
         ink = "#7a6b8c" if idle else "#7b2fbf"
         # A star in the corner, where the rank of another card is, and the word across the middle.
-        corner = Label(
-            style.rank_size * 0.56, style.rank_size * 1.3, "*", style.rank_size * 1.5, ink, bold=True
-        )
-        return Art(
-            w, h, (shadow, body, corner, Label(w / 2, h * 0.62, "JOKER", w * 0.23, ink, bold=True)), card
-        )
+        size = style.rank_size
+        star = Label(size * 0.56, size * 1.3, "*", size * 1.5, ink, bold=True)
+        word = Label(w / 2, h * 0.62, "JOKER", w * 0.23, ink, bold=True)
+        return Art(w, h, (shadow, body, star, word), card)
     suit, rank = suit_of(card), RANK_TEXT[rank_of(card)].replace("T", "10")
     red, black = ("#9c3f45", "#4a5058") if idle else ("#cf1f2e", DARK)
     ink = red if suit >= 2 else black
@@ -402,7 +400,11 @@ def _centre(view: View) -> Iterator[Placed]:
         else:
             yield from fan(centre.cards, TABLE, x, y, CENTRE_WIDTH, False)
         if centre.above:
-            yield Placed(text_art(fit(centre.above, 14, CENTRE_WIDTH - 30), 14, MUTED), x, y - 66)
+            yield Placed(
+                text_art(fit(centre.above, 14, CENTRE_WIDTH - 30), 14, MUTED),
+                x,
+                y - (66 if centre.labels else 62),
+            )
     else:
         yield Placed(emblem_art(), x, y - 10)
         yield Placed(text_art(fit(view.headline, 17, CENTRE_WIDTH - 30), 17, MUTED), x, y + 28)
