@@ -17,6 +17,9 @@ import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+import agents
+from agents.arena.match import WHOLE, match, place_shares
+from agents.arena.report import compare
 from tienlen_env import thirteens_aec, thirteens_v0
 from tienlen_env.agent import RandomAgent, View
 from tienlen_env.core.rules import PRESETS as TIENLEN_PRESETS
@@ -469,3 +472,45 @@ def test_stable_baselines3() -> None:
 def test_cards_keep_their_text() -> None:
     batch = Batch("thirteens")
     assert [parse_cards(text) for text in batch.definition.card_text] == [1 << card for card in range(54)]
+
+
+# ------------------------------------------------------------ the arena
+
+
+def test_shared_places_are_shared() -> None:
+    places = np.array([[0, 0, 2], [1, 0, 1], [0, 0, 0], [2, 1, 0]])
+    whole = place_shares(places) / WHOLE
+    half, third = 0.5, 1 / 3
+    np.testing.assert_allclose(whole[0], [[half, half, 0], [half, half, 0], [0, 0, 1]])
+    np.testing.assert_allclose(whole[1], [[0, half, half], [1, 0, 0], [0, half, half]])
+    np.testing.assert_allclose(whole[2], np.full((3, 3), third))
+    np.testing.assert_allclose(whole[3], [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+
+
+@pytest.mark.parametrize("players", [3, 5, 7])
+def test_the_arena_compares_equals_exactly(players: int) -> None:
+    """Duplicate deals give identical agents the same score: the mean of all seats, and 1/P first places."""
+    result = match(First(), First(), rules="thirteens", num_players=players, num_deals=20)
+    for score in result.scores:
+        assert score.points.mean == pytest.approx(result.parity_points)
+        assert score.first.mean == pytest.approx(1 / players)
+        assert score.first.half_width == pytest.approx(0, abs=1e-9)
+        assert sum(score.places) == pytest.approx(1)
+
+
+class First(RandomAgent):
+    """The legal action of the lowest id."""
+
+    def act(self, view: View) -> np.ndarray:
+        return view.action_mask.argmax(axis=1)
+
+
+def test_the_arena_refuses_agents_of_another_game() -> None:
+    with pytest.raises(WrongGameError, match="'greedy' plays tienlen"):
+        match(agents.load("greedy"), agents.load("random"), rules="thirteens", num_deals=2)
+
+
+def test_the_arena_writes_its_report(tmp_path: Path) -> None:
+    report = compare(First(), [RandomAgent()], rules="thirteens", num_players=7, num_deals=4)
+    assert report.to_dict()["rules"]["name"] == "thirteens"
+    assert {path.name for path in report.write(tmp_path)} == {"arena.json", "arena.csv", "arena.png"}

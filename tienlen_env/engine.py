@@ -121,7 +121,7 @@ class Batch:
     ) -> None:
         if isinstance(num_games, bool) or not isinstance(num_games, int | np.integer) or num_games < 1:
             raise ValueError(f"num_games={num_games!r}: expected 1 or more")
-        self.rules = get_rules(rules, num_players)
+        self.rules: Any = get_rules(rules, num_players)
         self.definition: Definition = game_of(self.rules)
         game = self.definition
         self.table: Any = game.build_table(self.rules)

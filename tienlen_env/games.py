@@ -17,7 +17,7 @@ PRESETS: Final[Mapping[str, Any]] = MappingProxyType(
 )
 
 
-def get_rules(rules: str | AnyRules = "cardgames", num_players: int | None = None) -> Any:
+def get_rules(rules: str | AnyRules = "cardgames", num_players: int | None = None) -> AnyRules:
     """The rules of a preset's name, or the given ones, for so many players.
 
     Args:
@@ -30,10 +30,11 @@ def get_rules(rules: str | AnyRules = "cardgames", num_players: int | None = Non
     if isinstance(rules, str):
         if rules not in PRESETS:
             raise RulesError(f"rules={rules!r}: expected one of {', '.join(PRESETS)}, or a game's rules")
-        rules = PRESETS[rules]
-    elif not isinstance(rules, tuple(game.rules for game in GAMES)):
-        raise RulesError(f"rules={rules!r}: expected a preset's name or a game's rules")
-    return rules if num_players is None else replace(rules, num_players=num_players)  # type: ignore[type-var]
+        found: AnyRules = PRESETS[rules]
+    else:
+        found = rules
+        game_of(found)
+    return found if num_players is None else replace(found, num_players=num_players)  # type: ignore[type-var]
 
 
 def game_of(rules: AnyRules) -> Definition:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from agents import files
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 
 PACKAGES = (
     "tienlen-env",
@@ -79,7 +79,7 @@ class RunFolder:
 
     KEEP = 3
 
-    def __init__(self, path: Path, config: Any, rules: Rules, *, resume: bool) -> None:
+    def __init__(self, path: Path, config: Any, rules: AnyRules, *, resume: bool) -> None:
         self.path = path
         self.metrics_path = path / "metrics.jsonl"
         settings = dataclasses.asdict(config)

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import agents
 from agents.arena.report import LiveProgress, compare
-from tienlen_env.core.rules import PRESETS
+from tienlen_env.games import PRESETS
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -32,7 +32,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rules", choices=list(PRESETS), default="cardgames", help="the variant (%(default)s)"
     )
-    parser.add_argument("--players", type=int, choices=(2, 3, 4), help="at a table (as the rules say: 4)")
+    parser.add_argument(
+        "--players", type=int, choices=range(2, 8), metavar="P", help="at a table (as the rules say)"
+    )
     parser.add_argument(
         "--composition",
         action="append",

@@ -15,19 +15,24 @@ from numpy.random import SeedSequence
 
 from agents.arena.lineup import lineup_of, seatings, title_of, unique_names
 from agents.arena.stats import Estimate, estimate, variance_ratio
-from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View
-from tienlen_env.core.rules import Rules, get_rules
+from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View, check_plays
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.engine import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games import get_rules
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
 
 # Agents are reset, and keys drawn, once for so many deals. A part of every result's definition: another
 # number gives other games. Chunks know nothing of one another, so any number of workers may share them.
 CHUNK_DEALS = 512
 
-PLACE_NAMES = ("1st", "2nd", "3rd", "4th")
+# A place that is shared is counted in integers, so that figures stay exact: seven seats or fewer divide it.
+WHOLE = 420
+
+PLACE_NAMES = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th")
 
 
 class Forfeits(NamedTuple):
@@ -48,8 +53,8 @@ class Played(NamedTuple):
     """B finished rounds (E agents, P seats).
 
     Attributes:
-        places: int64 (B, P), 0 is first.
-        points: int64 (B, P), what the places are worth.
+        places: int64 (B, P), 0 is first; where seats share a place, the better one.
+        points: int64 (B, P), what the places are worth, or the points of the deal.
         decisions: int64 (E,), taken by each agent.
         seconds: float64 (E,), that each agent took for them.
         forfeits: E tuples, what each agent forfeited.
@@ -79,8 +84,8 @@ class Score(NamedTuple):
         name: of the agent, made unique at the table.
         num_seats: seats that it holds in each game.
         points: a game.
-        first: rate of first places.
-        places: rate of each place, first to last.
+        first: rate of first places; one that k seats share counts as 1/k for each.
+        places: rate of each place, first to last; k seats that share one have each of k places to 1/k.
         variance_ratio: see `stats.variance_ratio`; of the points.
         decisions: that it took.
         seconds: that it needed for them.
@@ -108,18 +113,19 @@ class TableResult:
         seed: decides deals and agents.
         num_deals, num_seatings: D, and in how many seatings each deal was played.
         scores: one `Score` an agent.
-        deal_points, deal_firsts: int64 (D, E), each deal's total over its games and the agent's seats.
+        deal_points: int64 (D, E), each deal's total over its games and the agent's seats.
+        deal_firsts: float64 (D, E), the same of first places.
         seconds: of the whole match.
     """
 
     title: str
-    rules: Rules
+    rules: AnyRules
     seed: int
     num_deals: int
     num_seatings: int
     scores: tuple[Score, ...]
     deal_points: IntArray
-    deal_firsts: IntArray
+    deal_firsts: FloatArray
     seconds: float
 
     @property
@@ -129,8 +135,8 @@ class TableResult:
 
     @property
     def parity_points(self) -> float:
-        """Points of each of P equal players."""
-        return sum(self.rules.place_points) / self.rules.num_players
+        """Points of each of P equal players: the mean over all seats, which Tiến lên fixes."""
+        return float(self.deal_points.sum() / (self.num_games * self.rules.num_players))
 
     @property
     def parity_first(self) -> float:
@@ -148,7 +154,7 @@ def play_deals(
     agents: Sequence[Agent],
     seats: npt.ArrayLike,
     keys: npt.ArrayLike,
-    rules: str | Rules = "cardgames",
+    rules: str | AnyRules = "cardgames",
     *,
     num_players: int | None = None,
     history: int = 0,
@@ -171,6 +177,7 @@ def play_deals(
     """
     keys = np.asarray(keys)
     batch = Batch(rules, len(keys), num_players=num_players, history=history)
+    check_plays(agents, batch)
     seats = np.asarray(seats)
     if seats.shape[-1:] != (batch.num_players,) or (seats < 0).any() or (seats >= len(agents)).any():
         raise ValueError(f"seats: expected (B, {batch.num_players}) indices of {len(agents)} agents")
@@ -245,7 +252,7 @@ def match(
     b: Agent,
     *,
     composition: str | None = None,
-    rules: str | Rules = "cardgames",
+    rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
     num_deals: int = 2500,
     seed: int = 0,
@@ -279,7 +286,7 @@ def table(
     agents: Sequence[Agent],
     lineup: Sequence[int] | None = None,
     *,
-    rules: str | Rules = "cardgames",
+    rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
     num_deals: int = 2500,
     seed: int = 0,
@@ -345,8 +352,8 @@ def table(
                 name=name,
                 num_seats=num_seats,
                 points=estimate(tally.deal_points[:, index], per_deal),
-                first=estimate(tally.deal_firsts[:, index], per_deal),
-                places=tuple((tally.places[:, index].sum(axis=0) / (per_deal * num_deals)).tolist()),
+                first=estimate(tally.deal_firsts[:, index], per_deal * WHOLE),
+                places=tuple((tally.places[:, index].sum(axis=0) / (per_deal * num_deals * WHOLE)).tolist()),
                 variance_ratio=variance_ratio(tally.deal_points[:, index], tally.game_points[:, index]),
                 decisions=int(tally.decisions[:, index].sum()),
                 seconds=float(tally.seconds[:, index].sum()),
@@ -361,7 +368,7 @@ def table(
         num_seatings=len(orders),
         scores=tuple(scores),
         deal_points=tally.deal_points,
-        deal_firsts=tally.deal_firsts,
+        deal_firsts=tally.deal_firsts / WHOLE,
         seconds=seconds,
     )
 
@@ -370,9 +377,10 @@ class _Tally(NamedTuple):
     """What is kept of one or several chunks: D deals, G games, C chunks, E agents, P places.
 
     Attributes:
-        deal_points, deal_firsts: int64 (D, E), totals over a deal's games and an agent's seats.
+        deal_points, deal_firsts: int64 (D, E), totals over a deal's games and an agent's seats; the firsts
+            in parts of `WHOLE`.
         game_points: int64 (G, E), totals over an agent's seats.
-        places: int64 (C, E, P), how often each place was taken.
+        places: int64 (C, E, P), how often each place was taken, in parts of `WHOLE`.
         decisions, seconds: (C, E), see `Played`.
         forfeits: C times E tuples, see `Played`.
     """
@@ -396,7 +404,7 @@ class _Tally(NamedTuple):
 def _play_chunk(
     agents: Sequence[Agent],
     orders: IntArray,
-    rules: Rules,
+    rules: AnyRules,
     seed: int,
     chunk: int,
     num_deals: int,
@@ -414,8 +422,8 @@ def _play_chunk(
 
     held = seats[:, :, None] == np.arange(len(agents))  # (G, P, E)
     game_points = (played.points[:, :, None] * held).sum(axis=1)
-    firsts = ((played.places == 0)[:, :, None] & held).sum(axis=1)
-    took_place = played.places[:, :, None] == np.arange(rules.num_players)  # (G, seat, place)
+    took_place = place_shares(played.places)  # (G, seat, place)
+    firsts = (took_place[:, :, :1] * held).sum(axis=1)
     return _Tally(
         deal_points=game_points.reshape(num_deals, len(orders), -1).sum(axis=1),
         deal_firsts=firsts.reshape(num_deals, len(orders), -1).sum(axis=1),
@@ -427,8 +435,23 @@ def _play_chunk(
     )
 
 
+def place_shares(places: IntArray) -> IntArray:
+    """What each seat has of each place.
+
+    Args:
+        places: int64 (G, P), 0 is first; k seats that share places p .. p + k - 1 all have p.
+
+    Returns:
+        int64 (G, seat, place), `WHOLE` / k in k places for a seat that shares them; rows add up to `WHOLE`.
+    """
+    shared = (places[:, :, None] == places[:, None, :]).sum(axis=2)[:, :, None]
+    behind = np.arange(places.shape[1]) - places[:, :, None]
+    parts: IntArray = np.where((behind >= 0) & (behind < shared), WHOLE // shared, 0)
+    return parts
+
+
 @lru_cache(maxsize=1)
-def _compile(rules: Rules) -> None:
+def _compile(rules: AnyRules) -> None:
     """Have Numba compile what agents will ask for, so that no agent's clock pays for it."""
     batch = Batch(rules)
     batch.reset(0)

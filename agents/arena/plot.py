@@ -15,6 +15,15 @@ from agents.arena.stats import Estimate, Verdict
 
 _COLOUR: dict[Verdict, str] = {"above": "#1a7f4b", "at": "#b7791f", "below": "#c0392b"}
 _PLACE_COLOURS = ("#4fa97c", "#a5d3b7", "#ecd2a8", "#d98b7c")  # first .. last
+_MORE_COLOURS = (
+    "#4fa97c",
+    "#7fc09a",
+    "#a5d3b7",
+    "#d9dcb4",
+    "#ecd2a8",
+    "#e3af92",
+    "#d98b7c",
+)  # of more than four
 
 
 class _Row(NamedTuple):
@@ -125,7 +134,8 @@ def _error_bars(axes: Axes, rows: Sequence[tuple[float, Estimate, float]], scale
 def _place_bars(axes: Axes, rows: Sequence[_Row]) -> None:
     """The distribution of places as one stacked bar a row."""
     num_players = len(rows[0].score.places)
-    colours = _PLACE_COLOURS[: num_players - 1] + _PLACE_COLOURS[-1:]
+    palette = _PLACE_COLOURS if num_players <= len(_PLACE_COLOURS) else _MORE_COLOURS
+    colours = palette[: num_players - 1] + palette[-1:]
     for row in rows:
         left = 0.0
         for share, colour in zip(row.score.places, colours, strict=True):
@@ -136,7 +146,7 @@ def _place_bars(axes: Axes, rows: Sequence[_Row]) -> None:
             left += 100 * share
     axes.legend(
         handles=[Patch(color=colour, label=PLACE_NAMES[place]) for place, colour in enumerate(colours)],
-        ncols=num_players,
+        ncols=min(num_players, 4),
         loc="upper center",
         bbox_to_anchor=(0.5, 1.03),
         frameon=False,

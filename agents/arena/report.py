@@ -20,7 +20,8 @@ from agents.arena.match import CHUNK_DEALS, PLACE_NAMES, Progress, TableResult, 
 from agents.arena.stats import Estimate, Verdict
 from agents.files import write_atomic
 from tienlen_env.agent import Agent
-from tienlen_env.core.rules import Rules, get_rules
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.games import get_rules
 from tienlen_env.rendering.view import plural, printable
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def compare(
     agent: Agent,
     baselines: Sequence[Agent],
     *,
-    rules: str | Rules = "cardgames",
+    rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
     compositions: Sequence[str | None] = (None,),
     mixed: bool = True,

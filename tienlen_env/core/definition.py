@@ -38,6 +38,9 @@ class AnyRules(Protocol):
     def digest(self) -> str:
         """16 hex digits that name this variant."""
 
+    def __hash__(self) -> int:
+        """Tables are cached by rules."""
+
 
 class AnyTable(Protocol):
     """The actions of a variant of any game."""
