@@ -23,6 +23,7 @@ from agents.endgame import EndgameAgent
 from agents.greedy import GreedyAgent, GreedyLongAgent
 from agents.heuristic import HeuristicAgent
 from agents.process import ProcessAgent
+from agents.trickster import TricksterAgent
 from tienlen_env.agent import Agent, RandomAgent
 
 __all__ = ["load", "names", "register"]
@@ -135,3 +136,4 @@ register("policy", _load_policy)
 register("human", _load_human)
 register("process", ProcessAgent)
 register("endgame", EndgameAgent)
+register("trickster", TricksterAgent)

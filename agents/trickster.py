@@ -18,8 +18,8 @@ several opponents. From this follow the pieces of advice in the text:
    melds itself.
 4. **Biding time.** A card that can win later tricks (`keeping`) is not spent on a poor one: its price is its
    chance to win then, times what a trick is worth.
-5. **Null.** Without a trick, the first one taken costs the three points for none, times the chance to
-   get through: the product over the hand's cards of not being made to win. So hands without high cards duck.
+5. **Null.** Without a trick, losing this one keeps the hope for the three points for none: their worth times
+   the chance to get through with the cards left (`null_chance`). So hands without high cards duck.
 
 When melds are declared it declares the best ones. Ties go to the lowest action id; there is no randomness.
 """
@@ -56,22 +56,26 @@ class Weights:
     Attributes:
         spite: of a point that an opponent gets, times the number of opponents.
         keeping: of a later trick that a card can win, in points.
-        patience: share of that left for the next trick: others throw off suits and trump.
+        wait: chance that a higher card falls before the card is led.
         trump: chance that who can take a trick by a joker does so.
-        null: of the points for no trick.
+        null: of the points for no trick, beside points for tricks.
     """
 
-    spite: float = 1.0
-    keeping: float = 2.5
-    patience: float = 0.8
-    trump: float = 0.5
+    spite: float = 1.25
+    keeping: float = 4.5
+    wait: float = 0.55
+    trump: float = 0.1
     null: float = 1.0
 
 
-SPITE, KEEPING, PATIENCE, TRUMP, NULL = range(5)
+SPITE, KEEPING, WAIT, TRUMP, NULL = range(5)
 
 
-@register_jitable
+def _jit(function: Any) -> Any:
+    return register_jitable(function)
+
+
+@_jit
 def ranked_above(card: int) -> int:
     """The cards of a card's suit that beat it, as a mask."""
     suit = LOWEST_SUIT << (card & 3)
@@ -80,16 +84,16 @@ def ranked_above(card: int) -> int:
     return suit & ~((2 << card) - 1) & ~(15 << 48)
 
 
-@register_jitable
+@_jit
 def trick_worth(spec: Any, pile: int) -> float:
     """What a trick pays."""
     return float(1 - 4 * popcount(pile & JOKERS) + (best_melds(spec, pile) >> POINTS))
 
 
-@register_jitable
+@_jit
 def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
     """What a trick pays on average when so many unseen cards are added, each as one added alone."""
-    now = trick_worth(spec, pile)
+    now: float = trick_worth(spec, pile)
     count = popcount(unseen)
     if num_more == 0 or count == 0:
         return now
@@ -103,7 +107,7 @@ def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
     return now + num_more * more / count
 
 
-@register_jitable
+@_jit
 def chance_none(num_cards: int, places: int, hidden: int) -> float:
     """The chance that none of some unseen cards lies in so many of the hidden places."""
     chance = 1.0
@@ -114,7 +118,7 @@ def chance_none(num_cards: int, places: int, hidden: int) -> float:
     return chance
 
 
-@register_jitable
+@_jit
 def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, unseen: int) -> float:
     """The chance that no later player beats a card of the seat to act that is the highest so far.
 
@@ -141,23 +145,41 @@ def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, uns
         if jokers > 0:
             void = 1.0 if is_void else chance_none(of_suit, num_cards, hidden)
             chance *= 1 - weights[TRUMP] * void * (1 - chance_none(jokers, num_cards, hidden))
-    return chance * chance_none(higher, places, hidden)
+    return float(chance * chance_none(higher, places, hidden))
 
 
-@register_jitable
-def keeping(hand: int, unseen: int, card: int, num_players: int) -> float:
+@_jit
+def keeping(weights: Any, unseen: int, card: int) -> float:
     """How likely a card is to win a trick later: nothing higher held by others, or it was drawn out."""
     if card >= 52:
         return 0.5
     higher = popcount(unseen & ranked_above(card))
     lower = popcount(unseen & (LOWEST_SUIT << (card & 3))) - higher
     # Each higher card must fall first. Without lower cards about, others are void and discard or trump.
-    return 0.45**higher * (1.0 if lower > 0 or higher == 0 else 0.5)
+    return float(weights[WAIT] ** higher * (1.0 if lower > 0 or higher == 0 else 0.5))
 
 
-@register_jitable
-def score_card(row: Any, spec: Any, weights: Any, card: int, unseen: int, null: float) -> float:
-    """What playing a card is worth, in points; `null` is the price of a first trick."""
+@_jit
+def null_chance(hand: int, unseen: int) -> float:
+    """How likely a hand is to win nothing more.
+
+    A card is safe if nobody else can lead its suit, and the less so the more of the suit lies below it.
+    """
+    chance = 1.0 if hand & JOKERS == 0 else 0.5
+    hand &= ~JOKERS
+    while hand != 0:
+        card = lowest_index(hand)
+        hand &= hand - 1
+        of_suit = popcount(unseen & (LOWEST_SUIT << (card & 3)))
+        if of_suit > 0:
+            below = 1 - popcount(unseen & ranked_above(card)) / of_suit
+            chance *= 1 - below * below
+    return chance
+
+
+@_jit
+def score_card(row: Any, spec: Any, weights: Any, card: int, unseen: int) -> float:
+    """What playing a card is worth, in points."""
     num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
     first = (seat - row[R.LEADER]) % num_players
     bit = 1 << card
@@ -175,12 +197,14 @@ def score_card(row: Any, spec: Any, weights: Any, card: int, unseen: int, null: 
         win = chance_to_win(row, spec, weights, row[R.FOLLOW], higher, unseen)
     else:
         win = 0.0
-    gain = win * (worth - null) - (1 - win) * worth * weights[SPITE] / (num_players - 1)
-    later = weights[KEEPING] * weights[PATIENCE] * keeping(row[R.HAND + seat], unseen, card, num_players)
-    return float(gain - later)
+    lost = -worth * weights[SPITE] / (num_players - 1)
+    if row[R.COUNTS + seat] & 255 == 0:
+        lost += 3 * weights[NULL] * null_chance(row[R.HAND + seat] & ~bit, unseen)
+    later = weights[KEEPING] * keeping(weights, unseen, card)
+    return float(win * worth + (1 - win) * lost - later)
 
 
-@register_jitable
+@_jit
 def choose_card(row: Any, spec: Any, weights: Any, ids: Any, start: int, end: int) -> int:
     """The best card to play."""
     seat, num_players = row[R.TURN], spec[S.NUM_PLAYERS]
@@ -188,22 +212,15 @@ def choose_card(row: Any, spec: Any, weights: Any, ids: Any, start: int, end: in
     for other in range(num_players):
         seen |= row[R.PLAYED + other]
     unseen = ((1 << spec[S.NUM_CARDS]) - 1) & ~seen
-    null = 0.0
-    if row[R.COUNTS + seat] & 255 == 0:
-        null = 3 * weights[NULL]
-        hand = row[R.HAND + seat]
-        while hand != 0:
-            null *= 1 - keeping(row[R.HAND + seat], unseen, lowest_index(hand), num_players)
-            hand &= hand - 1
     best, best_score = ids[start], -1e9
     for i in range(start, end):
-        score = score_card(row, spec, weights, ids[i], unseen, null)
+        score = score_card(row, spec, weights, ids[i], unseen)
         if score > best_score:
             best, best_score = ids[i], score
     return int(best)
 
 
-@register_jitable
+@_jit
 def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: int) -> int:
     """The first meld that leads to the most points."""
     best, best_points = ids[start], -1
