@@ -320,7 +320,10 @@ def _rich_table(results: Sequence[TableResult]) -> RenderableType:
     share = f"{100 * first.parity_first:.1f}"
     shares = " ".join([f"{100 * first.parity_first:3.0f}"] * (num_players - 1))
     blank = " " * len(" ± 0.000")  # the numbers stand under the means
-    grid.add_row("parity", f"{first.parity_points:.3f}{blank}", share + blank[2:], shares, style="dim")
+    # In a game whose points a table does not fix, each table has its own mean.
+    parities = {round(result.parity_points, 3) for result in results}
+    points = f"{first.parity_points:.3f}" if len(parities) == 1 else "mean "
+    grid.add_row("parity", f"{points}{blank}", share + blank[2:], shares, style="dim")
     return grid
 
 
