@@ -94,7 +94,7 @@ def _error_bars(axes: Axes, rows: Sequence[tuple[float, Estimate, float]], scale
     axes.text(
         scale * parity,
         1.0,
-        f"  parity {scale * parity:g}",
+        f"  parity {scale * parity:.4g}",
         transform=axes.get_xaxis_transform(),
         fontsize=8.5,
         color="#444444",
@@ -146,13 +146,13 @@ def _place_bars(axes: Axes, rows: Sequence[_Row]) -> None:
             left += 100 * share
     axes.legend(
         handles=[Patch(color=colour, label=PLACE_NAMES[place]) for place, colour in enumerate(colours)],
-        ncols=min(num_players, 4),
+        ncols=num_players,
         loc="upper center",
         bbox_to_anchor=(0.5, 1.03),
         frameon=False,
-        fontsize=8.5,
+        fontsize=8.5 if num_players <= 4 else 7.5,
         handlelength=0.9,
-        handletextpad=0.4,
-        columnspacing=1.4,
+        handletextpad=0.4 if num_players <= 4 else 0.2,
+        columnspacing=1.4 if num_players <= 4 else 0.6,
     )
     axes.set_xlim(0, 100)
