@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any, Final, Literal, Protocol
 
 from tienlen_env.core import bits, combos, explain, kernels, observe, spec, state
-from tienlen_env.core.cards import CARD_TEXT
 from tienlen_env.core.rules import PRESETS, Rules
 
 Episode = Literal["round", "game"]
@@ -42,17 +41,6 @@ class AnyRules(Protocol):
         """Tables are cached by rules."""
 
 
-class AnyTable(Protocol):
-    """The actions of a variant of any game."""
-
-    @property
-    def num_actions(self) -> int:
-        """A."""
-
-    def text(self, action: int) -> str:
-        """A short name of an action."""
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Definition:
     """A game as the engine sees it.
@@ -61,8 +49,6 @@ class Definition:
         name: ``"tienlen"`` or ``"thirteens"``.
         rules: the type of its rules, a frozen dataclass with a field ``num_players``.
         presets: its named variants; no two games share a name.
-        default: the preset that is taken where none is named.
-        card_text: a card's text by its id.
         state: columns of a row (``HAND``, ``PLACE``, ``SCORE``, ``TURN``, ``KEY``, ``ROUND``, ``LEGAL``),
             those that are ``HIDDEN``, and ``State``, a batch's named views of them.
         spec: ``build_spec`` and the indices ``NUM_PLAYERS``, ``NUM_WORDS``, ``ROW_SIZE``, ``AUTO_RESET`` of
@@ -77,8 +63,6 @@ class Definition:
     name: str
     rules: type
     presets: Mapping[str, Any]
-    default: str
-    card_text: tuple[str, ...]
     state: ModuleType
     spec: ModuleType
     kernels: ModuleType
@@ -102,8 +86,6 @@ TIENLEN: Final = Definition(
     name="tienlen",
     rules=Rules,
     presets=PRESETS,
-    default="cardgames",
-    card_text=CARD_TEXT,
     state=state,
     spec=spec,
     kernels=kernels,

@@ -6,15 +6,12 @@ from typing import Final
 
 from tienlen_env.core.definition import Definition
 from tienlen_env.thirteens import actions, explain, kernels, melds, observe, spec, state
-from tienlen_env.thirteens.cards import CARD_TEXT
 from tienlen_env.thirteens.rules import PRESETS, ThirteensRules
 
 THIRTEENS: Final = Definition(
     name="thirteens",
     rules=ThirteensRules,
     presets=PRESETS,
-    default="thirteens",
-    card_text=CARD_TEXT,
     state=state,
     spec=spec,
     kernels=kernels,
