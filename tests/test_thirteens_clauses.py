@@ -435,6 +435,13 @@ def test_8_10_joker_of_the_dummy_is_no_trump_and_costs() -> None:
     assert deal.points[1] == 1 - 4
 
 
+def test_8_10_joker_of_the_dummy_costs_even_if_those_of_the_remainder_do_not() -> None:
+    rules = replace(DUMMY, aside_jokers=False)
+    deal = Deal(rules, "9c 7d", "Tc 7h", "2c 7s", dummy="*1", remainder="*2").play("9c", "Tc", "2c")
+    assert deal.points[1] == 1 - 4
+    assert deal.batch.state.taken[0, 1] == parse_cards("9c Tc 2c *1 *2")
+
+
 def test_8_10_one_card_a_trick_each_as_likely() -> None:
     batch = Batch(DUMMY, 13_000)
     batch.reset(0)
