@@ -23,6 +23,7 @@ from agents.endgame import EndgameAgent
 from agents.greedy import GreedyAgent, GreedyLongAgent
 from agents.heuristic import HeuristicAgent
 from agents.process import ProcessAgent
+from agents.trickster import TricksterAgent
 from tienlen_env.agent import Agent, RandomAgent
 
 __all__ = ["load", "names", "register"]
@@ -147,3 +148,4 @@ register("champion", _load_champion)
 register("human", _load_human)
 register("process", ProcessAgent)
 register("endgame", EndgameAgent)
+register("trickster", TricksterAgent)

@@ -415,6 +415,8 @@ class EndgameAgent:
         nodes: positions searched for a decision before it is handed back.
     """
 
+    plays = "tienlen"
+
     def __init__(self, base: Agent, *, nodes: int = MAX_NODES) -> None:
         self.name = f"endgame:{base.name}"
         self.base = base

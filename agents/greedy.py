@@ -64,6 +64,7 @@ class GreedyAgent:
     """
 
     name = "greedy"
+    plays = "tienlen"
 
     def reset(self, seed: int) -> None:
         """Nothing to forget and nothing to draw."""
@@ -87,6 +88,7 @@ class GreedyLongAgent:
     """
 
     name = "greedy_long"
+    plays = "tienlen"
 
     def reset(self, seed: int) -> None:
         """Nothing to forget and nothing to draw."""

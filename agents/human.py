@@ -48,6 +48,7 @@ class HumanAgent:
     """
 
     name = "human"
+    plays = "tienlen"
 
     def __init__(self, *, hint: str = "greedy_long") -> None:
         from agents import load  # which knows this module

@@ -111,7 +111,8 @@ class Player(HumanAgent):
             reason = str(error).partition(" (seat")[0]  # the brackets tell what the picture shows
             source = "" if "RULES.md" in reason else " (RULES.md)"
             raise ValueError(reason + source) from None
-        return view.table.classify(cards)
+        action: int = view.table.classify(cards)
+        return action
 
     def suggest(self, view: View, index: int) -> int:
         """See `HumanAgent.suggest`."""

@@ -365,6 +365,8 @@ class ProcessAgent:
         ValueError: there is no such command, or a limit out of range.
     """
 
+    plays = "tienlen"
+
     def __init__(
         self,
         command: str,

@@ -17,6 +17,7 @@ import pytest
 
 from tests.test_engine_oracle import CUSTOM, rare_hands
 from tienlen_env.backends import get_backend
+from tienlen_env.backends.python import OVER, PAID
 from tienlen_env.core import bits, kernels
 from tienlen_env.core.cards import FULL_DECK, mask_of
 from tienlen_env.core.combos import build_action_table
@@ -207,7 +208,7 @@ def test_play_one_does_what_step_does(name: str) -> None:
             same(row, before[b])
             found = backend.play_one(row, *args, int(ids[b]), gained, mask, view)
             turn = int(batch.state.turn[b])
-            assert found == (8 if turn < 0 else turn) + 4 * bool(gained.any())
+            assert found == (OVER if turn < 0 else turn) + PAID * bool(gained.any())
             same(row, batch.rows[b])
             same(gained, rewards[b])
             same(mask, batch.legal_mask()[b])

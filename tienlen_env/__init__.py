@@ -1,10 +1,10 @@
-"""Tiến lên (Thirteen) for reinforcement learning: engine, environments, pictures.
+"""Tiến lên (Thirteen) and its namesake Thirteens for reinforcement learning: engine, environments, pictures.
 
 The import registers the environments; everything else is loaded when it is first asked for.
 
 * PettingZoo: ``from tienlen_env import tienlen_v0; tienlen_v0.env()``, or
-  ``pettingzoo.make("aec", "tienlen_env/tienlen_v0")``
-* Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v0")``
+  ``pettingzoo.make("aec", "tienlen_env/tienlen_v0")``; likewise ``thirteens_v0``
+* Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v0")``, ``"tienlen_env/Thirteens-v0"``
 * batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.sb3_vec_env`
 * people and bots: `Round`, `Game`
 """
@@ -18,12 +18,14 @@ import gymnasium
 import pettingzoo
 
 if TYPE_CHECKING:
-    from tienlen_env import tienlen_v0
+    from tienlen_env import thirteens_v0, tienlen_v0
     from tienlen_env.agent import Agent, RandomAgent, View
-    from tienlen_env.core.rules import PRESETS, Rules, get_rules
+    from tienlen_env.core.rules import Rules
     from tienlen_env.engine import Batch
     from tienlen_env.game import Game
+    from tienlen_env.games import PRESETS, get_rules
     from tienlen_env.round import Round
+    from tienlen_env.thirteens.rules import ThirteensRules
     from tienlen_env.vector_env import SelfPlayEnv, TienLenVectorEnv
 
     __version__: str
@@ -37,14 +39,16 @@ __all__ = [
     "Round",
     "Rules",
     "SelfPlayEnv",
+    "ThirteensRules",
     "TienLenVectorEnv",
     "View",
     "get_rules",
+    "thirteens_v0",
     "tienlen_v0",
 ]
 
 _HOME = {
-    "PRESETS": "core.rules",
+    "PRESETS": "games",
     "Agent": "agent",
     "Batch": "engine",
     "Game": "game",
@@ -52,17 +56,18 @@ _HOME = {
     "Round": "round",
     "Rules": "core.rules",
     "SelfPlayEnv": "vector_env",
+    "ThirteensRules": "thirteens.rules",
     "TienLenVectorEnv": "vector_env",
     "View": "agent",
-    "get_rules": "core.rules",
+    "get_rules": "games",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
-    if name == "tienlen_v0":
-        return import_module("tienlen_env.tienlen_v0")
+    if name in ("tienlen_v0", "thirteens_v0"):
+        return import_module(f"tienlen_env.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
@@ -91,9 +96,16 @@ def _register_envs() -> None:
             entry_point="tienlen_env.gym_env:TienLenEnv",
             vector_entry_point="tienlen_env.vector_env:TienLenVectorEnv",
         )
+    if "tienlen_env/Thirteens-v0" not in gymnasium.registry:
+        gymnasium.register(
+            "tienlen_env/Thirteens-v0",
+            entry_point="tienlen_env.thirteens_gym:ThirteensEnv",
+            vector_entry_point="tienlen_env.thirteens_gym:ThirteensVectorEnv",
+        )
     # PettingZoo has a registry since 1.27.
     if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v0" not in pettingzoo.aec_registry:
         pettingzoo.register("aec", "tienlen_env/tienlen_v0", entry_point="tienlen_env.aec:env")
+        pettingzoo.register("aec", "tienlen_env/thirteens_v0", entry_point="tienlen_env.thirteens_aec:env")
 
 
 _register_envs()

@@ -101,36 +101,23 @@ Version history
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
-import gymnasium
-import numpy as np
-import numpy.typing as npt
-from gymnasium import spaces
 from pettingzoo import AECEnv
-from pettingzoo.utils import wrappers
 
-from tienlen_env.core.cards import format_cards, parse_cards
+from tienlen_env.aec_base import GameEnv, observation_rows, wrap
+from tienlen_env.core.cards import parse_cards
 from tienlen_env.core.combos import kind_name
-from tienlen_env.core.observe import observation_layout, observation_size
+from tienlen_env.core.definition import Episode
+from tienlen_env.core.observe import observation_size
 from tienlen_env.core.rules import PRESETS, Rules, Shape, get_rules
-from tienlen_env.core.spec import Episode, Reward
+from tienlen_env.core.spec import Reward
 from tienlen_env.engine import Batch
-from tienlen_env.errors import IllegalPlayError
-from tienlen_env.render import RENDER_MODES, Painter, check_render_mode
-
-Observation = dict[str, npt.NDArray[Any]]
-
-_empty = np.empty
-_INT8, _UINT8 = np.dtype(np.int8), np.dtype(np.uint8)
+from tienlen_env.render import RENDER_MODES
 
 
-class raw_env(AECEnv):
+class raw_env(GameEnv):
     """The environment without wrappers; the module's docstring describes it.
-
-    Dictionaries are touched only in the few steps that pay a reward or end the game, and one call into the
-    backend checks, plays and writes what the next player sees.
 
     Args:
         rules: a preset's name or a `Rules`.
@@ -160,250 +147,15 @@ class raw_env(AECEnv):
         render_mode: str | None = None,
         history: int = 0,
     ) -> None:
-        super().__init__()
-        self._arguments = (rules, num_players, episode, reward, render_mode, history)
-        self.render_mode = check_render_mode(render_mode)
-        self._batch = batch = Batch(
-            rules, num_players=num_players, episode=episode, reward=reward, history=history
-        )
-        self.possible_agents = [f"player_{seat}" for seat in range(batch.num_players)]
-        self.observation_spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": spaces.Box(0, 1, (batch.observation_size,), np.uint8),
-                    "action_mask": spaces.Box(0, 1, (batch.num_actions,), np.int8),
-                }
-            )
-            for agent in self.possible_agents
-        }
-        self.action_spaces = {agent: spaces.Discrete(batch.num_actions) for agent in self.possible_agents}
-        self.state_space = spaces.Box(0, 1, (batch.state_size,), np.uint8)
-        self._painter = Painter(batch)
-        self._play_one = batch.backend.play_one
-        self._row = batch.rows[0]
-        self._spec, self._action_table = batch.spec, batch.actions
-        self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
-        self._gained = np.zeros(batch.num_players, np.float32)
-        self._key, self._seat, self._round = np.zeros((3, 1), np.int64)
-        self._leader = np.full(1, -1)
-        self._fixed = frozenset(self.__dict__) | {"_fixed"}
-        # From here on what changes as the game goes, and makes up a copy of it.
-        self._rng: np.random.Generator | None = None
-        self.agents: list[str] = []
-        self.agent_selection = self.possible_agents[0]
-        self.rewards: dict[str, float] = {}
-        self._cumulative_rewards: dict[str, float] = {}
-        self.terminations: dict[str, bool] = {}
-        self.truncations: dict[str, bool] = {}
-        self.infos: dict[str, dict[str, Any]] = {}
-        self._skip_agent_selection: str | None = None
-        self._is_owing = False  # some entry of `rewards` or `_cumulative_rewards` is not zero
-        self._current: Observation = {}  # what `agent_selection` sees
+        super().__init__(get_rules(rules), num_players, episode, reward, render_mode, history)
 
-    def observation_space(self, agent: str) -> spaces.Dict:
-        """The observation space of an agent."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
-        """The action space of an agent."""
-        return self.action_spaces[agent]
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deal and begin.
-
-        Args:
-            seed: of the environment's generator; None goes on with its stream.
-            options: ``"key"``, or ``"hands"`` and ``"leader"``, see the module's docstring.
-
-        Raises:
-            ValueError: a key or a position that cannot be.
-        """
-        if seed is not None or self._rng is None:
-            self._rng = np.random.default_rng(seed)
-        options = options or {}
-        if "hands" in options:
-            hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
-            leader = options.get("leader")
-            self._batch.set_hands([hands], -1 if leader is None else leader)
-        elif "key" in options:
-            if not -(2**63) <= operator.index(options["key"]) < 2**63:
-                raise ValueError(f"key={options['key']}: expected a signed 64-bit number")
-            self._key[0] = options["key"]
-            self._deal()
-        else:
-            self._key[0] = self._rng.integers(-(2**63), 2**63)
-            self._deal()
-        agents = self.possible_agents
-        self.agents = agents[:]
-        self.rewards = dict.fromkeys(agents, 0)
-        self._cumulative_rewards = dict.fromkeys(agents, 0)
-        self.terminations = dict.fromkeys(agents, False)
-        self.truncations = dict.fromkeys(agents, False)
-        self.infos = {agent: {} for agent in agents}
-        self.agent_selection = agents[self._batch.state.turn.item()]
-        self._skip_agent_selection = None
-        self._is_owing = False
-        self._current = {
-            "observation": self._observe(self._batch.state.turn.item()),
-            "action_mask": self._batch.legal_mask()[0],
-        }
-        if self.render_mode is not None:
-            self._painter.forget()
-            if self.render_mode == "human":
-                self.render()
-
-    def step(self, action: int | None) -> None:
-        """Play for `agent_selection`; None removes an agent that has terminated.
-
-        Raises:
-            IllegalPlayError: the action is not legal; the game is as it was.
-        """
-        agent = self.agent_selection
-        if self.terminations.get(agent):
-            self._was_dead_step(action)
-            return
-        mask = _empty(self._num_actions, _INT8)
-        observation = _empty(self._observation_size, _UINT8)
-        try:
-            seat = self._play_one(
-                self._row,
-                self._spec,
-                self._action_table,
-                action if type(action) is int else operator.index(action),  # type: ignore[arg-type]
-                self._gained,
-                mask,
-                observation,
-            )
-        except (TypeError, OverflowError):
-            seat = -1
-        if seat < 0:
-            raise self._refusal(action)
-        self._current = {"observation": observation, "action_mask": mask}
-        if seat < 4:
-            self.agent_selection = self.possible_agents[seat]
-            if self._is_owing:
-                self._settle_up(agent, False)
-        else:
-            self._settle_up(agent, bool(seat & 4))
-            if seat & 8:
-                self._end()
-            else:
-                self.agent_selection = self.possible_agents[seat & 3]
-        if self.render_mode is not None:
-            self._painter.note(self.possible_agents.index(agent))
-            if self.render_mode == "human":
-                self.render()
-
-    def _settle_up(self, agent: str, is_paid: bool) -> None:
-        """Renew `rewards` and `_cumulative_rewards` after a step of `agent`."""
-        total = self._cumulative_rewards
-        total[agent] = 0
-        self.rewards = dict.fromkeys(self.agents, 0)
-        if is_paid:
-            self.rewards = dict(zip(self.agents, self._gained.tolist(), strict=True))
-            for other, reward in self.rewards.items():
-                total[other] += reward
-        self._is_owing = is_paid or any(total.values())
-
-    def _end(self) -> None:
-        state = self._batch.state
-        self.terminations = dict.fromkeys(self.agents, True)
-        for agent, place, score in zip(
-            self.agents, state.places[0].tolist(), state.scores[0].tolist(), strict=True
-        ):
-            self.infos[agent] = {"place": place, "score": score}
-        self.agent_selection = self.agents[0]
-
-    def _refusal(self, action: Any) -> IllegalPlayError:
-        """Why an action was refused: the play, the table, the hand."""
-        state, table = self._batch.state, self._batch.table
-        seat = state.turn.item()
-        if seat < 0 or not self.agents:
-            return IllegalPlayError("no game is running; call reset()")
-        try:
-            number = operator.index(action)
-        except TypeError:
-            return IllegalPlayError(f"action {action!r} is no integer")
-        if not 0 <= number < table.num_actions:
-            return IllegalPlayError(f"action {number} is outside 0..{table.num_actions - 1}")
-        hand = state.hands[0].tolist()[seat]
-        on_table = f"{table.text(state.table.item())}" if state.owner.item() >= 0 else "empty"
-        if number == 0:
-            why = "a leader may not pass (RULES.md 1.8)"
-        elif not table.held(hand)[number]:
-            why = "it is not in the hand"
-        elif state.duty.item():
-            why = f"the opening play must contain {format_cards(state.duty.item())} (RULES.md 1.3)"
-        else:
-            why = "it may not follow here (RULES.md 1.6, 1.7, 1.9)"
-        return IllegalPlayError(
-            f"{self.possible_agents[seat]} cannot play action {number} ({table.text(number)}): {why}; "
-            f"table: {on_table}; hand: {format_cards(hand)}"
-        )
-
-    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, reward since its last step, termination, truncation and info of `agent_selection`."""
-        agent = self.agent_selection
-        is_over = self.terminations[agent]
-        observation = None
-        if observe:
-            observation = self.observe(agent) if is_over else self._current
-        return (
-            observation,
-            self._cumulative_rewards[agent],
-            is_over,
-            self.truncations[agent],
-            self.infos[agent],
-        )
-
-    def observe(self, agent: str) -> Observation:
-        """What an agent sees now, whoever is to move."""
-        if agent == self.agent_selection and not self.terminations.get(agent, True):
-            return self._current
-        return {
-            "observation": self._observe(self.possible_agents.index(agent)),
-            "action_mask": np.zeros(self._num_actions, np.int8),
-        }
-
-    def _deal(self) -> None:
-        batch = self._batch
-        batch.backend.begin(batch.rows, batch.spec, batch.actions, self._key, self._round, self._leader)
-
-    def _observe(self, seat: int) -> npt.NDArray[np.uint8]:
-        batch, out = self._batch, _empty((1, self._observation_size), _UINT8)
-        self._seat[0] = seat
-        batch.backend.observe_seats(batch.rows, batch.spec, batch.actions, self._seat, out)
-        first: npt.NDArray[np.uint8] = out[0]
-        return first
-
-    def state(self) -> npt.NDArray[np.uint8]:
-        """uint8 (`state_space.shape`): everything, for centralised critics."""
-        everything: npt.NDArray[np.uint8] = self._batch.observe_all()[0]
-        return everything
-
-    def render(self) -> Any:
-        """The table in `render_mode`, all hands face up; see `tienlen_env.render.Painter.render`."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("You are calling render method without specifying any render mode.")
-            return None
-        return self._painter.render(self.render_mode)
-
-    def _repr_svg_(self) -> str:
-        return str(self._painter.render("svg"))
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Copies and pickles carry the game; compiled functions, tables and spaces are made anew.
-        changing = {name: value for name, value in self.__dict__.items() if name not in self._fixed}
-        return {"arguments": self._arguments, "row": self._row, "changing": changing}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(*state["arguments"])  # type: ignore[misc]
-        self._row[:] = state["row"]
-        self.__dict__.update(state["changing"])
-        self._painter.forget()
+    def _set_position(self, options: dict[str, Any]) -> bool:
+        if "hands" not in options:
+            return False
+        hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
+        leader = options.get("leader")
+        self._batch.set_hands([hands], -1 if leader is None else leader)
+        return True
 
 
 def env(
@@ -419,21 +171,7 @@ def env(
     An illegal move ends the game at the mover's cost, an action outside the space or a call out of order is
     an error.
     """
-    bare = raw_env(rules, num_players, episode, reward, render_mode, history)
-    legal = wrappers.TerminateIllegalWrapper(bare, illegal_reward=illegal_reward(bare._batch.rules, reward))
-    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(legal))
-
-
-def illegal_reward(rules: Rules, reward: Reward) -> float:
-    """What an illegal move costs: one less than the worst reward of honest play."""
-    points = rules.place_points
-    worst = {
-        "points": min(points),
-        "zero_sum": min(points) - sum(points) / len(points),
-        "win": -1.0,
-        "cards": -13.0,
-    }
-    return float(worst[reward] - 1)
+    return wrap(raw_env(rules, num_players, episode, reward, render_mode, history), reward)
 
 
 def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
@@ -443,11 +181,8 @@ def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
         rules: the variant of the tables ``"observation"`` and ``"actions"``; ``"sizes"`` has all presets.
     """
     rules = get_rules(rules)
-    pieces = [
-        f"| {p.name} | {p.slice.start}:{p.slice.stop} | {p.shape} | {p.meaning} |"
-        for p in observation_layout(rules).values()
-    ]
-    table = Batch(rules, backend="python").table
+    batch = Batch(rules, backend="python")
+    table = batch.table
     kinds: dict[str, tuple[list[int], list[int]]] = {}
     for (shape, _), ids in table.group.items():
         found_ids, cards = kinds.setdefault(kind_name(Shape(*shape)), ([], []))
@@ -461,4 +196,4 @@ def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
     for name in PRESETS:
         lengths = ", ".join(str(observation_size(get_rules(name, p))) for p in (2, 3, 4))
         sizes.append(f"| {name} | {Batch(name, backend='python').num_actions} | {lengths} |")
-    return {"observation": "\n".join(pieces), "actions": "\n".join(actions), "sizes": "\n".join(sizes)}
+    return {"observation": observation_rows(batch), "actions": "\n".join(actions), "sizes": "\n".join(sizes)}

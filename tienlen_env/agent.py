@@ -9,16 +9,16 @@ program) may fail to answer and reports it. `choose_cards` asks any agent, card 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.core import state as R
-from tienlen_env.core.combos import ActionTable
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import TIENLEN
 from tienlen_env.engine import Batch, LegalActions
+from tienlen_env.errors import WrongGameError
 
 IntArray = npt.NDArray[np.int64]
 
@@ -27,7 +27,8 @@ class View:
     """n decisions of one variant, each seen by the player who must take it.
 
     Everything is computed when first asked for. Seats are relative to the player to move: 0 is that player,
-    1 the next, ...; card sets are int64 masks (`tienlen_env.core.cards`).
+    1 the next, ...; card sets are int64 masks (`tienlen_env.core.cards`). What is said to be of Tiến lên
+    raises `WrongGameError` in another game; all that is public is in `public_state`, whatever the game.
 
     Args:
         batch: the games.
@@ -36,10 +37,10 @@ class View:
 
     def __init__(self, batch: Batch, games: npt.ArrayLike | None = None) -> None:
         self._batch = batch.copy() if games is None else batch.select(games)
-        self._seat = self._batch.state.turn
+        self._seat: IntArray = self._batch.state.turn
         self._games = games
-        self.rules: Rules = batch.rules
-        self.table: ActionTable = batch.table
+        self.rules: Any = batch.rules
+        self.table: Any = batch.table
 
     def __len__(self) -> int:
         return self._batch.num_games
@@ -67,6 +68,13 @@ class View:
         relative: IntArray = (self._seat[:, None] + seats) % self.rules.num_players
         return relative
 
+    @property
+    def _tienlen(self) -> Any:
+        """The state, for what only Tiến lên has."""
+        if self._batch.definition is not TIENLEN:
+            raise WrongGameError(f"this agent plays Tiến lên, not the {self.rules.name} rules")
+        return self._batch.state
+
     @cached_property
     def observation(self) -> npt.NDArray[np.uint8]:
         """uint8 (n, O): the flat observation, pieces as in `Batch.layout`."""
@@ -89,14 +97,22 @@ class View:
 
     @cached_property
     def public_rows(self) -> IntArray:
-        """int64 (n, ROW): the states (`tienlen_env.core.state`, absolute seats), what is hidden being 0.
+        """int64 (n, ROW): the states (absolute seats), what is hidden being 0.
 
-        Hidden are the other hands, the undealt cards and the key of the deal; a search fills them in.
+        Hidden are the other hands, the key of the deal and what else nobody may know (``HIDDEN`` in
+        `tienlen_env.core.state` and `tienlen_env.thirteens.state`); a search fills them in.
         """
+        columns = self._batch.definition.state
         rows = self._batch.rows.copy()
-        rows[:, [*range(R.HAND, R.HAND + 4), R.UNDEALT, R.KEY]] = 0
-        rows[np.arange(len(rows)), R.HAND + self._seat] = self.hand
+        rows[:, columns.HIDDEN] = 0
+        rows[np.arange(len(rows)), columns.HAND + self._seat] = self.hand
         return rows
+
+    @cached_property
+    def public_state(self) -> Any:
+        """`public_rows` as the game's `State`: named views, absolute seats."""
+        state = self._batch.state
+        return type(state)(self.public_rows, state.num_players, state.num_words)
 
     @cached_property
     def hand(self) -> IntArray:
@@ -120,35 +136,37 @@ class View:
 
     @cached_property
     def places(self) -> IntArray:
-        """int64 (n, P): places settled this round, -1 while in; relative seats."""
+        """int64 (n, P): places settled this round, -1 before; relative seats."""
         return np.take_along_axis(self._batch.state.places, self._relative, axis=1)
 
     @property
     def table_action(self) -> IntArray:
-        """int64 (n,): action id on the table, 0 when the player leads."""
-        return self._batch.state.table.copy()
+        """int64 (n,): action id on the table, 0 when the player leads; of Tiến lên."""
+        table: IntArray = self._tienlen.table.copy()
+        return table
 
     @property
     def table_cards(self) -> IntArray:
-        """int64 (n,): its cards."""
-        return self._batch.state.table_cards.copy()
+        """int64 (n,): its cards; of Tiến lên."""
+        cards: IntArray = self._tienlen.table_cards.copy()
+        return cards
 
     @cached_property
     def table_owner(self) -> IntArray:
-        """int64 (n,): relative seat that played it, -1 when the player leads."""
-        owner = self._batch.state.owner
+        """int64 (n,): relative seat that played it, -1 when the player leads; of Tiến lên."""
+        owner = self._tienlen.owner
         relative = (owner - self._seat) % self.rules.num_players
         return np.where(owner < 0, -1, relative)
 
     @cached_property
     def passed_mask(self) -> npt.NDArray[np.bool_]:
-        """bool (n, P): who has passed in this trick, relative seats."""
-        passed: npt.NDArray[np.bool_] = (self._batch.state.passed[:, None] >> self._relative) & 1 == 1
+        """bool (n, P): who has passed in this trick, relative seats; of Tiến lên."""
+        passed: npt.NDArray[np.bool_] = (self._tienlen.passed[:, None] >> self._relative) & 1 == 1
         return passed
 
     def cards_of(self, actions: IntArray) -> IntArray:
-        """int64 (n,): the cards that actions (n,) play, with the lowest suits; 0 where not legal."""
-        legal, num_actions = self.legal_actions, self.table.num_actions
+        """int64 (n,): the cards that actions (n,) play, with the lowest suits; 0 for none or not legal."""
+        legal, num_actions = self.legal_actions, self._batch.num_actions
         listed = legal.game * num_actions + legal.action  # ascending, as both parts are
         wanted = np.arange(len(self)) * num_actions + actions
         at = np.minimum(np.searchsorted(listed, wanted), max(len(listed) - 1, 0))
@@ -163,6 +181,8 @@ class View:
 @runtime_checkable
 class Agent(Protocol):
     """A player of many games at once.
+
+    One that plays a single game says so by a class attribute ``plays``: ``"tienlen"``, ``"thirteens"``.
 
     Attributes:
         name: what tables and plots call it.
@@ -221,6 +241,18 @@ class FallibleAgent(Agent, Protocol):
 
     def take_forfeits(self) -> list[Forfeit]:
         """The rounds that it has forfeited since this was last called."""
+
+
+def check_plays(agents: Iterable[Agent], batch: Batch) -> None:
+    """Refuse agents that say by an attribute ``plays`` that they play one game only, and not this one.
+
+    Raises:
+        WrongGameError: it names the agent.
+    """
+    for agent in agents:
+        game = getattr(agent, "plays", batch.definition.name)
+        if game != batch.definition.name:
+            raise WrongGameError(f"agent {agent.name!r} plays {game}, not {batch.definition.name}")
 
 
 def choose_cards(agent: Agent, view: View) -> tuple[IntArray, IntArray]:

@@ -1,7 +1,8 @@
 """The batched engine: B games that advance together, one decision a game and step.
 
-All arrays are NumPy; B games, P players, A actions, O observation length (`Batch.layout`). The scalar
-`Round` (`tienlen_env.round`) and `Game` stand on the same kernels.
+All arrays are NumPy; B games, P players, A actions, O observation length (`Batch.layout`). Which game is
+played follows from the rules (`tienlen_env.games`). Tiến lên's scalar `Round` (`tienlen_env.round`) and
+`Game` stand on the same kernels.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.backends import get_backend
-from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
 from tienlen_env.core.cards import FULL_DECK, HAND_SIZE, format_cards
-from tienlen_env.core.combos import ActionTable, build_action_table
+from tienlen_env.core.combos import build_action_table
+from tienlen_env.core.definition import TIENLEN, AnyRules, Definition, Episode
 from tienlen_env.core.kernels import action_cards
-from tienlen_env.core.observe import Piece, observation_layout, observation_size, state_size
-from tienlen_env.core.rules import Rules, get_rules
-from tienlen_env.core.spec import Episode, Reward, build_spec
-from tienlen_env.core.state import State
+from tienlen_env.core.observe import Piece
+from tienlen_env.core.rules import Rules
+from tienlen_env.core.rules import get_rules as get_tienlen_rules
+from tienlen_env.core.spec import Reward, build_spec
 from tienlen_env.errors import IllegalPlayError, TienLenError
+from tienlen_env.games import game_of, get_rules
 
 BackendName = Literal["numba", "python"]
 IntArray = npt.NDArray[np.int64]
@@ -50,7 +52,7 @@ def cards_to_action(rules: str | Rules, cards: int) -> int:
     Raises:
         InvalidComboError: the cards are no combination of these rules.
     """
-    return build_action_table(get_rules(rules)).classify(cards)
+    return build_action_table(get_tienlen_rules(rules)).classify(cards)
 
 
 def action_to_cards(rules: str | Rules, hand: int, action: int) -> int:
@@ -65,7 +67,7 @@ def action_to_cards(rules: str | Rules, hand: int, action: int) -> int:
         ValueError: no such action.
         IllegalPlayError: the hand does not hold it.
     """
-    table = build_action_table(get_rules(rules))
+    table = build_action_table(get_tienlen_rules(rules))
     if not 0 <= action < table.num_actions:
         raise ValueError(f"action {action}: expected 0..{table.num_actions - 1}")
     if not 0 <= hand <= FULL_DECK:
@@ -79,20 +81,22 @@ class Batch:
     """B games of one variant, dealt from 64-bit keys.
 
     Args:
-        rules: a preset's name or a `Rules`.
+        rules: a preset's name, or the rules of any game.
         num_games: B, at least 1.
-        num_players: 2..4; None keeps the number in `rules`.
-        episode: ``"round"`` a game is one round; ``"game"`` rounds to the target (RULES.md 1.12).
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``; see `tienlen_env.aec`.
-        history: how many of the last plays the observation shows, K.
+        num_players: P; None keeps the number in `rules`.
+        episode: ``"round"`` a game is one round; ``"game"`` rounds to the target (RULES.md 1.12, 8.9).
+        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or, in Tiến lên, ``"cards"``; see the pages
+            `tienlen_env.aec` and `tienlen_env.thirteens_aec`.
+        history: how many of the last plays the observation shows, K; 0 in Thirteens.
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
         backend: ``"numba"`` or ``"python"``; bit for bit the same.
         threads: threads of the numba loops; worth it from several thousand games on.
 
     Attributes:
-        rules: the `Rules`.
-        table: its `ActionTable`.
-        state: the `State`, live views of every column.
+        definition: the game.
+        rules: its rules, a `Rules` or a `ThirteensRules`.
+        table: their action table.
+        state: the game's `State`, live views of every column.
         num_games, num_players, num_actions, observation_size, state_size: B, P, A, O and the length of
             `observe_all`.
         layout: name to `Piece` of the observation.
@@ -104,7 +108,7 @@ class Batch:
 
     def __init__(
         self,
-        rules: str | Rules = "cardgames",
+        rules: str | AnyRules = "cardgames",
         num_games: int = 1,
         *,
         num_players: int | None = None,
@@ -117,29 +121,32 @@ class Batch:
     ) -> None:
         if isinstance(num_games, bool) or not isinstance(num_games, int | np.integer) or num_games < 1:
             raise ValueError(f"num_games={num_games!r}: expected 1 or more")
-        self.rules = get_rules(rules, num_players)
-        self.table: ActionTable = build_action_table(self.rules)
-        self.spec, self.actions = build_spec(
+        self.rules: Any = get_rules(rules, num_players)
+        self.definition: Definition = game_of(self.rules)
+        game = self.definition
+        self.table: Any = game.build_table(self.rules)
+        self.spec, self.actions = game.spec.build_spec(
             self.rules, episode=episode, reward=reward, history=history, auto_reset=auto_reset
         )
         self.episode: Episode = episode
         self.reward: Reward = reward
         self.history = history
         self.auto_reset = auto_reset
-        self.backend: Any = get_backend(backend, threads)
+        self.backend: Any = get_backend(backend, threads, game)
         self.num_games = int(num_games)
-        self.num_players = self.rules.num_players
-        self.num_actions = self.table.num_actions
-        self.observation_size = observation_size(self.rules, history)
-        self.state_size = state_size(self.rules, history)
-        self.layout: dict[str, Piece] = observation_layout(self.rules, history)
-        self._bind(np.zeros((self.num_games, int(self.spec[S.ROW_SIZE])), np.int64))
+        self.num_players: int = self.rules.num_players
+        self.num_actions: int = self.table.num_actions
+        self.observation_size: int = game.observe.observation_size(self.rules, history)
+        self.state_size: int = game.observe.state_size(self.rules, history)
+        self.layout: dict[str, Piece] = game.observe.observation_layout(self.rules, history)
+        self._bind(np.zeros((self.num_games, int(self.spec[game.spec.ROW_SIZE])), np.int64))
         self.state.turn[:] = -1
 
     def _bind(self, rows: IntArray) -> None:
         self.num_games = len(rows)
         self.rows = rows
-        self.state = State(rows, self.num_players, int(self.spec[S.NUM_WORDS]))
+        num_words = int(self.spec[self.definition.spec.NUM_WORDS])
+        self.state: Any = self.definition.state.State(rows, self.num_players, num_words)
         self._rewards = np.zeros((len(rows), self.num_players), np.float32)
         self._dones = np.zeros(len(rows), np.bool_)
         self._no_mask = np.zeros((0, self.num_actions), np.int8)
@@ -161,8 +168,8 @@ class Batch:
         Args:
             keys: int64 (B,).
             rounds: int64 (B,) or one number: which round of the key's game is dealt.
-            leader: int64 (B,) or one number: the seat that leads freely; -1 for the holder of the opening
-                card, who has the opening duty (RULES.md 1.3).
+            leader: int64 (B,) or one number: the seat that leads, freely in Tiến lên; -1 for the holder of
+                the opening card, who has the opening duty (RULES.md 1.3), or for eldest by the key (8.2).
 
         Raises:
             ValueError: arguments of another shape or type, or a leader who is no seat.
@@ -177,7 +184,7 @@ class Batch:
         )
 
     def set_hands(self, hands: npt.ArrayLike, leader: npt.ArrayLike = -1) -> None:
-        """Start a round in every game from given hands; scores and the round's number start at 0.
+        """Start a round of Tiến lên in every game from given hands; scores and the round's number start at 0.
 
         Args:
             hands: int64 (B, P) card masks, disjoint, 1 to 13 cards each.
@@ -185,8 +192,10 @@ class Batch:
                 card, who has the opening duty (RULES.md 1.3).
 
         Raises:
-            TienLenError: hands that cannot be, or a leader who is no seat.
+            TienLenError: hands that cannot be, a leader who is no seat, or another game.
         """
+        if self.definition is not TIENLEN:
+            raise TienLenError(f"hands can be set in Tiến lên only, not in {self.definition.name}")
         masks = np.asarray(hands)
         if masks.shape != (self.num_games, self.num_players) or masks.dtype.kind not in "iu":
             raise TienLenError(f"hands: expected integers of shape {(self.num_games, self.num_players)}")
@@ -351,8 +360,8 @@ class Batch:
         """What a centralised critic may see, absolute seats.
 
         Returns:
-            uint8 (B, O + P + 52 * (P - 1)): the observation of seat 0, the turn (one-hot P), and the hands
-            of seats 1..P-1.
+            uint8 (B, `state_size`): the observation of seat 0, the turn (one-hot P), the hands of seats
+            1..P-1, and what else the game hides.
         """
         if out is None:
             out = np.empty((self.num_games, self.state_size), np.uint8)
@@ -361,7 +370,7 @@ class Batch:
         return out
 
     def action_to_cards(self, actions: npt.ArrayLike) -> IntArray:
-        """int64 (B,): the card masks that these legal actions would play."""
+        """int64 (B,): the card masks that these legal actions would play; 0 for those that play none."""
         out = np.empty(self.num_games, np.int64)
         ids = self._games(actions, "actions")
         if ((ids < 0) | (ids >= self.num_actions)).any() or (self.state.turn < 0).any():
@@ -371,7 +380,8 @@ class Batch:
 
     def scores(self) -> IntArray:
         """int64 (B, P): points so far, those of a running round included as places settle (copy)."""
-        return self.state.scores.copy()
+        scores: IntArray = self.state.scores.copy()
+        return scores
 
     # ------------------------------------------------------------ copies
 

@@ -19,6 +19,10 @@ class IllegalPlayError(TienLenError):
     """A play or pass that the rules refuse here; the message holds play, table, hand and clause."""
 
 
+class WrongGameError(TienLenError):
+    """An agent or a tool was given another game than it plays."""
+
+
 class NotationError(TienLenError):
     """Text that is no card or no record.
 

@@ -7,19 +7,17 @@ pieces, the actions and the rewards); the mask is in ``info["action_mask"]`` and
 
 from __future__ import annotations
 
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex, Unpack
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from tienlen_env.aec import illegal_reward
-from tienlen_env.core.rules import Rules
-from tienlen_env.core.spec import Episode, Reward
-from tienlen_env.engine import BackendName
+from tienlen_env.aec_base import illegal_reward
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.one_seat import OneSeatGames, Opponents, Seat
+from tienlen_env.one_seat import GameSettings, OneSeatGames, Opponents, Seat
 from tienlen_env.render import RENDER_MODES, Painter, check_render_mode
 
 
@@ -32,19 +30,15 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
     Args:
         opponents: ``"random"``, one agent for all other seats, or a sequence of P-1, the first for the seat
             after the learner's.
-        rules: a preset's name or a `Rules`.
-        num_players: 2..4; None keeps the number in `rules`.
-        episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``.
+        rules: a preset's name, or the rules of any game.
         seat: the learner's seat; ``"random"`` draws it for every deal.
-        history: how many of the last plays the observation shows.
         illegal: what an illegal action does: ``"terminate"`` ends the episode with a reward of one less than
             the worst that honest play can bring and ``info["illegal"] = True``; ``"raise"`` raises
             `IllegalPlayError` and leaves the game as it was.
         skip_forced: decisions with a single legal action are played without asking.
         render_mode: None, ``"human"``, ``"ansi"``, ``"rgb_array"`` or ``"svg"``; only the learner's hand
             is face up.
-        backend: ``"numba"`` or ``"python"``.
+        settings: see `tienlen_env.engine.Batch`.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
@@ -55,39 +49,32 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
     def __init__(
         self,
         opponents: Opponents = "random",
-        rules: str | Rules = "cardgames",
-        num_players: int | None = None,
-        episode: Episode = "round",
-        reward: Reward = "points",
+        rules: str | AnyRules = "cardgames",
+        *,
         seat: Seat = "random",
-        history: int = 0,
         illegal: Literal["terminate", "raise"] = "terminate",
         skip_forced: bool = False,
         render_mode: str | None = None,
-        backend: BackendName = "numba",
+        **settings: Unpack[GameSettings],
     ) -> None:
         if illegal not in ("terminate", "raise"):
             raise ValueError(f"illegal={illegal!r}: expected 'terminate' or 'raise'")
         self.games = OneSeatGames(
             1,
             rules,
-            num_players=num_players,
-            episode=episode,
-            reward=reward,
-            history=history,
             opponents=opponents,
             line_up=True,
             seat=seat,
             skip_forced=skip_forced,
             auto_reset=False,
-            backend=backend,
+            **settings,
         )
         batch = self.games.batch
         self.observation_space = spaces.Box(0, 1, (batch.observation_size,), np.uint8)
         self.action_space = spaces.Discrete(batch.num_actions)
         self.render_mode = check_render_mode(render_mode)
         self._illegal = illegal
-        self._illegal_reward = illegal_reward(batch.rules, reward)
+        self._illegal_reward = illegal_reward(batch, batch.reward)
         self._is_over = True
 
     def reset(

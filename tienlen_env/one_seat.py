@@ -14,15 +14,14 @@ where only one action is legal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.agent import Agent, RandomAgent, View
-from tienlen_env.core import state as R
-from tienlen_env.core.rules import Rules
-from tienlen_env.core.spec import Episode, Reward
+from tienlen_env.agent import Agent, RandomAgent, View, check_plays
+from tienlen_env.core.definition import AnyRules, Episode
+from tienlen_env.core.spec import Reward
 from tienlen_env.engine import BackendName, Batch
 from tienlen_env.errors import IllegalPlayError
 
@@ -32,6 +31,25 @@ Seat = int | Literal["random"]
 
 LEARNER = -1  # in the table of who plays which seat
 ASKED, OVER = -1, -2  # instead of a seat to move
+
+
+class GameSettings(TypedDict, total=False):
+    """Keyword arguments that every adapter hands on to `Batch`; see there."""
+
+    num_players: int | None
+    episode: Episode
+    reward: Reward
+    history: int
+    backend: BackendName
+
+
+class OneSeatSettings(GameSettings, total=False):
+    """Keyword arguments that every adapter of one seat hands on to `OneSeatGames`; see there."""
+
+    opponents: Opponents
+    probabilities: npt.ArrayLike | None
+    seat: Seat
+    skip_forced: bool
 
 
 class Finished(NamedTuple):
@@ -57,10 +75,10 @@ class OneSeatGames:
 
     Args:
         num_games: B.
-        rules: a preset's name or a `Rules`.
-        num_players: 2..4; None keeps the number in `rules`.
+        rules: a preset's name, or the rules of any game.
+        num_players: P; None keeps the number in `rules`.
         episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``.
+        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or, in Tiến lên, ``"cards"``.
         history: how many of the last plays the observation shows.
         opponents: ``"random"``, an agent, or several: see `set_opponents`.
         probabilities: their shares; None for equal ones.
@@ -84,7 +102,7 @@ class OneSeatGames:
     def __init__(
         self,
         num_games: int,
-        rules: str | Rules = "cardgames",
+        rules: str | AnyRules = "cardgames",
         *,
         num_players: int | None = None,
         episode: Episode = "round",
@@ -115,7 +133,7 @@ class OneSeatGames:
         self._skip_forced = skip_forced
         self._auto_reset = auto_reset
         # With reward "cards" a player knocked out of the round still pays when the first goes out.
-        late_reward = reward == "cards" and batch.rules.knockout == "round"
+        late_reward = reward == "cards" and getattr(batch.rules, "knockout", "none") == "round"
         self._cut = episode == "round" and not late_reward
         self._rng = np.random.default_rng()
         self._games = np.arange(batch.num_games)
@@ -163,6 +181,7 @@ class OneSeatGames:
         for agent in agents:
             if not isinstance(agent, Agent):
                 raise ValueError(f"opponents: {agent!r} is no Agent")
+        check_plays(agents, self.batch)
         shares = np.ones(len(agents)) if probabilities is None else np.asarray(probabilities, np.float64)
         if not agents or shares.shape != (len(agents),) or not (shares >= 0).all() or not shares.sum() > 0:
             raise ValueError(
@@ -259,7 +278,7 @@ class OneSeatGames:
         self._seat_players(games)
         self._earned[games] = 0
         self._length[games] = 0
-        turns: IntArray = rows[:, R.TURN]
+        turns: IntArray = rows[:, batch.definition.state.TURN]
         is_asked = turns == self.seat[games]
         if self._skip_forced:
             is_asked &= np.bitwise_count(batch.state.legal[games]).sum(axis=1) > 1

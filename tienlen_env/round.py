@@ -22,7 +22,8 @@ from tienlen_env.backends import get_backend
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
 from tienlen_env.core.cards import FULL_DECK, card_ids, format_cards, parse_cards
-from tienlen_env.core.combos import PASS, ActionTable, build_action_table, kind_name
+from tienlen_env.core.combos import PASS, ActionTable, build_action_table
+from tienlen_env.core.explain import why_refused
 from tienlen_env.core.notation import RoundRecord, format_record, parse_record
 from tienlen_env.core.rules import Rules, get_rules
 from tienlen_env.core.spec import build_spec
@@ -371,35 +372,8 @@ class Round:
 
     def _refusal(self, play: Play) -> str:
         """Why a play is refused, with the clause of RULES.md that it breaks."""
-        return f"{play if play else 'pass'} refused: {self._broken_clause(play)} ({self._position()})"
-
-    def _broken_clause(self, play: Play) -> str:
-        if self.is_over:
-            return "nobody may play any more, 1.11"
-        table, on_table, seat = self._tables.table, self.table, self.turn
-        if not play:
-            return "a leader may not pass, 1.8"
-        if missing := play & ~self.hand(seat):
-            return f"{Cards(missing)} not in the hand, 1.5"
-        if self.opening_card and not play & self.opening_card:
-            return f"the opening play must contain {self.opening_card}, 1.3"
-        if on_table is None:
-            return f"the opening play is {self.opening_card} alone, 1.3"
-        shape, wanted = table.shape(play.action), table.shape(on_table.action)
-        if (
-            seat in self.passed
-            and self.rules.pass_lock
-            and shape not in self.rules.with_longer(self.rules.rejoin)
-        ):
-            return "who has passed stays out until the table is cleared, 1.7 and 3.6"
-        if shape != wanted:
-            if shape in self.rules.bombs:
-                return f"a bomb {shape} does not beat this table, 1.9"
-            size = f" of {wanted.num_cards} cards" if wanted.length > 1 else ""
-            return f"a {kind_name(wanted)}{size} must be followed by the same, 1.6"
-        if self._rows.item(R.LOCK) and not table.suited_mask[play.action]:
-            return "a run that was led suited must be followed by suited runs, 3.4"
-        return "its highest card is not higher than the table's, 1.6"
+        why = why_refused(self._tables.table, self._rows[0].tolist(), play.action, int(play))
+        return f"{play if play else 'pass'} refused: {why} ({self._position()})"
 
     # ------------------------------------------------------------ copies, records, pictures
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,8 @@ from gymnasium import spaces
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from tienlen_env.core.rules import Rules
-from tienlen_env.core.spec import Episode, Reward
-from tienlen_env.engine import BackendName
-from tienlen_env.one_seat import OneSeatGames, Opponents, Seat
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.one_seat import OneSeatGames, OneSeatSettings, Opponents
 from tienlen_env.render import Painter, check_render_mode
 
 Indices = None | int | Iterable[int]
@@ -35,54 +33,26 @@ class TienLenVecEnv(VecEnv):
 
     Args:
         num_envs: B.
-        rules: a preset's name or a `Rules`.
-        num_players: 2..4; None keeps the number in `rules`.
-        episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``.
-        history: how many of the last plays the observation shows.
-        opponents: ``"random"``, an agent, or a pool, see `set_opponents`.
-        probabilities: shares of the pool; None for equal ones.
-        seat: the learner's seat; ``"random"`` draws it for every deal.
-        skip_forced: decisions with a single legal action are played without asking.
+        rules: a preset's name, or the rules of any game.
         render_mode: None or one of `tienlen_env.render.RENDER_MODES`.
         seed: of the first `reset`; later ones go on with its stream unless `seed()` was called.
-        backend: ``"numba"`` or ``"python"``.
+        settings: see `tienlen_env.one_seat.OneSeatGames`.
 
     Attributes:
-        rules: the `Rules`.
+        rules: the rules.
         games: the games.
     """
 
     def __init__(
         self,
         num_envs: int,
-        rules: str | Rules = "cardgames",
+        rules: str | AnyRules = "cardgames",
         *,
-        num_players: int | None = None,
-        episode: Episode = "round",
-        reward: Reward = "points",
-        history: int = 0,
-        opponents: Opponents = "random",
-        probabilities: npt.ArrayLike | None = None,
-        seat: Seat = "random",
-        skip_forced: bool = True,
         render_mode: str | None = None,
         seed: int | None = None,
-        backend: BackendName = "numba",
+        **settings: Unpack[OneSeatSettings],
     ) -> None:
-        self.games = OneSeatGames(
-            num_envs,
-            rules,
-            num_players=num_players,
-            episode=episode,
-            reward=reward,
-            history=history,
-            opponents=opponents,
-            probabilities=probabilities,
-            seat=seat,
-            skip_forced=skip_forced,
-            backend=backend,
-        )
+        self.games = OneSeatGames(num_envs, rules, **settings)
         batch = self.games.batch
         self.rules = batch.rules
         self.render_mode = check_render_mode(render_mode)

@@ -6,7 +6,7 @@ lets agents play the others.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import gymnasium
 import numpy as np
@@ -15,10 +15,9 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from tienlen_env.core.rules import Rules
-from tienlen_env.core.spec import Episode, Reward
-from tienlen_env.engine import BackendName, Batch
-from tienlen_env.one_seat import OneSeatGames, Opponents, Seat
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.engine import Batch
+from tienlen_env.one_seat import GameSettings, OneSeatGames, OneSeatSettings, Opponents
 from tienlen_env.render import Painter, check_render_mode
 
 IntArray = npt.NDArray[np.int64]
@@ -51,13 +50,9 @@ class SelfPlayEnv:
 
     Args:
         num_games: B.
-        rules: a preset's name or a `Rules`.
-        num_players: 2..4; None keeps the number in `rules`.
-        episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``.
-        history: how many of the last plays the observation shows.
-        backend: ``"numba"`` or ``"python"``.
+        rules: a preset's name, or the rules of any game.
         threads: threads of the numba loops.
+        settings: see `tienlen_env.engine.Batch`.
 
     Attributes:
         batch: the games.
@@ -67,26 +62,12 @@ class SelfPlayEnv:
     def __init__(
         self,
         num_games: int,
-        rules: str | Rules = "cardgames",
+        rules: str | AnyRules = "cardgames",
         *,
-        num_players: int | None = None,
-        episode: Episode = "round",
-        reward: Reward = "points",
-        history: int = 0,
-        backend: BackendName = "numba",
         threads: int = 1,
+        **settings: Unpack[GameSettings],
     ) -> None:
-        self.batch = batch = Batch(
-            rules,
-            num_games,
-            num_players=num_players,
-            episode=episode,
-            reward=reward,
-            history=history,
-            auto_reset=True,
-            backend=backend,
-            threads=threads,
-        )
+        self.batch = batch = Batch(rules, num_games, auto_reset=True, threads=threads, **settings)
         self.num_games, self.num_players = batch.num_games, batch.num_players
         self.num_actions, self.observation_size = batch.num_actions, batch.observation_size
         self._now, self._next = self._buffers(), self._buffers()
@@ -150,19 +131,11 @@ class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
 
     Args:
         num_envs: B.
-        rules: a preset's name or a `Rules`.
-        num_players: 2..4; None keeps the number in `rules`.
-        episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``.
-        history: how many of the last plays the observation shows.
-        opponents: ``"random"``, an agent, or a pool, see `set_opponents`.
-        probabilities: shares of the pool; None for equal ones.
-        seat: the learner's seat; ``"random"`` draws it for every deal.
-        skip_forced: decisions with a single legal action are played without asking.
+        rules: a preset's name, or the rules of any game.
         copy: hand out fresh arrays; else observations and masks live in two sets of buffers that are written
             in turn, as in `SelfPlayEnv`.
         render_mode: None or one of `tienlen_env.render.RENDER_MODES`.
-        backend: ``"numba"`` or ``"python"``.
+        settings: see `tienlen_env.one_seat.OneSeatGames`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's way
@@ -173,33 +146,13 @@ class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
     def __init__(
         self,
         num_envs: int = 1,
-        rules: str | Rules = "cardgames",
+        rules: str | AnyRules = "cardgames",
         *,
-        num_players: int | None = None,
-        episode: Episode = "round",
-        reward: Reward = "points",
-        history: int = 0,
-        opponents: Opponents = "random",
-        probabilities: npt.ArrayLike | None = None,
-        seat: Seat = "random",
-        skip_forced: bool = True,
         copy: bool = True,
         render_mode: str | None = None,
-        backend: BackendName = "numba",
+        **settings: Unpack[OneSeatSettings],
     ) -> None:
-        self.games = OneSeatGames(
-            num_envs,
-            rules,
-            num_players=num_players,
-            episode=episode,
-            reward=reward,
-            history=history,
-            opponents=opponents,
-            probabilities=probabilities,
-            seat=seat,
-            skip_forced=skip_forced,
-            backend=backend,
-        )
+        self.games = OneSeatGames(num_envs, rules, **settings)
         self.num_envs = self.games.batch.num_games
         self.single_observation_space = spaces.Box(0, 1, (self.games.batch.observation_size,), np.uint8)
         self.single_action_space = spaces.Discrete(self.games.batch.num_actions)

@@ -288,7 +288,7 @@ class Case:
 
 def cases() -> list[Case]:
     """All rows, peers first."""
-    from tienlen_env import tienlen_v0
+    from tienlen_env import thirteens_v0, tienlen_v0
 
     probe = tienlen_v0.raw_env()
     space = probe.observation_space("player_0")
@@ -312,12 +312,18 @@ def cases() -> list[Case]:
             targets=(("do-nothing AEC, wrapped", 0.8),),
         ),
         Case(
+            "thirteens_v0.raw_env()",
+            lambda: aec_loop(thirteens_v0.raw_env()),
+            targets=(("tienlen_v0.raw_env()", 1),),
+        ),
+        Case(
             "Round, legal_plays()",
             round_loop,
             targets=(("OpenSpiel dou_dizhu, mask", 1),),
         ),
         Case("Batch cardgames", lambda: batched("cardgames", 4096), targets=((ABSOLUTE, 15e6),)),
         Case("Batch foicica", lambda: batched("foicica", 4096), targets=((ABSOLUTE, 8e6),)),
+        Case("Batch thirteens", lambda: batched("thirteens", 4096), targets=((ABSOLUTE, 5e6),)),
         Case("Batch cardgames, 1 thread", lambda: batched("cardgames", 16384), wall=True),
         Case(
             "Batch cardgames, 2 threads",

@@ -29,14 +29,14 @@ import agents
 from agents import arena
 from agents.policy import PolicyAgent
 from tienlen_env.agent import Agent
-from tienlen_env.core.rules import get_rules
+from tienlen_env.games import game_of, get_rules
 from tienlen_env.sb3_vec_env import TienLenVecEnv
 from train.config import parse_args
 from train.runs import RunError, RunFolder
 
-BASELINES = ("greedy", "greedy_long")
-RIVALS = (*BASELINES, "heuristic")  # of the quick comparisons
-PANEL = ("random", "greedy", "greedy_long")
+# By game: who is in the pool, and whom the quick comparisons are with.
+BASELINES = {"tienlen": ("greedy", "greedy_long"), "thirteens": ("trickster",)}
+RIVALS = {"tienlen": ("greedy", "greedy_long", "heuristic"), "thirteens": ("random", "trickster")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,8 @@ class PPOConfig:
     """Settings of a run; the defaults are the five-minute run of ``make train``.
 
     Attributes:
-        rules: preset of the rules.
-        num_players: seats at the table, 2 to 4.
+        rules: preset of the rules, which names the game, too (``"thirteens"``).
+        num_players: seats at the table.
         decisions: decisions of the learning seats to train on; forced moves do not count.
         num_games: games played side by side.
         num_steps: decisions of each game in one iteration.
@@ -133,7 +133,7 @@ class Trainer:
             device="cpu",
         )
         self.model.set_logger(configure(str(folder.path / "tensorboard"), ["tensorboard"]))
-        self.baselines: list[Agent] = [agents.load(name) for name in BASELINES]
+        self.baselines: list[Agent] = [agents.load(name) for name in BASELINES[game_of(self.venv.rules).name]]
         self.snapshots: deque[dict[str, Any]] = deque(maxlen=config.num_snapshots)
 
     @property
@@ -202,7 +202,7 @@ class Trainer:
     def evaluate(self, num_deals: int) -> dict[str, float]:
         """Mean points against three of each rival, on deals that no training or final comparison uses."""
         found = {}
-        for name in RIVALS:
+        for name in RIVALS[game_of(self.venv.rules).name]:
             result = arena.match(
                 self.agent(sample=False),
                 agents.load(name),
@@ -309,10 +309,11 @@ def main(argv: list[str] | None = None) -> None:
         trainer, out = train(config, console)
     except RunError as error:
         raise SystemExit(f"error: {error}") from error
+    rules = get_rules(config.rules, config.num_players)
     report = arena.compare(
         trainer.agent(sample=False),
-        [agents.load(name) for name in PANEL],
-        rules=get_rules(config.rules, config.num_players),
+        [agents.load(name) for name in ("random", *BASELINES[game_of(rules).name])],
+        rules=rules,
         num_deals=config.final_deals,
         seed=config.seed + 2_000_000,
     )

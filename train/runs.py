@@ -15,7 +15,7 @@ import torch
 
 from agents import files
 from agents.versions import versions
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 
 
 class RunError(RuntimeError):
@@ -56,7 +56,7 @@ class RunFolder:
 
     KEEP = 3
 
-    def __init__(self, path: Path, config: Any, rules: Rules, *, resume: bool) -> None:
+    def __init__(self, path: Path, config: Any, rules: AnyRules, *, resume: bool) -> None:
         self.path = path
         self.metrics_path = path / "metrics.jsonl"
         settings = dataclasses.asdict(config)

@@ -21,7 +21,7 @@ from agents.arena.pilot import PILOT_DEALS, pilot
 from agents.arena.report import Report
 from agents.arena.run import load_all
 from agents.arena.terminal import LiveProgress, show_pilot
-from tienlen_env.core.rules import PRESETS, get_rules
+from tienlen_env.games import PRESETS, get_rules
 
 COMMANDS = ("compare", "match", "league", "gauntlet")
 

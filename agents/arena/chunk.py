@@ -18,6 +18,7 @@ from agents.arena.blunders import BlunderCounter
 from agents.arena.lineup import Permutations, blocks
 from agents.arena.play import Forfeits, IntArray, play_deals
 from tienlen_env.agent import Agent
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.core.rules import Rules
 
 # Keys are drawn for so many deals at once, and agents reset at least as often. A part of every result's
@@ -42,7 +43,7 @@ class Job:
     """
 
     lineup: tuple[int, ...]
-    rules: Rules
+    rules: AnyRules
     seed: int
     first_deal: int
     num_deals: int
@@ -127,7 +128,9 @@ def play_chunk(
     seats = np.asarray(job.lineup)[chair_of]
     num_games = chairs.shape[1]
     counter = None
-    if job.blunder_deals > job.first_deal:
+    if job.blunder_deals > job.first_deal and isinstance(
+        job.rules, Rules
+    ):  # Tiến lên's endings can be solved
         num_looked_at = min(job.blunder_deals - job.first_deal, job.num_deals)
         counter = BlunderCounter(job.rules, num_looked_at, num_games, len(agents))
     played = play_deals(

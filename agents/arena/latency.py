@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.arena.play import batch_for, warm_up
 from tienlen_env.agent import Agent, View
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 
 
 class Latency(NamedTuple):
@@ -36,7 +36,7 @@ class Latency(NamedTuple):
 
 def latency(
     agent: Agent,
-    rules: Rules,
+    rules: AnyRules,
     *,
     decisions: int = 500,
     seconds: float = 5.0,

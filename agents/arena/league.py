@@ -26,7 +26,7 @@ from agents.arena.report import Report
 from agents.arena.result import WHOLE, TableResult
 from agents.arena.run import Entrant, Options, load_all, run_tables
 from agents.arena.stats import Estimate, estimate
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 
 if TYPE_CHECKING:
     from openskill.models import PlackettLuce, PlackettLuceRating
@@ -69,7 +69,7 @@ class League:
         rated_games: games that the ratings are from.
     """
 
-    rules: Rules
+    rules: AnyRules
     standings: tuple[Standing, ...]
     payoffs: tuple[tuple[Estimate | None, ...], ...]
     cycles: tuple[tuple[str, ...], ...]
@@ -85,7 +85,7 @@ class League:
 def league(
     agents: Sequence[Entrant],
     *,
-    rules: str | Rules | Sequence[str | Rules] = "cardgames",
+    rules: str | AnyRules | Sequence[str | AnyRules] = "cardgames",
     num_players: int | None = None,
     command: str = "",
     **options: Unpack[Options],

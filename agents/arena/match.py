@@ -10,7 +10,8 @@ from agents.arena.lineup import lineup_of, unique_names
 from agents.arena.report import Report
 from agents.arena.result import TableResult
 from agents.arena.run import Entrant, Options, Table, load_all, run_tables
-from tienlen_env.core.rules import Rules, get_rules
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.games import get_rules
 
 PANEL: Final = ("random", "greedy", "greedy_long", "heuristic", "endgame:heuristic")
 
@@ -20,7 +21,7 @@ def match(
     b: Entrant,
     *,
     composition: str | None = None,
-    rules: str | Rules = "cardgames",
+    rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
     **options: Unpack[Options],
 ) -> TableResult:
@@ -45,7 +46,7 @@ def table(
     agents: Sequence[Entrant],
     lineup: Sequence[int] | None = None,
     *,
-    rules: str | Rules = "cardgames",
+    rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
     **options: Unpack[Options],
 ) -> TableResult:
@@ -72,7 +73,7 @@ def table(
     return result
 
 
-def seat(seated: Sequence[int], names: Sequence[str], lineup: Sequence[int] | None, rules: Rules) -> Table:
+def seat(seated: Sequence[int], names: Sequence[str], lineup: Sequence[int] | None, rules: AnyRules) -> Table:
     """A table of a run (see `Table`); `lineup` as for `table`.
 
     Raises:
@@ -86,9 +87,11 @@ def seat(seated: Sequence[int], names: Sequence[str], lineup: Sequence[int] | No
     return Table(tuple(seated), tuple(names), chairs, rules)
 
 
-def all_rules(rules: str | Rules | Sequence[str | Rules], num_players: int | None) -> tuple[Rules, ...]:
+def all_rules(
+    rules: str | AnyRules | Sequence[str | AnyRules], num_players: int | None
+) -> tuple[AnyRules, ...]:
     """One or several variants, for so many players."""
-    several = [rules] if isinstance(rules, str | Rules) else rules
+    several = list(rules) if isinstance(rules, Sequence) and not isinstance(rules, str) else [rules]
     return tuple(get_rules(one, num_players) for one in several)
 
 
@@ -96,7 +99,7 @@ def compare(
     agent: Entrant,
     baselines: Sequence[Entrant],
     *,
-    rules: str | Rules | Sequence[str | Rules] = "cardgames",
+    rules: str | AnyRules | Sequence[str | AnyRules] = "cardgames",
     num_players: int | None = None,
     compositions: Sequence[str | None] = (None,),
     mixed: bool = True,
@@ -139,7 +142,7 @@ def gauntlet(
     agent: Entrant,
     *,
     panel: Sequence[Entrant] = PANEL,
-    rules: str | Rules | Sequence[str | Rules] = "cardgames",
+    rules: str | AnyRules | Sequence[str | AnyRules] = "cardgames",
     num_players: int | None = None,
     command: str = "",
     **options: Unpack[Options],

@@ -15,7 +15,7 @@ from agents.arena.report import decisions_per_second, interval_note
 from agents.arena.stats import Estimate, Verdict
 from agents.arena.terminal import ordinal
 from agents.versions import code_digest, versions
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.rendering.view import printable
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _title(report: Report) -> str:
     return report.tables[0].names[0].removesuffix(" #1") if len(report.tables) > 1 else report.tables[0].title
 
 
-def _variant(report: Report, rules: Rules) -> dict[str, Any]:
+def _variant(report: Report, rules: AnyRules) -> dict[str, Any]:
     results = report.of(rules)
     scores = [(result, score) for result in results for score in result.scores]
     parity = [result.parity_points for result, _ in scores]

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View
-from tienlen_env.core.rules import Rules, get_rules
+from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View, check_plays
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.engine import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games import get_rules
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -51,7 +52,7 @@ class Played(NamedTuple):
     forfeits: tuple[tuple[Forfeits, ...], ...]
 
 
-def batch_for(agents: Sequence[Agent], rules: Rules, num_games: int, history: int) -> Batch:
+def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
     """Games for some agents, with so many plays in observations; all games of the arena are made here."""
     return Batch(rules, num_games, history=history)
 
@@ -60,7 +61,7 @@ def play_deals(
     agents: Sequence[Agent],
     seats: npt.ArrayLike,
     keys: npt.ArrayLike,
-    rules: str | Rules = "cardgames",
+    rules: str | AnyRules = "cardgames",
     *,
     num_players: int | None = None,
     history: int = 0,
@@ -85,6 +86,7 @@ def play_deals(
     """
     keys = np.asarray(keys)
     batch = batch_for(agents, get_rules(rules, num_players), len(keys), history)
+    check_plays(agents, batch)
     seats = np.asarray(seats)
     if seats.shape[-1:] != (batch.num_players,) or (seats < 0).any() or (seats >= len(agents)).any():
         raise ValueError(f"seats: expected (B, {batch.num_players}) indices of {len(agents)} agents")
@@ -156,7 +158,7 @@ def by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:
     return tuple(found.values())
 
 
-def warm_up(agents: Sequence[Agent], rules: Rules, history: int = 0) -> None:
+def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
     """Have Numba compile what the agents will ask for, so that no agent's clock pays for it.
 
     Each is asked for some first and last decisions of a game whose moves are drawn. Programs compile nothing.
@@ -177,7 +179,7 @@ def warm_up(agents: Sequence[Agent], rules: Rules, history: int = 0) -> None:
 
 
 @lru_cache(maxsize=8)
-def compile_engine(rules: Rules) -> None:
+def compile_engine(rules: AnyRules) -> None:
     """Have Numba compile the loops of the engine."""
     batch = Batch(rules)
     batch.reset(0)

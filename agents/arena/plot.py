@@ -15,7 +15,7 @@ from agents.arena.league import League
 from agents.arena.report import Report, heading, interval_note
 from agents.arena.stats import Estimate, Verdict
 from agents.arena.terminal import ordinal
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 
 _COLOUR: dict[Verdict, str] = {"above": "#1a7f4b", "at": "#b7791f", "below": "#c0392b"}
 _BEST, _WORST = "#4fa97c", "#d98b7c"
@@ -74,7 +74,7 @@ def plot(report: Report) -> bytes:
     return out.getvalue()
 
 
-def _block(report: Report, rules: Rules) -> _Block:
+def _block(report: Report, rules: AnyRules) -> _Block:
     results = report.of(rules)
     rows: list[_Row] = []
     y = 0.0

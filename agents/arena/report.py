@@ -17,7 +17,7 @@ from agents.arena.result import Score, TableResult
 from agents.arena.stats import Estimate
 from agents.files import write_atomic
 from agents.versions import code_digest, versions
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,11 +67,11 @@ class Report:
     with_bootstrap: bool = False
 
     @property
-    def variants(self) -> tuple[Rules, ...]:
+    def variants(self) -> tuple[AnyRules, ...]:
         """The rules that were played, each once."""
         return tuple(dict.fromkeys(result.rules for result in self.tables))
 
-    def of(self, rules: Rules) -> tuple[TableResult, ...]:
+    def of(self, rules: AnyRules) -> tuple[TableResult, ...]:
         """The tables under some rules."""
         return tuple(result for result in self.tables if result.rules == rules)
 
@@ -221,11 +221,11 @@ class Report:
         return [folder / name for name in contents]
 
 
-def _with_rules(title: str, rules: Rules, report: Report) -> str:
+def _with_rules(title: str, rules: AnyRules, report: Report) -> str:
     return title if len(report.variants) == 1 else f"{title} · {rules.name}"
 
 
-def rules_dict(rules: Rules) -> dict[str, Any]:
+def rules_dict(rules: AnyRules) -> dict[str, Any]:
     """What names a variant in JSON."""
     return {"name": rules.name, "digest": rules.digest(), "num_players": rules.num_players}
 
@@ -266,7 +266,7 @@ def _league_dict(league: League) -> dict[str, Any]:
     }
 
 
-def heading(rules: Rules, results: Sequence[TableResult]) -> str:
+def heading(rules: AnyRules, results: Sequence[TableResult]) -> str:
     """One line over the tables of a variant."""
     games = sum(result.num_games for result in results)
     deals = sorted({result.num_deals for result in results})

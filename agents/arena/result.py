@@ -13,7 +13,7 @@ from agents.arena.chunk import Chunk
 from agents.arena.lineup import title_of
 from agents.arena.play import Forfeits, IntArray, by_reason
 from agents.arena.stats import Estimate, bootstrap_interval, estimate, ratio_estimate, variance_ratio
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 
 # A place that is shared is counted in integers, so that figures stay exact: 2 to 7 seats divide it.
 WHOLE: Final = 420
@@ -73,7 +73,7 @@ class TableResult:
     title: str
     names: tuple[str, ...]
     lineup: tuple[int, ...]
-    rules: Rules
+    rules: AnyRules
     seed: int
     num_deals: int
     planned_deals: int | None
@@ -155,7 +155,7 @@ def add_up(
     *,
     names: Sequence[str],
     lineup: tuple[int, ...],
-    rules: Rules,
+    rules: AnyRules,
     seed: int,
     planned_deals: int | None,
     seconds: float,

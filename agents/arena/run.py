@@ -27,7 +27,7 @@ from agents.arena.sequential import FIRST_LOOK
 from agents.arena.store import ArenaRunError, ChunkStore, file_digests
 from agents.versions import code_digest, versions
 from tienlen_env.agent import Agent
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.rendering.view import plural
 
 Entrant: TypeAlias = Agent | str
@@ -118,7 +118,7 @@ class Table(NamedTuple):
     seated: tuple[int, ...]
     names: tuple[str, ...]
     lineup: tuple[int, ...]
-    rules: Rules
+    rules: AnyRules
 
 
 def load_all(entrants: Sequence[Entrant]) -> list[Agent]:
@@ -342,7 +342,7 @@ def _end_with_parent() -> None:
 
 
 _loaded: dict[tuple[str, int], Agent] = {}
-_warm: set[tuple[tuple[str, ...], Rules]] = set()
+_warm: set[tuple[tuple[str, ...], AnyRules]] = set()
 
 
 def _work(names: tuple[str, ...], job: Job) -> Chunk:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agents.arena.pilot import Pilot
     from agents.arena.report import Report
     from agents.arena.result import TableResult
-    from tienlen_env.core.rules import Rules
+    from tienlen_env.core.definition import AnyRules
 
 STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
 
@@ -132,7 +132,7 @@ def _percents(shares: Sequence[float]) -> str:
     return " ".join(f"{100 * share:3.0f}" for share in shares)
 
 
-def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> list[RenderableType]:
+def _scores(rules: AnyRules, results: Sequence[TableResult], report: Report) -> list[RenderableType]:
     from rich.text import Text
 
     first = results[0]
@@ -172,7 +172,10 @@ def _scores(rules: Rules, results: Sequence[TableResult], report: Report) -> lis
     share = f"{100 * first.parity_first:.1f}"
     blank = " " * len(" ± 0.000")  # the numbers stand under the means
     shares = _percents([first.parity_first] * (rules.num_players - 1))
-    grid.add_row("parity", f"{first.parity_points:.3f}{blank}", share + blank[2:], shares, style="dim")
+    # In a game whose points a table does not fix, each table has its own mean.
+    parities = {round(result.parity_points, 3) for result in results}
+    points = f"{first.parity_points:.3f}" if len(parities) == 1 else "mean "
+    grid.add_row("parity", f"{points}{blank}", share + blank[2:], shares, style="dim")
     return [Text(heading(rules, results), "bold"), grid, Text(note + "\n", "dim")]
 
 

@@ -80,6 +80,7 @@ class HeuristicAgent:
     """
 
     name = "heuristic"
+    plays = "tienlen"
 
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters = Parameters() if parameters is None else parameters

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from tienlen_env.core.definition import TIENLEN, Definition
 
-def get_backend(name: str = "numba", threads: int = 1) -> Any:
+
+def get_backend(name: str = "numba", threads: int = 1, definition: Definition = TIENLEN) -> Any:
     """The executor of a name, with the loops documented in `backends.python.PythonBackend`.
 
     Args:
         name: ``"numba"`` (compiled, fast) or ``"python"`` (the reference).
         threads: threads of the loops over games; the reference always uses one.
+        definition: the game whose kernels it loops over.
 
     Raises:
         ValueError: an unknown name or a number of threads below 1.
@@ -20,9 +23,9 @@ def get_backend(name: str = "numba", threads: int = 1) -> Any:
     if name == "numba":
         from tienlen_env.backends.numba_cpu import NumbaBackend
 
-        return NumbaBackend(threads)
+        return NumbaBackend(definition, threads)
     if name == "python":
         from tienlen_env.backends.python import PythonBackend
 
-        return PythonBackend(threads)
+        return PythonBackend(definition, threads)
     raise ValueError(f"backend={name!r}: expected 'numba' or 'python'")

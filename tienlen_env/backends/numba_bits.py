@@ -1,12 +1,14 @@
 """Teaches Numba the core: the primitives of `core.bits` as single instructions, the rest as it stands.
 
 Importing this module registers overloads, so that any compiled function (CPU or CUDA) may call the plain
-Python functions of the core; the source that runs is the core's own.
+Python functions of Tiến lên's core, and those of another game's after `teach`; the source that runs is the
+core's own.
 """
 
 from __future__ import annotations
 
 import inspect
+from types import ModuleType
 from typing import Any
 
 from llvmlite import binding as llvm
@@ -15,8 +17,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
-from tienlen_env.core import bits, kernels, observe
+from tienlen_env.core import bits
 from tienlen_env.core.bits import LOWEST_SUIT
+from tienlen_env.core.definition import TIENLEN, Definition
 
 _I64 = ir.IntType(64)
 
@@ -50,22 +53,29 @@ def _lshr(typingctx: Any, x: Any, n: Any) -> Any:
     return types.int64(types.int64, types.int64), codegen
 
 
-@intrinsic
-def _store_word(typingctx: Any, out: Any, start: Any, word: Any) -> Any:
-    """Store 64 bytes at once: the word as a vector of 64 bits, zero-extended."""
-    if not isinstance(out, types.Array) or out.dtype.bitwidth != 8 or out.layout != "C":
-        raise TypeError("write_word needs a contiguous array of bytes")
+def _store(num_bits: int) -> Any:
+    """An intrinsic that stores the low bits of a word, a byte each, at once: a vector, zero-extended."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        bits_type = ir.VectorType(ir.IntType(1), 64)
-        bytes_type = ir.VectorType(ir.IntType(8), 64)
-        vector = builder.zext(builder.bitcast(args[2], bits_type), bytes_type)
-        address = cgutils.gep_inbounds(builder, array.data, args[1])
-        builder.store(vector, builder.bitcast(address, bytes_type.as_pointer()), align=1)
-        return context.get_dummy_value()
+    @intrinsic
+    def store(typingctx: Any, out: Any, start: Any, word: Any) -> Any:
+        if not isinstance(out, types.Array) or out.dtype.bitwidth != 8 or out.layout != "C":
+            raise TypeError("words are written to contiguous arrays of bytes")
 
-    return types.void(out, types.int64, types.int64), codegen
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            low = args[2] if num_bits == 64 else builder.trunc(args[2], ir.IntType(num_bits))
+            bytes_type = ir.VectorType(ir.IntType(8), num_bits)
+            vector = builder.zext(builder.bitcast(low, ir.VectorType(ir.IntType(1), num_bits)), bytes_type)
+            address = cgutils.gep_inbounds(builder, array.data, args[1])
+            builder.store(vector, builder.bitcast(address, bytes_type.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(out, types.int64, types.int64), codegen
+
+    return store
+
+
+_store_word, _store_half = _store(64), _store(32)
 
 
 def _bmi2(llvm_name: str) -> Any:
@@ -101,11 +111,8 @@ if _HAS_BMI2:
         lambda cards, width: lambda cards, width: _pext(cards, LOWEST_SUIT * ((15 << (width - 1)) & 15))
     )
 overload(bits.write_word)(lambda out, start, word: lambda out, start, word: _store_word(out, start, word))
+overload(bits.write_half)(lambda out, start, word: lambda out, start, word: _store_half(out, start, word))
 
-# Large and rarely called; everything else is inlined, for a call would pass its arrays on the stack.
-COLD: frozenset[Any] = frozenset(
-    {kernels.deal, kernels.begin_game, kernels.begin_round, kernels.end_round, kernels.settle}
-)
 PRIMITIVES: frozenset[Any] = frozenset(
     {
         bits.popcount,
@@ -115,10 +122,26 @@ PRIMITIVES: frozenset[Any] = frozenset(
         bits.shift_right,
         bits.add,
         bits.write_word,
+        bits.write_half,
     }
 )
 
-for _module in (bits, kernels, observe):
-    for _, _function in inspect.getmembers(_module, inspect.isfunction):
-        if _function.__module__ == _module.__name__ and _function not in PRIMITIVES:
-            register_jitable(_nrt=False, forceinline=_function not in COLD)(_function)
+_taught: set[ModuleType] = set()
+
+
+def teach(definition: Definition) -> None:
+    """Let compiled functions call those of a game's core.
+
+    All are inlined but for the large ones, for a call would pass its arrays on the stack.
+    """
+    for module in (bits, *definition.compiled):
+        if module in _taught:
+            continue
+        _taught.add(module)
+        for _, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ == module.__name__ and function not in PRIMITIVES:
+                is_cold = function in definition.kernels.COLD
+                register_jitable(_nrt=False, forceinline=not is_cold)(function)
+
+
+teach(TIENLEN)

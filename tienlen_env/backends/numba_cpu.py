@@ -19,17 +19,15 @@ from numba import njit
 from numba.extending import register_jitable
 
 from tienlen_env.backends import numba_bits
-from tienlen_env.core import bits, kernels, observe, spec, state
-from tienlen_env.core import spec as S
-from tienlen_env.core import state as R
-
-_SOURCE_DIGEST = hashlib.sha256(
-    "".join(inspect.getsource(m) for m in (bits, spec, state, kernels, observe, numba_bits)).encode()
-).hexdigest()
+from tienlen_env.backends.python import OVER, PAID
+from tienlen_env.core import bits
+from tienlen_env.core.definition import Definition
 
 
+# Two loops that several compiled functions share. The game's modules are arguments: a type of their own each,
+# so that what is called is known when the code is made.
 @register_jitable(_nrt=False)
-def _first_refused(rows, spec, ids, cards):  # type: ignore[no-untyped-def]
+def _first_refused(kernels, R, rows, spec, ids, cards):  # type: ignore[no-untyped-def]
     for b in range(rows.shape[0]):
         # A game that is over has no legal action, so most games are asked about a single column.
         if not kernels.is_legal(rows[b], spec, ids[b]):
@@ -42,8 +40,9 @@ def _first_refused(rows, spec, ids, cards):  # type: ignore[no-untyped-def]
 
 @register_jitable(_nrt=False)
 def _step_range(  # type: ignore[no-untyped-def]
-    rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end
-):
+    kernels, observe, R, S,
+    rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end,
+):  # fmt: skip
     for b in range(first, end):
         row = rows[b]
         for seat in range(spec[S.NUM_PLAYERS]):
@@ -71,10 +70,14 @@ def _step_range(  # type: ignore[no-untyped-def]
 
 
 @cache
-def _loops() -> SimpleNamespace:
-    """All loops, compiled when first called."""
+def _loops(definition: Definition) -> SimpleNamespace:
+    """All loops over a game's kernels, compiled when first called."""
+    numba_bits.teach(definition)
+    kernels, observe, R, S = definition.kernels, definition.observe, definition.state, definition.spec
     # Numba hashes a function's closure into its cache key, which is how the digest gets there.
-    build = _SOURCE_DIGEST
+    sources = "".join(inspect.getsource(module) for module in (*definition.sources, numba_bits))
+    build = hashlib.sha256(sources.encode()).hexdigest()
+    paid, over = PAID, OVER
 
     def jit(function: Any) -> Any:
         # Without NRT: views of rows would be reference-counted, at several times the cost of the rules.
@@ -92,22 +95,29 @@ def _loops() -> SimpleNamespace:
         rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids
     ):
         build  # noqa: B018
-        refused, n = _first_refused(rows, spec, ids, cards), rows.shape[0]
+        refused = _first_refused(kernels, R, rows, spec, ids, cards)
         if refused < 0:
-            _step_range(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, 0, n)
+            _step_range(
+                kernels, observe, R, S,
+                rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids,
+                0, rows.shape[0],
+            )  # fmt: skip
         return refused
 
     @jit
     def first_refused(rows, spec, ids, cards):  # type: ignore[no-untyped-def]
         build  # noqa: B018
-        return _first_refused(rows, spec, ids, cards)
+        return _first_refused(kernels, R, rows, spec, ids, cards)
 
     @jit
     def step_range(  # type: ignore[no-untyped-def]
         rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end
     ):
         build  # noqa: B018
-        _step_range(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end)
+        _step_range(
+            kernels, observe, R, S,
+            rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end,
+        )  # fmt: skip
 
     @jit
     def sample(rows, spec, draws, out):  # type: ignore[no-untyped-def]
@@ -178,8 +188,8 @@ def _loops() -> SimpleNamespace:
         is_paid = 0
         for i in range(num_players):
             if rewards[i] != 0:
-                is_paid = 4
-        return is_paid + (8 if seat < 0 else seat)
+                is_paid = paid
+        return is_paid + (over if seat < 0 else seat)
 
     @jit
     def step_games(rows, spec, actions, games, ids, seats, skip, cut, rewards, turns):  # type: ignore[no-untyped-def]
@@ -238,16 +248,17 @@ class NumbaBackend:
 
     name = "numba"
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, definition: Definition, threads: int = 1) -> None:
+        self.definition = definition
         self.threads = threads
-        self.__dict__.update(_loops().__dict__)
+        self.__dict__.update(_loops(definition).__dict__)
         if threads > 1:
             self.step = self._step_in_threads
 
     def _step_in_threads(
         self, rows: Any, spec: Any, actions: Any, ids: Any, cards: Any, *outputs: Any
     ) -> int:
-        loops = _loops()
+        loops = _loops(self.definition)
         refused: int = loops.first_refused(rows, spec, ids, cards)
         if refused < 0:
             num_games = len(rows)

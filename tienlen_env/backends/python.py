@@ -11,12 +11,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.core import kernels, observe
-from tienlen_env.core import spec as S
-from tienlen_env.core import state as R
 from tienlen_env.core.bits import add
+from tienlen_env.core.definition import Definition
 
 IntArray = npt.NDArray[np.int64]
+
+PAID, OVER = 8, 16  # what `play_one` adds to a seat, or returns instead of one
 
 
 @lru_cache(maxsize=64)
@@ -35,7 +35,8 @@ class PythonBackend:
 
     name = "python"
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, definition: Definition, threads: int = 1) -> None:
+        self.definition = definition
         self.threads = threads
 
     def begin(
@@ -48,6 +49,7 @@ class PythonBackend:
         leaders: IntArray,
     ) -> None:
         """Start a game in every row from its key; leader -1 is the holder of the opening card."""
+        kernels = self.definition.kernels
         spec_list, action_list = _as_list(spec), _as_list(actions)
         for b, row in enumerate(rows.tolist()):
             kernels.begin_game(row, spec_list, int(keys[b]), int(rounds[b]), int(leaders[b]))
@@ -56,6 +58,7 @@ class PythonBackend:
 
     def begin_round(self, rows: IntArray, spec: IntArray, actions: IntArray, leaders: IntArray) -> None:
         """Start a round from the hands in every row; leader -1 is the holder of the opening card."""
+        kernels = self.definition.kernels
         spec_list, action_list = _as_list(spec), _as_list(actions)
         for b, row in enumerate(rows.tolist()):
             kernels.begin_round(row, spec_list, int(leaders[b]))
@@ -94,6 +97,8 @@ class PythonBackend:
         Returns:
             -1, or the first game whose action is not legal; then nothing has changed.
         """
+        d = self.definition
+        kernels, observe, R, S = d.kernels, d.observe, d.state, d.spec
         spec_list, action_list = _as_list(spec), _as_list(actions)
         games = rows.tolist()
         for b, row in enumerate(games):
@@ -150,9 +155,11 @@ class PythonBackend:
             obs: uint8 (O,), overwritten with the next player's observation.
 
         Returns:
-            -1 if the action is not legal; then nothing has changed. Else the next seat to act, or 8 if the
-            game is over, plus 4 if some reward is not zero.
+            -1 if the action is not legal; then nothing has changed. Else the next seat to act (below 8), or
+            `OVER` if the game is over, plus `PAID` if some reward is not zero.
         """
+        d = self.definition
+        kernels, observe, R, S = d.kernels, d.observe, d.state, d.spec
         game, spec_list, action_list = row.tolist(), _as_list(spec), _as_list(actions)
         seat = game[R.TURN]
         if seat < 0 or not kernels.is_legal(game, spec_list, action):
@@ -166,7 +173,7 @@ class PythonBackend:
         kernels.write_mask(game, spec_list, mask, 0)
         seat = game[R.TURN]
         observe.observe(game, spec_list, action_list, seat, obs, 0)
-        return 4 * any(gained) + (8 if seat < 0 else seat)
+        return PAID * any(gained) + (OVER if seat < 0 else seat)
 
     def step_games(
         self,
@@ -201,6 +208,8 @@ class PythonBackend:
         Returns:
             -1, or the first index of `games` whose action is not legal; then nothing has changed.
         """
+        d = self.definition
+        kernels, R, S = d.kernels, d.state, d.spec
         spec_list, action_list = _as_list(spec), _as_list(actions)
         some = rows[games].tolist()
         for i, row in enumerate(some):
@@ -231,12 +240,14 @@ class PythonBackend:
 
     def sample(self, rows: IntArray, spec: IntArray, draws: npt.NDArray[np.float64], out: IntArray) -> None:
         """Choose a legal action a game by uniform draws in [0, 1); -1 where there is none."""
+        kernels = self.definition.kernels
         spec_list = _as_list(spec)
         for b, row in enumerate(rows.tolist()):
             out[b] = kernels.choose_legal(row, spec_list, float(draws[b]))
 
     def write_masks(self, rows: IntArray, spec: IntArray, out: npt.NDArray[np.int8]) -> None:
         """Write the legal-action masks, int8 (B, A)."""
+        kernels = self.definition.kernels
         spec_list = _as_list(spec)
         for b, row in enumerate(rows.tolist()):
             kernels.write_mask(row, spec_list, out[b], 0)
@@ -245,6 +256,7 @@ class PythonBackend:
         self, rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: npt.NDArray[np.uint8]
     ) -> None:
         """Write the observation of one seat a game, uint8 (B, O); zeros for seat -1."""
+        observe = self.definition.observe
         spec_list, action_list = _as_list(spec), _as_list(actions)
         for b, row in enumerate(rows.tolist()):
             observe.observe(row, spec_list, action_list, int(seats[b]), out[b], 0)
@@ -253,12 +265,14 @@ class PythonBackend:
         self, rows: IntArray, spec: IntArray, actions: IntArray, out: npt.NDArray[np.uint8]
     ) -> None:
         """Write the full state of every game, uint8 (B, state size)."""
+        observe = self.definition.observe
         spec_list, action_list = _as_list(spec), _as_list(actions)
         for b, row in enumerate(rows.tolist()):
             observe.observe_all(row, spec_list, action_list, out[b], 0)
 
     def count_legal(self, rows: IntArray, spec: IntArray, out: IntArray) -> None:
         """Count the legal actions of every game, int64 (B,)."""
+        kernels = self.definition.kernels
         spec_list = _as_list(spec)
         for b, row in enumerate(rows.tolist()):
             out[b] = kernels.num_legal(row, spec_list)
@@ -277,6 +291,7 @@ class PythonBackend:
         Returns:
             The index after the last one written.
         """
+        kernels = self.definition.kernels
         end = 0
         spec_list, action_list = _as_list(spec), _as_list(actions)
         for b, row in enumerate(rows.tolist()):
@@ -285,6 +300,7 @@ class PythonBackend:
 
     def action_cards(self, rows: IntArray, actions: IntArray, ids: IntArray, out: IntArray) -> None:
         """The cards that an action would play in every game, int64 (B,) masks."""
+        kernels, R = self.definition.kernels, self.definition.state
         action_list = _as_list(actions)
         for b, row in enumerate(rows.tolist()):
             out[b] = kernels.action_cards(row[R.HAND + row[R.TURN]], action_list, int(ids[b]))

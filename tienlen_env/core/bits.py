@@ -57,6 +57,11 @@ def wrap(x: int, n: int) -> int:
     return x - (n & n - 1 - x >> 63)
 
 
+def rotate(word: int, n: int, size: int) -> int:
+    """Rotate the lowest `size` bits of a word down by n <= size < 64."""
+    return (word >> n | word << (size - n)) & ((1 << size) - 1)
+
+
 def write_word(out: Any, start: int, word: int) -> None:
     """Expand a word to 64 bytes of 0 and 1 in ``out[start:start + 64]``.
 
@@ -64,6 +69,12 @@ def write_word(out: Any, start: int, word: int) -> None:
     end with one word that closes exactly at the end of their row.
     """
     for i in range(64):
+        out[start + i] = word >> i & 1
+
+
+def write_half(out: Any, start: int, word: int) -> None:
+    """Expand the low 32 bits of a word to bytes of 0 and 1 in ``out[start:start + 32]``, for short rows."""
+    for i in range(32):
         out[start + i] = word >> i & 1
 
 

@@ -594,3 +594,7 @@ def list_legal(row: Any, spec: Any, actions: Any, ids: Any, cards: Any, start: i
             start += 1
             word ^= shift_left(1, lowest)  # not `word - 1`: bit 63 makes the word negative
     return start
+
+
+# Large and rarely called: compiled once, where everything else is inlined.
+COLD: Final[frozenset[Any]] = frozenset({deal, begin_game, begin_round, end_round, settle})

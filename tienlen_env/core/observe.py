@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
-from tienlen_env.core.bits import FULL, popcount, shift_left, wrap, write_word
+from tienlen_env.core.bits import FULL, popcount, rotate, shift_left, wrap, write_word
 from tienlen_env.core.rules import Rules
 from tienlen_env.core.spec import build_spec
 
@@ -78,11 +78,6 @@ def observation_size(rules: Rules, history: int = 0) -> int:
     last = next(reversed(observation_layout(rules, history).values()))
     size: int = last.slice.stop
     return size
-
-
-def rotate(word: int, n: int, size: int) -> int:
-    """Rotate the lowest `size` bits of a word down by n <= size < 64."""
-    return (word >> n | word << (size - n)) & ((1 << size) - 1)
 
 
 def observe(row: Any, spec: Any, actions: Any, seat: int, out: Any, start: int) -> None:

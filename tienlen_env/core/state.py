@@ -41,6 +41,9 @@ NUM_FIRST: Final = 29  # places settled from the top
 NUM_LAST: Final = 30  # places settled from the bottom (knocked out of the round)
 LEGAL: Final = 31  # W columns: bit a of the words is True where action a is legal for `turn`
 
+# What a player may not know, but for the own hand: cards and the key of the deal.
+HIDDEN: Final = (HAND, HAND + 1, HAND + 2, HAND + 3, UNDEALT, KEY)
+
 HISTORY_SEAT_SHIFT: Final = 52  # a history entry is cards | (1 + seat) << 52; 0 means no event
 
 IntArray = npt.NDArray[np.int64]

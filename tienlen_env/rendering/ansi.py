@@ -7,11 +7,12 @@ both work; every colour repeats what words or marks say, so the text may be stri
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tienlen_env.core.cards import RANK_TEXT, SUIT_SYMBOLS, card_ids, rank_of, suit_of
-from tienlen_env.rendering.view import TableView, plural, printable
+from tienlen_env.core.cards import NO_CARD, RANK_TEXT, SUIT_SYMBOLS, rank_of, suit_of
+from tienlen_env.rendering.view import View, printable
+from tienlen_env.thirteens.cards import is_joker
 
 COLUMNS: Final = 78
 _NAME_COLUMNS = 14
@@ -39,45 +40,53 @@ def _fit(text: str, columns: int) -> str:
     return text + " " * (columns - _columns(text))
 
 
-def _cards(mask: int, *codes: str) -> str:
-    """The cards of a mask, ``3♠ 10♥``, weakest first."""
-    return " ".join(
-        _style(
-            RANK_TEXT[rank_of(card)].replace("T", "10") + SUIT_SYMBOLS[suit_of(card)],
-            *codes,
-            *((_RED,) if suit_of(card) >= 2 else ()),
-        )
-        for card in card_ids(mask)
-    )
+def _card(card: int, *codes: str) -> str:
+    if is_joker(card):
+        return _style("Jo", *codes)
+    red = (_RED,) if suit_of(card) >= 2 else ()
+    return _style(RANK_TEXT[rank_of(card)].replace("T", "10") + SUIT_SYMBOLS[suit_of(card)], *codes, *red)
 
 
-def _seat(view: TableView, seat: int) -> Iterator[str]:
+def _cards(cards: Iterable[int], *codes: str) -> str:
+    """Cards, ``3♠ 10♥``, in the order given."""
+    return " ".join(_card(card, *codes) for card in cards)
+
+
+def _seat(view: View, seat: int) -> Iterator[str]:
     turn, idle, badge = seat == view.turn, view.is_idle(seat), view.badge(seat)
     weight = (_BOLD,) if turn else (_DIM,) if idle else ()
     name = _style(f" {_fit(view.names[seat], _NAME_COLUMNS)} ", *weight, *((_INVERSE,) if turn else ()))
-    counts = f"{plural(view.num_cards(seat), 'card'):<9}{plural(view.scores[seat], 'point'):<11} "
+    counts = "".join(f"{text:<{9 + 2 * min(i, 1)}}" for i, text in enumerate(view.counts(seat))) + " "
     mark = _style("[" + badge + "]", _BOLD) if badge else ""
     yield f"{'►' if turn else ' '} {name}  {_style(counts, *weight)}{mark}"
-    shown = _cards(view.hands[seat], *((_DIM,) if idle else ()))
-    backs = _style(" ".join(["▒▒"] * view.num_cards(seat)), _DIM)
-    if hand := shown if view.face_up[seat] else backs:
-        yield f"     {hand}"
-    if play := view.earlier_play(seat):
+    if hand := view.hand(seat):
+        is_hidden = hand[0] == NO_CARD
+        backs = _style(" ".join(["▒▒"] * len(hand)), _DIM)
+        yield f"     {backs if is_hidden else _cards(hand, *((_DIM,) if idle else ()))}"
+    if play := view.front(seat):
         yield f"     {_style('played', _DIM)} {_cards(play)}"
 
 
-def _table(view: TableView) -> Iterator[str]:
-    if not view.table_cards:
+def _table(view: View) -> Iterator[str]:
+    centre = view.centre
+    if not centre.cards:
         yield f"  table  {_style('empty', _DIM)}"
-        return
-    owner = _fit(view.names[view.owner], _NAME_COLUMNS).rstrip() if view.owner >= 0 else ""
-    text = " · ".join(part for part in (owner, printable(view.table_text)) if part)
-    yield f"  table  {_cards(view.table_cards, _BOLD)}"
+    elif centre.labels:
+        for i, (card, label) in enumerate(zip(centre.cards, centre.labels, strict=True)):
+            winning = _style("  winning", _BOLD) if i == centre.raised else ""
+            yield f"  {'' if i else 'trick':<7}{_fit(label, _NAME_COLUMNS)} {_card(card, _BOLD)}{winning}"
+    else:
+        yield f"  table  {_cards(centre.cards, _BOLD)}"
+    owner = centre.above.removesuffix(" played") if centre.cards and not centre.labels else ""
+    owner = _fit(owner, _NAME_COLUMNS).rstrip() if owner != "on the table" else ""
+    text = " · ".join(part for part in (owner, printable(centre.below)) if part)
     if text:
         yield f"         {_fit(text, COLUMNS - 9).rstrip()}"
+    if centre.small:
+        yield f"         {_cards(centre.small)}"
 
 
-def render_ansi(view: TableView) -> str:
+def render_ansi(view: View) -> str:
     """Draw a view as text.
 
     Args:

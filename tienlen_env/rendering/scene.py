@@ -1,4 +1,4 @@
-"""The layout: a `TableView` becomes placed pieces of flat art, which `svg` and `raster` draw alike.
+"""The layout: a view becomes placed pieces of flat art, which `svg` and `raster` draw alike.
 
 The table, 960 by 720 units; x and y run right and down::
 
@@ -26,8 +26,9 @@ from typing import Final, Literal
 
 from PIL import ImageFont
 
-from tienlen_env.core.cards import NO_CARD, RANK_TEXT, card_ids, rank_of, suit_of
-from tienlen_env.rendering.view import TableView, printable
+from tienlen_env.core.cards import NO_CARD, RANK_TEXT, rank_of, suit_of
+from tienlen_env.rendering.view import View, printable
+from tienlen_env.thirteens.cards import is_joker
 
 WIDTH: Final = 960
 HEIGHT: Final = 720
@@ -38,7 +39,9 @@ INK: Final = "#f4f1e8"
 MUTED: Final = "#b9c4bd"
 GOLD: Final = "#ffd25e"
 DARK: Final = "#1b1d21"
-MEDALS: Final = {"1st": "#ffd25e", "2nd": "#d5dbe1", "3rd": "#e0a36a", "4th": "#9fb0aa"}
+MEDALS: Final = {"1st": "#ffd25e", "2nd": "#d5dbe1", "3rd": "#e0a36a"} | dict.fromkeys(
+    ("4th", "5th", "6th", "7th"), "#9fb0aa"
+)
 
 
 @dataclass(frozen=True)
@@ -238,6 +241,13 @@ def card_art(card: int, style: CardStyle, idle: bool) -> Art:
             if (row + column) % 2 == 0
         ]
         return Art(w, h, (shadow, body, panel, line, *pips))
+    if is_joker(card):
+        ink = "#7a6b8c" if idle else "#7b2fbf"
+        # A star in the corner, where the rank of another card is, and the word across the middle.
+        size = style.rank_size
+        star = Label(size * 0.56, size * 1.3, "*", size * 1.5, ink, bold=True)
+        word = Label(w / 2, h * 0.62, "JOKER", w * 0.23, ink, bold=True)
+        return Art(w, h, (shadow, body, star, word), card)
     suit, rank = suit_of(card), RANK_TEXT[rank_of(card)].replace("T", "10")
     red, black = ("#9c3f45", "#4a5058") if idle else ("#cf1f2e", DARK)
     ink = red if suit >= 2 else black
@@ -252,9 +262,9 @@ def card_art(card: int, style: CardStyle, idle: bool) -> Art:
 
 
 @lru_cache(maxsize=512)
-def plate_art(name: str, counts: str, badge: str, idle: bool) -> Art:
+def plate_art(name: str, counts: str, badge: str, idle: bool, w: float = 232.0) -> Art:
     """The plate of a seat: its name, cards left and points, and its badge."""
-    w, h = 232.0, 46.0
+    h = 46.0
     turn = badge == "to play"
     fill, edge, ink = ("#3d3417e6", GOLD, INK) if turn else ("#0e1f17cc", "#ffffff2e", INK)
     if idle:
@@ -322,13 +332,33 @@ class Spot:
     beaten_y: float
     style: CardStyle
     hand_width: float
+    plate_width: float = 232.0
 
 
 BOTTOM: Final = Spot(480, 574, 662, 488, HAND, 480)
 LEFT: Final = Spot(166, 362, 447, 277, SIDE_HAND, 264)
 TOP: Final = Spot(480, 177, 102, 259, SIDE_HAND, 264)
 RIGHT: Final = Spot(794, 362, 447, 277, SIDE_HAND, 264)
-SPOTS: Final = {2: (BOTTOM, TOP), 3: (BOTTOM, LEFT, RIGHT), 4: (BOTTOM, LEFT, TOP, RIGHT)}
+
+
+def _at(x: float, hand_y: float, plate_y: float) -> Spot:
+    """A narrow spot, for tables of more than four."""
+    return Spot(x, hand_y, plate_y, hand_y, SIDE_HAND, 222, 216)
+
+
+TOP_LEFT, TOP_RIGHT = _at(316, 177, 102), _at(644, 177, 102)
+FAR_LEFT, FAR_RIGHT = _at(158, 177, 102), _at(802, 177, 102)
+HIGH_LEFT, HIGH_RIGHT = _at(146, 288, 363), _at(814, 288, 363)
+LOW_LEFT, LOW_RIGHT = _at(146, 470, 545), _at(814, 470, 545)
+MIDDLE: Final = Spot(480, 574, 662, 488, HAND, 320)
+SPOTS: Final = {
+    2: (BOTTOM, TOP),
+    3: (BOTTOM, LEFT, RIGHT),
+    4: (BOTTOM, LEFT, TOP, RIGHT),
+    5: (BOTTOM, LEFT, TOP_LEFT, TOP_RIGHT, RIGHT),
+    6: (BOTTOM, LEFT, FAR_LEFT, TOP, FAR_RIGHT, RIGHT),
+    7: (MIDDLE, LOW_LEFT, HIGH_LEFT, TOP_LEFT, TOP_RIGHT, HIGH_RIGHT, LOW_RIGHT),
+}
 CENTRE_Y: Final = 370
 CENTRE_WIDTH: Final = 332  # between the side hands: a run of 12 cards must fit
 BEATEN_WIDTH: Final = 228
@@ -346,38 +376,57 @@ def fan(
         yield Placed(card_art(card, style, idle), x + t * step, y + drop, t * style.tilt)
 
 
-def _seat(view: TableView, seat: int, spot: Spot) -> Iterator[Placed]:
-    num_cards, badge = view.num_cards(seat), view.badge(seat)
-    idle = view.is_idle(seat)
+def _seat(view: View, seat: int, spot: Spot) -> Iterator[Placed]:
+    hand, badge, idle = view.hand(seat), view.badge(seat), view.is_idle(seat)
     if seat == view.turn:
         top = min(spot.hand_y - spot.style.height / 2, spot.plate_y - 23) - 9
         bottom = max(spot.hand_y + spot.style.height / 2 + 14, spot.plate_y + 23) + 8
         yield Placed(glow_art(spot.hand_width + 20, bottom - top), spot.x, (top + bottom) / 2)
-    if num_cards:
-        cards = card_ids(view.hands[seat]) if view.face_up[seat] else [NO_CARD] * num_cards
-        yield from fan(cards, spot.style, spot.x, spot.hand_y, spot.hand_width, idle)
-    elif view.places[seat] >= 0:
-        yield Placed(medal_art(badge), spot.x, spot.hand_y)
-    name = printable(view.names[seat])
-    yield Placed(plate_art(name, view.counts(seat), badge, idle and badge == "pass"), spot.x, spot.plate_y)
-    yield from fan(card_ids(view.earlier_play(seat)), BEATEN, spot.x, spot.beaten_y, BEATEN_WIDTH, False)
+    if hand:
+        yield from fan(hand, spot.style, spot.x, spot.hand_y, spot.hand_width, idle)
+    elif view.medal(seat):
+        yield Placed(medal_art(view.medal(seat)), spot.x, spot.hand_y)
+    name, counts = printable(view.names[seat]), " · ".join(view.counts(seat))
+    plate = plate_art(name, counts, badge, idle and badge == "pass", spot.plate_width)
+    yield Placed(plate, spot.x, spot.plate_y)
+    yield from fan(view.front(seat), BEATEN, spot.x, spot.beaten_y, BEATEN_WIDTH, False)
 
 
-def _centre(view: TableView) -> Iterator[Placed]:
-    x, y = WIDTH / 2, CENTRE_Y
-    if not view.table_cards:
+def _centre(view: View) -> Iterator[Placed]:
+    x, y, centre = WIDTH / 2, CENTRE_Y, view.centre
+    if centre.cards:
+        if centre.labels:
+            yield from _trick(centre.cards, centre.labels, centre.raised, x, y)
+        else:
+            yield from fan(centre.cards, TABLE, x, y, CENTRE_WIDTH, False)
+        if centre.above:
+            yield Placed(
+                text_art(fit(centre.above, 14, CENTRE_WIDTH - 30), 14, MUTED),
+                x,
+                y - (66 if centre.labels else 62),
+            )
+    else:
         yield Placed(emblem_art(), x, y - 10)
         yield Placed(text_art(fit(view.headline, 17, CENTRE_WIDTH - 30), 17, MUTED), x, y + 28)
-        return
-    yield from fan(card_ids(view.table_cards), TABLE, x, y, CENTRE_WIDTH, False)
-    who = f"{printable(view.names[view.owner])} played" if view.owner >= 0 else "on the table"
-    yield Placed(text_art(fit(who, 14, CENTRE_WIDTH - 30), 14, MUTED), x, y - 62)
-    if view.table_text:
-        what = fit(view.table_text, 15, CENTRE_WIDTH - 30, bold=True)
-        yield Placed(text_art(what, 15, INK, bold=True, pill="#00000059"), x, y + 66)
+    below = y + (76 if centre.labels else 66)
+    if centre.below:
+        what = fit(centre.below, 15, CENTRE_WIDTH - 30, bold=True)
+        yield Placed(text_art(what, 15, INK, bold=True, pill="#00000059"), x, below)
+    yield from fan(centre.small, BEATEN, x, below + (42 if centre.below else 12), BEATEN_WIDTH, False)
 
 
-def build_scene(view: TableView) -> tuple[Placed, ...]:
+def _trick(cards: Sequence[int], labels: Sequence[str], raised: int, x: float, y: float) -> Iterator[Placed]:
+    """The cards of a trick in a row, their players' names under them, the winning one lifted."""
+    step = min(82, (CENTRE_WIDTH - TABLE.width) / max(1, len(cards) - 1))
+    for i, (card, label) in enumerate(zip(cards, labels, strict=True)):
+        at = x + (i - (len(cards) - 1) / 2) * step
+        yield Placed(card_art(card, TABLE, False), at, y - (8 if i == raised else 0))
+        # Of a name that does not fit the end tells more: the number of a seat.
+        text = label if text_width(label, 11) <= step - 4 else label[-1:]
+        yield Placed(text_art(text, 11, GOLD if i == raised else MUTED, bold=i == raised), at, y + 56)
+
+
+def build_scene(view: View) -> tuple[Placed, ...]:
     """Lay out a view.
 
     Args:

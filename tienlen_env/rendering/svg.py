@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
-from tienlen_env.core.cards import CARD_TEXT
 from tienlen_env.rendering.scene import (
     HEIGHT,
     SUIT_OUTLINES,
@@ -20,7 +19,8 @@ from tienlen_env.rendering.scene import (
     build_scene,
     text_width,
 )
-from tienlen_env.rendering.view import TableView, printable
+from tienlen_env.rendering.view import View, printable
+from tienlen_env.thirteens.cards import CARD_TEXT
 
 _FONTS = "Aileron, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 
@@ -125,7 +125,7 @@ def document(placed: Iterable[Placed], width: float, height: float, label: str) 
     return "\n".join([head, *(_group(piece) for piece in placed), "</svg>\n"])
 
 
-def render_svg(view: TableView) -> str:
+def render_svg(view: View) -> str:
     """Draw a view as an SVG.
 
     Args:

@@ -3,9 +3,78 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
-PLACE_TEXT: Final = ("1st", "2nd", "3rd", "4th")
+from tienlen_env.core.cards import NO_CARD, card_ids
+from tienlen_env.thirteens import cards as thirteens
+
+PLACE_TEXT: Final = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th")
+
+
+class Centre(NamedTuple):
+    """What lies in the middle of the table.
+
+    Attributes:
+        cards: ids in the order in which they are drawn; none on an empty table.
+        above: a line over them, e.g. whose they are.
+        below: a line under them: what they are.
+        labels: a word under each card, or none.
+        raised: index of the card that is lifted, -1 for none.
+        small: ids of further cards, drawn small.
+    """
+
+    cards: tuple[int, ...]
+    above: str = ""
+    below: str = ""
+    labels: tuple[str, ...] = ()
+    raised: int = -1
+    small: tuple[int, ...] = ()
+
+
+class View(Protocol):
+    """What every drawing asks of a moment of a game, whichever game it is; seats are absolute."""
+
+    @property
+    def num_players(self) -> int:
+        """Seats at the table, 2..7."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """P labels."""
+
+    @property
+    def title(self) -> str:
+        """Heading."""
+
+    @property
+    def turn(self) -> int:
+        """Seat to act, -1 when the game is over."""
+
+    @property
+    def headline(self) -> str:
+        """Whose move it is, or who has won."""
+
+    @property
+    def centre(self) -> Centre:
+        """The middle of the table."""
+
+    def hand(self, seat: int) -> list[int]:
+        """Card ids of a hand in the order in which they are drawn, `NO_CARD` for backs."""
+
+    def is_idle(self, seat: int) -> bool:
+        """Whether a seat is greyed."""
+
+    def badge(self, seat: int) -> str:
+        """The one thing to know of a seat."""
+
+    def counts(self, seat: int) -> tuple[str, ...]:
+        """Cards, points, ... of a seat."""
+
+    def medal(self, seat: int) -> str:
+        """The place of a seat that has no cards left, or ``""``."""
+
+    def front(self, seat: int) -> list[int]:
+        """Ids of the cards in front of a seat."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +148,17 @@ class TableView:
             return "to play"
         return "pass" if seat in self.passed or self.last_plays[seat] == 0 else ""
 
-    def counts(self, seat: int) -> str:
-        """Cards left and points of a seat: ``"13 cards · 1 point"``."""
-        return f"{plural(self.num_cards(seat), 'card')} · {plural(self.scores[seat], 'point')}"
+    def counts(self, seat: int) -> tuple[str, ...]:
+        """Cards left and points of a seat: ``("13 cards", "1 point")``."""
+        return plural(self.num_cards(seat), "card"), plural(self.scores[seat], "point")
+
+    def medal(self, seat: int) -> str:
+        """The place of a seat that has no cards left, or ``""``."""
+        return self.badge(seat) if self.places[seat] >= 0 and not self.hands[seat] else ""
+
+    def hand(self, seat: int) -> list[int]:
+        """Card ids of a hand, weakest first, or `NO_CARD` for backs."""
+        return card_ids(self.hands[seat]) if self.face_up[seat] else [NO_CARD] * self.num_cards(seat)
 
     @property
     def headline(self) -> str:
@@ -89,12 +166,143 @@ class TableView:
         if self.turn >= 0:
             verb = "to play" if self.table_cards else "leads"
             return f"{printable(self.names[self.turn])} {verb}"
-        best = [seat for seat, score in enumerate(self.scores) if score == max(self.scores)]
-        return f"game over · {printable(self.names[best[0]])} wins" if len(best) == 1 else "game over"
+        return who_won(self.names, self.scores)
 
-    def earlier_play(self, seat: int) -> int:
-        """Mask of the beaten cards in front of a seat; 0 if none, or if they are the ones on the table."""
-        return 0 if seat == self.owner else self.last_plays[seat] or 0
+    def front(self, seat: int) -> list[int]:
+        """Ids of the beaten cards in front of a seat; none if they are the ones on the table."""
+        return card_ids(0 if seat == self.owner else self.last_plays[seat] or 0)
+
+    @property
+    def centre(self) -> Centre:
+        """The cards on the table, who played them and what they are."""
+        who = f"{printable(self.names[self.owner])} played" if self.owner >= 0 else "on the table"
+        return Centre(tuple(card_ids(self.table_cards)), who, self.table_text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrickView:
+    """What is drawn of a game of tricks: one moment of one game, seats absolute.
+
+    Attributes:
+        hands: P card masks, jokers being bits 52 and 53.
+        face_up: P flags: the hand is shown; otherwise backs are drawn and only its size is used.
+        trick: card ids of the trick in the order of play.
+        leader: seat that leads it.
+        winner: seat that is winning it, -1 before the lead.
+        aside: mask of further cards that go with it.
+        pile: mask of the trick taken last with what went along, drawn until the next lead.
+        note: a line about the trick or the pile, e.g. what was melded.
+        turn: seat to act, -1 when the game is over.
+        task: what the seat to act does: ``"leads"``, ``"to play"``, ``"melds"``.
+        places: P places: 0 the most points .. P-1; -1 while the deal goes on.
+        tricks: P tricks taken in this deal.
+        points: P points of this deal.
+        scores: P points in the game.
+        names: P labels.
+        title: heading.
+
+    Raises:
+        ValueError: the tuples differ in length, there are not 2..7 seats, or a seat does not exist.
+    """
+
+    hands: tuple[int, ...]
+    face_up: tuple[bool, ...]
+    trick: tuple[int, ...]
+    leader: int
+    winner: int
+    aside: int
+    pile: int
+    note: str
+    turn: int
+    task: str
+    places: tuple[int, ...]
+    tricks: tuple[int, ...]
+    points: tuple[int, ...]
+    scores: tuple[int, ...]
+    names: tuple[str, ...]
+    title: str
+
+    def __post_init__(self) -> None:
+        players = len(self.hands)
+        for field in ("face_up", "places", "tricks", "points", "scores", "names"):
+            length = len(getattr(self, field))
+            if length != players:
+                raise ValueError(f"{field} has {length} entries, but hands has {players}")
+        if not 2 <= players <= 7:
+            raise ValueError(f"hands has {players} entries; expected 2..7 players")
+        for field in ("leader", "winner", "turn"):
+            if not -1 <= getattr(self, field) < players:
+                raise ValueError(f"{field}={getattr(self, field)}: expected -1..{players - 1}")
+        if len(self.trick) > players:
+            raise ValueError(f"trick has {len(self.trick)} cards; expected at most {players}")
+
+    @property
+    def num_players(self) -> int:
+        """Seats at the table, 2..7."""
+        return len(self.hands)
+
+    def hand(self, seat: int) -> list[int]:
+        """Card ids of a hand by suits, or `NO_CARD` for backs."""
+        mask = self.hands[seat]
+        return display_order(mask) if self.face_up[seat] else [NO_CARD] * mask.bit_count()
+
+    def is_idle(self, seat: int) -> bool:
+        """Nobody sits out."""
+        return False
+
+    def badge(self, seat: int) -> str:
+        """The place at the end, ``"to play"``, ``"winning"`` or ``""``."""
+        if self.turn < 0 and self.places[seat] >= 0:
+            return PLACE_TEXT[self.places[seat]]
+        if seat == self.turn:
+            return "to play"
+        return "winning" if seat == self.winner and self.trick else ""
+
+    def counts(self, seat: int) -> tuple[str, ...]:
+        """Tricks and points of the deal, and those of the game where it began earlier."""
+        counts = (plural(self.tricks[seat], "trick"), plural(self.points[seat], "point"))
+        return counts if self.scores == self.points else (*counts, f"{self.scores[seat]} in all")
+
+    def medal(self, seat: int) -> str:
+        """The place of a seat once the game is over, or ``""``."""
+        return self.badge(seat) if self.turn < 0 and not self.hands[seat] else ""
+
+    def front(self, seat: int) -> list[int]:
+        """Nothing: the trick lies in the middle."""
+        return []
+
+    @property
+    def headline(self) -> str:
+        """Whose move it is, or who has won."""
+        if self.turn < 0:
+            return who_won(self.names, self.scores)
+        return f"{printable(self.names[self.turn])} {self.task}"
+
+    @property
+    def centre(self) -> Centre:
+        """The trick in order with who played each card; before the lead, what was taken last."""
+        if not self.trick:
+            return Centre((), "", self.note, small=tuple(display_order(self.aside or self.pile)))
+        seats = [(self.leader + i) % self.num_players for i in range(len(self.trick))]
+        does = "is winning" if len(self.trick) < self.num_players else "took the trick"
+        above = f"{printable(self.names[self.winner])} {does}" if self.winner >= 0 else ""
+        raised = seats.index(self.winner) if self.winner in seats else -1
+        labels = tuple(printable(self.names[seat]) for seat in seats)
+        return Centre(self.trick, above, self.note, labels, raised, tuple(display_order(self.aside)))
+
+
+def display_order(mask: int) -> list[int]:
+    """The cards of a mask as a hand is held in a game of tricks: by suits, high cards first, jokers last."""
+    return sorted(
+        thirteens.card_ids(mask),
+        key=lambda c: (c if thirteens.is_joker(c) else c & 3, -thirteens.strength(c)),
+    )
+
+
+def who_won(names: tuple[str, ...], scores: tuple[int, ...]) -> str:
+    """``"game over · player_0 wins"``, or that it is over."""
+    best = [seat for seat, score in enumerate(scores) if score == max(scores)]
+    return f"game over · {printable(names[best[0]])} wins" if len(best) == 1 else "game over"
 
 
 def plural(number: int, noun: str) -> str:

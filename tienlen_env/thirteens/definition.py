@@ -1,0 +1,22 @@
+"""Thirteens as the engine sees it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tienlen_env.core.definition import Definition
+from tienlen_env.thirteens import actions, explain, kernels, melds, observe, spec, state
+from tienlen_env.thirteens.rules import PRESETS, ThirteensRules
+
+THIRTEENS: Final = Definition(
+    name="thirteens",
+    rules=ThirteensRules,
+    presets=PRESETS,
+    state=state,
+    spec=spec,
+    kernels=kernels,
+    observe=observe,
+    explain=explain,
+    build_table=actions.build_action_table,
+    more=(melds,),
+)
