@@ -15,7 +15,7 @@ from numpy.random import SeedSequence
 
 from agents.arena.lineup import lineup_of, seatings, title_of, unique_names
 from agents.arena.stats import Estimate, estimate, variance_ratio
-from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View
+from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View, history_of
 from tienlen_env.core.rules import Rules, get_rules
 from tienlen_env.engine import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
@@ -170,7 +170,7 @@ def play_deals(
         ValueError: seats that fit neither the games nor the agents, or an answer that is no (n,) of ints.
     """
     keys = np.asarray(keys)
-    batch = Batch(rules, len(keys), num_players=num_players, history=history)
+    batch = Batch(rules, len(keys), num_players=num_players, history=history_of(agents, history))
     seats = np.asarray(seats)
     if seats.shape[-1:] != (batch.num_players,) or (seats < 0).any() or (seats >= len(agents)).any():
         raise ValueError(f"seats: expected (B, {batch.num_players}) indices of {len(agents)} agents")
@@ -189,7 +189,7 @@ def play_deals(
         for index, agent in enumerate(agents):
             mine = games[to_move == index]
             if mine.size:
-                view = View(batch, mine)
+                view = View(batch, mine, history=history)
                 begin = time.perf_counter()
                 exact, card_agent = None, by_cards[index]
                 if card_agent is None:
