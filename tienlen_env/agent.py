@@ -8,8 +8,8 @@ program) may fail to answer and reports it; a `ScoringAgent` says how likely it 
 lets a search stand on it. `choose_cards` asks any agent, card by card.
 
 An agent that looks back over the round has an attribute ``history``, the number of plays and passes that it
-wants to see (`View.last_plays`); `history_of` tells how many a batch must keep. Where a batch keeps fewer, the
-agent must do with those.
+wants to see (`View.last_plays`); `history_of` tells how many a batch must keep. Where a batch keeps fewer,
+the agent must do with those.
 """
 
 from __future__ import annotations

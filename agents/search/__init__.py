@@ -1,28 +1,29 @@
 """Players that search: they try actions in worlds that could be true.
 
-`SearchAgent` draws deals of the unseen cards (`agents.search.worlds`), plays every candidate action in the same
-deals (common random numbers), lets the heuristic player play all rounds out, and takes the action with the most
-points. Its rules, in order:
+`SearchAgent` draws deals of the unseen cards (`agents.search.worlds`), plays every candidate action in the
+same deals (common random numbers), lets the heuristic player play all rounds out, and takes the action with
+the most points. Its rules, in order:
 
 1. **Forced decisions cost nothing**, and an ending of two players whose cards are known is solved exactly
    (`agents.endgame`).
-2. **Infer.** Deals in which the others would have played otherwise are drawn less often: `inference` 0.9 makes
-   each play or pass that surprises count one tenth. This needs the record of the round (`history`); without
-   it, all deals that agree with the cards, counts and the opening are equally likely.
-3. **Spend on what is in contention** (sequential halving: Karnin, Koren, Somekh 2013). `worlds` is the number of
-   deals in which the last two candidates are compared. The last four are compared in half as many, the last
-   eight in a quarter, so every round costs about the same: with n candidates about ``worlds * (1 + log2 n)``
-   rounds are played out. Of the candidates the better half goes on; so does none whose mean is `SURE` standard
-   errors of the paired differences below the best.
+2. **Infer.** Deals in which the others would have played otherwise are drawn less often: `inference` 0.9
+   makes each play or pass that surprises count one tenth. This needs the record of the round (`history`);
+   without it, all deals that agree with the cards, the counts and the opening are equally likely.
+3. **Spend on what is in contention** (sequential halving: Karnin, Koren, Somekh 2013). `worlds` is the number
+   of deals in which the last two candidates are compared. The last four are compared in half as many, the
+   last eight in a quarter, so every step costs about the same: with n candidates about
+   ``worlds * (1 + log2 n)`` rounds are played out. After each step the better half goes on, and of it only
+   those whose mean is not `SURE` standard errors of the paired differences below the best.
 4. **Doubt.** The heuristic player's own choice has ``trust / sqrt(deals)`` points of credit: what a few deals
    say against it is mostly noise.
 
-With a budget in milliseconds every round of the halving gets an equal share of the time. With one in worlds
-the result depends on the seed and the position alone, not on other games in the batch or the number of threads.
+With a budget in milliseconds every step of the halving gets an equal share of the time. With one in worlds
+the result depends on the seed and the position alone, not on other games in the batch or on the number of
+threads.
 
-A `prior`, any `ScoringAgent`, names the favourite in place of the heuristic player, drops actions that it thinks
-less likely than `floor`, and gives the others ``log(probability) / deals`` of credit. With `rollout` another agent
-plays the rounds out.
+A `prior`, any `ScoringAgent`, names the favourite in place of the heuristic player, drops actions that it
+thinks less likely than `floor`, and gives the others ``log(probability) / deals`` of credit. With `rollout`
+another agent plays the rounds out.
 
 `IsmctsAgent` grows one tree over the same worlds (`agents.search.tree`).
 """
@@ -30,7 +31,6 @@ plays the rounds out.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import ceil, log2
 from typing import Final
@@ -125,12 +125,13 @@ class _Searcher:
         for i in games:
             at = slice(legal.start[i], legal.start[i] + num_legal[i])
             found = log_prior[at]
-            favourite = int((legal.action[at] == chosen[i]).argmax() if self._prior is None else found.argmax())
+            likeliest = legal.action[at] == chosen[i] if self._prior is None else found
             row = rows[i]
-            num_words = -(-view.table.num_actions // 64)
-            history = row[R.LEGAL + num_words + 1 :]
+            history = row[R.LEGAL + -(-view.table.num_actions // 64) + 1 :]
             positions.append(
-                Position(row, history, left[i], legal.action[at], legal.cards[at], favourite, found)
+                Position(
+                    row, history, left[i], legal.action[at], legal.cards[at], int(likeliest.argmax()), found
+                )
             )
         return positions
 
@@ -173,7 +174,9 @@ class SearchAgent(_Searcher):
         if ms < 0 or trust < 0 or not 0 <= floor < 1:
             raise ValueError(f"ms={ms}, trust={trust}, floor={floor}: expected 0 or more, floor below 1")
         budget = f"ms={ms:g}" if ms else f"worlds={worlds}"
-        super().__init__(f"search:{budget},inference={inference:g}", worlds, inference, threads, rollout, prior)
+        super().__init__(
+            f"search:{budget},inference={inference:g}", worlds, inference, threads, rollout, prior
+        )
         self.ms = ms
         self.trust = trust
         self.first = first
@@ -289,6 +292,5 @@ class IsmctsAgent(_Searcher):
     def _decide(self, desk: Desk, position: Position) -> int:
         desk.begin(position, self._seed, self.inference)
         visits = desk.grow(desk.draw(self.worlds), self.explore)
-        # As good as the favourite is not enough.
-        best = int(visits.argmax())
-        return int(position.candidates[position.favourite if visits[position.favourite] == visits[best] else best])
+        visits[position.favourite] += 1  # of several equals, the favourite
+        return int(position.candidates[visits.argmax()])

@@ -93,21 +93,22 @@ class Desk:
         known = hashlib.blake2b(position.public.tobytes(), digest_size=8, key=seed.to_bytes(8, "little"))
         # An odd number, for xorshift must not start at 0.
         self.stream[0] = int.from_bytes(known.digest(), "little", signed=True) | 1
+        self._num_drawn = 0
         self._hidden, self._num_events = loops().begin(
-            position.public, position.history, position.num_left, inference, BURN_IN, self.desk, self.spec,
-            self.actions, self.record, self.taken, self.later, self.ids, self.cards, self.rewards,
-            self.stream, self.known, self.room, self.here, self.there, self.surprises,
+            position.public, position.history, position.num_left, inference, self.spec, self.actions,
+            self.record, self.taken, self.later, self.rewards, self.stream, self.known, self.room, self.here,
         )  # fmt: skip
-        return np.count_nonzero(self.room) > 1
+        return bool(np.count_nonzero(self.room) > 1)
 
     def draw(self, num_worlds: int) -> IntArray:
         """int64 (num_worlds, 5): the next worlds; the cards of each seat, and those that were not dealt."""
         out = np.empty((num_worlds, worlds.NUM_PLACES), np.int64)
         loops().draw(
-            out, self._hidden, self._num_events, self._inference, MOVES, self.desk, self.spec, self.actions,
-            self.record, self.taken, self.later, self.ids, self.cards, self.stream, self.known, self.room,
-            self.here, self.there, self.surprises,
+            out, self._hidden, self._num_events, self._num_drawn, self._inference, self.desk, self.spec,
+            self.actions, self.record, self.taken, self.later, self.ids, self.cards, self.stream, self.known,
+            self.room, self.here, self.there, self.surprises,
         )  # fmt: skip
+        self._num_drawn += num_worlds
         return out
 
     def evaluate(self, drawn: IntArray, alive: IntArray, first_bonus: float) -> FloatArray:
@@ -148,39 +149,34 @@ def loops() -> SimpleNamespace:
 
     @jit
     def begin(  # type: ignore[no-untyped-def]
-        public, history, num_left, inference, burn_in, desk, spec, actions, record, taken, later, ids, cards,
-        rewards, stream, known, room, here, there, surprises,
+        public, history, num_left, inference, spec, actions, record, taken, later, rewards, stream, known,
+        room, here,
     ):  # fmt: skip
         build  # noqa: B018
-        decide.set_variant(desk, spec)
         hidden = worlds.lay_out(public, spec, num_left, known, room)
         worlds.deal_hidden(stream, hidden, known, room, here)
         num_events = 0
         if inference > 0 and hidden != 0:
-            num_events = worlds.replay(
-                public, history, here, spec, actions, record, taken, later, rewards
-            )
-        if num_events > 0:
-            for place in range(worlds.NUM_PLACES):
-                surprises[place] = worlds.num_surprises(
-                    desk, spec, actions, record, taken, later, num_events, place, here[place], ids, cards
-                )
-            worlds.walk(
-                stream, hidden, here, there, surprises, burn_in, math.log(1 - inference), desk, spec,
-                actions, record, taken, later, num_events, ids, cards,
-            )  # fmt: skip
+            num_events = worlds.replay(public, history, here, spec, actions, record, taken, later, rewards)
         return hidden, num_events
 
     @jit
     def draw(  # type: ignore[no-untyped-def]
-        out, hidden, num_events, inference, moves, desk, spec, actions, record, taken, later, ids, cards,
-        stream, known, room, here, there, surprises,
+        out, hidden, num_events, num_before, inference, desk, spec, actions, record, taken, later, ids,
+        cards, stream, known, room, here, there, surprises,
     ):  # fmt: skip
         build  # noqa: B018
+        decide.set_variant(desk, spec)
+        if num_events > 0 and num_before == 0:
+            for place in range(worlds.NUM_PLACES):
+                surprises[place] = worlds.num_surprises(
+                    desk, spec, actions, record, taken, later, num_events, place, here[place], ids, cards
+                )
         for w in range(out.shape[0]):
             if num_events > 0:
+                num_moves = BURN_IN if num_before + w == 0 else MOVES
                 worlds.walk(
-                    stream, hidden, here, there, surprises, moves, math.log(1 - inference), desk, spec,
+                    stream, hidden, here, there, surprises, num_moves, math.log(1 - inference), desk, spec,
                     actions, record, taken, later, num_events, ids, cards,
                 )  # fmt: skip
             else:

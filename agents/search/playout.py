@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from numba import njit
 
@@ -11,9 +11,6 @@ from tienlen_env.core import kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
 from tienlen_env.core.bits import FULL, popcount
-
-# A place is worth its points, and the first one may be worth more: `play_out` counts in these units.
-MAX_LEGAL: Final = 1024  # more than any table has actions
 
 
 def _jit(function: Any) -> Any:

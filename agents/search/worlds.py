@@ -5,9 +5,9 @@ three players undealt cards are unseen too; but a round that was opened with the
 lower card in any hand (RULES.md 1.3), so those are undealt.
 
 **What can be inferred.** A player who passes over a low single probably has none to spare. The public record
-is replayed: at each of a player's past decisions the hand that the world gives that player now, with the cards
-played since put back, is shown to the heuristic player. Where it would have done something else, the world
-is surprising; each surprise makes it less likely by the factor ``1 - inference``::
+is replayed: at each of a player's past decisions the hand that the world gives that player now, with the
+cards played since put back, is shown to the heuristic player. Where it would have done something else, the
+world is surprising; each surprise makes it less likely by the factor ``1 - inference``::
 
     P(world) ~ (1 - inference) ** (number of surprises)
 
