@@ -202,7 +202,7 @@ class SearchAgent(_Searcher):
                 num_worlds = max(1, ceil(self.worlds / 2 ** (num_rounds - 1 - done))) - len(values)
                 if num_worlds > 0:
                     values = np.concatenate([values, self._play_out(desk, position, alive, num_worlds)])
-            keep = self._contenders(values, alive, position)
+            keep = self._contenders(values, alive, position, is_open)
             keep = keep[: -(-num_alive // 2)] if done < num_rounds - 1 else keep[:1]
             keep.sort()
             alive, values = alive[keep], values[:, keep]
@@ -210,19 +210,24 @@ class SearchAgent(_Searcher):
                 break
         return int(position.candidates[alive[0]])
 
-    def _contenders(self, values: FloatArray, alive: IntArray, position: Position) -> IntArray:
-        """Indices into `alive`, the best first, of those that are not surely worse than it."""
+    def _contenders(self, values: FloatArray, alive: IntArray, position: Position, is_open: bool) -> IntArray:
+        """Indices into `alive`, the best first, of those that are not surely worse than it.
+
+        Without doubt about the world (`is_open`) what was found is certain, and nobody gets credit.
+        """
         num_worlds = len(values)
-        credit = self.trust * (alive == position.favourite) / num_worlds**0.5
-        credit = credit + position.log_prior[alive] / num_worlds
         # What is equal in all worlds is left to the favourite, and then to the order of the actions.
-        credit = credit + 1e-9 * (alive == position.favourite)
-        order = np.argsort(-(values.mean(axis=0) + credit), kind="stable")
+        credit = 1e-9 * (alive == position.favourite)
+        if is_open:
+            credit += self.trust * (alive == position.favourite) / num_worlds**0.5
+            credit += position.log_prior[alive] / num_worlds
+        order: IntArray = np.argsort(-(values.mean(axis=0) + credit), kind="stable")
         if num_worlds < MIN_SURE:
             return order
         behind = values[:, order[:1]] - values
         is_worse = behind.mean(axis=0) > SURE * behind.std(axis=0) / num_worlds**0.5
-        return order[~is_worse[order]]
+        kept: IntArray = order[~is_worse[order]]
+        return kept
 
     def _until(
         self, desk: Desk, position: Position, alive: IntArray, values: FloatArray, deadline: float
@@ -264,8 +269,9 @@ class SearchAgent(_Searcher):
             actions[running] = batch.legal_mask()[running].argmax(axis=1)
             actions[games] = agent.act(View(batch, games))
             batch.step(actions)
-        points = batch.state.scores[:, seat] - before + self.first * (batch.state.places[:, seat] == 0)
-        return points.reshape(len(drawn), len(alive)).astype(np.float64)
+        points: FloatArray = self.first * (batch.state.places[:, seat] == 0)
+        points += batch.state.scores[:, seat] - before
+        return points.reshape(len(drawn), len(alive))
 
 
 class IsmctsAgent(_Searcher):

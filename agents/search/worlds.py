@@ -107,7 +107,7 @@ def lay_out(row: Any, spec: Any, num_left: Any, world: Any, room: Any) -> int:
         room[seat] = num_left[seat]
     seen |= played
     world[turn], room[turn] = row[R.HAND + turn], 0
-    hidden = FULL & ~seen
+    hidden: int = FULL & ~seen
     room[R.UNDEALT] = popcount(hidden)
     for seat in range(num_players):
         room[R.UNDEALT] -= room[seat]
