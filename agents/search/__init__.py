@@ -161,7 +161,7 @@ class SearchAgent(_Searcher):
     def __init__(
         self,
         *,
-        worlds: int = 192,
+        worlds: int = 224,
         ms: float = 0.0,
         inference: float = 0.95,
         trust: float = 1.0,
