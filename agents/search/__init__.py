@@ -288,7 +288,7 @@ class IsmctsAgent(_Searcher):
     """
 
     def __init__(
-        self, *, worlds: int = 512, inference: float = 0.95, explore: float = 1.0, threads: int = 1
+        self, *, worlds: int = 256, inference: float = 0.95, explore: float = 1.0, threads: int = 1
     ) -> None:
         if explore < 0:
             raise ValueError(f"explore={explore}: expected 0 or more")
