@@ -7,8 +7,8 @@
 A name may carry one argument and options: ``"policy:runs/x/policy.zip,trust=1"``. What an agent accepts is
 the signature of the function or class registered under its name, so a new agent needs nothing but::
 
-    agents.register("search", SearchAgent)   # class SearchAgent: def __init__(self, *, worlds: int = 32)
-    agents.load("search:worlds=64")
+    agents.register("mine", MyAgent)   # class MyAgent: def __init__(self, *, worlds: int = 32)
+    agents.load("mine:worlds=64")
 
 An agent that stands on another one takes that one's name, options and all: ``"endgame:search:worlds=64"``.
 """
@@ -23,6 +23,7 @@ from agents.endgame import EndgameAgent
 from agents.greedy import GreedyAgent, GreedyLongAgent
 from agents.heuristic import HeuristicAgent
 from agents.process import ProcessAgent
+from agents.search import IsmctsAgent, SearchAgent
 from agents.trickster import TricksterAgent
 from tienlen_env.agent import Agent, RandomAgent
 
@@ -148,4 +149,6 @@ register("champion", _load_champion)
 register("human", _load_human)
 register("process", ProcessAgent)
 register("endgame", EndgameAgent)
+register("search", SearchAgent)
+register("ismcts", IsmctsAgent)
 register("trickster", TricksterAgent)

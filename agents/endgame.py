@@ -42,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from tienlen_env.agent import Agent, View
+from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View, choose_cards, history_of
 from tienlen_env.backends import numba_bits
 from tienlen_env.core import bits, kernels
 from tienlen_env.core import spec as S
@@ -403,12 +403,34 @@ def winning_actions(view: View) -> BoolArray:
     return winning
 
 
+def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tuple[IntArray, IntArray]:
+    """Solve the endings among n decisions that have a choice, and mend choices that let a win go.
+
+    Args:
+        view: the decisions.
+        chosen: int64 (n,), an action each; those are replaced in place that lose a won ending.
+        max_nodes: a decision that needs more positions is not solved.
+
+    Returns:
+        ``(won, lost)``: indices of the endings that are won, by `chosen` as it is now; and of those that
+        are lost, whatever is played. Others could not be solved.
+    """
+    games, rows = open_endings(view)
+    is_choice = view.num_legal[games] > 1
+    games, rows = games[is_choice], rows[is_choice]
+    found = _solver(view.rules).solve(rows, wanted=chosen[games], max_nodes=max_nodes)
+    is_won = found.value == 1
+    chosen[games[is_won]] = found.best_mask[is_won].argmax(axis=1)
+    return games[is_won], games[found.value == -1]
+
+
 class EndgameAgent:
     """Plays as another agent does, except that it lets no solved ending go.
 
     The other agent's action stands if it keeps a won ending won, and where nothing can be gained or proven:
     a lost ending, more players, unknown cards, too many positions. Otherwise it is replaced by one that wins.
-    Plays are actions of the table, also where the other agent would choose its cards one by one.
+    Where the other agent chooses its cards one by one (`CardAgent`) so does this one, but a won ending is
+    played with the lowest suits, of which the win is proven. What the other agent forfeits is reported.
 
     Args:
         base: the other agent.
@@ -421,6 +443,12 @@ class EndgameAgent:
         self.name = f"endgame:{base.name}"
         self.base = base
         self.nodes = nodes
+        self.history = history_of([base])
+        # It offers what the other agent offers, no more: choosing by cards costs a table time.
+        if isinstance(base, CardAgent):
+            self.act_cards = self._act_cards
+        if isinstance(base, FallibleAgent):
+            self.take_forfeits = base.take_forfeits
 
     def reset(self, seed: int) -> None:
         """Start the other agent afresh; the search itself draws nothing and forgets everything."""
@@ -429,10 +457,13 @@ class EndgameAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
         chosen = np.array(self.base.act(view))
-        games, rows = open_endings(view)
-        is_choice = view.num_legal[games] > 1
-        games, rows = games[is_choice], rows[is_choice]
-        found = _solver(view.rules).solve(rows, wanted=chosen[games], max_nodes=self.nodes)
-        is_won = found.value == 1
-        chosen[games[is_won]] = found.best_mask[is_won].argmax(axis=1)
+        keep_wins(view, chosen, max_nodes=self.nodes)
         return chosen
+
+    def _act_cards(self, view: View) -> tuple[IntArray, IntArray]:
+        """The same, card by card (see `CardAgent.act_cards`)."""
+        actions, cards = choose_cards(self.base, view)
+        chosen, played = np.array(actions), np.array(cards)
+        won, _ = keep_wins(view, chosen, max_nodes=self.nodes)
+        played[won] = view.cards_of(chosen)[won]
+        return chosen, played

@@ -14,7 +14,7 @@ import agents
 from agents.arena.lineup import unique_names
 from agents.files import write_atomic
 from agents.human import HumanAgent, Leave, read_line, say, symbols
-from tienlen_env.agent import Agent, FallibleAgent, View, choose_cards
+from tienlen_env.agent import Agent, FallibleAgent, View, choose_cards, history_of
 from tienlen_env.core.rules import PRESETS, Rules, get_rules
 from tienlen_env.engine import Batch
 from tienlen_env.errors import TienLenError
@@ -37,16 +37,20 @@ class Table:
         key: 64 bits, of the deals.
         whole_game: rounds to the target instead of one.
         history: plays that observations show.
+        kept: plays that agents can look back on, if these are more.
 
     Attributes:
         plays: card masks since the start, 0 for a pass.
     """
 
-    def __init__(self, rules: Rules, key: int, *, whole_game: bool = True, history: int = 0) -> None:
+    def __init__(
+        self, rules: Rules, key: int, *, whole_game: bool = True, history: int = 0, kept: int = 0
+    ) -> None:
         self.rules = rules
         self.key = key
         self.whole_game = whole_game
-        self.batch = Batch(rules, 1, episode="game" if whole_game else "round", history=history)
+        self.history = history
+        self.batch = Batch(rules, 1, episode="game" if whole_game else "round", history=max(history, kept))
         self.take_back(0)
 
     def take_back(self, num_plays: int) -> None:
@@ -142,7 +146,7 @@ def play(table: Table, seats: Sequence[Agent], names: Sequence[str], save: Path 
     at_screen = people[0] if len(people) == 1 else -1
     while (seat := table.round.turn) >= 0:
         agent, played, before = seats[seat], table.round, len(table.plays)
-        view = View(table.batch)
+        view = View(table.batch, history=table.history)
         try:
             if isinstance(agent, Player) and view.num_legal[0] == 1 and not played.legal_plays()[0]:
                 cards = 0  # no use to ask
@@ -253,10 +257,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rules = get_rules(options.rules, len(options.seats))
         if not -(2**63) <= key < 2**64:
             raise ValueError(f"--key {key}: expected an integer of 64 bits")
-        table = Table(rules, key % 2**64, whole_game=not options.round, history=options.history)
+        bots = [None if name == "human" else agents.load(name) for name in options.seats]
+        table = Table(
+            rules,
+            key % 2**64,
+            whole_game=not options.round,
+            history=options.history,
+            kept=history_of(bot for bot in bots if bot is not None),
+        )
         seats: list[Agent] = [
-            Player(table, hint=options.hint, rated=options.rated) if name == "human" else agents.load(name)
-            for name in options.seats
+            Player(table, hint=options.hint, rated=options.rated) if bot is None else bot for bot in bots
         ]
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")

@@ -9,7 +9,7 @@ import pytest
 import agents
 from agents.arena import match
 from agents.endgame import EndgameAgent, Solver, open_endings, solve, winning_actions
-from tienlen_env.agent import View
+from tienlen_env.agent import CardAgent, FallibleAgent, Forfeit, View
 from tienlen_env.core import kernels
 from tienlen_env.core import state as R
 from tienlen_env.core.cards import FULL_DECK, mask_of, parse_cards
@@ -289,6 +289,54 @@ def test_it_gains_places():
     result = match(agents.load("endgame:greedy_long"), agents.load("greedy_long"), num_deals=300, seed=1)
     assert result.scores[0].points.low > 1.5
     assert result.scores[0].first.mean == 0.25  # it changes nothing before the first two are out
+
+
+class ByCards:
+    """Plays its highest cards as singles, chooses its cards itself, and owns up to a forfeit."""
+
+    name, history = "by_cards", 7
+
+    def reset(self, seed):
+        self.seed = seed
+
+    def act(self, view):
+        return self.act_cards(view)[0]
+
+    def act_cards(self, view):
+        actions = agents.load("greedy").act(view)
+        return actions, np.where(actions > 0, view.cards_of(actions), 0)
+
+    def take_forfeits(self):
+        return [Forfeit(0, 1, "bored", "yawned")]
+
+
+def test_what_the_other_agent_can_do_it_can_do():
+    plain, by_cards = agents.load("endgame:greedy"), EndgameAgent(EndgameAgent(ByCards()))
+    assert not isinstance(plain, CardAgent | FallibleAgent)
+    assert isinstance(by_cards, CardAgent)
+    assert isinstance(by_cards, FallibleAgent)
+    assert by_cards.take_forfeits() == [Forfeit(0, 1, "bored", "yawned")]
+    assert (plain.history, by_cards.history) == (0, 7)
+    for _, view, _, chosen in play_out(plain, "foicica", 100):
+        actions, cards = by_cards.act_cards(view)
+        assert (actions == chosen).all()
+        assert (cards == view.cards_of(chosen)).all()
+
+
+def test_exact_cards_of_the_other_agent_stand_where_no_win_is_proven():
+    class Marked(ByCards):
+        def act_cards(self, view):
+            actions = agents.load("greedy_long").act(view)
+            return actions, np.full(len(view), -7)
+
+    agent, num_won, num_other = EndgameAgent(Marked()), 0, 0
+    for _, view, _, _ in play_out(agents.load("greedy_long"), "cardgames", 100):
+        actions, cards = agent.act_cards(view)
+        is_won = (solve(view).value == 1) & (view.num_legal > 1)
+        assert (cards[is_won] == view.cards_of(actions)[is_won]).all()
+        assert (cards[~is_won] == -7).all()
+        num_won, num_other = num_won + is_won.sum(), num_other + (~is_won).sum()
+    assert min(num_won, num_other) > 50
 
 
 def test_rows_of_other_positions_are_refused():

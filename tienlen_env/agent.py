@@ -3,8 +3,13 @@
 Agents decide for many games at once: a `View` holds n decisions that wait, and `Agent.act` answers with n
 action ids. A `View` gives only what the player to move knows, so an agent cannot look at other hands.
 
-Two extensions are optional: a `CardAgent` chooses the very cards of its plays; a `FallibleAgent` (another
-program) may fail to answer and reports it. `choose_cards` asks any agent, card by card.
+Three extensions are optional: a `CardAgent` chooses the very cards of its plays; a `FallibleAgent` (another
+program) may fail to answer and reports it; a `ScoringAgent` says how likely it is to take each action, which
+lets a search stand on it. `choose_cards` asks any agent, card by card.
+
+An agent that looks back over the round has an attribute ``history``, the number of plays and passes that it
+wants to see (`View.last_plays`); `history_of` tells how many a batch must keep. Where a batch keeps fewer,
+the agent must do with those.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.core.cards import FULL_DECK
 from tienlen_env.core.definition import TIENLEN
 from tienlen_env.engine import Batch, LegalActions
 from tienlen_env.errors import WrongGameError
@@ -33,10 +39,14 @@ class View:
     Args:
         batch: the games.
         games: int64 (n,), which of them; None for all. Their state is copied.
+        history: plays that `observation` shows, at most those that the batch keeps; None: all of these.
     """
 
-    def __init__(self, batch: Batch, games: npt.ArrayLike | None = None) -> None:
+    def __init__(
+        self, batch: Batch, games: npt.ArrayLike | None = None, *, history: int | None = None
+    ) -> None:
         self._batch = batch.copy() if games is None else batch.select(games)
+        self._history = batch.history if history is None else min(history, batch.history)
         self._seat: IntArray = self._batch.state.turn
         self._games = games
         self.rules: Any = batch.rules
@@ -47,7 +57,7 @@ class View:
 
     def select(self, decisions: npt.ArrayLike) -> View:
         """The view of some of these decisions, by their indices."""
-        some = View(self._batch, decisions)
+        some = View(self._batch, decisions, history=self._history)
         some._games = self.games[np.asarray(decisions)]
         return some
 
@@ -78,7 +88,12 @@ class View:
     @cached_property
     def observation(self) -> npt.NDArray[np.uint8]:
         """uint8 (n, O): the flat observation, pieces as in `Batch.layout`."""
-        return self._batch.observe()
+        observation = self._batch.observe()
+        if self._history == self._batch.history:
+            return observation
+        piece = self._batch.layout["history"]
+        kept = piece.slice.start + self._history * piece.shape[1]
+        return np.delete(observation, np.s_[kept : piece.slice.stop], axis=1)
 
     @cached_property
     def action_mask(self) -> npt.NDArray[np.int8]:
@@ -138,6 +153,19 @@ class View:
     def places(self) -> IntArray:
         """int64 (n, P): places settled this round, -1 before; relative seats."""
         return np.take_along_axis(self._batch.state.places, self._relative, axis=1)
+
+    @cached_property
+    def last_plays(self) -> tuple[IntArray, IntArray]:
+        """The last K plays and passes of the round, newest first, K being what the batch keeps.
+
+        Returns:
+            ``(cards, seats)``: int64 (n, K) card masks, 0 for a pass; int64 (n, K) relative seats, -1 where
+            there was nothing yet.
+        """
+        events = self._batch.state.history
+        who = events >> TIENLEN.state.HISTORY_SEAT_SHIFT
+        seats = np.where(who == 0, -1, (who - 1 - self._seat[:, None]) % self.rules.num_players)
+        return events & FULL_DECK, seats
 
     @property
     def table_action(self) -> IntArray:
@@ -253,6 +281,27 @@ def check_plays(agents: Iterable[Agent], batch: Batch) -> None:
         game = getattr(agent, "plays", batch.definition.name)
         if game != batch.definition.name:
             raise WrongGameError(f"agent {agent.name!r} plays {game}, not {batch.definition.name}")
+
+
+@runtime_checkable
+class ScoringAgent(Agent, Protocol):
+    """An agent that knows how likely it is to take each action, such as a policy network."""
+
+    def log_probabilities(self, view: View) -> npt.NDArray[np.float32]:
+        """How likely it is to take each action.
+
+        Args:
+            view: what the players to move can see.
+
+        Returns:
+            float32 (N,), natural logarithms, one for each of `View.legal_actions`, in their order; the
+            probabilities of a decision add up to 1.
+        """
+
+
+def history_of(agents: Iterable[Agent], history: int = 0) -> int:
+    """How many plays a batch must keep for these agents: the most that one asks for, or `history`."""
+    return max([history, *(int(getattr(agent, "history", 0)) for agent in agents)])
 
 
 def choose_cards(agent: Agent, view: View) -> tuple[IntArray, IntArray]:

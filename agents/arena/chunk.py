@@ -128,9 +128,8 @@ def play_chunk(
     seats = np.asarray(job.lineup)[chair_of]
     num_games = chairs.shape[1]
     counter = None
-    if job.blunder_deals > job.first_deal and isinstance(
-        job.rules, Rules
-    ):  # Tiến lên's endings can be solved
+    # Only Tiến lên's endings can be solved.
+    if job.blunder_deals > job.first_deal and isinstance(job.rules, Rules):
         num_looked_at = min(job.blunder_deals - job.first_deal, job.num_deals)
         counter = BlunderCounter(job.rules, num_looked_at, num_games, len(agents))
     played = play_deals(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View, check_plays
+from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View, check_plays, history_of
 from tienlen_env.core.definition import AnyRules
 from tienlen_env.engine import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
@@ -54,7 +54,7 @@ class Played(NamedTuple):
 
 def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
     """Games for some agents, with so many plays in observations; all games of the arena are made here."""
-    return Batch(rules, num_games, history=history)
+    return Batch(rules, num_games, history=history_of(agents, history))
 
 
 def play_deals(
@@ -105,7 +105,7 @@ def play_deals(
         for index, agent in enumerate(agents):
             mine = games[to_move == index]
             if mine.size:
-                view = View(batch, mine)
+                view = View(batch, mine, history=history)
                 begin = time.perf_counter()
                 exact, card_agent = None, by_cards[index]
                 if card_agent is None:
@@ -175,7 +175,7 @@ def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
         if not isinstance(agent, FallibleAgent):
             agent.reset(0)
             for position in positions[:2] + positions[2:][-8:]:
-                agent.act(View(position))
+                agent.act(View(position, history=history))
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,224 @@
+"""What the search calls: its compiled loops, and the memory they work in."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from agents.heuristic import Parameters, decide, parameters, playout
+from agents.search import tree, worlds
+from tienlen_env.backends import numba_bits
+from tienlen_env.core import bits, combos, kernels
+from tienlen_env.core import spec as S
+from tienlen_env.core import state as R
+from tienlen_env.core.rules import Rules
+from tienlen_env.core.spec import build_spec
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+# Moves of the chain before the first world that counts, and between two of them.
+BURN_IN: Final = 40
+MOVES: Final = 8
+MAX_EVENTS: Final = 256  # as many as a batch can keep
+
+
+class Position(NamedTuple):
+    """A decision to search (n legal actions).
+
+    Attributes:
+        public: int64 (ROW,), the state without what is hidden, absolute seats.
+        history: int64 (K,), the last plays as the state keeps them.
+        num_left: int64 (P,), cards in each hand.
+        candidates: int64 (n,), the actions to choose from.
+        plays: int64 (n,), their cards.
+        favourite: index of the one that is played unless another is found better.
+        log_prior: float64 (n,), how likely each is at first sight; zeros where nothing is known.
+    """
+
+    public: IntArray
+    history: IntArray
+    num_left: IntArray
+    candidates: IntArray
+    plays: IntArray
+    favourite: int
+    log_prior: FloatArray
+
+
+class Desk:
+    """The memory of one search at a time, for one variant; it forgets everything with `begin`.
+
+    Args:
+        rules: the variant.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.spec, self.actions = build_spec(rules)
+        num_actions, row_size = int(self.spec[S.NUM_ACTIONS]), int(self.spec[S.ROW_SIZE])
+        self.desk = np.zeros(decide.DESK_SIZE, np.int64)
+        self.desk[decide.WEIGHTS : decide.MEMO] = Parameters().weights()
+        self.row = np.zeros(row_size, np.int64)
+        self.record = np.zeros((MAX_EVENTS, row_size), np.int64)
+        self.taken, self.later = np.zeros(MAX_EVENTS, np.int64), np.zeros(MAX_EVENTS, np.int64)
+        self.ids, self.cards = np.zeros(num_actions, np.int64), np.zeros(num_actions, np.int64)
+        self.path = np.zeros(tree.MAX_PATH, np.int64)
+        self.rewards = np.zeros(rules.num_players)
+        self.stream = np.zeros(1, np.int64)
+        # Where cards can be: known cards, room for others, the chain's world and its next, its surprises.
+        self.known, self.room, self.here, self.there, self.surprises = np.zeros(
+            (5, worlds.NUM_PLACES), np.int64
+        )
+
+    def begin(self, position: Position, seed: int, inference: float) -> bool:
+        """Turn to a decision; what is drawn for it depends on the arguments alone.
+
+        Args:
+            position: the decision.
+            seed: of its randomness.
+            inference: how much a surprise counts against a world, 0 for nothing (see `worlds`).
+
+        Returns:
+            Whether there is more than one world.
+        """
+        self._position, self._inference = position, inference
+        known = hashlib.blake2b(position.public.tobytes(), digest_size=8, key=seed.to_bytes(8, "little"))
+        # An odd number, for xorshift must not start at 0.
+        self.stream[0] = int.from_bytes(known.digest(), "little", signed=True) | 1
+        self._num_drawn = 0
+        self._hidden, self._num_events = loops().begin(
+            position.public, position.history, position.num_left, inference, self.spec, self.actions,
+            self.record, self.taken, self.later, self.rewards, self.stream, self.known, self.room, self.here,
+        )  # fmt: skip
+        return bool(np.count_nonzero(self.room) > 1)
+
+    def draw(self, num_worlds: int) -> IntArray:
+        """int64 (num_worlds, 5): the next worlds; the cards of each seat, and those that were not dealt."""
+        out = np.empty((num_worlds, worlds.NUM_PLACES), np.int64)
+        loops().draw(
+            out, self._hidden, self._num_events, self._num_drawn, self._inference, self.desk, self.spec,
+            self.actions, self.record, self.taken, self.later, self.ids, self.cards, self.stream, self.known,
+            self.room, self.here, self.there, self.surprises,
+        )  # fmt: skip
+        self._num_drawn += num_worlds
+        return out
+
+    def evaluate(self, drawn: IntArray, alive: IntArray, first_bonus: float) -> FloatArray:
+        """float64 (worlds, len(alive)): what each of these candidates earns in each world, played out."""
+        position = self._position
+        values = np.zeros((len(drawn), len(alive)))
+        loops().evaluate(
+            drawn, position.public, position.candidates[alive], position.plays[alive], first_bonus, values,
+            self.desk, self.spec, self.actions, self.row, self.ids, self.cards, self.rewards,
+        )  # fmt: skip
+        return values
+
+    def grow(self, drawn: IntArray, explore: float) -> IntArray:
+        """int64 (n,): how often a tree search visits each candidate, with an iteration in each world."""
+        position = self._position
+        nodes = np.zeros((len(drawn) + 1, tree.NODE_FIELDS), np.int64)
+        loops().grow(
+            drawn, position.public, nodes, np.zeros(len(nodes)), 1, self.path, explore, self.desk, self.spec,
+            self.actions, self.row, self.ids, self.cards, self.rewards, self.stream,
+        )  # fmt: skip
+        visits = np.zeros(len(self.ids), np.int64)
+        child = nodes[0, tree.CHILD]
+        while child:
+            visits[nodes[child, tree.ACTION]] = nodes[child, tree.VISITS]
+            child = nodes[child, tree.SIBLING]
+        return visits[position.candidates]
+
+
+@cache
+def loops() -> SimpleNamespace:
+    """All loops, compiled when first called."""
+    modules = (bits, S, R, combos, kernels, numba_bits, parameters, decide, playout, tree, worlds)
+    # Numba hashes a function's closure into the key of its cache on disk: new sources, new code.
+    build = hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
+
+    def jit(function: Any) -> Any:
+        return njit(function, cache=True, nogil=True, _nrt=False)
+
+    @jit
+    def begin(  # type: ignore[no-untyped-def]
+        public, history, num_left, inference, spec, actions, record, taken, later, rewards, stream, known,
+        room, here,
+    ):  # fmt: skip
+        build  # noqa: B018
+        hidden = worlds.lay_out(public, spec, num_left, known, room)
+        worlds.deal_hidden(stream, hidden, known, room, here)
+        num_events = 0
+        if inference > 0 and hidden != 0:
+            num_events = worlds.replay(public, history, here, spec, actions, record, taken, later, rewards)
+        return hidden, num_events
+
+    @jit
+    def draw(  # type: ignore[no-untyped-def]
+        out, hidden, num_events, num_before, inference, desk, spec, actions, record, taken, later, ids,
+        cards, stream, known, room, here, there, surprises,
+    ):  # fmt: skip
+        build  # noqa: B018
+        decide.set_variant(desk, spec)
+        if num_events > 0 and num_before == 0:
+            for place in range(worlds.NUM_PLACES):
+                surprises[place] = worlds.num_surprises(
+                    desk, spec, actions, record, taken, later, num_events, place, here[place], ids, cards
+                )
+        for w in range(out.shape[0]):
+            if num_events > 0:
+                num_moves = BURN_IN if num_before + w == 0 else MOVES
+                worlds.walk(
+                    stream, hidden, here, there, surprises, num_moves, math.log(1 - inference), desk, spec,
+                    actions, record, taken, later, num_events, ids, cards,
+                )  # fmt: skip
+            else:
+                worlds.deal_hidden(stream, hidden, known, room, here)
+            for place in range(worlds.NUM_PLACES):
+                out[w, place] = here[place]
+
+    @jit
+    def evaluate(  # type: ignore[no-untyped-def]
+        drawn, public, candidates, plays, first_bonus, values, desk, spec, actions, row, ids, cards,
+        rewards,
+    ):  # fmt: skip
+        build  # noqa: B018
+        seat = public[R.TURN]
+        for w in range(drawn.shape[0]):
+            for i in range(candidates.shape[0]):
+                for column in range(R.LEGAL):
+                    row[column] = public[column]
+                for place in range(worlds.NUM_PLACES):
+                    row[R.HAND + place] = drawn[w, place]
+                for player in range(rewards.shape[0]):
+                    rewards[player] = 0
+                kernels.play(row, spec, actions, candidates[i], plays[i], rewards)
+                playout.play_out(desk, spec, actions, row, seat, ids, cards, rewards)
+                values[w, i] = rewards[seat] + (first_bonus if row[R.PLACE + seat] == 0 else 0.0)
+
+    @jit
+    def grow(  # type: ignore[no-untyped-def]
+        drawn, public, nodes, totals, size, path, explore, desk, spec, actions, row, ids, cards, rewards,
+        stream,
+    ):  # fmt: skip
+        build  # noqa: B018
+        for w in range(drawn.shape[0]):
+            for column in range(R.LEGAL):
+                row[column] = public[column]
+            for place in range(worlds.NUM_PLACES):
+                row[R.HAND + place] = drawn[w, place]
+            for player in range(rewards.shape[0]):
+                rewards[player] = 0
+            size = tree.iterate(
+                nodes, totals, size, path, stream, explore, desk, spec, actions, row, ids, cards, rewards
+            )
+        return size
+
+    return SimpleNamespace(begin=begin, draw=draw, evaluate=evaluate, grow=grow)

@@ -1,0 +1,407 @@
+"""The searching players: their worlds, what they infer, what they spend, and how they play."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import agents
+from agents import search
+from agents.arena import match
+from agents.endgame import solve
+from agents.heuristic import HeuristicAgent
+from agents.search import HISTORY, IsmctsAgent, SearchAgent
+from agents.search.loops import Desk
+from tienlen_env.agent import RandomAgent, View
+from tienlen_env.core import state as R
+from tienlen_env.core.cards import FULL_DECK, mask_of, masks_to_bits, parse_cards
+from tienlen_env.core.rules import PRESETS, get_rules
+from tienlen_env.engine import NO_ACTION, Batch
+
+
+def views(agent, rules, num_rounds, *, history=HISTORY, seed=3, num_players=None):
+    """Yield the batch and a view of all decisions that wait, until the rounds are over."""
+    batch = Batch(rules, num_rounds, num_players=num_players, history=history)
+    batch.reset(seed)
+    agent.reset(seed)
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        view = View(batch, games)
+        yield batch, games, view
+        actions = np.full(num_rounds, NO_ACTION)
+        actions[games] = agent.act(view)
+        batch.step(actions)  # refuses what is not legal
+
+
+def position_of(view, index=0):
+    """The position of one decision, as the search sees it."""
+    chosen = HeuristicAgent().act(view)
+    return SearchAgent()._positions(view, np.array([index]), chosen)[0]
+
+
+# ---------------------------------------------------------------- worlds
+
+
+@pytest.mark.parametrize("num_players", [2, 3, 4])
+@pytest.mark.parametrize("rules", PRESETS)
+def test_worlds_agree_with_all_that_is_public(rules, num_players):
+    desk = Desk(get_rules(rules, num_players))
+    checked = 0
+    for step, (batch, games, view) in enumerate(views(RandomAgent(), rules, 4, num_players=num_players)):
+        index = step % len(games)
+        row, seat = batch.rows[games[index]], view.seat[index]
+        for inference in (0.0, 0.9):
+            desk.begin(position_of(view, index), step, inference)
+            drawn = desk.draw(6)
+            assert (drawn[:, seat] == row[R.HAND + seat]).all()
+            assert (np.bitwise_count(drawn) == np.bitwise_count(row[R.HAND : R.UNDEALT + 1])).all()
+            in_play = FULL_DECK & ~np.bitwise_or.reduce(row[R.PLAYED : R.PLAYED + 4])
+            assert (np.bitwise_or.reduce(drawn, axis=1) == in_play).all()
+            if step:  # it was opened with the lowest card dealt (RULES.md 1.3)
+                played = int(np.bitwise_or.reduce(row[R.PLAYED : R.PLAYED + 4]))
+                lower = (played & -played) - 1
+                assert (drawn[:, : R.UNDEALT] & lower == 0).all()
+            checked += 1
+    assert checked > 20
+
+
+def test_every_deal_is_equally_likely_without_inference():
+    _, _, view = next(views(RandomAgent(), "cardgames", 1, num_players=2, seed=1))
+    position, desk = position_of(view), Desk(view.rules)
+    desk.begin(position, 1, 0.0)
+    drawn = desk.draw(4000)
+    other = 1 - view.seat[0]
+    hidden = masks_to_bits(np.array(FULL_DECK & ~int(view.hand[0]))).astype(bool)
+    lowest = int(view.hand[0]) & -int(view.hand[0])
+    hidden[: lowest.bit_length()] = False  # the leader holds the lowest card dealt
+    share = masks_to_bits(drawn[:, other]).mean(axis=0)
+    assert (share[~hidden] == 0).all()
+    assert abs(share[hidden] - 13 / hidden.sum()).max() < 0.04  # five standard errors
+
+
+def test_a_leader_who_was_given_says_nothing_about_low_cards():
+    batch = Batch("cardgames", 1, num_players=2)
+    high = mask_of(range(39, 52))
+    batch.set_hands([[high, mask_of(range(13))]], leader=0)
+    desk = Desk(batch.rules)
+    batch.step([int(batch.legal_mask()[0].argmax())])
+    desk.begin(position_of(View(batch)), 1, 0.0)
+    assert (np.bitwise_count(desk.draw(20)[:, 0]) == 13 - 1).all()
+
+
+# ---------------------------------------------------------------- inference
+
+
+def surprises(batch, game, hands):
+    """How many past decisions the heuristic player would have taken otherwise, round by round replayed."""
+    row = batch.rows[game]
+    events = [int(event) for event in batch.state.history[game] if event][::-1]
+    replayed = Batch(batch.rules, 1)
+    dealt = [int(hands[seat] | row[R.PLAYED + seat]) for seat in range(batch.num_players)]
+    replayed.set_hands([dealt], leader=-1)
+    count, agent = 0, HeuristicAgent()
+    for event in events:
+        cards = event & FULL_DECK
+        action = batch.table.classify(cards)
+        seat = int(replayed.state.turn[0])
+        assert seat == (event >> R.HISTORY_SEAT_SHIFT) - 1
+        if seat != batch.state.turn[game]:
+            count += int(agent.act(View(replayed))[0] != action)
+        replayed.step([action], [cards])
+    return count
+
+
+@pytest.mark.parametrize("rules", ["cardgames", "foicica"])
+def test_worlds_are_as_likely_as_their_surprises_make_them(rules):
+    inference, found = 0.7, 0
+    for batch, games, view in views(agents.load("greedy_long"), rules, 30):
+        for index in range(len(games)):
+            live = np.flatnonzero(view.places[index] < 0)
+            left = view.num_cards_left[index][1:]
+            if len(live) != 3 or not 4 <= left.sum() <= 6 or found == 6:
+                continue
+            seat, seats = view.seat[index], [(view.seat[index] + s) % 4 for s in live[1:]]
+            seen = view.hand[index] | np.bitwise_or.reduce(view.played[index])
+            hidden = [card for card in range(52) if not int(seen) >> card & 1]
+            count = int(view.num_cards_left[index][live[1]])
+            likelihood = {}
+            for cards in combinations(hidden, count):
+                hands = [0] * 4
+                hands[seat] = int(view.hand[index])
+                hands[seats[0]] = mask_of(cards)
+                hands[seats[1]] = mask_of(set(hidden) - set(cards))
+                number = surprises(batch, games[index], hands)
+                likelihood[hands[seats[0]]] = (1 - inference) ** number
+            if len(set(likelihood.values())) < 2:
+                continue
+            desk = Desk(view.rules)
+            desk.begin(position_of(view, index), 5, inference)
+            drawn = desk.draw(3000)[:, seats[0]]
+            total = sum(likelihood.values())
+            for hand, likely in likelihood.items():
+                assert (drawn == hand).mean() == pytest.approx(likely / total, abs=0.06)
+            found += 1
+    assert found == 6
+
+
+def test_a_pass_with_one_card_by_hand():
+    # Seat 1 holds one card and passes over the 9d. With any of the 24 unseen cards above it it would have
+    # gone out; 25 unseen cards are below.
+    batch = Batch("cardgames", 1, num_players=2, history=8)
+    batch.set_hands([[parse_cards("3s 9d Kh"), parse_cards("4c")]], leader=0)
+    batch.step([batch.table.classify(parse_cards("9d"))])
+    batch.step([0])
+    position, desk = position_of(View(batch)), Desk(batch.rules)
+    above = FULL_DECK & ~(2 * parse_cards("9d") - 1)
+    for inference, expected in ((0.0, 24 / 49), (0.75, 6 / (6 + 25)), (0.95, 1.2 / (1.2 + 25))):
+        desk.begin(position, 1, inference)
+        higher = desk.draw(3000)[:, 1] & above != 0
+        assert higher.mean() == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize("history", [0, 3])
+def test_without_the_whole_record_nothing_is_inferred(history):
+    for _, _, view in views(RandomAgent(), "cardgames", 2, history=history):
+        desk = Desk(view.rules)
+        position = position_of(view)
+        desk.begin(position, 1, 0.9)
+        with_inference = desk.draw(3)
+        desk.begin(position, 1, 0.0)
+        if (position.history != 0).all():  # none kept, or more than were kept
+            assert (with_inference == desk.draw(3)).all()
+
+
+# ---------------------------------------------------------------- rounds played out
+
+
+def test_another_agent_may_play_the_rounds_out():
+    compiled, other = SearchAgent(inference=0.0), SearchAgent(inference=0.0, rollout="heuristic")
+    for step, (_, _, view) in enumerate(views(RandomAgent(), "cardgames", 2)):
+        if step % 6 == 0 and view.num_legal[0] > 1:
+            position, desk = position_of(view), Desk(view.rules)
+            alive = np.arange(len(position.candidates))
+            desk.begin(position, 1, 0.0)
+            one = compiled._play_out(desk, position, alive, 3)
+            desk.begin(position, 1, 0.0)
+            assert (other._play_out(desk, position, alive, 3) == one).all()
+
+
+# ---------------------------------------------------------------- what is spent
+
+
+def few(view, num=12):
+    """The first decisions of a view, as a view of their own."""
+    return View(view._batch, np.arange(min(num, len(view))))
+
+
+def test_a_decision_depends_on_the_seed_and_the_position_alone():
+    one, two = SearchAgent(worlds=8), SearchAgent(worlds=8, threads=3)
+    changed = 0
+    for step, (_, _, view) in enumerate(views(HeuristicAgent(), "cardgames", 10)):
+        if step % 8:
+            continue
+        one.reset(7)
+        two.reset(7)
+        chosen = one.act(view)
+        assert (two.act(view) == chosen).all()
+        for i in range(0, len(view), 3):
+            assert one.act(View(view._batch, [i]))[0] == chosen[i]
+        two.reset(8)
+        changed += (two.act(view) != chosen).sum()
+    assert changed > 0
+
+
+@pytest.mark.parametrize("name", ["search:worlds=4", "ismcts:worlds=4"])
+def test_forced_decisions_are_not_searched(name, monkeypatch):
+    agent = agents.load(name)
+    searched = []
+    monkeypatch.setattr(
+        agent, "_decide", lambda desk, position: searched.append(position) or position.candidates[0]
+    )
+    num_open = 0
+    for _, _, view in views(RandomAgent(), "cardgames", 20):
+        agent.act(view)
+        num_open += ((view.num_legal > 1) & (solve(view).value == 0)).sum()
+    assert len(searched) == num_open
+    assert all(len(position.candidates) > 1 for position in searched)
+
+
+def test_the_budget_in_worlds(monkeypatch):
+    played = []
+    plain = Desk.evaluate
+
+    def counted(desk, drawn, alive, first_bonus):
+        played.append((len(drawn), len(alive)))
+        return plain(desk, drawn, alive, first_bonus)
+
+    monkeypatch.setattr(Desk, "evaluate", counted)
+    agent = SearchAgent(worlds=32)
+    _, _, view = next(views(RandomAgent(), "cardgames", 12))
+    for index in np.flatnonzero(view.num_legal > 1):
+        played.clear()
+        num_legal = int(view.num_legal[index])
+        agent._decide(Desk(view.rules), position_of(view, index))
+        assert played[0][1] == num_legal
+        assert sum(drawn for drawn, _ in played) <= 32
+        assert sum(drawn * alive for drawn, alive in played) <= 32 * (2 + np.log2(num_legal)) + num_legal
+
+
+def test_the_budget_in_milliseconds(monkeypatch):
+    # A clock on which every world takes a millisecond.
+    now = [0.0]
+    plain = Desk.evaluate
+
+    def slow(desk, drawn, alive, first_bonus):
+        now[0] += 0.001 * len(drawn)
+        return plain(desk, drawn, alive, first_bonus)
+
+    monkeypatch.setattr(Desk, "evaluate", slow)
+    monkeypatch.setattr(search.time, "perf_counter", lambda: now[0])
+    agent = SearchAgent(ms=100)
+    _, _, view = next(views(RandomAgent(), "cardgames", 12))
+    for index in np.flatnonzero(view.num_legal > 1):
+        begin = now[0]
+        agent._decide(Desk(view.rules), position_of(view, index))
+        assert now[0] - begin <= 0.1 + 1e-9
+    assert now[0] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("worlds=0", "expected 1 or more"),
+        ("threads=0", "expected 1 or more"),
+        ("inference=1", "less than 1"),
+        ("inference=-0.1", "0 or more"),
+        ("ms=-1", "expected 0 or more"),
+        ("prior=greedy", "does not score actions"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        agents.load(f"search:{options}")
+    with pytest.raises(ValueError, match="explore"):
+        agents.load("ismcts:explore=-1")
+
+
+# ---------------------------------------------------------------- play
+
+
+@pytest.mark.parametrize("num_players", [2, 3, 4])
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("name", ["search:worlds=3", "ismcts:worlds=24"])
+def test_plays_by_the_rules(name, rules, num_players):
+    agent = agents.load(name)
+    for batch, _, _ in views(agent, rules, 2, num_players=num_players):
+        last = batch
+    assert (last.state.turn < 0).all()
+
+
+def test_plays_whole_games():
+    batch = Batch(replace(get_rules("cardgames"), target=4), 2, episode="game", history=HISTORY)
+    batch.reset(1)
+    agent = SearchAgent(worlds=2)
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        actions = np.full(2, NO_ACTION)
+        actions[games] = agent.act(View(batch, games))
+        batch.step(actions)
+    assert (batch.scores().max(axis=1) >= 4).all()
+
+
+def test_solved_endings_are_played_perfectly():
+    agent = SearchAgent(worlds=2)
+    num_endings = 0
+    for _, _, view in views(agents.load("greedy_long"), "cardgames", 60):
+        found = solve(view)
+        endings = np.flatnonzero(found.value)
+        if endings.size:
+            chosen = agent.act(View(view._batch, endings))
+            assert found.best_mask[endings, chosen].all()
+            num_endings += len(endings)
+    assert num_endings > 100
+
+
+def test_beats_the_heuristic_player():
+    result = match(SearchAgent(worlds=32), HeuristicAgent(), num_deals=50, seed=1)
+    assert result.scores[0].points.low > 1.5
+
+
+class Certain(RandomAgent):
+    """Thinks that the last legal action is the one to take."""
+
+    name = "certain"
+
+    def log_probabilities(self, view):
+        legal = view.legal_actions
+        found = np.full(len(legal.action), -50.0, np.float32)
+        found[np.append(legal.start[1:], len(legal.action)) - 1] = 0
+        return found
+
+
+def test_a_prior_drops_what_it_thinks_unlikely(monkeypatch):
+    monkeypatch.setattr(agents, "_factories", dict(agents._factories))
+    agents.register("certain", Certain)
+    agent = agents.load("search:worlds=4,prior=certain")
+    for _, _, view in views(RandomAgent(), "cardgames", 5):
+        legal = view.legal_actions
+        last = legal.action[np.append(legal.start[1:], len(legal.action)) - 1]
+        assert (agent.act(view) == last)[solve(view).value == 0].all()
+
+
+def test_the_tree_visits_every_action_and_as_often_as_it_was_told():
+    _, _, view = next(views(RandomAgent(), "cardgames", 1))
+    position, desk = position_of(view), Desk(view.rules)
+    desk.begin(position, 1, 0.0)
+    visits = desk.grow(desk.draw(200), 1.0)
+    assert visits.sum() == 200
+    assert visits.min() >= 1
+    one, two = IsmctsAgent(worlds=50), IsmctsAgent(worlds=50, threads=2)
+    assert (one.act(view) == two.act(view)).all()
+
+
+# ---------------------------------------------------------------- looking back
+
+
+def test_views_show_the_last_plays():
+    told = []
+    batch = Batch("cardgames", 1, history=5)
+    batch.reset(3)
+    rng = np.random.default_rng(0)
+    while batch.state.turn[0] >= 0:
+        view = View(batch)
+        cards, seats = view.last_plays
+        expected = [(c, (s - view.seat[0]) % 4) for c, s in told[::-1][:5]]
+        expected += [(0, -1)] * (5 - len(expected))
+        assert list(zip(cards[0], seats[0], strict=True)) == expected
+        action = view.sample(rng)
+        told.append((int(view.cards_of(action)[0]), int(view.seat[0])))
+        batch.step(action)
+
+
+def test_an_observation_shows_no_more_plays_than_it_is_asked_for():
+    batches = {k: Batch("cardgames", 20, history=k) for k in (0, 3, 9)}
+    rng = np.random.default_rng(0)
+    for batch in batches.values():
+        batch.reset(1)
+    for _ in range(15):
+        for k in (0, 3, 9):
+            shown = View(batches[9], history=k).observation
+            assert (shown == View(batches[k]).observation).all()
+        actions = batches[9].sample(rng)
+        for batch in batches.values():
+            batch.step(actions)
+
+
+def test_a_match_keeps_what_its_agents_look_back_on():
+    kept = []
+
+    class Looking(RandomAgent):
+        history = 12
+
+        def act(self, view):
+            kept.append((view.last_plays[0].shape[1], view.observation.shape[1]))
+            return super().act(view)
+
+    match(Looking(), agents.load("random"), num_deals=2)
+    size = Batch("cardgames", 1).observation_size
+    assert set(kept) == {(12, size)}
