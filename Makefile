@@ -58,7 +58,7 @@ $(STAMP): pyproject.toml constraints.txt
 train test nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 
 train: $(STAMP)
-	$(PY) -m train.ppo_sb3 $(ARGS)
+	$(PY) -m train.ppo $(ARGS)
 
 test: $(STAMP)
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)

@@ -11,14 +11,13 @@ Pages that follow from the code are written anew at every build, and three thing
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tienlen_env import PRESETS, Round, aec
+from tienlen_env import PRESETS, Round, aec, thirteens_aec
 from tienlen_env.core.cards import parse_cards
 from tienlen_env.core.combos import build_action_table, kind_name
 from tienlen_env.core.observe import Piece, observation_layout
@@ -27,7 +26,6 @@ from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.rendering import render_cards, render_svg
 
 ROOT = Path(__file__).parents[1]
-GAMES = {"environments/thirteens.md": ("Thirteens", "tienlen_env.thirteens_v0")}  # those that may be missing
 
 # ---------------------------------------------------------------- drawings
 
@@ -152,13 +150,13 @@ def beats(over: str, under: str, preset: str) -> bool:
 
 def environment_page() -> str:
     """The page of the PettingZoo environment: its docstring, then the tables of every preset."""
-    return "\n".join([*_from_docstring(aec.__doc__ or ""), *_spaces(), *_strip(), *_presets()])
+    return "\n".join([*_from_docstring("Tiến lên", aec.__doc__ or ""), *_spaces(), *_strip(), *_presets()])
 
 
-def _from_docstring(text: str) -> Iterator[str]:
+def _from_docstring(title: str, text: str) -> Iterator[str]:
     """The docstring in Markdown: underlined words become headings, the example a Python block."""
     lines = inspect.cleandoc(text).splitlines()
-    yield from ("# Tiến lên", "")
+    yield from (f"# {title}", "")
     is_code = False
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
         if line.startswith((">>>", "...")) != is_code:
@@ -255,35 +253,17 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def module_page(title: str, module: str) -> str:
-    """A page that is a module's docstring and its public names."""
-    return f"# {title}\n\n::: {module}\n    options:\n      show_root_heading: false\n"
-
-
 def generated_pages() -> dict[str, str]:
     """Path on the site to Markdown, of every page that is written anew."""
-    pages = {
+    return {
         "environments/tienlen.md": environment_page(),
+        "environments/thirteens.md": "\n".join(_from_docstring("Thirteens", thirteens_aec.__doc__ or "")),
         "rules/clauses.md": (ROOT / "tienlen_env" / "RULES.md").read_text(encoding="utf-8"),
         "protocol.md": for_site((ROOT / "agents" / "PROTOCOL.md").read_text(encoding="utf-8")),
     }
-    for path, (title, module) in GAMES.items():
-        if importlib.util.find_spec(module):
-            pages[path] = module_page(title, module)
-    return pages
 
 
 # ---------------------------------------------------------------- what mkdocs calls
-
-
-def on_config(config: Any) -> Any:
-    """Put the games that are there into the navigation."""
-    for entry in config.nav:
-        if "Environments" in entry:
-            entry["Environments"] += [
-                {title: path} for path, (title, module) in GAMES.items() if importlib.util.find_spec(module)
-            ]
-    return config
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -98,6 +98,14 @@ SHORT = {
     "train.bench": "--seconds 0.01 --runs 1",
     "train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --num-epochs 1 --hidden 8 "
     "--eval-every 1 --eval-deals 2 --final-deals 2",
+    **dict.fromkeys(
+        ("train.ppo", "train.dmc", "train.best_response"),
+        "--decisions 128 --num-games 8 --batch-size 64 --state-width 16 --action-width 16 "
+        "--eval-every 0 --final-deals 2",
+    ),
+    "train.bench_learning": "--seconds 0.01 --runs 1",
+    "train.bench_search": "--agents heuristic --deals 2 --rounds 1",
+    "agents.arena.error_rates": "--help",
 }
 WITH_COMMANDS = [name for name, text in TEXTS.items() if blocks("sh", text)]
 
@@ -113,7 +121,7 @@ def as_module(words: list[str]) -> list[str]:
     """A make target as the module that it runs, if it is one."""
     arguments = next((word.removeprefix("ARGS=") for word in words if word.startswith("ARGS=")), "")
     if words[1] in ("train", "bench"):
-        module = {"train": "train.ppo_sb3", "bench": "train.bench"}[words[1]]
+        module = {"train": "train.ppo", "bench": "train.bench"}[words[1]]
         return ["python", "-m", module, *shlex.split(arguments)]
     assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), words
     return []
@@ -142,7 +150,7 @@ def test_commands_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
             module, *arguments = words[2:]
             assert module in SHORT, f"say how to shorten {module}"
             extra = [] if "--help" in arguments else shlex.split(SHORT[module])
-            if module == "train.ppo_sb3" and "--out" not in arguments:
+            if "--decisions" in SHORT[module] and "--out" not in arguments:
                 extra += ["--out", f"runs/{number}"]  # its own name is the second in which it began
             run_module(module, arguments + extra, monkeypatch)
         else:
@@ -226,7 +234,7 @@ def config() -> dict[str, Any]:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    assert set(nav_files(config()["nav"])) | set(hooks.GAMES) >= set(PAGES) - {"README.md"}
+    assert set(nav_files(config()["nav"])) >= set(PAGES) - {"README.md"}
 
 
 def test_pictures_are_there() -> None:

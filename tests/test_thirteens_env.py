@@ -18,8 +18,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import agents
-from agents.arena.match import WHOLE, match, place_shares
-from agents.arena.report import compare
+from agents.arena.match import compare, match
+from agents.arena.result import WHOLE, place_shares
 from tienlen_env import thirteens_aec, thirteens_v0
 from tienlen_env.agent import RandomAgent, View
 from tienlen_env.core.rules import PRESETS as TIENLEN_PRESETS
@@ -506,5 +506,10 @@ def test_the_arena_refuses_agents_of_another_game() -> None:
 
 def test_the_arena_writes_its_report(tmp_path: Path) -> None:
     report = compare(First(), [RandomAgent()], rules="thirteens", num_players=7, num_deals=4)
-    assert report.to_dict()["rules"]["name"] == "thirteens"
-    assert {path.name for path in report.write(tmp_path)} == {"arena.json", "arena.csv", "arena.png"}
+    assert report.to_dict()["tables"][0]["rules"]["name"] == "thirteens"
+    assert {path.name for path in report.write(tmp_path)} == {
+        "arena.json",
+        "arena.csv",
+        "arena.png",
+        "arena.html",
+    }

@@ -20,10 +20,10 @@ import pettingzoo
 if TYPE_CHECKING:
     from tienlen_env import thirteens_v0, tienlen_v0
     from tienlen_env.agent import Agent, RandomAgent, View
-    from tienlen_env.core.rules import Rules
+    from tienlen_env.core.rules import PRESETS, Rules
     from tienlen_env.engine import Batch
     from tienlen_env.game import Game
-    from tienlen_env.games import PRESETS, get_rules
+    from tienlen_env.games import get_rules
     from tienlen_env.round import Round
     from tienlen_env.thirteens.rules import ThirteensRules
     from tienlen_env.vector_env import SelfPlayEnv, TienLenVectorEnv
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "PRESETS": "games",
+    "PRESETS": "core.rules",
     "Agent": "agent",
     "Batch": "engine",
     "Game": "game",

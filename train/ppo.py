@@ -28,6 +28,7 @@ class PPOConfig(SelfPlayConfig):
     """Settings of a run; the defaults are the five-minute run of ``make train``.
 
     Attributes:
+        learning_rate: of Adam at the start; it falls linearly to a tenth.
         gae_lambda: trace decay of the advantage estimate; rewards are not discounted.
         clip_range: PPO's clip of the probability ratio.
         entropy: weight of the entropy bonus at the start; it falls linearly to a tenth.
@@ -35,7 +36,8 @@ class PPOConfig(SelfPlayConfig):
         critic_width: units of the critic's first layer; the second has half of them.
     """
 
-    gae_lambda: float = 0.95
+    learning_rate: float = 3e-3
+    gae_lambda: float = 0.7
     clip_range: float = 0.2
     entropy: float = 0.01
     critic: Literal["playout", "hands", "own"] = "playout"

@@ -54,7 +54,9 @@ class Played(NamedTuple):
 
 def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
     """Games for some agents, with so many plays in observations; all games of the arena are made here."""
-    return Batch(rules, num_games, history=history_of(agents, history))
+    batch = Batch(rules, num_games, history=history_of(agents, history))
+    check_plays(agents, batch)
+    return batch
 
 
 def play_deals(
@@ -86,7 +88,6 @@ def play_deals(
     """
     keys = np.asarray(keys)
     batch = batch_for(agents, get_rules(rules, num_players), len(keys), history)
-    check_plays(agents, batch)
     seats = np.asarray(seats)
     if seats.shape[-1:] != (batch.num_players,) or (seats < 0).any() or (seats >= len(agents)).any():
         raise ValueError(f"seats: expected (B, {batch.num_players}) indices of {len(agents)} agents")

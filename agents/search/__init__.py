@@ -21,9 +21,9 @@ With a budget in milliseconds every step of the halving gets an equal share of t
 the result depends on the seed and the position alone, not on other games in the batch or on the number of
 threads.
 
-A `prior`, any `ScoringAgent`, names the favourite in place of the heuristic player, drops actions that it
-thinks less likely than `floor`, and gives the others ``log(probability) / deals`` of credit. With `rollout`
-another agent plays the rounds out.
+A `prior`, any `ScoringAgent`, takes the heuristic player's place: actions that it thinks less likely than
+`floor` are dropped, and the others have ``trust * log(probability) / deals`` points of credit, as if it had
+seen them in some deals already. With `rollout` another agent plays the rounds out.
 
 `IsmctsAgent` grows one tree over the same worlds (`agents.search.tree`).
 """
@@ -147,7 +147,8 @@ class SearchAgent(_Searcher):
         ms: milliseconds a decision instead, on one core; 0: the budget is `worlds`.
         inference: how much a play or pass that the heuristic player would not have made counts against a
             deal, 0 (nothing) to 1 (exclusive: impossible).
-        trust: credit of the favourite, in points times the root of the number of deals.
+        trust: credit of the favourite, in points times the root of the number of deals; of a prior, in points
+            times deals for each unit of its logarithms.
         first: what a first place is worth beyond its points.
         threads: decisions searched at a time, where several games wait.
         prior: name of a `ScoringAgent`, see the module.
@@ -219,8 +220,10 @@ class SearchAgent(_Searcher):
         # What is equal in all worlds is left to the favourite, and then to the order of the actions.
         credit = 1e-9 * (alive == position.favourite)
         if is_open:
-            credit += self.trust * (alive == position.favourite) / num_worlds**0.5
-            credit += position.log_prior[alive] / num_worlds
+            if self._prior is None:
+                credit += self.trust * (alive == position.favourite) / num_worlds**0.5
+            else:
+                credit += self.trust * position.log_prior[alive] / num_worlds
         order: IntArray = np.argsort(-(values.mean(axis=0) + credit), kind="stable")
         if num_worlds < MIN_SURE:
             return order
