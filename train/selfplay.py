@@ -55,6 +55,7 @@ class SelfPlayConfig:
         rules: preset of the rules.
         num_players: seats at the table; None for as many as the rules say.
         decisions: decisions of the learning seats to train on; forced moves do not count.
+        stop_after: iterations after which the run ends before that; 0 for never.
         num_games: rounds played in one iteration.
         batch_size: decisions in one gradient step.
         num_epochs: passes over the decisions of an iteration.
@@ -86,6 +87,7 @@ class SelfPlayConfig:
     rules: str = "cardgames"
     num_players: int | None = None
     decisions: int = 6_000_000
+    stop_after: int = 0
     num_games: int = 1024
     batch_size: int = 4096
     num_epochs: int = 2
@@ -236,6 +238,11 @@ class Trainer(ABC):
     def progress(self) -> float:
         """0 at the start, 1 at the end."""
         return min(self.num_decisions / self.config.decisions, 1.0)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run has ended."""
+        return self.progress == 1 or 0 < self.config.stop_after <= self.iteration
 
     @property
     def falling(self) -> float:
@@ -472,9 +479,9 @@ def train(make_trainer: type[Trainer], config: SelfPlayConfig, console: Console)
     )
     with TrainingProgress(console, config.decisions, trainer.num_decisions) as progress:
         scores: dict[str, float] = {}
-        while trainer.progress < 1:
+        while not trainer.is_done:
             metrics = trainer.iterate()
-            done = trainer.progress == 1
+            done = trainer.is_done
             if config.eval_every and trainer.iteration % config.eval_every == 0 and not done:
                 scores = trainer.evaluate()
                 metrics.update(scores)

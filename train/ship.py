@@ -1,0 +1,120 @@
+"""Measure a trained policy on held-out deals and write it, with its card, where ``champion`` finds it.
+
+    python -m train.ship --policy runs/a/policy.safetensors --size small --how "the commands that made it"
+
+The card says what the policy reaches, how it was trained and what it cannot do. Deals are of a seed that no
+training and no choice between candidates uses.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+import agents
+from agents import arena
+from agents.champion import VERSION, WEIGHTS
+from agents.network import NetworkAgent
+from agents.versions import versions
+from tienlen_env.core.rules import get_rules
+from train.bench import cpu_name
+from train.config import parse_args
+from train.runs import write_atomic
+
+SEED = 3_000_001
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShipConfig:
+    """What to ship.
+
+    Attributes:
+        policy: a file that a training run left.
+        size: what to call the network's size.
+        how: the commands that made it, with blanks around ``&&`` between them.
+        seed: of its training.
+        wall_time: of its training, in words.
+        exploit: what a best response gained (`train.best_response` prints the line).
+        deals: held-out deals of each comparison, each in four seatings.
+    """
+
+    policy: str = ""
+    size: str = "small"
+    how: str = ""
+    seed: int = 1
+    wall_time: str = ""
+    exploit: str = ""
+    deals: int = 2500
+
+
+def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
+    """A line of a table for each opponent."""
+    rules = get_rules(agent.network.config.rules, agent.network.config.num_players)
+    lines = ["| alone against three | points a round | first places |", "|---|---|---|"]
+    for name in ("heuristic", "greedy_long", "greedy", "random"):
+        score = arena.match(agent, agents.load(name), rules=rules, num_deals=config.deals, seed=SEED).scores[
+            0
+        ]
+        points, first = score.points, score.first
+        lines.append(
+            f"| `{name}` | {points.mean:.3f} ± {points.half_width:.3f} "
+            f"| {100 * first.mean:.1f} ± {100 * first.half_width:.1f} % |"
+        )
+    return lines
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, and write the weights and the card."""
+    config = parse_args(ShipConfig, "Ship a trained policy with its card.", argv)
+    torch.set_num_threads(1)
+    console = Console()
+    try:
+        agent = NetworkAgent.load(config.policy)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from error
+    made_for = agent.network.config
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    table = "\n".join(results(agent, config))
+    exploit = config.exploit or "not measured"
+    card = f"""\
+# {made_for.rules}-{config.size}-v{VERSION}
+
+A network of {agent.network.num_weights:,} weights that scores legal actions (`agents.network`), for the
+`{made_for.rules}` rules with {made_for.num_players} players; prior: {made_for.prior}.
+
+{table}
+
+{config.deals:,} held-out deals × 4 seatings, seed {SEED}; 95 % intervals clustered by deal; equal players would
+have 1.5 points and {100 / made_for.num_players:.0f} %.
+
+**How exploitable it is**, at least (`python -m train.best_response`): {exploit}
+
+**Trained** by these commands, seed {config.seed}, {config.wall_time or "wall time not noted"}, {cpu_name()};
+written after commit {commit or "unknown"}:
+
+```
+{config.how.replace(" && ", chr(10))}
+```
+
+**What it cannot do.** It does not look back over the round, so it infers nothing from who passed on what; it plays
+the lowest suits of the action table; it knows these rules and this number of players only. It was chosen by its
+points against rule-based players; people may find other holes in it.
+"""
+    agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
+    path = WEIGHTS / f"{made_for.rules}-{config.size}-v{VERSION}.safetensors"
+    agent.save(path)
+    write_atomic(path.with_suffix(".md"), card.encode())
+    console.print(f"{path} ({math.ceil(Path(path).stat().st_size / 1000):,} kB)")
+    console.print(card, highlight=False, markup=False)
+
+
+if __name__ == "__main__":
+    main()
