@@ -92,8 +92,8 @@ A network of {agent.network.num_weights:,} weights that scores legal actions (`a
 
 {table}
 
-{config.deals:,} held-out deals × 4 seatings, seed {SEED}; 95 % intervals clustered by deal; equal players would
-have 1.5 points and {100 / made_for.num_players:.0f} %.
+{config.deals:,} held-out deals × 4 seatings, seed {SEED}; 95 % intervals clustered by deal; equal players
+would have 1.5 points and {100 / made_for.num_players:.0f} %.
 
 **How exploitable it is**, at least (`python -m train.best_response`): {exploit}
 
@@ -104,9 +104,9 @@ written after commit {commit or "unknown"}:
 {config.how.replace(" && ", chr(10))}
 ```
 
-**What it cannot do.** It does not look back over the round, so it infers nothing from who passed on what; it plays
-the lowest suits of the action table; it knows these rules and this number of players only. It was chosen by its
-points against rule-based players; people may find other holes in it.
+**What it cannot do.** It does not look back over the round, so it infers nothing from who passed on what; it
+plays the lowest suits of the action table; it knows these rules and this number of players only. It was chosen
+by its points against rule-based players; people may find other holes in it.
 """
     agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     path = WEIGHTS / f"{made_for.rules}-{config.size}-v{VERSION}.safetensors"
