@@ -105,8 +105,8 @@ written after commit {commit or "unknown"}:
 ```
 
 **What it cannot do.** It does not look back over the round, so it infers nothing from who passed on what; it
-plays the lowest suits of the action table; it knows these rules and this number of players only. It was chosen
-by its points against rule-based players; people may find other holes in it.
+plays the lowest suits of the action table; it knows these rules and this number of players only. It was
+chosen by its points against rule-based players; people may find other holes in it.
 """
     agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     path = WEIGHTS / f"{made_for.rules}-{config.size}-v{VERSION}.safetensors"
