@@ -172,7 +172,8 @@ class Trainer(ABC):
     """
 
     name: ClassVar[str]
-    rivals: Sequence[str] = PANEL  # whom it is compared with, three of each, on the way and at the end
+    rivals: Sequence[str] = PANEL  # whom it is compared with on the way, three of each
+    panel: Sequence[str] = ("random", *PANEL)  # and at the end
 
     def __init__(self, config: SelfPlayConfig) -> None:
         self.config = config
@@ -515,7 +516,7 @@ def run(
     if config.final_deals:
         report = arena.compare(
             trainer.agent(),
-            [agents.load(name) for name in trainer.rivals],
+            [agents.load(name) for name in trainer.panel],
             rules=trainer.rules,
             num_deals=config.final_deals,
             seed=config.seed + 2_000_000,
