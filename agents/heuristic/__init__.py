@@ -61,17 +61,6 @@ def _spec(rules: Rules) -> tuple[IntArray, IntArray]:
     return build_spec(rules)
 
 
-@lru_cache(maxsize=8)
-def _weights(parameters: Parameters) -> IntArray:
-    return parameters.weights()
-
-
-def _desk(parameters: Parameters) -> IntArray:
-    desk = np.zeros(decide.DESK_SIZE, np.int64)
-    desk[decide.WEIGHTS : decide.MEMO] = _weights(parameters)
-    return desk
-
-
 class HeuristicAgent:
     """The player of this module.
 
@@ -84,7 +73,7 @@ class HeuristicAgent:
 
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters = Parameters() if parameters is None else parameters
-        self._desk = _desk(self.parameters)
+        self._desk = decide.new_desk(self.parameters)
 
     def reset(self, seed: int) -> None:
         """Nothing to forget and nothing to draw."""
@@ -171,6 +160,6 @@ def _split(hand: IntArray, unseen: IntArray, left: IntArray, rules: str | Rules)
     spec, _ = _spec(get_rules(rules))
     out = np.empty(len(hand), np.int64)
     fewest, most = np.where(left == 0, HAND_SIZE, left).min(axis=1), left.max(axis=1)
-    desk = _desk(Parameters.counting())
+    desk = decide.new_desk(Parameters.counting())
     decide.split_all(desk, spec, hand, np.ascontiguousarray(unseen), left.sum(axis=1), fewest, most, out)
     return out

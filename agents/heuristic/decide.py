@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from functools import lru_cache
 from types import ModuleType
 from typing import Any, Final
 
+import numpy as np
 from numba import njit
 
 from agents.heuristic import parameters
@@ -432,6 +434,35 @@ def choose(
     return best
 
 
+@_inline
+def pack_seats(hand: Any, played: Any, left: Any, live: Any, passed: Any, b: int, num_players: int) -> Any:
+    """What `choose` asks about the seats, from the arrays of n decisions: (n,) hands, (n, P) for the rest.
+
+    Returns:
+        ``(unseen, left, live, passed)``, as `choose` takes them.
+    """
+    seen = hand[b]
+    lefts, lives, passes = 0, 0, 0
+    for seat in range(num_players):
+        seen |= played[b, seat]
+        lefts |= left[b, seat] << (4 * seat)
+        lives |= live[b, seat] << seat
+        passes |= passed[b, seat] << seat
+    return FULL & ~seen, lefts, lives, passes
+
+
+@lru_cache(maxsize=8)
+def _weights(parameters: W.Parameters) -> W.IntArray:
+    return parameters.weights()
+
+
+def new_desk(parameters: W.Parameters) -> W.IntArray:
+    """A desk with these weights; its variant is not set."""
+    desk = np.zeros(DESK_SIZE, np.int64)
+    desk[WEIGHTS:MEMO] = _weights(parameters)
+    return desk
+
+
 def _digest(modules: tuple[ModuleType, ...]) -> str:
     return hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
 
@@ -447,20 +478,14 @@ def _compile() -> Any:
         set_variant(desk, spec)
         num_players = spec[S.NUM_PLAYERS]
         for b in range(out.shape[0]):
-            seen = hand[b]
-            lefts, lives, passes = 0, 0, 0
-            for seat in range(num_players):
-                seen |= played[b, seat]
-                lefts |= left[b, seat] << (4 * seat)
-                lives |= live[b, seat] << seat
-                passes |= passed[b, seat] << seat
+            unseen, lefts, lives, passes = pack_seats(hand, played, left, live, passed, b, num_players)
             end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
             out[b] = choose(
                 desk,
                 spec,
                 actions,
                 hand[b],
-                FULL & ~seen,
+                unseen,
                 lefts,
                 lives,
                 passes,
@@ -479,14 +504,7 @@ def _compile() -> Any:
         set_variant(desk, spec)
         num_players = spec[S.NUM_PLAYERS]
         for b in range(hand.shape[0]):
-            seen = hand[b]
-            lefts, lives, passes = 0, 0, 0
-            for seat in range(num_players):
-                seen |= played[b, seat]
-                lefts |= left[b, seat] << (4 * seat)
-                lives |= live[b, seat] << seat
-                passes |= passed[b, seat] << seat
-            unseen = FULL & ~seen
+            unseen, lefts, lives, passes = pack_seats(hand, played, left, live, passed, b, num_players)
             around = prepare(desk, spec, hand[b], unseen, lefts, lives, passes, table[b])
             end = start[b + 1] if b + 1 < hand.shape[0] else ids.shape[0]
             for i in range(start[b], end):

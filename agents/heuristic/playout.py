@@ -159,7 +159,9 @@ def action_returns(
         float32 (N,).
     """
     out = np.empty(len(ids), np.float32)
-    _compiled()[0](_desk(), spec, actions, rows, start, ids, cards, *_scratch(rows, spec), out)
+    _compiled()[0](
+        decide.new_desk(Parameters()), spec, actions, rows, start, ids, cards, *_scratch(rows, spec), out
+    )
     return out
 
 
@@ -175,19 +177,8 @@ def places(rows: IntArray, spec: IntArray, actions: IntArray) -> IntArray:
         int64 (n,), 0 is first.
     """
     out = np.empty(len(rows), np.int64)
-    _compiled()[1](_desk(), spec, actions, rows, *_scratch(rows, spec), out)
+    _compiled()[1](decide.new_desk(Parameters()), spec, actions, rows, *_scratch(rows, spec), out)
     return out
-
-
-def _desk() -> IntArray:
-    desk = np.zeros(decide.DESK_SIZE, np.int64)
-    desk[decide.WEIGHTS : decide.MEMO] = _weights()
-    return desk
-
-
-@cache
-def _weights() -> IntArray:
-    return Parameters().weights()
 
 
 def _scratch(rows: IntArray, spec: IntArray) -> tuple[npt.NDArray[Any], ...]:

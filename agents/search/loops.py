@@ -64,8 +64,7 @@ class Desk:
         self.rules = rules
         self.spec, self.actions = build_spec(rules)
         num_actions, row_size = int(self.spec[S.NUM_ACTIONS]), int(self.spec[S.ROW_SIZE])
-        self.desk = np.zeros(decide.DESK_SIZE, np.int64)
-        self.desk[decide.WEIGHTS : decide.MEMO] = Parameters().weights()
+        self.desk = decide.new_desk(Parameters())
         self.row = np.zeros(row_size, np.int64)
         self.record = np.zeros((MAX_EVENTS, row_size), np.int64)
         self.taken, self.later = np.zeros(MAX_EVENTS, np.int64), np.zeros(MAX_EVENTS, np.int64)
