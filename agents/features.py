@@ -1,5 +1,8 @@
 """What a network reads of a decision: the observation, and for each legal action what it is and leads to.
 
+With a record (`agents.record`) the observation goes on with what the others have passed over, followed with
+and led.
+
 An action's features are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width, length,
 top rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52 by card
 id, and 52 by the number of cards of each rank, as thermometers), and *facts* about that hand (12, see
@@ -19,6 +22,7 @@ import numpy.typing as npt
 from numba import njit
 
 from agents.heuristic import HeuristicAgent, Parameters
+from agents.record import NUM_EVENTS, read_record
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
 from tienlen_env.core import bits as core_bits
@@ -42,7 +46,7 @@ class Inputs(NamedTuple):
     """What the network reads of n decisions with N legal actions in all.
 
     Attributes:
-        observation: uint8 (n, O).
+        observation: uint8 (n, O), with a record (n, O + R).
         start: int64 (n,), where each decision's legal actions begin.
         num_legal: int64 (n,), how many they are.
         action: int64 (N,), action ids.
@@ -145,10 +149,13 @@ class FeatureReader:
     Args:
         prior: what the network's scores are added to.
         prior_scale: times the plays behind, for ``prior="heuristic"``.
+        record: whether the observation goes on with the record; it needs a batch that keeps the history.
     """
 
-    def __init__(self, prior: Prior, prior_scale: float = 4.0) -> None:
+    def __init__(self, prior: Prior, prior_scale: float = 4.0, *, record: bool = False) -> None:
         self.prior = prior
+        self.record = record
+        self.history = record * NUM_EVENTS  # plays and passes that a batch must keep for it
         self.prior_scale = prior_scale
         self._counting = HeuristicAgent(Parameters.counting())
         self._rules = HeuristicAgent() if prior == "heuristic" else None
@@ -179,4 +186,7 @@ class FeatureReader:
             after,
         )
         prior = self.prior_scale * behind
-        return Inputs(view.observation, legal.start, num_legal, legal.action, after, prior)
+        observation = view.observation
+        if self.record:
+            observation = np.concatenate([observation, read_record(view)], axis=1)
+        return Inputs(observation, legal.start, num_legal, legal.action, after, prior)

@@ -30,7 +30,9 @@ from torch import Tensor, nn
 
 from agents.features import NUM_CARDS, FeatureReader, Inputs, Prior, num_action_inputs
 from agents.files import write_atomic
+from agents.record import num_record_bits
 from tienlen_env.agent import View
+from tienlen_env.core.observe import observation_size
 from tienlen_env.core.rules import Rules
 
 IntArray = npt.NDArray[np.int64]
@@ -47,7 +49,8 @@ class NetworkConfig:
         rules_digest: of its `Rules`, so that no network plays a variant that it was not made for.
         num_players: seats at the table.
         history: plays that the observation shows.
-        observation_size: O.
+        record: whether it goes on with what the others passed over and played (`agents.record`).
+        observation_size: O, or O + R with a record.
         action_inputs: X, see `action_inputs`.
         state_width: units of the trunk's layers.
         action_width: D, units of the layer where state and action meet, and of the block after it, which is
@@ -60,6 +63,7 @@ class NetworkConfig:
     rules_digest: str
     num_players: int
     history: int = 0
+    record: bool = False
     observation_size: int
     action_inputs: int
     state_width: int = 256
@@ -68,16 +72,21 @@ class NetworkConfig:
     prior_scale: float = 4.0
 
     @classmethod
-    def of(cls, rules: Rules, observation_size: int, **settings: Any) -> Self:
+    def of(cls, rules: Rules, *, record: bool = False, **settings: Any) -> Self:
         """The configuration for a variant."""
         return cls(
             rules=rules.name,
             rules_digest=rules.digest(),
             num_players=rules.num_players,
-            observation_size=observation_size,
+            record=record,
+            observation_size=observation_size(rules) + record * num_record_bits(rules.num_players),
             action_inputs=num_action_inputs(),
             **settings,
         )
+
+    def reader(self) -> FeatureReader:
+        """What makes the network's inputs."""
+        return FeatureReader(self.prior, self.prior_scale, record=self.record)
 
 
 class ActionNetwork(nn.Module):
@@ -193,9 +202,9 @@ class NetworkAgent:
 
     def __post_init__(self) -> None:
         config = self.network.config
-        self._reader = FeatureReader(config.prior, config.prior_scale)
+        self._reader = config.reader()
         self._rng = np.random.default_rng(0)
-        self.history = config.history
+        self.history = max(config.history, self._reader.history)
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; matters only with `sample`."""

@@ -31,9 +31,7 @@ from tienlen_env.engine import Batch
 def a_network(rules: str = "cardgames", num_players: int | None = None, **settings: object) -> ActionNetwork:
     variant = get_rules(rules, num_players)
     torch.manual_seed(3)
-    config = NetworkConfig.of(
-        variant, Batch(variant).observation_size, state_width=32, action_width=16, **settings
-    )
+    config = NetworkConfig.of(variant, state_width=32, action_width=16, **settings)
     network = ActionNetwork(config)
     torch.nn.init.normal_(network.score.weight)
     return network.requires_grad_(False)
@@ -205,7 +203,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     save_file(network.state_dict(), path, wrong)
     with pytest.raises(ValueError, match="do not fit"):
         NetworkAgent.load(path)
-    other = NetworkConfig.of(PRESETS["cardgames"], 999)
+    other = NetworkConfig.of(PRESETS["cardgames"], record=True)
     save_file(network.state_dict(), path, {"format": FORMAT, "config": json.dumps(other.__dict__)})
     with pytest.raises(ValueError, match="do not fit"):
         NetworkAgent.load(path)

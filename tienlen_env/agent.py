@@ -88,12 +88,7 @@ class View:
     @cached_property
     def observation(self) -> npt.NDArray[np.uint8]:
         """uint8 (n, O): the flat observation, pieces as in `Batch.layout`."""
-        observation = self._batch.observe()
-        if self._history == self._batch.history:
-            return observation
-        piece = self._batch.layout["history"]
-        kept = piece.slice.start + self._history * piece.shape[1]
-        return np.delete(observation, np.s_[kept : piece.slice.stop], axis=1)
+        return self._batch.observe(history=self._history)
 
     @cached_property
     def action_mask(self) -> npt.NDArray[np.int8]:

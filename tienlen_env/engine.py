@@ -334,26 +334,37 @@ class Batch:
         return LegalActions(np.repeat(np.arange(self.num_games), count), ids, cards, start)
 
     def observe(
-        self, seats: npt.ArrayLike | None = None, out: npt.NDArray[np.uint8] | None = None
+        self,
+        seats: npt.ArrayLike | None = None,
+        out: npt.NDArray[np.uint8] | None = None,
+        *,
+        history: int | None = None,
     ) -> npt.NDArray[np.uint8]:
         """The observation of one seat a game, by default the seat to act.
 
         Args:
             seats: int64 (B,) or one number; -1 gives zeros.
             out: uint8 (B, O) to write to, or None.
+            history: plays shown, at most those that are kept; None: all of these.
 
         Returns:
-            uint8 (B, O) of 0 and 1, the pieces of `layout`; zeros for games that are over.
+            uint8 (B, O) of 0 and 1, the pieces of `layout`; zeros for games that are over. O is
+            `observation_size`, less what is not shown of the history.
         """
+        spec, size = self.spec, self.observation_size
+        if history is not None and history < self.history:
+            spec = spec.copy()
+            spec[self.definition.spec.NUM_HISTORY] = history
+            size = self.definition.observe.observation_size(self.rules, history)
         if seats is None:
             seats = self.state.turn
         seats = self._games(np.broadcast_to(np.asarray(seats), (self.num_games,)), "seats")
         if ((seats < -1) | (seats >= self.num_players)).any():
             raise ValueError(f"seats: expected -1..{self.num_players - 1}")
         if out is None:
-            out = np.empty((self.num_games, self.observation_size), np.uint8)
-        self._check_out(out, "out", self.observation_size, np.uint8)
-        self.backend.observe_seats(self.rows, self.spec, self.actions, seats, out)
+            out = np.empty((self.num_games, size), np.uint8)
+        self._check_out(out, "out", size, np.uint8)
+        self.backend.observe_seats(self.rows, spec, self.actions, seats, out)
         return out
 
     def observe_all(self, out: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[np.uint8]:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.network import ActionNetwork, pad_rows, segment_log_softmax
-from train.rollout import FloatArray, IntArray, Trajectories, advantages, num_hidden_facts
+from train.rollout import FloatArray, IntArray, Trajectories, advantages, hidden_facts, num_hidden_facts
 from train.selfplay import Batches, SelfPlayConfig, Trainer, run
 
 
@@ -72,6 +72,10 @@ class PPOTrainer(Trainer):
     name: ClassVar[str] = "ppo"
     config: PPOConfig
     learner: Learner
+
+    def __init__(self, config: PPOConfig) -> None:
+        super().__init__(config)
+        self.reveal = hidden_facts
 
     def make_learner(self, network: ActionNetwork) -> Learner:
         """The policy's network and a critic."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from agents.features import FeatureReader, Inputs
 from agents.heuristic import fewest_plays, playout
-from tienlen_env.agent import Agent, View
+from tienlen_env.agent import Agent, View, history_of
 from tienlen_env.core.cards import NUM_CARDS, masks_to_bits
 from tienlen_env.core.rules import Rules
 from tienlen_env.engine import Batch, Reward
@@ -28,6 +28,8 @@ FloatArray = npt.NDArray[np.float32]
 Act = Callable[[Inputs], tuple[IntArray, FloatArray]]
 # Asked about n decisions while all hands are known: float32 (N,), something about each legal action.
 Judge = Callable[[Batch, IntArray, Inputs], FloatArray]
+# What only a critic may see of n decisions: uint8 (n, H) of 0 and 1.
+Reveal = Callable[[Batch, IntArray], npt.NDArray[np.uint8]]
 LEARNER = 0
 _MOST_PLAYS = 8
 
@@ -38,7 +40,7 @@ class Trajectories:
 
     Attributes:
         inputs: what the network read.
-        hidden: uint8 (n, H): what only a critic may see; see `hidden_facts`.
+        hidden: uint8 (n, H), what only a critic may see; see `hidden_facts`.
         chosen: int64 (n,), indices into the ragged actions.
         log_probability: float32 (n,), of what was chosen.
         judged: float32 (N,), what the judge said of each legal action; (0,) without one.
@@ -112,7 +114,7 @@ def play_rounds(
     rng: np.random.Generator,
     *,
     reward: Reward = "zero_sum",
-    history: int = 0,
+    reveal: Reveal | None = None,
     judge: Judge | None = None,
 ) -> Trajectories:
     """Play B rounds to the end.
@@ -126,7 +128,7 @@ def play_rounds(
         opponents: who has the other seats.
         rng: draws forced moves (there is nothing to draw; it keeps the batch call uniform).
         reward: reward scheme.
-        history: plays that observations show.
+        reveal: what a critic sees beyond the inputs; None for nothing.
         judge: asked about every decision of a learning seat.
 
     Raises:
@@ -134,7 +136,7 @@ def play_rounds(
         ValueError: `controllers` of another shape or naming an opponent that is not there.
     """
     keys = np.asarray(keys)
-    batch = Batch(rules, len(keys), reward=reward, history=history)
+    batch = Batch(rules, len(keys), reward=reward, history=history_of(opponents, reader.history))
     num_games, num_players = batch.num_games, batch.num_players
     if (
         controllers.shape != (num_games, num_players)
@@ -160,7 +162,7 @@ def play_rounds(
         who = controllers[free, turn[free]]
         mine = free[who == LEARNER]
         if mine.size:
-            view = View(batch, mine)
+            view = View(batch, mine, history=0)
             inputs = reader.read(view)
             begin = time.perf_counter()
             chosen, log_probability = act(inputs)
@@ -170,7 +172,6 @@ def play_rounds(
             index = num_kept + np.arange(mine.size)
             links.append((last[mine, seat], index))
             last[mine, seat] = index
-            hidden = hidden_facts(batch, mine)
             kept.append(
                 (
                     inputs.observation,
@@ -179,7 +180,7 @@ def play_rounds(
                     inputs.action,
                     inputs.after,
                     inputs.prior,
-                    hidden,
+                    np.empty((mine.size, 0), np.uint8) if reveal is None else reveal(batch, mine),
                     chosen + num_actions,
                     log_probability,
                     np.empty(0, np.float32) if judge is None else judge(batch, mine, inputs),
@@ -193,7 +194,7 @@ def play_rounds(
         for index_of, opponent in enumerate(opponents, 1):
             theirs = free[who == index_of]
             if theirs.size:
-                actions[theirs] = opponent.act(View(batch, theirs))
+                actions[theirs] = opponent.act(View(batch, theirs, history=0))
         rewards, _ = batch.step(actions)
         scores += rewards
         game, seat = np.nonzero(rewards)

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 import agents
 from agents import arena
-from agents.features import FeatureReader, Inputs, Prior
+from agents.features import Inputs, Prior
 from agents.network import (
     ActionNetwork,
     NetworkAgent,
@@ -37,10 +37,9 @@ from agents.network import (
 )
 from tienlen_env.agent import Agent
 from tienlen_env.core.rules import get_rules
-from tienlen_env.engine import Batch
 from train.config import parse_args
 from train.progress import TrainingProgress
-from train.rollout import LEARNER, FloatArray, IntArray, Judge, Trajectories, join, play_rounds
+from train.rollout import LEARNER, FloatArray, IntArray, Judge, Reveal, Trajectories, join, play_rounds
 from train.runs import RunError, RunFolder
 
 PANEL = ("greedy", "greedy_long", "heuristic")
@@ -63,6 +62,7 @@ class SelfPlayConfig:
         reward: what is learned: points, or only who is first.
         prior: what the network's scores are added to: nothing, or what the heuristic thinks.
         prior_scale: how much a play counts that an action is behind the heuristic's best.
+        record: show the network what the others passed over and played (`agents.record`).
         state_width: units of the trunk's layers.
         action_width: units of the layer where state and action meet.
         baseline_share: share of the games in which a rule-based baseline has some of the seats.
@@ -95,6 +95,7 @@ class SelfPlayConfig:
     reward: Literal["zero_sum", "win"] = "zero_sum"
     prior: Prior = "heuristic"
     prior_scale: float = 4.0
+    record: bool = True
     state_width: int = 256
     action_width: int = 128
     baseline_share: float = 0.2
@@ -210,7 +211,7 @@ class Trainer(ABC):
         return ActionNetwork(
             NetworkConfig.of(
                 self.rules,
-                Batch(self.rules).observation_size,
+                record=config.record,
                 state_width=config.state_width,
                 action_width=config.action_width,
                 prior=config.prior,
@@ -227,6 +228,7 @@ class Trainer(ABC):
         """Improve by what was played; the measures."""
 
     sharpness: float = 1.0  # of play in training: a factor on the network's scores
+    reveal: Reveal | None = None  # what a critic sees beyond the inputs
     judge: Judge | None = None  # asked about every decision while the hands are still known
 
     @property
@@ -323,10 +325,11 @@ class Trainer(ABC):
                 keys[part],
                 controllers[part],
                 lambda inputs: self.act(inputs, rng),
-                FeatureReader(self.network.config.prior, self.network.config.prior_scale),
+                self.network.config.reader(),
                 opponents,
                 rng,
                 reward=config.reward,
+                reveal=self.reveal,
                 judge=self.judge,
             )
 

@@ -1,0 +1,87 @@
+"""What the others passed over, followed with and led, as bits (`agents.record`)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agents
+from agents.features import FeatureReader
+from agents.record import FOLLOWED, LED, NUM_EVENTS, PASSED, num_record_bits, read_record
+from tienlen_env.agent import View
+from tienlen_env.core.cards import parse_cards
+from tienlen_env.engine import Batch
+
+HANDS = ["3s 4s 5s 9h 9d 2h", "6s 6d 7s 8s 9s 10s", "Js Jd Qs Ks As 2s", "3d 4d 5d Kh Kd Ah"]
+
+
+def test_a_trick_by_hand() -> None:
+    batch = Batch("cardgames", 1, history=NUM_EVENTS)
+    batch.set_hands([[parse_cards(hand) for hand in HANDS]], leader=0)
+
+    def play(cards: str) -> None:
+        legal = batch.legal_actions()
+        mask = parse_cards(cards) if cards else 0
+        batch.step(legal.action[legal.cards == mask][:1])
+
+    def records() -> set[tuple[int, int, int, int]]:
+        found = read_record(View(batch)).reshape(3, 3, 4, 13)
+        return set(zip(*(axis.tolist() for axis in np.nonzero(found)), strict=True))
+
+    assert records() == set()
+    play("3s")  # seat 0 leads a single three
+    play("6d")  # seat 1 follows
+    play("")  # seat 2 passes over the six
+    # Seat 3 sees seat 0 next, then 1, then 2; kind 0 is a single; rank 0 is the three.
+    assert records() == {(0, LED, 0, 0), (1, FOLLOWED, 0, 3), (2, PASSED, 0, 3)}
+    play("Ah")
+    play("2h")
+    play("")  # seat 1; seat 2 is out of the trick
+    play("")  # seat 3: seat 0 leads again
+    play("9d 9h")
+    # Seat 1 sees seats 2, 3, 0.
+    assert records() == {
+        *((0, PASSED, 0, 3), (1, FOLLOWED, 0, 11), (1, PASSED, 0, 12)),
+        *((2, LED, 0, 0), (2, FOLLOWED, 0, 12), (2, LED, 1, 6)),
+    }
+    play("")
+    play("Js Jd")
+    play("Kd Kh")
+    play("")
+    play("")
+    play("3d 4d 5d")
+    # Seat 0: a straight of three is kind 3, by its highest rank.
+    assert {(2, LED, 3, 2), (1, FOLLOWED, 1, 8), (2, FOLLOWED, 1, 10), (0, PASSED, 1, 6)} <= records()
+
+
+@pytest.mark.parametrize("num_players", [2, 3, 4])
+def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: int) -> None:
+    batch = Batch("cardgames", 20, num_players=num_players, history=NUM_EVENTS)
+    batch.reset(3)
+    assert not read_record(View(batch)).any()
+    rng, plain = np.random.default_rng(3), FeatureReader("none")
+    for _ in range(12):
+        batch.step(batch.sample(rng))
+    view = View(batch, np.flatnonzero(batch.state.turn >= 0), history=0)
+    record = read_record(view)
+    assert record.shape == (len(view), num_record_bits(num_players))
+    assert record.any()
+    shown = FeatureReader("none", record=True).read(view)
+    assert np.array_equal(shown.observation, np.concatenate([plain.read(view).observation, record], axis=1))
+    batch.reset(4)
+    assert not read_record(View(batch)).any()
+
+
+def test_a_record_is_public() -> None:
+    """It does not change when the hidden cards do."""
+    batch = Batch("cardgames", 30, history=NUM_EVENTS)
+    batch.reset(8)
+    heuristic = agents.load("heuristic")
+    for _ in range(9):
+        batch.step(heuristic.act(View(batch)))
+    before = read_record(View(batch))
+    state = batch.state
+    other = (state.turn[:, None] + np.array([1, 2, 3])) % 4
+    rows = np.arange(30)[:, None]
+    state.hands[rows, other] = state.hands[rows, np.roll(other, 1, axis=1)]
+    assert np.array_equal(read_record(View(batch)), before)
