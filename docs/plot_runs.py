@@ -1,9 +1,11 @@
 """Draws the learning curves of run folders.
 
-    python docs/plot_runs.py runs/a runs/b --out docs/pictures/curves
+    python docs/plot_runs.py runs/curves/* --over cpu --out docs/pictures/curves
 
-One panel for each opponent that the runs were compared with (``points_v_<opponent>`` in metrics.jsonl), one
-line a run, over the decisions trained on. Two SVG files are written, for light and for dark pages.
+One panel for each opponent that the runs were compared with (``points_v_<opponent>`` in metrics.jsonl), over
+the decisions trained on or the processor time. Runs whose folders are called alike but for a number at the
+end, ``ppo-1``, ``ppo-2``, are seeds of one line: their mean, and a band from the least to the most. Two SVG
+files are written, for light and for dark pages.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ import argparse
 import io
 import json
 import math
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
@@ -23,22 +27,29 @@ from agents.files import write_atomic
 INK = {"light": "#24292f", "dark": "#d7dce1"}
 COLOURS = ("#2a9d5c", "#e0a13a", "#3f8fd2", "#d1584c", "#9467bd", "#7f8c8d")
 PREFIX = "points_v_"
+Over = Literal["decisions", "cpu"]
+LABELS: dict[Over, str] = {
+    "decisions": "million decisions",
+    "cpu": "minutes on one core (processor time; comparisons do not count)",
+}
+Curves = dict[str, tuple[list[float], list[float]]]  # opponent to x and mean points
 
 
-def read_run(folder: Path) -> dict[str, tuple[list[float], list[float]]]:
+def read_run(folder: Path, over: Over = "decisions") -> Curves:
     """The curves of a run.
 
     Args:
         folder: with config.json and metrics.jsonl (`train.runs.RunFolder`).
+        over: what x is.
 
     Returns:
-        Opponent to decisions and mean points, of every comparison during the run.
+        Opponent to x, million decisions or minutes, and mean points, of every comparison during the run.
 
     Raises:
         ValueError: the run was never compared with anybody.
     """
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))["config"]
-    curves: dict[str, tuple[list[float], list[float]]] = {}
+    curves: Curves = {}
     for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
         metrics: dict[str, Any] = json.loads(line)
         decisions = metrics.get("decisions")
@@ -47,20 +58,31 @@ def read_run(folder: Path) -> dict[str, tuple[list[float], list[float]]]:
         for key, value in metrics.items():
             if key.startswith(PREFIX):
                 x, y = curves.setdefault(key.removeprefix(PREFIX), ([], []))
-                x.append(decisions)
+                x.append(decisions / 1e6 if over == "decisions" else metrics["cpu_seconds"] / 60)
                 y.append(value)
     if not curves:
         raise ValueError(f"{folder}: metrics.jsonl has no {PREFIX}...; train with --eval-every above 0")
     return curves
 
 
-def draw(runs: dict[str, dict[str, tuple[list[float], list[float]]]], ink: str) -> bytes:
+def group(runs: dict[str, Curves]) -> dict[str, list[Curves]]:
+    """Seeds of one line together: by the name without the number at its end, if another one has that, too."""
+    stems = [re.sub(r"-\d+$", "", name) for name in runs]
+    found: dict[str, list[Curves]] = {}
+    for (name, curves), stem in zip(runs.items(), stems, strict=True):
+        found.setdefault(stem if stems.count(stem) > 1 else name, []).append(curves)
+    return found
+
+
+def draw(runs: dict[str, Curves], ink: str, over: Over = "decisions") -> bytes:
     """An SVG with a panel for every opponent; the ground is transparent.
 
     Args:
         runs: name to what `read_run` gives.
         ink: colour of text and axes.
+        over: what x is.
     """
+    lines = group(runs)
     opponents = sorted({name for curves in runs.values() for name in curves})
     columns = min(len(opponents), 2)
     style = {
@@ -76,21 +98,31 @@ def draw(runs: dict[str, dict[str, tuple[list[float], list[float]]]], ink: str) 
         figure = Figure(figsize=(4.6 * columns, 3.1 * rows + 0.3), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes, opponent in zip(grid.flat, opponents, strict=False):
-            for index, (name, curves) in enumerate(runs.items()):
-                if opponent in curves:
-                    x, y = curves[opponent]
-                    axes.plot([n / 1e6 for n in x], y, color=COLOURS[index % len(COLOURS)], label=name, lw=2)
+            for index, (name, seeds) in enumerate(lines.items()):
+                colour = COLOURS[index % len(COLOURS)]
+                found = [curves[opponent] for curves in seeds if opponent in curves]
+                if not found:
+                    continue
+                # Seeds compare at nearly the same moments; where one ends the line does.
+                num = min(len(y) for _, y in found)
+                x = np.mean([x[:num] for x, _ in found], axis=0)
+                points = np.array([y[:num] for _, y in found])
+                axes.plot(x, points.mean(axis=0), color=colour, label=name, lw=2)
+                if len(found) > 1:
+                    axes.fill_between(
+                        x, points.min(axis=0), points.max(axis=0), color=colour, alpha=0.2, lw=0
+                    )
             axes.axhline(1.5, color=ink, lw=1, ls=":")
             axes.set_title(f"alone against three {opponent}", fontsize=11)
             axes.grid(alpha=0.2)
             axes.patch.set_alpha(0)
         for axes in list(grid.flat)[len(opponents) :]:
             axes.set_axis_off()
-        figure.supxlabel("million decisions", fontsize=11)
+        figure.supxlabel(LABELS[over], fontsize=11)
         figure.supylabel("points a round", fontsize=11)
-        if len(runs) > 1:
+        if len(lines) > 1:
             figure.legend(
-                *grid.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
+                *grid.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False
             )
         out = io.BytesIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
@@ -101,13 +133,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(".")[0])
     parser.add_argument("runs", nargs="+", type=Path, help="run folders; the folder's name is the line's")
+    parser.add_argument("--over", choices=LABELS, default="decisions", help="what x is")
     parser.add_argument(
         "--out", default="curves", help="path without ending: <out>-light.svg, <out>-dark.svg"
     )
     options = parser.parse_args(arguments)
-    runs = {folder.name: read_run(folder) for folder in options.runs}
+    runs = {folder.name: read_run(folder, options.over) for folder in options.runs}
     for theme, ink in INK.items():
-        write_atomic(Path(f"{options.out}-{theme}.svg"), draw(runs, ink))
+        write_atomic(Path(f"{options.out}-{theme}.svg"), draw(runs, ink, options.over))
 
 
 if __name__ == "__main__":

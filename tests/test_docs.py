@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import io
+import json
 import re
 import shlex
 import shutil
@@ -268,12 +269,26 @@ def test_curves_of_a_run(tmp_path: Path) -> None:
         '{"iteration": 1}\n{"iteration": 2, "points_v_greedy": 1.25}\n'
         '{"iteration": 3, "decisions": 500, "points_v_greedy": 1.5}\n'
     )
-    assert plot_runs.read_run(run) == {"greedy": ([64, 500], [1.25, 1.5])}
+    assert plot_runs.read_run(run) == {"greedy": ([64e-6, 500e-6], [1.25, 1.5])}
     plot_runs.main([str(run), "--out", str(tmp_path / "pictures" / "curves")])
     for theme, ink in plot_runs.INK.items():
         picture = (tmp_path / "pictures" / f"curves-{theme}.svg").read_text(encoding="utf-8")
         assert "alone against three greedy" in picture
         assert ink in picture
+
+
+def test_seeds_of_one_line_over_processor_time(tmp_path: Path) -> None:
+    plot_runs = load_script("plot_runs")
+    for name, points in (("ppo-1", 1.0), ("ppo-2", 2.0), ("dmc-1", 1.5)):
+        run = tmp_path / name
+        run.mkdir()
+        (run / "config.json").write_text('{"config": {}}')
+        line = {"iteration": 1, "decisions": 5, "cpu_seconds": 90.0, "points_v_greedy": points}
+        (run / "metrics.jsonl").write_text(json.dumps(line))
+    runs = {path.name: plot_runs.read_run(path, "cpu") for path in sorted(tmp_path.iterdir())}
+    assert runs["ppo-2"] == {"greedy": ([1.5], [2.0])}
+    assert {name: len(seeds) for name, seeds in plot_runs.group(runs).items()} == {"dmc-1": 1, "ppo": 2}
+    assert b"processor time" in plot_runs.draw(runs, "#000000", "cpu")
 
 
 def test_a_run_without_comparisons_is_refused(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def weights_of(trainer: Trainer) -> list[np.ndarray]:
 
 
 def comparable(metrics: dict[str, float]) -> str:
-    timed = ("time", "seconds", "decisions_per_second", "outside_network")
+    timed = ("time", "seconds", "cpu_seconds", "decisions_per_second", "outside_network")
     return repr({k: v for k, v in metrics.items() if k not in timed})
 
 

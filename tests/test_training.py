@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tienlen_env.core.rules import CARDGAMES, FOICICA
 from train.config import field_help, parse_args
@@ -153,6 +154,7 @@ def test_resume_is_exact(tmp_path: Path) -> None:
     for metrics in (*wanted, *found):
         metrics.pop("decisions_per_second")
         metrics.pop("seconds")
+        metrics.pop("cpu_seconds")
     assert repr(found) == repr(wanted)  # as text, for a NaN is not equal to itself
     for name, weights in weights_of(unbroken).items():
         assert torch.equal(weights, weights_of(second)[name]), name
@@ -161,7 +163,7 @@ def test_resume_is_exact(tmp_path: Path) -> None:
 
 def curve(folder: Path) -> list[str]:
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    timed = ("time", "seconds", "decisions_per_second")
+    timed = ("time", "seconds", "cpu_seconds", "decisions_per_second")
     return [str({k: v for k, v in m.items() if k not in timed}) for m in lines]
 
 
@@ -200,3 +202,19 @@ def test_killed_run_resumes_to_the_same_curve(tmp_path: Path) -> None:
     assert len(curve(tmp_path / "unbroken")) == 40
     for name in ("policy.zip", "arena.json", "arena.csv", "arena.png", "config.json"):
         assert (tmp_path / "killed" / name).stat().st_size > 0
+
+
+def test_metrics_are_in_tensorboard_too(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "a", SmallConfig(), CARDGAMES, resume=False)
+    for iteration in (1, 2, 3):
+        folder.log({"iteration": iteration, "time": 1e9, "loss": 1 / iteration})
+    again = RunFolder(tmp_path / "a", SmallConfig(), CARDGAMES, resume=True)
+    again.trim_metrics(2)
+    again.log({"iteration": 3, "time": 1e9, "loss": 0.25})
+    for run in (folder, again):
+        assert run._events is not None
+        run._events.close()
+    events = EventAccumulator(str(tmp_path / "a" / "tensorboard")).Reload()
+    assert events.Tags()["scalars"] == ["loss"]
+    assert [(e.step, e.value) for e in events.Scalars("loss")][::2] == [(1, 1.0), (3, 0.25)]
+    assert len(events.Scalars("loss")) == 3

@@ -22,7 +22,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.logger import configure
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import ConstantSchedule
 
 import agents
@@ -62,7 +62,7 @@ class PPOConfig:
         num_snapshots: snapshots that are kept, the oldest dropped first.
         eval_every: iterations between quick comparisons with the baselines; 0 for none.
         eval_deals: deals of a quick comparison, each in all seatings.
-        final_deals: held-out deals of the comparison at the end.
+        final_deals: held-out deals of the comparison at the end; 0 for none.
         checkpoint_every: iterations between checkpoints.
         seed: of everything.
         threads: torch threads; more than one slows down on a machine that does other work too.
@@ -105,6 +105,7 @@ class Trainer:
         self.iteration = 0
         self.num_games = 0
         self.seconds = 0.0
+        self.cpu_seconds = 0.0
         torch.manual_seed(config.seed)
         self.venv = TienLenVecEnv(
             config.num_games,
@@ -132,7 +133,7 @@ class Trainer:
             stats_window_size=1_000_000,
             device="cpu",
         )
-        self.model.set_logger(configure(str(folder.path / "tensorboard"), ["tensorboard"]))
+        self.model.set_logger(Logger(None, []))  # its numbers go to the run folder, with the others
         self.baselines: list[Agent] = [agents.load(name) for name in BASELINES[game_of(self.venv.rules).name]]
         self.snapshots: deque[dict[str, Any]] = deque(maxlen=config.num_snapshots)
 
@@ -173,7 +174,7 @@ class Trainer:
     def iterate(self) -> dict[str, float]:
         """Play `num_steps` decisions in every game, then learn from them; the measures of both."""
         config = self.config
-        start = time.perf_counter()
+        start, start_cpu = time.perf_counter(), time.process_time()
         seed = int(np.random.default_rng((config.seed, self.iteration, 1)).integers(2**31))
         torch.manual_seed(seed)
         np.random.seed(seed)  # noqa: NPY002  (stable-baselines3 shuffles its batches with the global generator)
@@ -191,9 +192,11 @@ class Trainer:
         self.num_games += num_games
         seconds = time.perf_counter() - start
         self.seconds += seconds
+        self.cpu_seconds += time.process_time() - start_cpu
         return {
             "decisions": self.iteration * config.num_games * config.num_steps,
             "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
             "decisions_per_second": config.num_games * config.num_steps / seconds,
             "reward": float(np.mean([e["r"] for e in self.model.ep_info_buffer])) if num_games else 0.0,
             **{k.partition("/")[2]: float(v) for k, v in logged.items() if k.startswith("train/")},
@@ -224,6 +227,7 @@ class Trainer:
                 "num_updates": self.model._n_updates,
                 "num_games": self.num_games,
                 "seconds": self.seconds,
+                "cpu_seconds": self.cpu_seconds,
                 "snapshots": list(self.snapshots),
             },
         )
@@ -240,6 +244,7 @@ class Trainer:
         self.model._n_updates = state["num_updates"]
         self.num_games = state["num_games"]
         self.seconds = state["seconds"]
+        self.cpu_seconds = state["cpu_seconds"]
         self.snapshots.extend(state["snapshots"])
         return True
 
@@ -309,16 +314,17 @@ def main(argv: list[str] | None = None) -> None:
         trainer, out = train(config, console)
     except RunError as error:
         raise SystemExit(f"error: {error}") from error
-    rules = get_rules(config.rules, config.num_players)
-    report = arena.compare(
-        trainer.agent(sample=False),
-        [agents.load(name) for name in ("random", *BASELINES[game_of(rules).name])],
-        rules=rules,
-        num_deals=config.final_deals,
-        seed=config.seed + 2_000_000,
-    )
-    report.print(console)
-    report.write(out)
+    if config.final_deals:
+        rules = get_rules(config.rules, config.num_players)
+        report = arena.compare(
+            trainer.agent(sample=False),
+            [agents.load(name) for name in ("random", *BASELINES[game_of(rules).name])],
+            rules=rules,
+            num_deals=config.final_deals,
+            seed=config.seed + 2_000_000,
+        )
+        report.print(console)
+        report.write(out)
     console.print(f"run folder: {out}")
 
 

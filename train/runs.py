@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils.tensorboard import SummaryWriter
 
 from agents import files
 from agents.versions import versions
@@ -42,7 +43,7 @@ class RunFolder:
         config.json       the settings, the rules and their digest, versions, the command
         metrics.jsonl     one line an iteration
         checkpoints/      000123.pt, the last few; each begins with its own SHA-256
-        tensorboard/
+        tensorboard/      the numbers of metrics.jsonl, by iteration
 
     Args:
         path: the folder; made if it is not there.
@@ -59,6 +60,7 @@ class RunFolder:
     def __init__(self, path: Path, config: Any, rules: AnyRules, *, resume: bool) -> None:
         self.path = path
         self.metrics_path = path / "metrics.jsonl"
+        self._events: SummaryWriter | None = None
         settings = dataclasses.asdict(config)
         described = {
             "config": settings,
@@ -84,9 +86,20 @@ class RunFolder:
             write_atomic(config_path, json.dumps(described, indent=1).encode())
 
     def log(self, metrics: dict[str, Any]) -> None:
-        """Append one line to the metrics."""
+        """Append one line to the metrics, and its numbers to TensorBoard's events.
+
+        Args:
+            metrics: with the ``iteration``.
+        """
         with self.metrics_path.open("a") as file:
             file.write(json.dumps(metrics) + "\n")
+        iteration = metrics["iteration"]
+        if self._events is None:
+            # A resumed run takes back what was written after its checkpoint.
+            self._events = SummaryWriter(str(self.path / "tensorboard"), purge_step=iteration)
+        for name, value in metrics.items():
+            if name not in ("iteration", "time"):
+                self._events.add_scalar(name, value, iteration)
 
     def trim_metrics(self, iteration: int) -> None:
         """Drop the lines after an iteration, and a line that a kill cut short, before the run goes on."""

@@ -187,6 +187,7 @@ class Trainer(ABC):
         self.num_decisions = 0
         self.num_games = 0
         self.seconds = 0.0
+        self.cpu_seconds = 0.0
         torch.manual_seed(config.seed)
         self.learner = self.make_learner(self.make_network()).to(self.device)
         self.optimizer = torch.optim.Adam(self.learner.parameters(), lr=config.learning_rate, eps=1e-5)
@@ -387,7 +388,7 @@ class Trainer(ABC):
 
     def iterate(self) -> dict[str, float]:
         """Play and learn once; the measures of both."""
-        begin = time.perf_counter()
+        begin, begin_cpu = time.perf_counter(), time.process_time()
         played = self.play()
         middle = time.perf_counter()
         measures = self.learn(played)
@@ -397,6 +398,7 @@ class Trainer(ABC):
         self.num_decisions += len(played)
         self.num_games += config.num_games
         self.seconds += end - begin
+        self.cpu_seconds += time.process_time() - begin_cpu
         if config.snapshot_share > 0 and self.iteration % config.snapshot_every == 0:
             weights = {k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()}
             self.snapshots = [*self.snapshots, weights][-config.num_snapshots :]
@@ -405,6 +407,7 @@ class Trainer(ABC):
         return {
             "decisions": self.num_decisions,
             "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
             "decisions_per_second": len(played) / (end - begin),
             "outside_network": 1 - in_network / (end - begin),
             **measures,
@@ -436,6 +439,7 @@ class Trainer(ABC):
             "num_decisions": self.num_decisions,
             "num_games": self.num_games,
             "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
             "snapshots": self.snapshots,
             "snapshot_scores": self.snapshot_scores,
         }
@@ -448,6 +452,7 @@ class Trainer(ABC):
         self.num_decisions = state["num_decisions"]
         self.num_games = state["num_games"]
         self.seconds = state["seconds"]
+        self.cpu_seconds = state["cpu_seconds"]
         self.snapshots = state["snapshots"]
         self.snapshot_scores = state["snapshot_scores"]
 
