@@ -49,8 +49,7 @@ class Table:
         self.rules = rules
         self.key = key
         self.whole_game = whole_game
-        self.history = history
-        self.batch = Batch(rules, 1, episode="game" if whole_game else "round", history=max(history, kept))
+        self.batch = Batch(rules, 1, episode="game" if whole_game else "round", history=history, kept=kept)
         self.take_back(0)
 
     def take_back(self, num_plays: int) -> None:
@@ -146,7 +145,7 @@ def play(table: Table, seats: Sequence[Agent], names: Sequence[str], save: Path 
     at_screen = people[0] if len(people) == 1 else -1
     while (seat := table.round.turn) >= 0:
         agent, played, before = seats[seat], table.round, len(table.plays)
-        view = View(table.batch, history=table.history)
+        view = View(table.batch)
         try:
             if isinstance(agent, Player) and view.num_legal[0] == 1 and not played.legal_plays()[0]:
                 cards = 0  # no use to ask

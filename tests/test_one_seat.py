@@ -201,6 +201,34 @@ def test_learner_sits_everywhere_and_opponents_come_by_their_shares() -> None:
     assert (games._player[np.arange(4000), games.seat] == -1).all()
 
 
+def test_opponents_that_look_back_see_the_round() -> None:
+    """Also those that come while games are under way: from then on."""
+    seen = []
+
+    class Looking(RandomAgent):
+        history = 7
+
+        def act(self, view: View) -> Any:
+            seen.append(int((view.last_plays[1] >= 0).sum(axis=1).max()))
+            return super().act(view)
+
+    games = OneSeatGames(6, history=2)
+    assert games.batch.state.history.shape == (6, 2)
+    games.reset(3)
+    rng = np.random.default_rng(3)
+    games.step(games.batch.sample(rng))
+    rows = games.batch.rows.copy()
+    games.set_opponents(Looking())
+    assert games.batch.state.history.shape == (6, 7)
+    assert np.array_equal(games.batch.rows[:, : rows.shape[1]], rows)
+    assert games.batch.observation_size == OneSeatGames(1, history=2).batch.observation_size
+    for _ in range(10):
+        games.step(games.batch.sample(rng))
+    assert max(seen) == 7
+    games.set_opponents("random")
+    assert games.batch.state.history.shape == (6, 7)  # what was kept stays
+
+
 def test_set_opponents_under_way() -> None:
     games = OneSeatGames(16, opponents=[HashAgent(1), HashAgent(2), HashAgent(3)])
     games.reset(0)

@@ -16,7 +16,7 @@ HANDS = ["3s 4s 5s 9h 9d 2h", "6s 6d 7s 8s 9s 10s", "Js Jd Qs Ks As 2s", "3d 4d 
 
 
 def test_a_trick_by_hand() -> None:
-    batch = Batch("cardgames", 1, history=NUM_EVENTS)
+    batch = Batch("cardgames", 1, kept=NUM_EVENTS)
     batch.set_hands([[parse_cards(hand) for hand in HANDS]], leader=0)
 
     def play(cards: str) -> None:
@@ -56,13 +56,13 @@ def test_a_trick_by_hand() -> None:
 
 @pytest.mark.parametrize("num_players", [2, 3, 4])
 def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: int) -> None:
-    batch = Batch("cardgames", 20, num_players=num_players, history=NUM_EVENTS)
+    batch = Batch("cardgames", 20, num_players=num_players, kept=NUM_EVENTS)
     batch.reset(3)
     assert not read_record(View(batch)).any()
     rng, plain = np.random.default_rng(3), FeatureReader("none")
     for _ in range(12):
         batch.step(batch.sample(rng))
-    view = View(batch, np.flatnonzero(batch.state.turn >= 0), history=0)
+    view = View(batch, np.flatnonzero(batch.state.turn >= 0))
     record = read_record(view)
     assert record.shape == (len(view), num_record_bits(num_players))
     assert record.any()
@@ -74,7 +74,7 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
 
 def test_a_record_is_public() -> None:
     """It does not change when the hidden cards do."""
-    batch = Batch("cardgames", 30, history=NUM_EVENTS)
+    batch = Batch("cardgames", 30, kept=NUM_EVENTS)
     batch.reset(8)
     heuristic = agents.load("heuristic")
     for _ in range(9):

@@ -379,16 +379,17 @@ def test_views_show_the_last_plays():
 
 
 def test_an_observation_shows_no_more_plays_than_it_is_asked_for():
-    batches = {k: Batch("cardgames", 20, history=k) for k in (0, 3, 9)}
+    batches = {k: Batch("cardgames", 20, history=k, kept=9) for k in (0, 3, 9)}
+    alone = {k: Batch("cardgames", 20, history=k) for k in (0, 3, 9)}
     rng = np.random.default_rng(0)
-    for batch in batches.values():
+    for batch in (*batches.values(), *alone.values()):
         batch.reset(1)
     for _ in range(15):
         for k in (0, 3, 9):
-            shown = View(batches[9], history=k).observation
-            assert (shown == View(batches[k]).observation).all()
+            assert (View(batches[k]).observation == View(alone[k]).observation).all()
+            assert np.array_equal(View(batches[k]).last_plays, View(batches[9]).last_plays)
         actions = batches[9].sample(rng)
-        for batch in batches.values():
+        for batch in (*batches.values(), *alone.values()):
             batch.step(actions)
 
 

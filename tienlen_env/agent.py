@@ -39,14 +39,10 @@ class View:
     Args:
         batch: the games.
         games: int64 (n,), which of them; None for all. Their state is copied.
-        history: plays that `observation` shows, at most those that the batch keeps; None: all of these.
     """
 
-    def __init__(
-        self, batch: Batch, games: npt.ArrayLike | None = None, *, history: int | None = None
-    ) -> None:
+    def __init__(self, batch: Batch, games: npt.ArrayLike | None = None) -> None:
         self._batch = batch.copy() if games is None else batch.select(games)
-        self._history = batch.history if history is None else min(history, batch.history)
         self._seat: IntArray = self._batch.state.turn
         self._games = games
         self.rules: Any = batch.rules
@@ -57,7 +53,7 @@ class View:
 
     def select(self, decisions: npt.ArrayLike) -> View:
         """The view of some of these decisions, by their indices."""
-        some = View(self._batch, decisions, history=self._history)
+        some = View(self._batch, decisions)
         some._games = self.games[np.asarray(decisions)]
         return some
 
@@ -88,7 +84,7 @@ class View:
     @cached_property
     def observation(self) -> npt.NDArray[np.uint8]:
         """uint8 (n, O): the flat observation, pieces as in `Batch.layout`."""
-        return self._batch.observe(history=self._history)
+        return self._batch.observe()
 
     @cached_property
     def action_mask(self) -> npt.NDArray[np.int8]:
@@ -294,9 +290,9 @@ class ScoringAgent(Agent, Protocol):
         """
 
 
-def history_of(agents: Iterable[Agent], history: int = 0) -> int:
-    """How many plays a batch must keep for these agents: the most that one asks for, or `history`."""
-    return max([history, *(int(getattr(agent, "history", 0)) for agent in agents)])
+def history_of(agents: Iterable[Agent]) -> int:
+    """How many plays a batch must keep for these agents: the most that one asks for."""
+    return max([0, *(int(getattr(agent, "history", 0)) for agent in agents)])
 
 
 def choose_cards(agent: Agent, view: View) -> tuple[IntArray, IntArray]:

@@ -88,6 +88,7 @@ class Batch:
         reward: ``"points"``, ``"zero_sum"``, ``"win"`` or, in Tiến lên, ``"cards"``; see the pages
             `tienlen_env.aec` and `tienlen_env.thirteens_aec`.
         history: how many of the last plays the observation shows, K; 0 in Thirteens.
+        kept: how many are kept for agents that look back, if these are more; nothing in Thirteens.
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
         backend: ``"numba"`` or ``"python"``; bit for bit the same.
         threads: threads of the numba loops; worth it from several thousand games on.
@@ -115,6 +116,7 @@ class Batch:
         episode: Episode = "round",
         reward: Reward = "points",
         history: int = 0,
+        kept: int = 0,
         auto_reset: bool = False,
         backend: BackendName = "numba",
         threads: int = 1,
@@ -126,7 +128,7 @@ class Batch:
         game = self.definition
         self.table: Any = game.build_table(self.rules)
         self.spec, self.actions = game.spec.build_spec(
-            self.rules, episode=episode, reward=reward, history=history, auto_reset=auto_reset
+            self.rules, episode=episode, reward=reward, auto_reset=auto_reset, history=history, kept=kept
         )
         self.episode: Episode = episode
         self.reward: Reward = reward
@@ -334,37 +336,26 @@ class Batch:
         return LegalActions(np.repeat(np.arange(self.num_games), count), ids, cards, start)
 
     def observe(
-        self,
-        seats: npt.ArrayLike | None = None,
-        out: npt.NDArray[np.uint8] | None = None,
-        *,
-        history: int | None = None,
+        self, seats: npt.ArrayLike | None = None, out: npt.NDArray[np.uint8] | None = None
     ) -> npt.NDArray[np.uint8]:
         """The observation of one seat a game, by default the seat to act.
 
         Args:
             seats: int64 (B,) or one number; -1 gives zeros.
             out: uint8 (B, O) to write to, or None.
-            history: plays shown, at most those that are kept; None: all of these.
 
         Returns:
-            uint8 (B, O) of 0 and 1, the pieces of `layout`; zeros for games that are over. O is
-            `observation_size`, less what is not shown of the history.
+            uint8 (B, O) of 0 and 1, the pieces of `layout`; zeros for games that are over.
         """
-        spec, size = self.spec, self.observation_size
-        if history is not None and history < self.history:
-            spec = spec.copy()
-            spec[self.definition.spec.NUM_HISTORY] = history
-            size = self.definition.observe.observation_size(self.rules, history)
         if seats is None:
             seats = self.state.turn
         seats = self._games(np.broadcast_to(np.asarray(seats), (self.num_games,)), "seats")
         if ((seats < -1) | (seats >= self.num_players)).any():
             raise ValueError(f"seats: expected -1..{self.num_players - 1}")
         if out is None:
-            out = np.empty((self.num_games, size), np.uint8)
-        self._check_out(out, "out", size, np.uint8)
-        self.backend.observe_seats(self.rows, spec, self.actions, seats, out)
+            out = np.empty((self.num_games, self.observation_size), np.uint8)
+        self._check_out(out, "out", self.observation_size, np.uint8)
+        self.backend.observe_seats(self.rows, self.spec, self.actions, seats, out)
         return out
 
     def observe_all(self, out: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[np.uint8]:

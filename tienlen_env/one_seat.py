@@ -14,12 +14,13 @@ where only one action is legal.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.agent import Agent, RandomAgent, View, check_plays
+from tienlen_env.agent import Agent, RandomAgent, View, check_plays, history_of
 from tienlen_env.core.definition import AnyRules, Episode
 from tienlen_env.core.spec import Reward
 from tienlen_env.engine import BackendName, Batch
@@ -116,7 +117,8 @@ class OneSeatGames:
         auto_reset: bool = True,
         backend: BackendName = "numba",
     ) -> None:
-        self.batch = batch = Batch(
+        self._make_batch = partial(
+            Batch,
             rules,
             num_games,
             num_players=num_players,
@@ -125,6 +127,7 @@ class OneSeatGames:
             history=history,
             backend=backend,
         )
+        self.batch = batch = self._make_batch()
         num_players = batch.num_players
         if seat != "random" and (isinstance(seat, str | bool) or not 0 <= seat < num_players):
             raise ValueError(f"seat={seat!r}: expected 0..{num_players - 1} or 'random'")
@@ -192,9 +195,18 @@ class OneSeatGames:
             agents *= num_others
         if self._line_up and len(agents) != num_others:
             raise ValueError(f"opponents: expected 1 or {num_others} agents, got {len(agents)}")
+        self._keep(history_of(agents))
         self._agents = agents
         self._cumulative = np.cumsum(shares) / shares.sum()
         self._seat_players(self._games)
+
+    def _keep(self, num_plays: int) -> None:
+        """Keep so many plays from now on, for agents that look back."""
+        before = self.batch.rows
+        batch = self._make_batch(kept=num_plays)
+        if batch.rows.shape[1] > before.shape[1]:
+            batch.rows[:, : before.shape[1]] = before  # the history ends the row, the newest first
+            self.batch = batch
 
     def _seat_players(self, games: IntArray) -> None:
         """Draw who plays the seats of these games."""

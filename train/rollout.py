@@ -136,7 +136,7 @@ def play_rounds(
         ValueError: `controllers` of another shape or naming an opponent that is not there.
     """
     keys = np.asarray(keys)
-    batch = Batch(rules, len(keys), reward=reward, history=history_of(opponents, reader.history))
+    batch = Batch(rules, len(keys), reward=reward, kept=max(reader.history, history_of(opponents)))
     num_games, num_players = batch.num_games, batch.num_players
     if (
         controllers.shape != (num_games, num_players)
@@ -162,7 +162,7 @@ def play_rounds(
         who = controllers[free, turn[free]]
         mine = free[who == LEARNER]
         if mine.size:
-            view = View(batch, mine, history=0)
+            view = View(batch, mine)
             inputs = reader.read(view)
             begin = time.perf_counter()
             chosen, log_probability = act(inputs)
@@ -194,7 +194,7 @@ def play_rounds(
         for index_of, opponent in enumerate(opponents, 1):
             theirs = free[who == index_of]
             if theirs.size:
-                actions[theirs] = opponent.act(View(batch, theirs, history=0))
+                actions[theirs] = opponent.act(View(batch, theirs))
         rewards, _ = batch.step(actions)
         scores += rewards
         game, seat = np.nonzero(rewards)

@@ -70,7 +70,7 @@ def latency(
         if not times or batch.state.turn[0] < 0:
             batch.deal(rng.integers(2**63, size=1))
         start = time.perf_counter()
-        chosen = np.asarray(agent.act(View(batch, [0], history=history)))
+        chosen = np.asarray(agent.act(View(batch, [0])))
         times.append(1000 * (time.perf_counter() - start))
         batch.step(chosen)
     return Latency(

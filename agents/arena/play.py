@@ -54,7 +54,7 @@ class Played(NamedTuple):
 
 def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
     """Games for some agents, with so many plays in observations; all games of the arena are made here."""
-    batch = Batch(rules, num_games, history=history_of(agents, history))
+    batch = Batch(rules, num_games, history=history, kept=history_of(agents))
     check_plays(agents, batch)
     return batch
 
@@ -106,7 +106,7 @@ def play_deals(
         for index, agent in enumerate(agents):
             mine = games[to_move == index]
             if mine.size:
-                view = View(batch, mine, history=history)
+                view = View(batch, mine)
                 begin = time.perf_counter()
                 exact, card_agent = None, by_cards[index]
                 if card_agent is None:
@@ -176,7 +176,7 @@ def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
         if not isinstance(agent, FallibleAgent):
             agent.reset(0)
             for position in positions[:2] + positions[2:][-8:]:
-                agent.act(View(position, history=history))
+                agent.act(View(position))
 
 
 @lru_cache(maxsize=8)

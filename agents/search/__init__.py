@@ -77,7 +77,7 @@ class _Searcher:
             raise ValueError(f"prior={prior!r}: this agent does not score actions (`ScoringAgent`)")
         self._prior: ScoringAgent | None = scoring
         self._others: list[Agent] = [agent for agent in (self._rollout, scoring) if agent is not None]
-        self.history = history_of(self._others, HISTORY if inference else 0)
+        self.history = max(history_of(self._others), HISTORY if inference else 0)
         self._seed = 0
         self._desks: dict[Rules, list[Desk]] = {}
 
@@ -259,8 +259,8 @@ class SearchAgent(_Searcher):
     ) -> FloatArray:
         """The same, all rounds played out by an agent, at once."""
         seat = position.public[R.TURN]
-        batch = Batch(desk.rules, len(drawn) * len(alive), history=min(self.history, len(position.history)))
-        width = R.LEGAL + int(batch.spec[S.NUM_WORDS]) + 1 + batch.history
+        batch = Batch(desk.rules, len(drawn) * len(alive), kept=min(self.history, len(position.history)))
+        width = R.LEGAL + int(batch.spec[S.NUM_WORDS]) + 1 + batch.state.history.shape[1]
         batch.rows[:] = position.public[:width]
         batch.rows[:, R.HAND : R.UNDEALT + 1] = np.repeat(drawn, len(alive), axis=0)
         before = batch.state.scores[:, seat].copy()

@@ -93,7 +93,7 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
     for seat in range(4):
         row[R.PLAYED + seat] = 0
         row[R.PLACE + seat] = -1
-    for k in range(spec[S.NUM_HISTORY]):
+    for k in range(spec[S.NUM_KEPT]):
         row[spec[S.HISTORY] + k] = 0
     row[R.LEGAL + spec[S.NUM_WORDS]] = 0  # the spare word
     row[R.DUTY] = 0
@@ -444,10 +444,10 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
 
 def remember(row: Any, spec: Any, event: int) -> None:
     """Put a play or pass at the head of the history."""
-    num_history = spec[S.NUM_HISTORY]
-    if num_history > 0:
+    num_kept = spec[S.NUM_KEPT]
+    if num_kept > 0:
         newest = spec[S.HISTORY]
-        for k in range(num_history - 1, 0, -1):
+        for k in range(num_kept - 1, 0, -1):
             row[newest + k] = row[newest + k - 1]
         row[newest] = event
 

@@ -22,7 +22,7 @@ Reward = Literal["points", "zero_sum", "win", "cards"]
 NUM_PLAYERS: Final = 0
 NUM_ACTIONS: Final = 1
 NUM_WORDS: Final = 2
-NUM_HISTORY: Final = 3
+NUM_HISTORY: Final = 3  # plays that the observation shows
 ROW_SIZE: Final = 4
 EPISODE_GAME: Final = 5  # 1: a game to `TARGET`; 0: one round
 REWARD: Final = 6  # index in the `Reward` literal
@@ -41,6 +41,7 @@ RUN_TWOS: Final = 21  # a run may end in a 2
 SET_RUN_TWOS: Final = 22  # a sequence of sets may
 HISTORY: Final = 23  # column where the history begins
 SEQUENCE_MIN: Final = 24  # 4: fewest ranks of a sequence of this width (index width - 1), 0 for none
+NUM_KEPT: Final = 28  # plays that are kept, no fewer than are shown
 GROUP_FIRST: Final = 32  # 4 × 16 × 2: first action id of (width - 1, length, suited), -1 for none
 GROUP_REJOIN: Final = 160  # 4 × 16: 1 where a player who passed may still play the shape
 BEATERS: Final = 224  # 16 classes × 16: shapes that beat a class, as width * 16 + length, 0 ends the list
@@ -67,21 +68,31 @@ def build_spec(
     reward: Reward = "points",
     auto_reset: bool = False,
     history: int = 0,
+    kept: int = 0,
 ) -> tuple[IntArray, IntArray]:
     """Flatten rules and episode settings for the kernels.
+
+    Args:
+        rules: the variant.
+        episode: ``"round"`` or ``"game"``.
+        reward: see `tienlen_env.aec`.
+        auto_reset: a game that ends is dealt anew.
+        history: how many of the last plays the observation shows.
+        kept: how many are kept, if these are more.
 
     Returns:
         ``(spec, actions)``: int64 (SPEC_SIZE,) and int64 (A * ACTION_FIELDS,), both read-only.
 
     Raises:
-        ValueError: an unknown episode or reward, or a history outside 0..256.
+        ValueError: an unknown episode or reward, or a history (or what is kept) outside 0..256.
     """
     if episode not in get_args(Episode):
         raise ValueError(f"episode={episode!r}: expected one of {', '.join(get_args(Episode))}")
     if reward not in get_args(Reward):
         raise ValueError(f"reward={reward!r}: expected one of {', '.join(get_args(Reward))}")
-    if isinstance(history, bool) or not isinstance(history, int) or not 0 <= history <= 256:
-        raise ValueError(f"history={history!r}: expected a number of plays in 0..256")
+    for name, num in (("history", history), ("kept", kept)):
+        if isinstance(num, bool) or not isinstance(num, int) or not 0 <= num <= 256:
+            raise ValueError(f"{name}={num!r}: expected a number of plays in 0..256")
 
     table = build_action_table(rules)
     num_words = -(-table.num_actions // 64)
@@ -91,7 +102,8 @@ def build_spec(
     spec[NUM_WORDS] = num_words
     spec[NUM_HISTORY] = history
     spec[HISTORY] = LEGAL + num_words + 1
-    spec[ROW_SIZE] = spec[HISTORY] + history
+    spec[NUM_KEPT] = max(history, kept)
+    spec[ROW_SIZE] = spec[HISTORY] + spec[NUM_KEPT]
     spec[EPISODE_GAME] = episode == "game" and rules.target > 0
     spec[REWARD] = get_args(Reward).index(reward)
     spec[AUTO_RESET] = auto_reset

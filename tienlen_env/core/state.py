@@ -70,7 +70,7 @@ class State:
         key: int64 (B,) deal keys.
         round: int64 (B,) index of the round in its game.
         legal: int64 (B, W) packed legal-action mask of `turn`; all zero when over.
-        history: int64 (B, K) last plays, newest first: ``cards | (1 + seat) << 52``, 0 for none.
+        history: int64 (B, K) last plays kept, newest first: ``cards | (1 + seat) << 52``, 0 for none.
     """
 
     def __init__(self, rows: IntArray, num_players: int, num_words: int) -> None:

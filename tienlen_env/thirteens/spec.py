@@ -59,6 +59,7 @@ def build_spec(
     reward: Reward = "points",
     auto_reset: bool = False,
     history: int = 0,
+    kept: int = 0,
 ) -> tuple[IntArray, IntArray]:
     """Flatten rules and episode settings for the kernels.
 
@@ -69,6 +70,7 @@ def build_spec(
             ``"win"`` at the end 1 to the first and -1 to the others.
         auto_reset: a game that ends is dealt anew.
         history: 0; the observation always shows the trick in order and who played what.
+        kept: not used; there is nothing to look back on that the state does not hold.
 
     Returns:
         ``(spec, actions)``: int64 (SPEC_SIZE,) and int64 (A * ACTION_FIELDS,), both read-only.
