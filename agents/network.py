@@ -8,8 +8,9 @@ preset, number of players and game::
     observation (O) ── trunk ── state (D) ─┐ repeated for each legal action
     action, hand left, facts (X) ── after ─┴─ + ── ReLU ── block ── hidden ── score ( + prior )
 
-With ``prior="heuristic"`` the score is added to `prior_scale` times the plays by which the rules of
-`agents.heuristic` think the action behind the best one; an untrained network then plays like them.
+What is read is `agents.features`. With ``prior="heuristic"`` the score is added to `prior_scale` times what
+the game's rule-based player thinks the action is behind the best one (in plays in Tiến lên, in points in
+Thirteens); an untrained network then plays like that player.
 
 This module imports torch; `agents.load` imports it only when such an agent is asked for.
 """
@@ -28,12 +29,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from agents.features import NUM_CARDS, FeatureReader, Inputs, Prior, num_action_inputs
+from agents.features import FEATURES, Inputs, Prior, Reader, features_of
 from agents.files import write_atomic
-from agents.record import num_record_bits
 from tienlen_env.agent import View
-from tienlen_env.core.observe import observation_size
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.games import game_of
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -45,26 +45,30 @@ class NetworkConfig:
     """The shape of a network, and what it was made for.
 
     Attributes:
+        game: its name.
         rules: name of the preset.
         rules_digest: of its `Rules`, so that no network plays a variant that it was not made for.
         num_players: seats at the table.
         history: plays that the observation shows.
         record: whether it goes on with what the others passed over and played (`agents.record`).
         observation_size: O, or O + R with a record.
-        action_inputs: X, see `action_inputs`.
+        num_derived: E, what the game's reader adds behind it.
+        action_inputs: X.
         state_width: units of the trunk's layers.
         action_width: D, units of the layer where state and action meet, and of the block after it, which is
             added to what it reads; the hidden layer has half of them.
         prior: what the score is added to.
-        prior_scale: times the plays behind, for ``prior="heuristic"``.
+        prior_scale: times what an action is behind, for ``prior="heuristic"``.
     """
 
+    game: str = "tienlen"
     rules: str
     rules_digest: str
     num_players: int
     history: int = 0
     record: bool = False
     observation_size: int
+    num_derived: int = 52
     action_inputs: int
     state_width: int = 256
     action_width: int = 128
@@ -72,21 +76,30 @@ class NetworkConfig:
     prior_scale: float = 4.0
 
     @classmethod
-    def of(cls, rules: Rules, *, record: bool = False, **settings: Any) -> Self:
-        """The configuration for a variant."""
+    def of(cls, rules: AnyRules, *, record: bool = False, **settings: Any) -> Self:
+        """The configuration for a variant; a game that has no record shows none."""
+        features = features_of(rules)
+        num_record = features.num_record(rules) if record else 0
         return cls(
+            game=features.game,
             rules=rules.name,
             rules_digest=rules.digest(),
             num_players=rules.num_players,
-            record=record,
-            observation_size=observation_size(rules) + record * num_record_bits(rules.num_players),
-            action_inputs=num_action_inputs(),
+            record=num_record > 0,
+            observation_size=game_of(rules).observe.observation_size(rules) + num_record,
+            num_derived=features.num_derived(rules),
+            action_inputs=features.num_action_inputs,
             **settings,
         )
 
-    def reader(self) -> FeatureReader:
+    @property
+    def state_inputs(self) -> int:
+        """O + E, or O + R + E with a record."""
+        return self.observation_size + self.num_derived
+
+    def reader(self) -> Reader:
         """What makes the network's inputs."""
-        return FeatureReader(self.prior, self.prior_scale, record=self.record)
+        return FEATURES[self.game].reader(self.prior, self.prior_scale, record=self.record)
 
 
 class ActionNetwork(nn.Module):
@@ -97,7 +110,7 @@ class ActionNetwork(nn.Module):
         self.config = config
         width, meet = config.state_width, config.action_width
         self.trunk = nn.Sequential(
-            nn.Linear(config.observation_size + NUM_CARDS, width),
+            nn.Linear(config.state_inputs, width),
             nn.ReLU(),
             nn.Linear(width, width),
             nn.ReLU(),
@@ -115,7 +128,7 @@ class ActionNetwork(nn.Module):
         """Logits of legal actions.
 
         Args:
-            observation: float (n, O).
+            observation: float (n, O + E), or with a record (n, O + R + E).
             after: float (N, X).
             owner: int64 (N,), ascending: each action's decision.
             prior: float32 (N,).
@@ -126,17 +139,11 @@ class ActionNetwork(nn.Module):
         num_actions = len(after)
         observation, after = pad_rows(observation, 128), pad_rows(after, 512)
         owner = nn.functional.pad(owner, (0, len(after) - num_actions))
-        state = self.state(self.trunk(torch.cat([observation, self.unseen_counts(observation)], 1)))
+        state = self.state(self.trunk(observation))
         met = torch.relu(state.index_select(0, owner) + self.after(after))
         met = met + torch.relu(self.block(met))
         score: Tensor = self.score(torch.relu(self.hidden(met))).squeeze(1)[:num_actions]
         return score.float() + prior
-
-    def unseen_counts(self, observation: Tensor) -> Tensor:
-        """How many cards of each rank are neither held nor played, as thermometers: (n, 52)."""
-        num_sets = 1 + self.config.num_players  # the observation begins with the hand and the cards played
-        known = observation[:, : num_sets * NUM_CARDS].view(-1, num_sets, 13, 4).sum((1, 3))
-        return (4 - known[:, :, None] > torch.arange(4, device=known.device)).flatten(1).to(observation.dtype)
 
     @property
     def num_weights(self) -> int:
@@ -203,6 +210,7 @@ class NetworkAgent:
     def __post_init__(self) -> None:
         config = self.network.config
         self._reader = config.reader()
+        self.plays = config.game
         self._rng = np.random.default_rng(0)
         self.history = max(config.history, self._reader.history)
 

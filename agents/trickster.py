@@ -178,8 +178,19 @@ def null_chance(hand: int, unseen: int) -> float:
 
 
 @_jit
-def score_card(row: Any, spec: Any, weights: Any, card: int, unseen: int) -> float:
-    """What playing a card is worth, in points."""
+def unseen_cards(row: Any, spec: Any) -> int:
+    """The cards that the seat to act has not seen, as a mask."""
+    seen = row[R.SHOWN] | row[R.HAND + row[R.TURN]]
+    for other in range(spec[S.NUM_PLAYERS]):
+        seen |= row[R.PLAYED + other]
+    return int(((1 << spec[S.NUM_CARDS]) - 1) & ~seen)
+
+
+@_jit
+def judge_card(
+    row: Any, spec: Any, weights: Any, card: int, unseen: int
+) -> tuple[float, float, float, float, float]:
+    """What playing a card is worth, in points, and what that is made of: see `TricksterAgent.judge`."""
     num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
     first = (seat - row[R.LEADER]) % num_players
     bit = 1 << card
@@ -197,27 +208,35 @@ def score_card(row: Any, spec: Any, weights: Any, card: int, unseen: int) -> flo
         win = chance_to_win(row, spec, weights, row[R.FOLLOW], higher, unseen)
     else:
         win = 0.0
-    lost = -worth * weights[SPITE] / (num_players - 1)
+    null = 0.0
     if row[R.COUNTS + seat] & 255 == 0:
-        lost += 3 * weights[NULL] * null_chance(row[R.HAND + seat] & ~bit, unseen)
-    later = weights[KEEPING] * keeping(weights, unseen, card)
-    return float(win * worth + (1 - win) * lost - later)
+        null = null_chance(row[R.HAND + seat] & ~bit, unseen)
+    lost = 3 * weights[NULL] * null - worth * weights[SPITE] / (num_players - 1)
+    later = keeping(weights, unseen, card)
+    return float(win * worth + (1 - win) * lost - weights[KEEPING] * later), win, worth, null, later
 
 
 @_jit
 def choose_card(row: Any, spec: Any, weights: Any, ids: Any, start: int, end: int) -> int:
     """The best card to play."""
-    seat, num_players = row[R.TURN], spec[S.NUM_PLAYERS]
-    seen = row[R.SHOWN] | row[R.HAND + seat]
-    for other in range(num_players):
-        seen |= row[R.PLAYED + other]
-    unseen = ((1 << spec[S.NUM_CARDS]) - 1) & ~seen
+    unseen = unseen_cards(row, spec)
     best, best_score = ids[start], -1e9
     for i in range(start, end):
-        score = score_card(row, spec, weights, ids[i], unseen)
+        score = judge_card(row, spec, weights, ids[i], unseen)[0]
         if score > best_score:
             best, best_score = ids[i], score
     return int(best)
+
+
+@_jit
+def judge_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
+    """The points of a meld and of the best ones after it; 0 for the end."""
+    at = action * S.ACTION_FIELDS
+    kind = actions[at + S.KIND]
+    if kind == 0:
+        return 0
+    rest = without(row[R.PILE], actions[at + S.NEED])
+    return int((3 if kind == R.THIRTEENS else 1) + (best_melds(spec, rest) >> POINTS))
 
 
 @_jit
@@ -225,18 +244,14 @@ def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: in
     """The first meld that leads to the most points."""
     best, best_points = ids[start], -1
     for i in range(start, end):
-        at = ids[i] * S.ACTION_FIELDS
-        rest = without(row[R.PILE], actions[at + S.NEED])
-        kind = actions[at + S.KIND]
-        if kind != 0:  # not the end
-            points = (3 if kind == R.THIRTEENS else 1) + (best_melds(spec, rest) >> POINTS)
-            if points > best_points:
-                best, best_points = ids[i], points
+        points = judge_meld(row, spec, actions, ids[i])
+        if points > best_points:
+            best, best_points = ids[i], points
     return int(best)
 
 
 @cache
-def _loop() -> Any:
+def _loops() -> tuple[Any, Any]:
     numba_bits.teach(THIRTEENS)
     # Numba hashes a function's closure into the key of its cache on disk: new sources, new code.
     sources = "".join(inspect.getsource(m) for m in (*THIRTEENS.sources, numba_bits))
@@ -254,11 +269,31 @@ def _loop() -> Any:
             else:
                 out[b] = choose_card(row, spec, weights, ids, start[b], end)
 
-    return njit(choose_all, nogil=True, cache=True, _nrt=False)
+    def judge_all(rows, spec, actions, weights, ids, start, scores, facts):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            row = rows[b]
+            end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
+            if row[R.PILE] != 0:
+                for i in range(start[b], end):
+                    scores[i] = facts[i, 1] = judge_meld(row, spec, actions, ids[i])
+                    facts[i, 0] = facts[i, 2] = facts[i, 3] = 0
+            else:
+                unseen = unseen_cards(row, spec)
+                for i in range(start[b], end):
+                    scores[i], facts[i, 0], facts[i, 1], facts[i, 2], facts[i, 3] = judge_card(
+                        row, spec, weights, ids[i], unseen
+                    )
+
+    return (
+        njit(choose_all, nogil=True, cache=True, _nrt=False),
+        njit(judge_all, nogil=True, cache=True, _nrt=False),
+    )
 
 
 @cache
-def _tables(rules: Any) -> tuple[IntArray, IntArray]:
+def tables(rules: Any) -> tuple[IntArray, IntArray]:
+    """A variant as compiled functions read it (see `build_spec`)."""
     return S.build_spec(rules)
 
 
@@ -267,6 +302,9 @@ class TricksterAgent:
 
     Args:
         weights: how much each consideration counts.
+
+    Attributes:
+        weight_array: float64 (5,), the weights as compiled functions read them.
     """
 
     name = "trickster"
@@ -274,7 +312,7 @@ class TricksterAgent:
 
     def __init__(self, weights: Weights | None = None) -> None:
         self.weights = Weights() if weights is None else weights
-        self._weights = np.array(astuple(self.weights))
+        self.weight_array = np.array(astuple(self.weights))
 
     def reset(self, seed: int) -> None:
         """Nothing to forget and nothing to draw."""
@@ -282,7 +320,30 @@ class TricksterAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rules above (see `Agent.act`)."""
         legal = view.legal_actions
-        spec, actions = _tables(view.rules)
+        spec, actions = tables(view.rules)
         out = np.empty(len(view), np.int64)
-        _loop()(view.public_rows, spec, actions, self._weights, legal.action, legal.start, out)
+        _loops()[0](view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, out)
         return out
+
+    def judge(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """What the rules think of every legal action, for agents that start from it.
+
+        Args:
+            view: n decisions.
+
+        Returns:
+            ``(behind, facts)``, a row for each of ``view.legal_actions``. `behind` is float32 (N,): by how
+            many points its score is below that of the action which `act` chooses. `facts` is float32 (N, 4),
+            of cards: the chance to win the trick; its worth in the end; without a trick so far, the chance
+            to win none with the cards left, else 0; how likely the card is to win a trick later. A meld has
+            its worth with the best ones after it, and three zeros.
+        """
+        legal = view.legal_actions
+        spec, actions = tables(view.rules)
+        scores = np.empty(len(legal.action))
+        facts = np.empty((len(legal.action), 4), np.float32)
+        _loops()[1](
+            view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, scores, facts
+        )
+        best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
+        return (scores - best[legal.game]).astype(np.float32), facts

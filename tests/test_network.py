@@ -11,7 +11,14 @@ import torch
 from safetensors.torch import save_file
 
 import agents
-from agents.features import NUM_CARDS, NUM_FACTS, NUM_TABLE_FEATURES, FeatureReader, num_action_inputs
+from agents.features.tienlen import (
+    NUM_ACTION_INPUTS,
+    NUM_CARDS,
+    NUM_FACTS,
+    NUM_TABLE_FEATURES,
+    FeatureReader,
+    unseen_counts,
+)
 from agents.network import (
     FORMAT,
     ActionNetwork,
@@ -99,8 +106,7 @@ def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: st
 
 def test_unseen_counts() -> None:
     view = some_views()[10]
-    network = a_network()
-    counts = network.unseen_counts(torch.from_numpy(view.observation).float()).view(-1, 13, 4).sum(2)
+    counts = unseen_counts(view).reshape(-1, 13, 4).sum(axis=2)
     seen = view.hand | np.bitwise_or.reduce(view.played, axis=1)
     wanted = [[4 - (int(s) >> 4 * r & 15).bit_count() for r in range(13)] for s in seen]
     assert counts.tolist() == wanted
@@ -212,5 +218,5 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
 def test_sizes_agree() -> None:
     view = some_views()[0]
     inputs = FeatureReader("heuristic").read(view)
-    assert inputs.after.shape == (len(view.legal_actions.action), num_action_inputs())
+    assert inputs.after.shape == (len(view.legal_actions.action), NUM_ACTION_INPUTS)
     assert np.array_equal(inputs.owner, view.legal_actions.game)

@@ -19,7 +19,6 @@ import agents
 from agents import arena
 from agents.champion import ChampionAgent
 from agents.network import ActionNetwork, NetworkAgent
-from tienlen_env.core.rules import get_rules
 from train.config import parse_args
 from train.ppo import PPOConfig, PPOTrainer
 from train.runs import RunError, write_atomic
@@ -48,25 +47,23 @@ class BestResponseTrainer(PPOTrainer):
     config: BestResponseConfig
 
     def __init__(self, config: BestResponseConfig) -> None:
-        rules = get_rules(config.rules, config.num_players)
-        self.rivals = (config.agent,)
         super().__init__(
             replace(
                 config,
                 baselines="",
                 baseline_share=1.0,
                 snapshot_share=0.0,
-                opponent_seats=rules.num_players - 1,
+                opponent_seats=config.variant().num_players - 1,
             )
         )
+        self.rivals = (config.agent,)
         self.baselines = [agents.load(config.agent)]
 
     def make_network(self) -> ActionNetwork:
         """The agent's own, or that of any run."""
         agent = agents.load(self.config.agent)
-        rules = get_rules(self.config.rules, self.config.num_players)
         if isinstance(agent, ChampionAgent):
-            agent = agent.for_rules(rules)
+            agent = agent.for_rules(self.rules)
         if self.config.from_agent and isinstance(agent, NetworkAgent):
             return agent.network.train().requires_grad_(True)
         return super().make_network()
@@ -88,10 +85,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (RunError, ValueError) as error:
         raise SystemExit(f"error: {error}") from error
     points = result.scores[0].points
-    parity = sum(trainer.rules.place_points) / trainer.rules.num_players
     line = (
-        f"{points.mean - parity:+.3f} ± {points.half_width:.3f} points a round against three {config.agent}, "
-        f"after {trainer.num_decisions:,} decisions ({config.final_deals:,} held-out deals, 95 % interval)"
+        f"{points.mean - result.parity_points:+.3f} ± {points.half_width:.3f} points a round against three "
+        f"{config.agent}, after {trainer.num_decisions:,} decisions ({config.final_deals:,} held-out deals, "
+        "95 % interval)"
     )
     console.print(line, highlight=False)
     write_atomic(out / "exploitability.txt", (line + "\n").encode())

@@ -23,11 +23,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from agents.features import Inputs
-from agents.heuristic.playout import action_returns
 from agents.network import ActionNetwork, segment_log_softmax
-from tienlen_env.engine import Batch
-from train.rollout import FloatArray, IntArray, Trajectories, advantages
+from train.rollout import IntArray, Trajectories, advantages
 from train.selfplay import Batches, SelfPlayConfig, Trainer, run
 
 
@@ -64,7 +61,9 @@ class DMCTrainer(Trainer):
     def __init__(self, config: DMCConfig) -> None:
         super().__init__(config)
         if config.returns == "counterfactual":
-            self.judge = counterfactual_returns
+            self.judge = self.features.action_returns
+            if self.judge is None:
+                raise ValueError(f"returns='counterfactual': there are no playouts of {self.features.game}")
 
     @property
     def sharpness(self) -> float:
@@ -109,14 +108,6 @@ class DMCTrainer(Trainer):
 
         measures = self.epochs(len(played), shard_loss).tolist()
         return dict(zip(("loss", "entropy"), measures, strict=True))
-
-
-def counterfactual_returns(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
-    """What each legal action returns if everyone plays on by the heuristic's rules, float32 (N,)."""
-    rows = batch.rows[games]
-    cards = batch.select(games).legal_actions().cards
-    returns: FloatArray = action_returns(rows, batch.spec, batch.actions, inputs.start, inputs.action, cards)
-    return returns
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.network import ActionNetwork, pad_rows, segment_log_softmax
-from train.rollout import FloatArray, IntArray, Trajectories, advantages, hidden_facts, num_hidden_facts
+from train.rollout import FloatArray, IntArray, Trajectories, advantages
 from train.selfplay import Batches, SelfPlayConfig, Trainer, run
 
 
@@ -32,7 +32,8 @@ class PPOConfig(SelfPlayConfig):
         gae_lambda: trace decay of the advantage estimate; rewards are not discounted.
         clip_range: PPO's clip of the probability ratio.
         entropy: weight of the entropy bonus at the start; it falls linearly to a tenth.
-        critic: sees all hands and one playout by the heuristic; all hands; or only what the policy sees.
+        critic: sees all hands and, if the game has it, one playout by rules; all hands; or what the policy
+            sees.
         critic_width: units of the critic's first layer; the second has half of them.
     """
 
@@ -52,7 +53,7 @@ class Learner(nn.Module):
         self.network = network
         self.num_hidden = num_hidden
         self.critic = nn.Sequential(
-            nn.Linear(network.config.observation_size + num_hidden, critic_width),
+            nn.Linear(network.config.state_inputs + num_hidden, critic_width),
             nn.ReLU(),
             nn.Linear(critic_width, critic_width // 2),
             nn.ReLU(),
@@ -75,13 +76,14 @@ class PPOTrainer(Trainer):
 
     def __init__(self, config: PPOConfig) -> None:
         super().__init__(config)
-        self.reveal = hidden_facts
+        self.reveal = self.features.hidden_facts
 
     def make_learner(self, network: ActionNetwork) -> Learner:
         """The policy's network and a critic."""
-        num_hidden = num_hidden_facts(self.rules)
+        seen = self.features.hidden_layout(self.rules)
         if self.config.critic != "playout":
-            num_hidden = num_hidden - self.rules.num_players if self.config.critic == "hands" else 0
+            seen.pop("playout", None)
+        num_hidden = 0 if self.config.critic == "own" else sum(seen.values())
         return Learner(network, num_hidden, self.config.critic_width)
 
     def values(self, batches: Batches) -> FloatArray:
@@ -98,11 +100,15 @@ class PPOTrainer(Trainer):
         """Improve the policy and the critic by what was played; the measures."""
         config = self.config
         batches = Batches(played, self.device, self.dtype)
-        values = self.values(batches)
+        # Values are in standard deviations of a round's score: games of small and large points learn alike.
+        spread = float(played.scores.std()) + 1e-8
+        values = self.values(batches) * spread
         advantage, target = advantages(played, values, config.gae_lambda)
         explained = 1 - float(np.var(target - values) / max(float(np.var(target)), 1e-8))
         normal = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        columns = [torch.from_numpy(c).to(self.device) for c in (played.log_probability, normal, target)]
+        columns = [
+            torch.from_numpy(c).to(self.device) for c in (played.log_probability, normal, target / spread)
+        ]
         entropy_weight = config.entropy * self.falling
 
         def shard_loss(learner: nn.Module, decisions: IntArray, weight: float) -> Tensor:

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from agents.features import FeatureReader, Inputs
-from agents.heuristic import fewest_plays, playout
+from agents.features import Inputs, Reader
 from tienlen_env.agent import Agent, View, history_of
-from tienlen_env.core.cards import NUM_CARDS, masks_to_bits
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.engine import Batch, Reward
 
 IntArray = npt.NDArray[np.int64]
@@ -31,7 +29,6 @@ Judge = Callable[[Batch, IntArray, Inputs], FloatArray]
 # What only a critic may see of n decisions: uint8 (n, H) of 0 and 1.
 Reveal = Callable[[Batch, IntArray], npt.NDArray[np.uint8]]
 LEARNER = 0
-_MOST_PLAYS = 8
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Trajectories:
 
     Attributes:
         inputs: what the network read.
-        hidden: uint8 (n, H), what only a critic may see; see `hidden_facts`.
+        hidden: uint8 (n, H), what only a critic may see; see `Features`.
         chosen: int64 (n,), indices into the ragged actions.
         log_probability: float32 (n,), of what was chosen.
         judged: float32 (N,), what the judge said of each legal action; (0,) without one.
@@ -72,44 +69,12 @@ class Trajectories:
         return len(self.chosen)
 
 
-def num_hidden_facts(rules: Rules) -> int:
-    """H, the number of columns of `hidden_facts`."""
-    return (rules.num_players - 1) * NUM_CARDS + rules.num_players * (_MOST_PLAYS + 1)
-
-
-def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
-    """What a critic may see and a player may not, as 0s and 1s, for the seats to move.
-
-    Args:
-        batch: the games.
-        games: int64 (n,), which of them.
-
-    Returns:
-        uint8 (n, H), relative seats: the hands of the others, by card id; for each seat in how few plays its
-        hand could be laid down, as a thermometer of 8; and the place of the seat to move (one-hot P) if
-        everyone played on by the heuristic's rules from here.
-    """
-    num_players = batch.num_players
-    relative = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
-    hands = batch.state.hands[games[:, None], relative]
-    plays = fewest_plays(hands.ravel(), batch.rules).reshape(hands.shape)
-    place = playout.places(batch.rows[games], batch.spec, batch.actions)
-    return np.concatenate(
-        [
-            masks_to_bits(hands[:, 1:]).reshape(len(games), -1),
-            (plays[:, :, None] > np.arange(_MOST_PLAYS)).astype(np.uint8).reshape(len(games), -1),
-            (place[:, None] == np.arange(num_players)).astype(np.uint8),
-        ],
-        axis=1,
-    )
-
-
 def play_rounds(
-    rules: Rules,
+    rules: AnyRules,
     keys: npt.ArrayLike,
     controllers: IntArray,
     act: Act,
-    reader: FeatureReader,
+    reader: Reader,
     opponents: Sequence[Agent],
     rng: np.random.Generator,
     *,

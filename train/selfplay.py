@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 import agents
 from agents import arena
-from agents.features import Inputs, Prior
+from agents.features import Inputs, Prior, features_of
 from agents.network import (
     ActionNetwork,
     NetworkAgent,
@@ -36,13 +36,13 @@ from agents.network import (
     segment_log_softmax,
 )
 from tienlen_env.agent import Agent
-from tienlen_env.core.rules import get_rules
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.games import GAMES, game_of, get_rules
 from train.config import parse_args
 from train.progress import TrainingProgress
 from train.rollout import LEARNER, FloatArray, IntArray, Judge, Reveal, Trajectories, join, play_rounds
 from train.runs import RunError, RunFolder
 
-PANEL = ("greedy", "greedy_long", "heuristic")
 NUM_SHARDS = 2  # of games and of every gradient step; fixed, so that results do not depend on `threads`
 
 
@@ -51,7 +51,8 @@ class SelfPlayConfig:
     """Settings that every algorithm has.
 
     Attributes:
-        rules: preset of the rules.
+        env: the game, "tienlen" or "thirteens"; None for the one of the rules.
+        rules: preset of the rules; None for the game's first one.
         num_players: seats at the table; None for as many as the rules say.
         decisions: decisions of the learning seats to train on; forced moves do not count.
         stop_after: iterations after which the run ends before that; 0 for never.
@@ -60,13 +61,13 @@ class SelfPlayConfig:
         num_epochs: passes over the decisions of an iteration.
         learning_rate: of Adam at the start; it falls linearly to a tenth.
         reward: what is learned: points, or only who is first.
-        prior: what the network's scores are added to: nothing, or what the heuristic thinks.
-        prior_scale: how much a play counts that an action is behind the heuristic's best.
-        record: show the network what the others passed over and played (`agents.record`).
+        prior: what the network's scores are added to: nothing, or what the game's rule-based player thinks.
+        prior_scale: how much it counts that an action is behind that player's best.
+        record: where the game has one, show the network what the others passed over and played.
         state_width: units of the trunk's layers.
         action_width: units of the layer where state and action meet.
         baseline_share: share of the games in which a rule-based baseline has some of the seats.
-        baselines: names of these, with blanks between.
+        baselines: names of these, with blanks between; None for the game's own.
         snapshot_share: share of the games in which an older snapshot has some of the seats.
         snapshot_every: iterations between snapshots.
         num_snapshots: snapshots that are kept, the oldest dropped first.
@@ -84,7 +85,8 @@ class SelfPlayConfig:
         resume: continue the run in `out`.
     """
 
-    rules: str = "cardgames"
+    env: str | None = None
+    rules: str | None = None
     num_players: int | None = None
     decisions: int = 6_000_000
     stop_after: int = 0
@@ -99,7 +101,7 @@ class SelfPlayConfig:
     state_width: int = 256
     action_width: int = 128
     baseline_share: float = 0.2
-    baselines: str = "heuristic"
+    baselines: str | None = None
     snapshot_share: float = 0.2
     snapshot_every: int = 10
     num_snapshots: int = 10
@@ -115,6 +117,21 @@ class SelfPlayConfig:
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     out: str | None = None
     resume: bool = False
+
+    def variant(self) -> AnyRules:
+        """The rules that are meant.
+
+        Raises:
+            ValueError: there is no such game or preset, or the preset is of another game.
+        """
+        games = {game.name: game for game in GAMES}
+        if self.env is not None and self.env not in games:
+            raise ValueError(f"env={self.env!r}: expected one of {', '.join(games)}")
+        game = games[self.env or GAMES[0].name]
+        rules = get_rules(self.rules or next(iter(game.presets)), self.num_players)
+        if self.env not in (None, game_of(rules).name):
+            raise ValueError(f"rules={self.rules!r}: expected one of {', '.join(game.presets)}")
+        return rules
 
 
 class Batches:
@@ -173,12 +190,13 @@ class Trainer(ABC):
     """
 
     name: ClassVar[str]
-    rivals: Sequence[str] = PANEL  # whom it is compared with on the way, three of each
-    panel: Sequence[str] = ("random", *PANEL)  # and at the end
 
     def __init__(self, config: SelfPlayConfig) -> None:
         self.config = config
-        self.rules = get_rules(config.rules, config.num_players)
+        self.rules = config.variant()
+        self.features = features_of(self.rules)
+        # Whom it is compared with on the way, a table full of each; at the end with random, too.
+        self.rivals: Sequence[str] = self.features.rivals
         self.device = torch.device(
             ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
         )
@@ -196,7 +214,8 @@ class Trainer(ABC):
         for shard in self.shards[1:]:
             for ours, theirs in zip(self.learner.parameters(), shard.parameters(), strict=True):
                 theirs.data = ours.data
-        self.baselines: list[Agent] = [agents.load(name) for name in config.baselines.split()]
+        names = self.features.baseline if config.baselines is None else config.baselines
+        self.baselines: list[Agent] = [agents.load(name) for name in names.split()]
         self.snapshots: list[dict[str, Tensor]] = []
         self.snapshot_scores: list[float] = []  # what we get against each, a running mean
         self.pool = ThreadPoolExecutor(config.threads) if config.threads > 1 else None
@@ -524,7 +543,7 @@ def run(
     if config.final_deals:
         report = arena.compare(
             trainer.agent(),
-            [agents.load(name) for name in trainer.panel],
+            [agents.load(name) for name in ("random", *trainer.rivals)],
             rules=trainer.rules,
             num_deals=config.final_deals,
             seed=config.seed + 2_000_000,

@@ -1,4 +1,4 @@
-"""What a network reads of a decision: the observation, and for each legal action what it is and leads to.
+"""What a network reads of a decision of Tiến lên, and what a critic may see besides.
 
 With a record (`agents.record`) the observation goes on with what the others have passed over, followed with
 and led.
@@ -7,7 +7,8 @@ An action's features are three groups of numbers, X = 151 in all: what it *is* (
 top rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52 by card
 id, and 52 by the number of cards of each rank, as thermometers), and *facts* about that hand (12, see
 `FeatureReader`). They are written as the upper halves of float32, which is what bfloat16 is, so that no
-pass over them is needed before they are multiplied.
+pass over them is needed before they are multiplied. To the observation the reader adds how many cards of
+each rank are neither held nor played.
 """
 
 from __future__ import annotations
@@ -15,61 +16,30 @@ from __future__ import annotations
 import hashlib
 import inspect
 from functools import cache, lru_cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from agents.heuristic import HeuristicAgent, Parameters
-from agents.record import NUM_EVENTS, read_record
+from agents.features.base import ONE, Features, FloatArray, Inputs, IntArray, Prior
+from agents.heuristic import HeuristicAgent, Parameters, fewest_plays, playout
+from agents.record import NUM_EVENTS, num_record_bits, read_record
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
 from tienlen_env.core import bits as core_bits
 from tienlen_env.core import spec as S
 from tienlen_env.core.bits import lowest_index, popcount
+from tienlen_env.core.cards import FULL_DECK, NUM_CARDS, masks_to_bits
 from tienlen_env.core.rules import Rules
 from tienlen_env.core.spec import build_spec
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float32]
-Prior = Literal["none", "heuristic"]
+from tienlen_env.engine import Batch
 
 NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
-NUM_CARDS: Final = 52
 NUM_FACTS: Final = 12
-_ONE: Final = 0x3F80  # 1.0
+NUM_ACTION_INPUTS: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS + NUM_FACTS  # X
+_MOST_PLAYS: Final = 8
 _BEHIND: Final = 4.0  # plays; what is further behind the best is as good as ruled out
-
-
-class Inputs(NamedTuple):
-    """What the network reads of n decisions with N legal actions in all.
-
-    Attributes:
-        observation: uint8 (n, O), with a record (n, O + R).
-        start: int64 (n,), where each decision's legal actions begin.
-        num_legal: int64 (n,), how many they are.
-        action: int64 (N,), action ids.
-        after: uint16 (N, X), each action's features as the bits of bfloat16; see `FeatureReader`.
-        prior: float32 (N,), added to the network's score.
-    """
-
-    observation: npt.NDArray[np.uint8]
-    start: IntArray
-    num_legal: IntArray
-    action: IntArray
-    after: npt.NDArray[np.uint16]
-    prior: FloatArray
-
-    @property
-    def owner(self) -> IntArray:
-        """int64 (N,), ascending: each action's decision."""
-        return np.repeat(np.arange(len(self.num_legal)), self.num_legal)
-
-
-def num_action_inputs() -> int:
-    """X, the number of features of an action."""
-    return NUM_TABLE_FEATURES + 2 * NUM_CARDS + NUM_FACTS
 
 
 @cache
@@ -95,11 +65,11 @@ def _compiled() -> Any:
                 at = ids[i] * S.ACTION_FIELDS
                 if actions[at + S.WIDTH] > 0:
                     top = actions[at + S.TOP]
-                    out[i, actions[at + S.WIDTH] - 1] = _ONE
-                    out[i, 4 + actions[at + S.LENGTH] - 1] = _ONE
-                    out[i, 17 + (top >> 2)] = _ONE
-                    out[i, 30 + (top & 3)] = _ONE
-                    out[i, 34] = _ONE * (actions[at + S.SUITED] >> 1)
+                    out[i, actions[at + S.WIDTH] - 1] = ONE
+                    out[i, 4 + actions[at + S.LENGTH] - 1] = ONE
+                    out[i, 17 + (top >> 2)] = ONE
+                    out[i, 30 + (top & 3)] = ONE
+                    out[i, 34] = ONE * (actions[at + S.SUITED] >> 1)
                 left = hand[b] & ~cards[i]
                 fact[7] = popcount(left) / 13
                 rank, num_of_rank = -1, 0
@@ -108,8 +78,8 @@ def _compiled() -> Any:
                     left &= left - 1
                     num_of_rank = num_of_rank + 1 if card >> 2 == rank else 0
                     rank = card >> 2
-                    out[i, NUM_TABLE_FEATURES + card] = _ONE
-                    out[i, NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = _ONE
+                    out[i, NUM_TABLE_FEATURES + card] = ONE
+                    out[i, NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = ONE
                 beatable, better = counted[i, 1], counted[i, 2]
                 fact[0] = counted[i, 0] / 4
                 fact[1] = counted[i, 0] - fewest
@@ -170,7 +140,7 @@ class FeatureReader:
         else:
             behind, judged = self._rules.judge(view)
             behind = np.maximum(behind, -_BEHIND)
-        after = np.empty((len(legal.action), num_action_inputs()), np.uint16)
+        after = np.empty((len(legal.action), NUM_ACTION_INPUTS), np.uint16)
         fact = np.empty(NUM_FACTS, np.float32)  # scratch
         _compiled()(
             _actions(view.rules),
@@ -186,7 +156,75 @@ class FeatureReader:
             after,
         )
         prior = self.prior_scale * behind
-        observation = view.observation
-        if self.record:
-            observation = np.concatenate([observation, read_record(view)], axis=1)
+        seen = [view.observation, *([read_record(view)] if self.record else []), unseen_counts(view)]
+        observation = np.concatenate(seen, axis=1)
         return Inputs(observation, legal.start, num_legal, legal.action, after, prior)
+
+
+def unseen_counts(view: View) -> npt.NDArray[np.uint8]:
+    """How many cards of each rank are neither held nor played, as thermometers: uint8 (n, 52)."""
+    unseen = FULL_DECK & ~(view.hand | np.bitwise_or.reduce(view.played, axis=1))
+    num = masks_to_bits(unseen).reshape(len(view), 13, 4).sum(axis=2, keepdims=True, dtype=np.uint8)
+    counts: npt.NDArray[np.uint8] = (num > np.arange(4)).astype(np.uint8).reshape(len(view), NUM_CARDS)
+    return counts
+
+
+def hidden_layout(rules: Rules) -> dict[str, int]:
+    """The pieces of `hidden_facts` with their widths."""
+    num_players = rules.num_players
+    return {
+        "hands": (num_players - 1) * NUM_CARDS,
+        "plays": num_players * _MOST_PLAYS,
+        "playout": num_players,
+    }
+
+
+def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
+    """What a critic may see and a player may not, as 0s and 1s, for the seats to move.
+
+    Args:
+        batch: the games.
+        games: int64 (n,), which of them.
+
+    Returns:
+        uint8 (n, H), relative seats: the hands of the others, by card id; for each seat in how few plays its
+        hand could be laid down, as a thermometer of 8; and the place of the seat to move (one-hot P) if
+        everyone played on by the heuristic's rules from here.
+    """
+    num_players = batch.num_players
+    relative = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
+    hands = batch.state.hands[games[:, None], relative]
+    plays = fewest_plays(hands.ravel(), batch.rules).reshape(hands.shape)
+    place = playout.places(batch.rows[games], batch.spec, batch.actions)
+    return np.concatenate(
+        [
+            masks_to_bits(hands[:, 1:]).reshape(len(games), -1),
+            (plays[:, :, None] > np.arange(_MOST_PLAYS)).astype(np.uint8).reshape(len(games), -1),
+            (place[:, None] == np.arange(num_players)).astype(np.uint8),
+        ],
+        axis=1,
+    )
+
+
+def action_returns(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
+    """What each legal action returns if everyone plays on by the heuristic's rules, float32 (N,)."""
+    rows = batch.rows[games]
+    cards = batch.select(games).legal_actions().cards
+    returns: FloatArray = playout.action_returns(
+        rows, batch.spec, batch.actions, inputs.start, inputs.action, cards
+    )
+    return returns
+
+
+FEATURES: Final = Features(
+    game="tienlen",
+    baseline="heuristic",
+    rivals=("greedy", "greedy_long", "heuristic"),
+    num_action_inputs=NUM_ACTION_INPUTS,
+    num_record=lambda rules: num_record_bits(rules.num_players),
+    num_derived=lambda rules: NUM_CARDS,
+    reader=FeatureReader,
+    hidden_layout=hidden_layout,
+    hidden_facts=hidden_facts,
+    action_returns=action_returns,
+)

@@ -1,0 +1,97 @@
+"""What every game's features share: what a network reads, and what learning must know of a game."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_env.agent import View
+from tienlen_env.engine import Batch
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float32]
+Prior = Literal["none", "heuristic"]
+
+ONE: Final = 0x3F80  # 1.0 as bfloat16
+
+
+class Inputs(NamedTuple):
+    """What the network reads of n decisions with N legal actions in all.
+
+    Attributes:
+        observation: uint8 (n, O + E), the observation and what the game's reader adds; (n, O + R + E) with
+            a record between them.
+        start: int64 (n,), where each decision's legal actions begin.
+        num_legal: int64 (n,), how many they are.
+        action: int64 (N,), action ids.
+        after: uint16 (N, X), each action's features as the bits of bfloat16; see the game's reader.
+        prior: float32 (N,), added to the network's score.
+    """
+
+    observation: npt.NDArray[np.uint8]
+    start: IntArray
+    num_legal: IntArray
+    action: IntArray
+    after: npt.NDArray[np.uint16]
+    prior: FloatArray
+
+    @property
+    def owner(self) -> IntArray:
+        """int64 (N,), ascending: each action's decision."""
+        return np.repeat(np.arange(len(self.num_legal)), self.num_legal)
+
+
+class Reader(Protocol):
+    """Turns views of one game into `Inputs`.
+
+    Attributes:
+        history: plays and passes that a batch must keep for it.
+    """
+
+    history: int
+
+    def read(self, view: View) -> Inputs:
+        """The inputs of n decisions."""
+
+
+class MakeReader(Protocol):
+    """See `Features`."""
+
+    def __call__(self, prior: Prior, prior_scale: float, *, record: bool) -> Reader:
+        """A new reader."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Features:
+    """A game as networks and training see it; a module a game has one.
+
+    Attributes:
+        game: its name (see `tienlen_env.core.definition.Definition`).
+        baseline: its strongest rule-based player, as `agents.load` knows it: the prior of ``"heuristic"``.
+        rivals: the rule-based players whom a policy is compared with.
+        num_action_inputs: X, features of an action.
+        num_record: R of a variant, what a record adds to an observation; 0 where the game has none.
+        num_derived: E of a variant, what the reader adds in any case.
+        reader: makes a reader from the prior, its scale (what the player by rules thinks an action is behind
+            its choice, times this, is added to the network's score) and whether there is a record.
+        hidden_layout: of a variant, the pieces of what a critic may see and a player may not, in order, with
+            their widths, H in all.
+        hidden_facts: these as 0s and 1s, uint8 (n, H), for the seats to move in some games (int64 (n,)).
+        action_returns: what each of N legal actions returns if everyone plays on by the baseline's rules,
+            float32 (N,), from the batch, the n games and their inputs; None where nobody can tell.
+    """
+
+    game: str
+    baseline: str
+    rivals: tuple[str, ...]
+    num_action_inputs: int
+    num_record: Callable[[Any], int]
+    num_derived: Callable[[Any], int]
+    reader: MakeReader
+    hidden_layout: Callable[[Any], Mapping[str, int]]
+    hidden_facts: Callable[[Batch, IntArray], npt.NDArray[np.uint8]]
+    action_returns: Callable[[Batch, IntArray, Inputs], FloatArray] | None = None
