@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agents
-from agents.features import FeatureReader
+from agents.features.tienlen import FeatureReader
 from agents.record import FOLLOWED, LED, NUM_EVENTS, PASSED, num_record_bits, read_record
 from tienlen_env.agent import View
 from tienlen_env.core.cards import parse_cards
@@ -67,7 +67,8 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
     assert record.shape == (len(view), num_record_bits(num_players))
     assert record.any()
     shown = FeatureReader("none", record=True).read(view)
-    assert np.array_equal(shown.observation, np.concatenate([plain.read(view).observation, record], axis=1))
+    seen = np.split(plain.read(view).observation, [batch.observation_size], axis=1)
+    assert np.array_equal(shown.observation, np.concatenate([seen[0], record, seen[1]], axis=1))
     batch.reset(4)
     assert not read_record(View(batch)).any()
 

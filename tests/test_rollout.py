@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import agents
-from agents.features import FeatureReader, Inputs
+from agents.features import Inputs
+from agents.features.tienlen import FeatureReader, hidden_facts, num_hidden
 from agents.heuristic.playout import action_returns
 from tienlen_env.agent import View
 from tienlen_env.core.cards import parse_cards
@@ -18,9 +19,7 @@ from train.rollout import (
     IntArray,
     Trajectories,
     advantages,
-    hidden_facts,
     join,
-    num_hidden_facts,
     play_rounds,
 )
 
@@ -79,7 +78,7 @@ def test_rewards_reach_their_seat_and_step(preset: str, num_players: int, reward
                 decision = next(waiting)
                 assert found.seat[decision] == seat
                 observation = single.observe()[0]
-                assert np.array_equal(found.inputs.observation[decision], observation)
+                assert np.array_equal(found.inputs.observation[decision, : len(observation)], observation)
                 begin = found.inputs.start[decision]
                 mine = found.inputs.action[begin : begin + found.inputs.num_legal[decision]]
                 assert np.array_equal(mine, legal)
@@ -161,11 +160,10 @@ def test_hidden_facts_by_hand() -> None:
     hands = [parse_cards(hand) for hand in ("3s 4s 5s", "3h", "7c 7d", "2h 9s")]
     batch.set_hands([hands], leader=0)
     facts = hidden_facts(batch, np.array([0]))
-    assert facts.shape == (1, num_hidden_facts(batch.rules))
-    bits, plays, place = facts[0, :156].reshape(3, 52), facts[0, 156:188].reshape(4, 8), facts[0, 188:]
+    assert facts.shape == (1, num_hidden(batch.rules))
+    bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
     assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
     assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
-    assert place.tolist() == [1, 0, 0, 0]  # the run goes out
 
 
 def test_action_returns_are_what_the_heuristic_plays() -> None:

@@ -32,17 +32,19 @@ class PPOConfig(SelfPlayConfig):
         gae_lambda: trace decay of the advantage estimate; rewards are not discounted.
         clip_range: PPO's clip of the probability ratio.
         entropy: weight of the entropy bonus at the start; it falls linearly to a tenth.
-        critic: sees all hands and, if the game has it, one playout by rules; all hands; or what the policy
-            sees.
+        critic: sees all hands, or only what the policy sees.
         critic_width: units of the critic's first layer; the second has half of them.
+        critic_warmup: iterations at the start in which the critic learns alone; for runs that start from a
+            policy that is good already.
     """
 
     learning_rate: float = 3e-3
     gae_lambda: float = 0.7
     clip_range: float = 0.2
     entropy: float = 0.01
-    critic: Literal["playout", "hands", "own"] = "playout"
+    critic: Literal["hands", "own"] = "hands"
     critic_width: int = 256
+    critic_warmup: int = 0
 
 
 class Learner(nn.Module):
@@ -51,7 +53,6 @@ class Learner(nn.Module):
     def __init__(self, network: ActionNetwork, num_hidden: int, critic_width: int) -> None:
         super().__init__()
         self.network = network
-        self.num_hidden = num_hidden
         self.critic = nn.Sequential(
             nn.Linear(network.config.state_inputs + num_hidden, critic_width),
             nn.ReLU(),
@@ -62,7 +63,6 @@ class Learner(nn.Module):
 
     def values(self, observation: Tensor, hidden: Tensor) -> Tensor:
         """What the seat to move is expected to get from here on, float32 (n,)."""
-        hidden = hidden[:, : self.num_hidden]
         inputs = pad_rows(torch.cat([observation, hidden], 1), 128)
         return self.critic(inputs).squeeze(1)[: len(observation)].float()
 
@@ -76,14 +76,12 @@ class PPOTrainer(Trainer):
 
     def __init__(self, config: PPOConfig) -> None:
         super().__init__(config)
-        self.reveal = self.features.hidden_facts
+        if config.critic == "hands":
+            self.reveal = self.features.hidden_facts
 
     def make_learner(self, network: ActionNetwork) -> Learner:
         """The policy's network and a critic."""
-        seen = self.features.hidden_layout(self.rules)
-        if self.config.critic != "playout":
-            seen.pop("playout", None)
-        num_hidden = 0 if self.config.critic == "own" else sum(seen.values())
+        num_hidden = self.features.num_hidden(self.rules) if self.config.critic == "hands" else 0
         return Learner(network, num_hidden, self.config.critic_width)
 
     def values(self, batches: Batches) -> FloatArray:
@@ -110,6 +108,7 @@ class PPOTrainer(Trainer):
             torch.from_numpy(c).to(self.device) for c in (played.log_probability, normal, target / spread)
         ]
         entropy_weight = config.entropy * self.falling
+        is_warm = self.iteration >= config.critic_warmup
 
         def shard_loss(learner: nn.Module, decisions: IntArray, weight: float) -> Tensor:
             assert isinstance(learner, Learner)
@@ -126,7 +125,7 @@ class PPOTrainer(Trainer):
             policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
             value_loss = (value - target).square().mean()
             entropy = -(log_all.exp() * log_all).sum() / len(decisions)
-            loss = policy_loss + 0.5 * value_loss - entropy_weight * entropy
+            loss = is_warm * (policy_loss - entropy_weight * entropy) + 0.5 * value_loss
             (loss * weight).backward()
             with torch.no_grad():
                 divergence = (ratio - 1 - log_ratio).mean()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -78,9 +78,9 @@ class Features:
         num_derived: E of a variant, what the reader adds in any case.
         reader: makes a reader from the prior, its scale (what the player by rules thinks an action is behind
             its choice, times this, is added to the network's score) and whether there is a record.
-        hidden_layout: of a variant, the pieces of what a critic may see and a player may not, in order, with
-            their widths, H in all.
-        hidden_facts: these as 0s and 1s, uint8 (n, H), for the seats to move in some games (int64 (n,)).
+        num_hidden: H of a variant, the number of `hidden_facts`.
+        hidden_facts: what a critic may see and a player may not, as 0s and 1s, uint8 (n, H), for the seats to
+            move in some games (int64 (n,)).
         action_returns: what each of N legal actions returns if everyone plays on by the baseline's rules,
             float32 (N,), from the batch, the n games and their inputs; None where nobody can tell.
     """
@@ -92,6 +92,6 @@ class Features:
     num_record: Callable[[Any], int]
     num_derived: Callable[[Any], int]
     reader: MakeReader
-    hidden_layout: Callable[[Any], Mapping[str, int]]
+    num_hidden: Callable[[Any], int]
     hidden_facts: Callable[[Batch, IntArray], npt.NDArray[np.uint8]]
     action_returns: Callable[[Batch, IntArray, Inputs], FloatArray] | None = None

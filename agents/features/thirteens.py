@@ -220,9 +220,9 @@ def _bits(masks: IntArray, num_cards: int) -> npt.NDArray[np.uint8]:
     return bits
 
 
-def hidden_layout(rules: ThirteensRules) -> dict[str, int]:
-    """The pieces of `hidden_facts` with their widths."""
-    return {"hands": (rules.num_players - 1 + rules.dummy) * rules.num_cards}
+def num_hidden(rules: ThirteensRules) -> int:
+    """H, the width of `hidden_facts`."""
+    return (rules.num_players - 1 + rules.dummy) * rules.num_cards
 
 
 def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
@@ -251,6 +251,6 @@ FEATURES: Final = Features(
     num_record=lambda rules: 0,
     num_derived=lambda rules: rules.num_cards + 52,
     reader=FeatureReader,
-    hidden_layout=hidden_layout,
+    num_hidden=num_hidden,
     hidden_facts=hidden_facts,
 )

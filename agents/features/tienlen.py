@@ -169,14 +169,9 @@ def unseen_counts(view: View) -> npt.NDArray[np.uint8]:
     return counts
 
 
-def hidden_layout(rules: Rules) -> dict[str, int]:
-    """The pieces of `hidden_facts` with their widths."""
-    num_players = rules.num_players
-    return {
-        "hands": (num_players - 1) * NUM_CARDS,
-        "plays": num_players * _MOST_PLAYS,
-        "playout": num_players,
-    }
+def num_hidden(rules: Rules) -> int:
+    """H, the width of `hidden_facts`."""
+    return (rules.num_players - 1) * NUM_CARDS + rules.num_players * _MOST_PLAYS
 
 
 def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
@@ -187,20 +182,17 @@ def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
         games: int64 (n,), which of them.
 
     Returns:
-        uint8 (n, H), relative seats: the hands of the others, by card id; for each seat in how few plays its
-        hand could be laid down, as a thermometer of 8; and the place of the seat to move (one-hot P) if
-        everyone played on by the heuristic's rules from here.
+        uint8 (n, H), relative seats: the hands of the others, by card id; and for each seat in how few plays
+        its hand could be laid down, as a thermometer of 8.
     """
     num_players = batch.num_players
     relative = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
     hands = batch.state.hands[games[:, None], relative]
     plays = fewest_plays(hands.ravel(), batch.rules).reshape(hands.shape)
-    place = playout.places(batch.rows[games], batch.spec, batch.actions)
     return np.concatenate(
         [
             masks_to_bits(hands[:, 1:]).reshape(len(games), -1),
             (plays[:, :, None] > np.arange(_MOST_PLAYS)).astype(np.uint8).reshape(len(games), -1),
-            (place[:, None] == np.arange(num_players)).astype(np.uint8),
         ],
         axis=1,
     )
@@ -224,7 +216,7 @@ FEATURES: Final = Features(
     num_record=lambda rules: num_record_bits(rules.num_players),
     num_derived=lambda rules: NUM_CARDS,
     reader=FeatureReader,
-    hidden_layout=hidden_layout,
+    num_hidden=num_hidden,
     hidden_facts=hidden_facts,
     action_returns=action_returns,
 )

@@ -119,7 +119,7 @@ def _compiled() -> Any:
             seat = rows[b, R.TURN]
             end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
             for i in range(start[b], end):
-                for column in range(row.shape[0]):
+                for column in range(spec[S.HISTORY]):
                     row[column] = rows[b, column]
                 for player in range(rewards.shape[0]):
                     rewards[player] = 0
@@ -127,17 +127,7 @@ def _compiled() -> Any:
                 play_out(desk, spec, actions, row, seat, some_ids, some_cards, rewards)
                 out[i] = rewards[seat]
 
-    def places(desk, spec, actions, rows, row, ids, cards, rewards, out):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        decide.set_variant(desk, spec)
-        for b in range(rows.shape[0]):
-            seat = rows[b, R.TURN]
-            for column in range(row.shape[0]):
-                row[column] = rows[b, column]
-            play_out(desk, spec, actions, row, seat, ids, cards, rewards)
-            out[b] = row[R.PLACE + seat]
-
-    return tuple(njit(f, nogil=True, cache=True, _nrt=False) for f in (returns, places))
+    return njit(returns, nogil=True, cache=True, _nrt=False)
 
 
 def action_returns(
@@ -158,30 +148,14 @@ def action_returns(
     Returns:
         float32 (N,).
     """
+    spec = spec.copy()
+    spec[S.NUM_KEPT] = 0  # nobody looks back in a playout
+    row = np.empty(rows.shape[1], np.int64)
+    some_ids, some_cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
+    rewards = np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)
     out = np.empty(len(ids), np.float32)
-    _compiled()[0](
-        decide.new_desk(Parameters()), spec, actions, rows, start, ids, cards, *_scratch(rows, spec), out
-    )
+    _compiled()(
+        decide.new_desk(Parameters()), spec, actions, rows, start, ids, cards, row, some_ids, some_cards,
+        rewards, out,
+    )  # fmt: skip
     return out
-
-
-def places(rows: IntArray, spec: IntArray, actions: IntArray) -> IntArray:
-    """The place of the seat to move if all play on by the heuristic's rules.
-
-    Args:
-        rows: int64 (n, ROW), rounds that are not over, all hands included (`tienlen_env.core.state`).
-        spec: the variant, for single rounds.
-        actions: its action table.
-
-    Returns:
-        int64 (n,), 0 is first.
-    """
-    out = np.empty(len(rows), np.int64)
-    _compiled()[1](decide.new_desk(Parameters()), spec, actions, rows, *_scratch(rows, spec), out)
-    return out
-
-
-def _scratch(rows: IntArray, spec: IntArray) -> tuple[npt.NDArray[Any], ...]:
-    """A row, legal actions and their cards, rewards."""
-    ids, cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
-    return np.empty(rows.shape[1], np.int64), ids, cards, np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)
