@@ -1,8 +1,8 @@
 """The policies that are shipped with the project: ``agents.load("champion")``.
 
-The files lie in ``agents/weights``: ``<preset>-<size>-v1.safetensors`` and beside each a card,
-``<preset>-<size>-v1.md``, that says how it was trained and what it reaches. A name is for ever: better
-weights get a new version.
+The files lie in ``agents/weights``: ``<preset>-<size>-v<version>.safetensors`` and beside each a card, the
+same with ``.md``, that says how it was trained and what it reaches. A name is for ever: better weights get a
+new version, and the highest is played.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.network import NetworkAgent
+from agents.record import NUM_EVENTS
 from tienlen_env.agent import View
 from tienlen_env.core.rules import Rules
 
 WEIGHTS: Final = Path(__file__).parent / "weights"
-VERSION: Final = 1
 
 
 def shipped() -> dict[tuple[str, str], Path]:
-    """The files that there are, by preset and size."""
-    found = {}
-    for path in sorted(WEIGHTS.glob(f"*-*-v{VERSION}.safetensors")):
-        preset, size, _ = path.stem.rsplit("-", 2)
-        found[preset, size] = path
-    return found
+    """The newest files that there are, by preset and size."""
+    found: dict[tuple[str, str], tuple[int, Path]] = {}
+    for path in WEIGHTS.glob("*-*-v*.safetensors"):
+        preset, size, version = path.stem.rsplit("-", 2)
+        found[preset, size] = max(found.get((preset, size), (0, path)), (int(version[1:]), path))
+    return {key: path for key, (_, path) in sorted(found.items())}
 
 
 class ChampionAgent:
@@ -40,6 +40,9 @@ class ChampionAgent:
     Raises:
         ValueError: there is none of that size.
     """
+
+    plays = "tienlen"
+    history = NUM_EVENTS  # the networks of some rules look back
 
     def __init__(self, *, size: str = "", sample: bool = False) -> None:
         sizes = sorted({s for _, s in shipped()})

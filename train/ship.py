@@ -19,7 +19,7 @@ from rich.console import Console
 
 import agents
 from agents import arena
-from agents.champion import VERSION, WEIGHTS
+from agents.champion import WEIGHTS
 from agents.network import NetworkAgent
 from agents.versions import versions
 from tienlen_env.core.rules import get_rules
@@ -28,6 +28,11 @@ from train.config import parse_args
 from train.runs import write_atomic
 
 SEED = 3_000_001
+LOOKING_BACK = {
+    False: "It does not look back over the round, so it infers nothing from who passed on what.",
+    True: "Of what has happened in the round it sees over what each opponent passed, with what it followed\n"
+    "and what it led, but not when; where a batch keeps no plays (`agents.record`) it is blind to that.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +42,7 @@ class ShipConfig:
     Attributes:
         policy: a file that a training run left.
         size: what to call the network's size.
+        version: of the weights of this name; what has been published keeps its own.
         how: the commands that made it, with blanks around ``&&`` between them.
         seed: of its training.
         wall_time: of its training, in words.
@@ -46,6 +52,7 @@ class ShipConfig:
 
     policy: str = ""
     size: str = "small"
+    version: int = 1
     how: str = ""
     seed: int = 1
     wall_time: str = ""
@@ -85,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     table = "\n".join(results(agent, config))
     exploit = config.exploit or "not measured"
     card = f"""\
-# {made_for.rules}-{config.size}-v{VERSION}
+# {made_for.rules}-{config.size}-v{config.version}
 
 A network of {agent.network.num_weights:,} weights that scores legal actions (`agents.network`), for the
 `{made_for.rules}` rules with {made_for.num_players} players; prior: {made_for.prior}.
@@ -104,12 +111,12 @@ written after commit {commit or "unknown"}:
 {config.how.replace(" && ", chr(10))}
 ```
 
-**What it cannot do.** It does not look back over the round, so it infers nothing from who passed on what; it
-plays the lowest suits of the action table; it knows these rules and this number of players only. It was
-chosen by its points against rule-based players; people may find other holes in it.
+**What it cannot do.** {LOOKING_BACK[made_for.record]} It plays the lowest suits of the action table, and
+knows these rules and this number of players only. It was chosen by its points against rule-based players;
+people may find other holes in it.
 """
     agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
-    path = WEIGHTS / f"{made_for.rules}-{config.size}-v{VERSION}.safetensors"
+    path = WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
     agent.save(path)
     write_atomic(path.with_suffix(".md"), card.encode())
     console.print(f"{path} ({math.ceil(Path(path).stat().st_size / 1000):,} kB)")
