@@ -55,7 +55,7 @@ Learn = Callable[[float], tuple[int, float | None]]
 
 def ours(threads: int) -> tuple[Learn, int]:
     """`train.ppo` with two epochs."""
-    trainer = PPOTrainer(PPOConfig(threads=threads, state_width=320, critic_width=224, final_deals=0))
+    trainer = PPOTrainer(PPOConfig(threads=threads, state_width=192, critic_width=144, final_deals=0))
 
     def learn(seconds: float) -> tuple[int, float | None]:
         before, shares, begin = trainer.num_decisions, [], time.perf_counter()
