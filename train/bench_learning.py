@@ -31,6 +31,7 @@ from train.bench import cpu_name
 from train.config import parse_args
 from train.ppo import PPOConfig, PPOTrainer
 from train.runs import versions, write_atomic
+from train.selfplay import keep_memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print the table and write the JSON."""
     config = parse_args(LearningBenchConfig, __doc__.splitlines()[0], argv)
     console = Console()
+    keep_memory()
     torch.set_num_threads(1)
     torch.distributions.Distribution.set_default_validate_args(False)
     rows: dict[str, tuple[Learn, int]] = {

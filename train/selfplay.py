@@ -11,6 +11,7 @@ An algorithm is a `Trainer` with a way to `learn` from what was played.
 from __future__ import annotations
 
 import copy
+import ctypes
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -484,6 +485,20 @@ def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported())
 
 
+def keep_memory() -> None:
+    """Have the process keep the memory of large arrays that it frees, where the C library is glibc.
+
+    It would be given back to the system and paged in anew in every iteration, which cost a tenth of the time.
+    """
+    trim_threshold, top_pad, mmap_max = -1, -2, -4  # of malloc.h
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for setting, value in ((trim_threshold, 2**31 - 1), (top_pad, 2**26), (mmap_max, 0)):
+        mallopt(setting, value)
+
+
 def train(make_trainer: type[Trainer], config: SelfPlayConfig, console: Console) -> tuple[Trainer, Path]:
     """Run or continue a training; the trainer and its run folder.
 
@@ -491,6 +506,7 @@ def train(make_trainer: type[Trainer], config: SelfPlayConfig, console: Console)
         RunError: the run folder cannot be used.
         ValueError: settings that cannot be.
     """
+    keep_memory()
     # Two OpenMP threads would meet at every operation; ours meet twice a gradient step.
     torch.set_num_threads(1)
     trainer = make_trainer(config)
