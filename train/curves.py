@@ -21,15 +21,15 @@ from rich.console import Console
 from train.config import parse_args
 
 COMMON = ("--threads", "1", "--final-deals", "0")
-# What they learn from in about three minutes on one core, and how often they are compared on the way.
+# What they learn from in about two minutes on one core, and how often they are compared on the way.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
-    "PPO": ("train.ppo", "--decisions", "2500000", "--eval-every", "16"),
-    "PPO, prior none": ("train.ppo", "--prior", "none", "--decisions", "2500000", "--eval-every", "16"),
-    "DMC": ("train.dmc", "--decisions", "2500000", "--eval-every", "16"),
+    "PPO": ("train.ppo", "--decisions", "1500000", "--eval-every", "6"),
+    "PPO, prior none": ("train.ppo", "--prior", "none", "--decisions", "1500000", "--eval-every", "6"),
+    "DMC": ("train.dmc", "--decisions", "1500000", "--eval-every", "6"),
     "DMC, counterfactual": (
-        *("train.dmc", "--returns", "counterfactual", "--decisions", "1500000", "--eval-every", "10"),
+        *("train.dmc", "--returns", "counterfactual", "--decisions", "800000", "--eval-every", "3"),
     ),
-    "MaskablePPO (stable-baselines3)": ("train.ppo_sb3", "--decisions", "1000000", "--eval-every", "8"),
+    "MaskablePPO": ("train.ppo_sb3", "--decisions", "600000", "--eval-every", "8", "--eval-deals", "250"),
 }
 
 
