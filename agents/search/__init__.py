@@ -2,7 +2,8 @@
 
 `SearchAgent` draws deals of the unseen cards (`agents.search.worlds`), plays every candidate action in the
 same deals (common random numbers), lets the heuristic player play all rounds out, and takes the action with
-the most points. Its rules, in order:
+the most points. In Thirteens the worlds are those of `agents.search.deals`, the player is `trickster`,
+nothing is inferred and no ending solved (`agents.search.thirteens`). Its rules, in order:
 
 1. **Forced decisions cost nothing**, and an ending of two players whose cards are known is solved exactly
    (`agents.endgame`).

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from agents.search import loops
+from agents.search import loops, thirteens
 from agents.search.loops import FloatArray, IntArray, Position
 from tienlen_env.agent import View
 from tienlen_env.core.definition import AnyRules
@@ -43,7 +43,7 @@ class AnyDesk(Protocol):
         """Put worlds (n, K) into the hidden columns of states (n, ROW)."""
 
 
-_DESKS: Final[Mapping[str, Callable[[Any], AnyDesk]]] = {"tienlen": loops.Desk}
+_DESKS: Final[Mapping[str, Callable[[Any], AnyDesk]]] = {"tienlen": loops.Desk, "thirteens": thirteens.Desk}
 
 
 def new_desk(rules: AnyRules) -> AnyDesk:

@@ -55,6 +55,13 @@ class Position(NamedTuple):
     log_prior: FloatArray
 
 
+def seed_of(position: Position, seed: int) -> int:
+    """Where the randomness for a decision starts: a function of what is known there, and of a seed."""
+    known = hashlib.blake2b(position.public.tobytes(), digest_size=8, key=seed.to_bytes(8, "little"))
+    # An odd number, for xorshift must not start at 0.
+    return int.from_bytes(known.digest(), "little", signed=True) | 1
+
+
 class Desk:
     """The memory of one search at a time, for one variant; it forgets everything with `begin`.
 
@@ -100,9 +107,7 @@ class Desk:
             Whether there is more than one world.
         """
         self._position, self._inference = position, inference
-        known = hashlib.blake2b(position.public.tobytes(), digest_size=8, key=seed.to_bytes(8, "little"))
-        # An odd number, for xorshift must not start at 0.
-        self.stream[0] = int.from_bytes(known.digest(), "little", signed=True) | 1
+        self.stream[0] = seed_of(position, seed)
         self._num_drawn = 0
         self._hidden, self._num_events = loops().begin(
             position.public, position.history, position.num_left, inference, self.spec, self.actions,
