@@ -27,7 +27,7 @@ def set_hands(
         rows: int64 (B, ROW), the states.
         rules: the variant.
         hands: int64 (B, P), masks of equally many cards.
-        aside: int64 (B, 3), masks: the dummy's hand, of as many cards as the others (RULES.md 8.10); what goes
+        aside: int64 (B, 3), masks: the dummy's hand, with as many cards as others (RULES.md 8.10); what goes
             with the first trick, no more cards than the remainder has (8.2, 8.7); that card of it which was
             flipped first (8.3).
         begin: lets the backend begin a deal of the hands in the rows.
