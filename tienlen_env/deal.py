@@ -115,6 +115,16 @@ class Deal:
         return tuple(CARD_TEXT[card] for card in self._batch.state.trick_cards[0].tolist() if card >= 0)
 
     @property
+    def last_winner(self) -> int:
+        """The seat that took the last trick; -1 before the first."""
+        return int(self._batch.state.last_winner[0])
+
+    @property
+    def last_pile(self) -> int:
+        """The cards of that trick and what went along, as a mask."""
+        return int(self._batch.state.last_pile[0])
+
+    @property
     def places(self) -> tuple[int | None, ...]:
         """Each seat's place at the end, equal points sharing the better one; None before."""
         return tuple(None if place < 0 else place for place in self._batch.state.places[0].tolist())
@@ -234,13 +244,14 @@ class Deal:
             )
         return new
 
-    def view(self, *, face_up: Sequence[int] | None = None) -> TrickView:
+    def view(self, *, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TrickView:
         """What to draw.
 
         Args:
             face_up: seats whose hands are shown; None for all.
+            names: of the seats; None for ``"player_0"`` and so on.
         """
-        return TrickMemory(self._batch).view(face_up)
+        return TrickMemory(self._batch).view(face_up, names)
 
     def _repr_svg_(self) -> str:
         return render_svg(self.view())

@@ -463,11 +463,18 @@ class Round:
             )
         return new
 
-    def view(self, *, face_up: Sequence[int] | None = None, title: str | None = None) -> TableView:
+    def view(
+        self,
+        *,
+        face_up: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
+        title: str | None = None,
+    ) -> TableView:
         """What to draw.
 
         Args:
             face_up: seats whose hands are shown; None for all.
+            names: of the seats; None for ``"player_0"`` and so on.
             title: heading; None for the rules and the round.
         """
         num_players = self.rules.num_players
@@ -483,7 +490,7 @@ class Round:
             places=tuple(-1 if p is None else p for p in self.places),
             scores=self.scores,
             last_plays=tuple(self._trick()),
-            names=tuple(f"player_{s}" for s in range(num_players)),
+            names=tuple(names or (f"player_{s}" for s in range(num_players))),
             title=title or f"{self.rules.name} · round {self.round_index + 1}",
         )
 
