@@ -134,7 +134,7 @@ def _load_champion(*, size: str = "", sample: bool = False) -> Agent:
     return ChampionAgent(size=size, sample=sample)
 
 
-def _load_human(*, hint: str = "greedy_long") -> Agent:
+def _load_human(*, hint: str = "") -> Agent:
     from agents.human import HumanAgent  # the pictures that it shows take a while to import
 
     return HumanAgent(hint=hint)

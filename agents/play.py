@@ -7,21 +7,23 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import agents
 from agents.arena.lineup import unique_names
+from agents.dialogue import dialogue_of
 from agents.files import write_atomic
-from agents.human import HumanAgent, Leave, read_line, say, symbols
-from tienlen_env.agent import Agent, FallibleAgent, View, choose_cards, history_of
-from tienlen_env.core.rules import PRESETS, Rules, get_rules
+from agents.human import HumanAgent, Leave, read_line, say
+from tienlen_env.agent import Agent, FallibleAgent, View, check_plays, choose_cards, history_of
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.engine import Batch
 from tienlen_env.errors import TienLenError
-from tienlen_env.game import Game
-from tienlen_env.rendering import TableView
+from tienlen_env.game import ROUNDS, Game
+from tienlen_env.games import PRESETS, game_of, get_rules
+from tienlen_env.rendering import TableView, TrickView
 from tienlen_env.rendering.view import PLACE_TEXT, plural, printable
-from tienlen_env.round import Round
 
 CLEAR = "\033[2J\033[3J\033[H"  # the screen, and what has been scrolled off it
 
@@ -29,8 +31,8 @@ CLEAR = "\033[2J\033[3J\033[H"  # the screen, and what has been scrolled off it
 class Table:
     """A game for people and agents alike.
 
-    The same game is kept twice: as a `Game` or `Round`, which explains refusals and writes the record, and as
-    a `Batch`, which agents look at.
+    The same game is kept twice: as a `Game` or one round of it, which explains refusals and writes the
+    record, and as a `Batch`, which agents look at.
 
     Args:
         rules: the variant.
@@ -40,11 +42,11 @@ class Table:
         kept: plays that agents can look back on, if these are more.
 
     Attributes:
-        plays: card masks since the start, 0 for a pass.
+        plays: moves since the start (see `agents.dialogue`).
     """
 
     def __init__(
-        self, rules: Rules, key: int, *, whole_game: bool = True, history: int = 0, kept: int = 0
+        self, rules: AnyRules, key: int, *, whole_game: bool = True, history: int = 0, kept: int = 0
     ) -> None:
         self.rules = rules
         self.key = key
@@ -55,31 +57,31 @@ class Table:
     def take_back(self, num_plays: int) -> None:
         """Return to the position after so many plays."""
         kept = self.plays[:num_plays] if num_plays else []
-        self.game: Game | Round = (Game if self.whole_game else Round)(self.rules, self.key)
+        self.game: Any = (Game if self.whole_game else ROUNDS[game_of(self.rules).name])(self.rules, self.key)  # type: ignore[arg-type]
         self.batch.deal(np.array([self.key], np.uint64).view(np.int64))
         self.plays: list[int] = []
-        for cards in kept:
-            self.play(cards)
+        for move in kept:
+            self.play(move)
 
-    def play(self, cards: int) -> None:
+    def play(self, move: int) -> None:
         """Play for whose turn it is.
 
         Raises:
             TienLenError: the rules refuse it; nothing has changed.
         """
-        self.game.play(cards)
-        self.batch.step([self.batch.table.classify(cards)], [cards])
-        self.plays.append(cards)
+        self.game.play(move)
+        dialogue_of(self.rules).step(self.batch, move)
+        self.plays.append(move)
 
     @property
-    def round(self) -> Round:
-        """The round in play, or the last one."""
+    def round(self) -> Any:
+        """The `Round` or `Deal` in play, or the last one."""
         return self.game.round if isinstance(self.game, Game) else self.game
 
-    def picture(self, names: Sequence[str], seat: int) -> TableView:
+    def picture(self, names: Sequence[str], seat: int) -> TableView | TrickView:
         """The table as one seat sees it."""
-        view = self.round.view(face_up=[seat])
-        return replace(view, names=tuple(names), scores=self.game.scores)
+        view: TableView | TrickView = self.round.view(face_up=[seat], names=names)
+        return replace(view, scores=self.game.scores)
 
 
 class TakeBack(Exception):
@@ -102,20 +104,19 @@ class Player(HumanAgent):
         self.names: Sequence[str] = ()
         self.decisions: list[int] = []  # how many plays had been made at each of them
 
-    def picture(self, view: View, index: int) -> TableView:
+    def picture(self, view: View, index: int) -> TableView | TrickView:
         """The table with names and the trick."""
         return self._table.picture(self.names, int(view.seat[index]))
 
-    def check(self, view: View, index: int, cards: int) -> int:
+    def check(self, view: View, index: int, move: int) -> int:
         """See `HumanAgent.check`; the message names the clause."""
         try:
-            self._table.round.copy().play(cards)
+            self._table.round.copy().play(move)
         except TienLenError as error:
             reason = str(error).partition(" (seat")[0]  # the brackets tell what the picture shows
             source = "" if "RULES.md" in reason else " (RULES.md)"
             raise ValueError(reason + source) from None
-        action: int = view.table.classify(cards)
-        return action
+        return super().check(view, index, move)
 
     def suggest(self, view: View, index: int) -> int:
         """See `HumanAgent.suggest`."""
@@ -143,18 +144,20 @@ def play(table: Table, seats: Sequence[Agent], names: Sequence[str], save: Path 
     """
     people = [seat for seat, agent in enumerate(seats) if isinstance(agent, Player)]
     at_screen = people[0] if len(people) == 1 else -1
+    dialogue = dialogue_of(table.rules)
     while (seat := table.round.turn) >= 0:
         agent, played, before = seats[seat], table.round, len(table.plays)
         view = View(table.batch)
         try:
-            if isinstance(agent, Player) and view.num_legal[0] == 1 and not played.legal_plays()[0]:
-                cards = 0  # no use to ask
+            if isinstance(agent, Player) and dialogue.is_forced_pass(played):
+                move = 0  # no use to ask
             else:
                 if isinstance(agent, Player) and seat != at_screen:
                     say(CLEAR)
                     read_line(f"{names[seat]}, press Enter when only you look: ")
                     at_screen = seat
-                cards = int(choose_cards(agent, view)[1][0])
+                action, cards = choose_cards(agent, view)
+                move = dialogue.move(int(action[0]), int(cards[0]))
                 if isinstance(agent, Player):
                     agent.decisions.append(before)
         except TakeBack:
@@ -169,35 +172,23 @@ def play(table: Table, seats: Sequence[Agent], names: Sequence[str], save: Path 
         if isinstance(agent, FallibleAgent):
             for forfeit in agent.take_forfeits():
                 say(f"  {names[seat]} forfeits this round: {forfeit.reason} ({printable(forfeit.detail)})\n")
-        table.play(cards)
-        say(_told(played, seat, names[seat], cards))
+        table.play(move)
+        say(f"  {dialogue.told(played, seat, names, move)}\n")
         if played.is_over:
             say(_result(table, played, names))
             if save is not None:
                 write_record(save, table)
 
 
-def _told(played: Round, seat: int, name: str, cards: int) -> str:
-    """A line on what a seat has done."""
-    s = "" if name == "you" else "s"
-    text = f"  {name} play{s} {symbols(cards)}" if cards else f"  {name} pass{'es' if s else ''}"
-    place, left = played.places[seat], len(played.hand(seat))
-    if cards and place is not None:
-        text += f" and {'is' if s else 'are'} out: {PLACE_TEXT[place]}"
-    elif cards and left <= 3:
-        text += f", {plural(left, 'card')} left"
-    return text + "\n"
-
-
-def _result(table: Table, played: Round, names: Sequence[str]) -> str:
-    """How a round has ended, and the game if it is over."""
+def _result(table: Table, played: Any, names: Sequence[str]) -> str:
+    """How a round or deal has ended, and the game if it is over."""
     totals = table.game.scores
-    lines = [f"\n  round {played.round_index + 1} is over"]
-    for place in range(len(names)):
-        seat = played.places.index(place)
-        points = f"+{played.scores[seat]}"
+    lines = [f"\n  {dialogue_of(table.rules).unit} {played.round_index + 1} is over"]
+    for seat in sorted(range(len(names)), key=lambda seat: played.places[seat]):
+        points = f"{played.scores[seat]:+d}"
         lines.append(
-            f"    {PLACE_TEXT[place]}  {names[seat]:<24.24} {points:>3}  {plural(totals[seat], 'point')}"
+            f"    {PLACE_TEXT[played.places[seat]]}  {names[seat]:<24.24} {points:>3}  "
+            f"{plural(totals[seat], 'point')}"
         )
     if isinstance(table.game, Game) and table.game.winner is not None:
         winner = names[table.game.winner]
@@ -213,11 +204,18 @@ def write_record(path: Path, table: Table) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m agents.play",
-        description="Play in the terminal. Cards are typed as 3s 3h (suits s c d h, ten is T) or by number.",
+        description="Play Tiến lên or Thirteens in the terminal. Cards are typed as 3s 3h (suits s c d h, "
+        "ten is T) or by number.",
         epilog=f"Agents: human, {', '.join(name for name in agents.names() if name != 'human')}. Example: "
         "python -m agents.play --seats human greedy greedy greedy_long --save game.txt",
     )
-    parser.add_argument("--seats", nargs="+", required=True, metavar="AGENT", help="who sits there, 2 to 4")
+    parser.add_argument(
+        "--seats",
+        nargs="+",
+        required=True,
+        metavar="AGENT",
+        help="who sits there: 2 to 4, in Thirteens 3 to 7",
+    )
     parser.add_argument(
         "--rules", choices=list(PRESETS), default="cardgames", help="the variant (%(default)s)"
     )
@@ -229,7 +227,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the record to this new file")
     parser.add_argument("--rated", action="store_true", help="it counts: no undo, no suggestions, no --key")
-    parser.add_argument("--hint", default="greedy_long", metavar="AGENT", help="who suggests (%(default)s)")
+    parser.add_argument(
+        "--hint", default="", metavar="AGENT", help="who suggests (greedy_long; trickster in Thirteens)"
+    )
     parser.add_argument(
         "--history", type=int, default=0, metavar="K", help="last plays in observations, for policies"
     )
@@ -264,6 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             history=options.history,
             kept=history_of(bot for bot in bots if bot is not None),
         )
+        check_plays([bot for bot in bots if bot is not None], table.batch)
         seats: list[Agent] = [
             Player(table, hint=options.hint, rated=options.rated) if bot is None else bot for bot in bots
         ]
@@ -273,7 +274,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [name if len(name) <= 14 else f"…{name[-13:]}" for name in unique_names(seats)]
     if options.seats.count("human") == 1:
         names[options.seats.index("human")] = "you"
-    for agent, seed in zip(seats, np.random.SeedSequence(key % 2**64).generate_state(4), strict=False):
+    for agent, seed in zip(
+        seats, np.random.SeedSequence(key % 2**64).generate_state(len(seats)), strict=True
+    ):
         agent.reset(int(seed))
         if isinstance(agent, Player):
             agent.names = names

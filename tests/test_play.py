@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import agents
-from agents.human import HumanAgent, Leave, symbols
+from agents.dialogue import symbols
+from agents.human import HumanAgent, Leave
 from agents.play import Table, main
 from tienlen_env.agent import CardAgent, View
 from tienlen_env.core.cards import parse_cards

@@ -1,13 +1,15 @@
 """What must never change by accident in Thirteens: deals, action ids, observations, rewards.
 
-``python tests/test_thirteens_golden.py`` writes `golden/thirteens_v0.json` anew. If that changes anything,
-agents trained before no longer fit and results no longer compare: a new version of the environment.
+``python tests/test_thirteens_golden.py`` writes `golden/thirteens_v0.json` and the records beside it anew. If
+that changes anything, agents trained before no longer fit and results no longer compare: a new version of the
+environment.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tienlen_env.deal import Deal
 from tienlen_env.engine import Batch
 from tienlen_env.thirteens.actions import build_action_table
 from tienlen_env.thirteens.cards import format_cards
@@ -24,6 +27,7 @@ from tienlen_env.thirteens.rules import PRESETS, ThirteensRules
 FILE = Path(__file__).parent / "golden" / "thirteens_v0.json"
 KEYS = [0, 1, 42, 2**32, 2**63 - 1, -1, -(2**63)]
 REWARDS = ("points", "zero_sum", "win")
+RECORDS = FILE.with_name("thirteens_records.json")
 GUARD = "this breaks trained agents and published results: bump thirteens_v0 or revert"
 SIZES = [
     (players, jokers, dummy)
@@ -131,14 +135,32 @@ def versions() -> dict[str, Any]:
     }
 
 
+def records() -> list[str]:
+    """A finished deal of half of the tables, by a fixed way of playing."""
+    lines = []
+    for i, (name, preset) in enumerate(PRESETS.items()):
+        for players, jokers, dummy in SIZES:
+            if dummy == preset.dummy and (players + jokers) % 2 == 0:
+                deal = Deal(replace(preset, num_players=players, jokers=jokers), key=1000 * i + players)
+                step = 0
+                while not deal.is_over:
+                    plays = deal.legal_plays()
+                    deal.play(plays[(5 * step + 3) % len(plays)])
+                    step += 1
+                assert deal.rules.name == name
+                lines.append(deal.record())
+    return lines
+
+
 def load() -> Any:
     return json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def main() -> None:
-    """Write the file anew."""
+    """Write the files anew."""
     data = {"hands": hands(), "deals": deals(), "presets": versions()}
-    FILE.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for path, content in ((FILE, data), (RECORDS, records())):
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def test_hands_of_some_keys() -> None:
@@ -167,6 +189,14 @@ def test_deals_in_plain_python() -> None:
 )
 def test_version_guard(what: str, current: Any, name: str) -> None:
     assert current(name) == load()["presets"][name][what], f"{what} of {name!r} changed; {GUARD}"
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+@pytest.mark.parametrize("line", json.loads(RECORDS.read_text(encoding="utf-8")) if RECORDS.exists() else [])
+def test_records_lead_to_their_points(line: str, backend: Any) -> None:
+    deal = Deal.from_record(line, backend=backend)  # compares the points
+    assert deal.is_over, f"a rule has changed; {GUARD}"
+    assert deal.record() == line
 
 
 if __name__ == "__main__":

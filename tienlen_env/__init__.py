@@ -6,7 +6,7 @@ The import registers the environments; everything else is loaded when it is firs
   ``pettingzoo.make("aec", "tienlen_env/tienlen_v0")``; likewise ``thirteens_v0``
 * Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v0")``, ``"tienlen_env/Thirteens-v0"``
 * batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.sb3_vec_env`
-* people and bots: `Round`, `Game`
+* people and bots: `Round`, `Deal`, `Game`
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tienlen_env import thirteens_v0, tienlen_v0
     from tienlen_env.agent import Agent, RandomAgent, View
     from tienlen_env.core.rules import PRESETS, Rules
+    from tienlen_env.deal import Deal
     from tienlen_env.engine import Batch
     from tienlen_env.game import Game
     from tienlen_env.games import get_rules
@@ -34,6 +35,7 @@ __all__ = [
     "PRESETS",
     "Agent",
     "Batch",
+    "Deal",
     "Game",
     "RandomAgent",
     "Round",
@@ -51,6 +53,7 @@ _HOME = {
     "PRESETS": "core.rules",
     "Agent": "agent",
     "Batch": "engine",
+    "Deal": "deal",
     "Game": "game",
     "RandomAgent": "agent",
     "Round": "round",

@@ -101,12 +101,9 @@ Version history
 
 from __future__ import annotations
 
-from typing import Any
-
 from pettingzoo import AECEnv
 
 from tienlen_env.aec_base import GameEnv, observation_rows, wrap
-from tienlen_env.core.cards import parse_cards
 from tienlen_env.core.combos import kind_name
 from tienlen_env.core.definition import Episode
 from tienlen_env.core.observe import observation_size
@@ -148,14 +145,6 @@ class raw_env(GameEnv):
         history: int = 0,
     ) -> None:
         super().__init__(get_rules(rules), num_players, episode, reward, render_mode, history)
-
-    def _set_position(self, options: dict[str, Any]) -> bool:
-        if "hands" not in options:
-            return False
-        hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
-        leader = options.get("leader")
-        self._batch.set_hands([hands], -1 if leader is None else leader)
-        return True
 
 
 def env(

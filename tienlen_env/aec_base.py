@@ -117,7 +117,7 @@ class GameEnv(AECEnv):
         if seed is not None or self._rng is None:
             self._rng = np.random.default_rng(seed)
         options = options or {}
-        if not self._set_position(options):
+        if not self._set_hands(options):
             if "key" not in options:
                 self._key[0] = self._rng.integers(-(2**63), 2**63)
             elif -(2**63) <= operator.index(options["key"]) < 2**63:
@@ -144,9 +144,17 @@ class GameEnv(AECEnv):
             if self.render_mode == "human":
                 self.render()
 
-    def _set_position(self, options: dict[str, Any]) -> bool:
-        """Set the position that the options describe, if they do."""
-        return False
+    def _set_hands(self, options: dict[str, Any]) -> bool:
+        """Start from the hands in the options, if there are any."""
+        if "hands" not in options:
+            return False
+        parse_cards = self._batch.definition.cards.parse_cards
+        hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
+        aside = {name: options[name] for name in ("dummy", "remainder", "starter") if name in options}
+        aside = {name: parse_cards(c) if isinstance(c, str) else c for name, c in aside.items()}
+        leader = options.get("leader")
+        self._batch.set_hands([hands], -1 if leader is None else leader, **aside)
+        return True
 
     def step(self, action: int | None) -> None:
         """Play for `agent_selection`; None removes an agent that has terminated.

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.backends import get_backend
-from tienlen_env.core import state as R
-from tienlen_env.core.cards import FULL_DECK, HAND_SIZE, format_cards
+from tienlen_env.core.cards import FULL_DECK, format_cards
 from tienlen_env.core.combos import build_action_table
-from tienlen_env.core.definition import TIENLEN, AnyRules, Definition, Episode
+from tienlen_env.core.definition import AnyRules, Definition, Episode
 from tienlen_env.core.kernels import action_cards
 from tienlen_env.core.observe import Piece
 from tienlen_env.core.rules import Rules
@@ -185,36 +184,44 @@ class Batch:
             self._leaders(leader),
         )
 
-    def set_hands(self, hands: npt.ArrayLike, leader: npt.ArrayLike = -1) -> None:
-        """Start a round of Tiến lên in every game from given hands; scores and the round's number start at 0.
+    def set_hands(
+        self,
+        hands: npt.ArrayLike,
+        leader: npt.ArrayLike = -1,
+        *,
+        dummy: npt.ArrayLike = 0,
+        remainder: npt.ArrayLike = 0,
+        starter: npt.ArrayLike = 0,
+    ) -> None:
+        """Start a round in every game from given hands; scores and the round's number start at 0.
 
         Args:
-            hands: int64 (B, P) card masks, disjoint, 1 to 13 cards each.
-            leader: int64 (B,) or one number: the seat that leads freely; -1 for the holder of the lowest
-                card, who has the opening duty (RULES.md 1.3).
+            hands: int64 (B, P) card masks, disjoint: in Tiến lên of 1 to 13 cards each; in Thirteens of
+                equally many. There the last tricks of a deal are played, as many as a hand has cards, and
+                cards that are given nowhere count as shown.
+            leader: int64 (B,) or one number: the seat that leads, freely in Tiến lên; -1 for the holder of
+                the lowest card, who has the opening duty (RULES.md 1.3), or for eldest by the key 0 (8.2).
+            dummy: int64 (B,) or one number: the dummy's hand, in Thirteens with one (8.10).
+            remainder: int64 (B,) or one number: what goes with the first trick, in Thirteens (8.7).
+            starter: int64 (B,) or one number: the mask of that card of it which was flipped first (8.3).
 
         Raises:
-            TienLenError: hands that cannot be, a leader who is no seat, or another game.
+            TienLenError: cards that cannot lie so, or a leader who is no seat.
         """
-        if self.definition is not TIENLEN:
-            raise TienLenError(f"hands can be set in Tiến lên only, not in {self.definition.name}")
         masks = np.asarray(hands)
         if masks.shape != (self.num_games, self.num_players) or masks.dtype.kind not in "iu":
             raise TienLenError(f"hands: expected integers of shape {(self.num_games, self.num_players)}")
+        aside = np.empty((self.num_games, 3), np.int64)
+        for i, (name, cards) in enumerate((("dummy", dummy), ("remainder", remainder), ("starter", starter))):
+            aside[:, i] = self._games(np.broadcast_to(np.asarray(cards), (self.num_games,)), name)
         leaders = self._leaders(leader)
-        if ((masks < 0) | (masks > FULL_DECK)).any():
-            raise TienLenError("hands: a mask has bits beyond the 52 cards")
-        masks = masks.astype(np.int64)
-        sizes = np.bitwise_count(masks)
-        union = np.bitwise_or.reduce(masks, axis=1)
-        if (sizes.sum(axis=1) != np.bitwise_count(union)).any():
-            raise TienLenError("hands: a card is in two hands")
-        if ((sizes < 1) | (sizes > HAND_SIZE)).any():
-            raise TienLenError(f"hands: expected 1 to {HAND_SIZE} cards in each")
-        self.rows[:] = 0
-        self.state.hands[:] = masks
-        self.rows[:, R.UNDEALT] = FULL_DECK & ~union
-        self.backend.begin_round(self.rows, self.spec, self.actions, leaders)
+        self.definition.set_hands(
+            self.rows,
+            self.rules,
+            masks.astype(np.int64),  # what does not fit becomes negative
+            aside,
+            lambda: self.backend.begin_round(self.rows, self.spec, self.actions, leaders),
+        )
 
     # ------------------------------------------------------------ playing
 

@@ -1,39 +1,45 @@
-"""A game: rounds until one total reaches the target (RULES.md 1.12)."""
+"""A game: rounds until one total reaches the target (RULES.md 1.12, 8.9)."""
 
 from __future__ import annotations
 
-from typing import Self
+from types import MappingProxyType
+from typing import Any, Final, Self
 
-from tienlen_env.core.rules import Rules, get_rules
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.deal import Deal
 from tienlen_env.engine import BackendName
 from tienlen_env.errors import NotationError
-from tienlen_env.round import Play, Round
+from tienlen_env.games import game_of, get_rules
+from tienlen_env.round import Round
+from tienlen_env.thirteens import notation as thirteens
+
+ROUNDS: Final = MappingProxyType({"tienlen": Round, "thirteens": Deal})  # one round of each game
 
 
 class Game:
-    """Rounds to the target, the winner of each leading the next (RULES.md 1.4, 1.12).
+    """Rounds to the target: in Tiến lên the winner leads the next, in Thirteens the deal passes to the left.
 
     Args:
-        rules: a preset's name or a `Rules`; without a target a game is one round.
+        rules: a preset's name or the rules of any game; without a target a game is one round.
         key: 64-bit key of all its deals; None draws one.
-        num_players: 2..4; None keeps the number in `rules`.
+        num_players: P; None keeps the number in `rules`.
         backend: ``"numba"`` or ``"python"``.
 
     Attributes:
-        round: the `Round` in play, or the last one when the game is over.
+        round: the `Round`, or the `Deal` of Thirteens, in play, or the last one when the game is over.
         records: the lines of the finished rounds.
     """
 
     def __init__(
         self,
-        rules: str | Rules = "cardgames",
+        rules: str | AnyRules = "cardgames",
         key: int | None = None,
         *,
         num_players: int | None = None,
         backend: BackendName = "numba",
     ) -> None:
         self.rules = get_rules(rules, num_players)
-        self.round = Round(self.rules, key, backend=backend)
+        self.round: Any = ROUNDS[game_of(self.rules).name](self.rules, key, backend=backend)  # type: ignore[arg-type]
         self.records: list[str] = []
         self._totals = (0,) * self.rules.num_players
         self._backend: BackendName = backend
@@ -58,22 +64,23 @@ class Game:
         """The seat with the highest total once the game is over, else None."""
         return self._totals.index(max(self._totals)) if self.is_over else None
 
-    def legal_plays(self, *, exact: bool = False) -> list[Play]:
-        """See `Round.legal_plays`."""
-        return self.round.legal_plays(exact=exact)
+    def legal_plays(self, **options: Any) -> list[Any]:
+        """See `Round.legal_plays` and `Deal.legal_plays`."""
+        plays: list[Any] = self.round.legal_plays(**options)
+        return plays
 
     def play(self, cards: str | int) -> None:
-        """See `Round.play`; the next round is dealt as soon as one is over."""
+        """See `Round.play` and `Deal.play`; the next round is dealt as soon as one is over."""
         self.round.play(cards)
         if self.round.is_over:
             self.records.append(self.round.record())
             self._totals = tuple(a + b for a, b in zip(self._totals, self.round.scores, strict=True))
             if not self.is_over:
-                self.round = Round(
+                self.round = type(self.round)(
                     self.rules,
                     self.round.key,
                     round_index=len(self.records),
-                    leader=None if self.rules.opening == "every" else self.round.places.index(0),
+                    leader=self.round.next_leader,
                     backend=self._backend,
                 )
 
@@ -87,7 +94,7 @@ class Game:
         return "\n".join(lines) + "\n"
 
     @classmethod
-    def from_record(cls, text: str, rules: Rules | None = None, *, backend: BackendName = "numba") -> Self:
+    def from_record(cls, text: str, rules: Any = None, *, backend: BackendName = "numba") -> Self:
         """Read the lines that `record` wrote and play them through.
 
         Raises:
@@ -97,7 +104,8 @@ class Game:
         new: Self | None = None
         for number, line in enumerate(text.splitlines() if isinstance(text, str) else [text], 1):
             try:
-                played = Round.from_record(line, rules, backend=backend)
+                is_deal = isinstance(line, str) and line.split()[:1] == [thirteens.FORMAT]
+                played: Any = (Deal if is_deal else Round).from_record(line, rules, backend=backend)
                 if new is None:
                     new = cls(played.rules, played.key, backend=backend)
                 if new.is_over or (played.rules, played.key, played.round_index, played.leader) != (

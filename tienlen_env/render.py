@@ -93,14 +93,16 @@ class TrickMemory:
     def note(self, seat: int) -> None:
         """A seat has played."""
 
-    def view(self, face_up: Sequence[int] | None = None) -> TrickView:
+    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TrickView:
         """What to draw.
 
         Args:
             face_up: seats whose hands are shown; None for all.
+            names: of the seats; None for ``"player_0"`` and so on.
         """
         batch, state, game = self._batch, self._batch.state, self._game
         seats = range(batch.num_players)
+        names = tuple(names or (f"player_{seat}" for seat in seats))
         trick = tuple(card for card in state.trick_cards[game].tolist() if card >= 0)
         pile, last_winner = int(state.pile[game]), int(state.last_winner[game])
         turn, aside = int(state.turn[game]), int(state.aside[game])
@@ -114,7 +116,7 @@ class TrickMemory:
             suit = SUIT_NAME[(starter & -starter).bit_length() - 1 & 3] if starter else ""
             note = f"starter suit: {suit}" if suit else "set aside"
         elif last_winner >= 0:
-            note = f"player_{last_winner} took {melds_text(int(state.last_pile[game]))}"
+            note = f"{names[last_winner]} took {melds_text(int(state.last_pile[game]))}"
         return TrickView(
             hands=tuple(state.hands[game].tolist()),
             face_up=tuple(face_up is None or seat in face_up for seat in seats),
@@ -130,7 +132,7 @@ class TrickMemory:
             tricks=tuple(state.tricks[game].tolist()),
             points=tuple(state.points[game].tolist()),
             scores=tuple(state.scores[game].tolist()),
-            names=tuple(f"player_{seat}" for seat in seats),
+            names=names,
             title=f"{batch.rules.name} · deal {int(state.round[game]) + 1}",
         )
 

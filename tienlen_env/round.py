@@ -107,6 +107,40 @@ def _is_int(value: Any, start: int, stop: int) -> bool:
     return is_int and bool(start <= value < stop)
 
 
+def as_key(key: Any) -> int:
+    """The signed key of a deal; None draws one.
+
+    Raises:
+        ValueError: it does not fit 64 bits.
+    """
+    key = secrets.randbits(64) if key is None else key
+    if not _is_int(key, -(2**63), 2**64):
+        raise ValueError(f"key={key!r}: expected an integer of 64 bits")
+    return int(key) - (1 << 64) if key >= 1 << 63 else int(key)
+
+
+def as_round_index(round_index: Any) -> int:
+    """The number of a round.
+
+    Raises:
+        ValueError: there is no such round.
+    """
+    if not _is_int(round_index, 0, 2**31):
+        raise ValueError(f"round_index={round_index!r}: expected 0 or more")
+    return int(round_index)
+
+
+def as_leader(leader: Any, num_players: int) -> int | None:
+    """The seat that is to lead, or None.
+
+    Raises:
+        ValueError: there is no such seat.
+    """
+    if leader is not None and not _is_int(leader, 0, num_players):
+        raise ValueError(f"leader={leader!r}: expected a seat 0..{num_players - 1}, or None")
+    return None if leader is None else int(leader)
+
+
 class Round:
     """One round, from the deal until one player holds cards (RULES.md 1.11).
 
@@ -135,13 +169,8 @@ class Round:
         backend: BackendName = "numba",
     ) -> None:
         self.rules = get_rules(rules, num_players)
-        key = secrets.randbits(64) if key is None else key
-        if not _is_int(key, -(2**63), 2**64):
-            raise ValueError(f"key={key!r}: expected an integer of 64 bits")
-        if not _is_int(round_index, 0, 2**31):
-            raise ValueError(f"round_index={round_index!r}: expected 0 or more")
-        self.key: int | None = int(key) - (1 << 64) if key >= 1 << 63 else int(key)
-        self.round_index = int(round_index)
+        self.key: int | None = as_key(key)
+        self.round_index = as_round_index(round_index)
         self._start(backend, leader)
         tables = self._tables
         tables.backend.begin(
@@ -155,9 +184,7 @@ class Round:
         self._hands = tuple(self._rows[0, R.HAND : R.HAND + self.rules.num_players].tolist())
 
     def _start(self, backend: BackendName, leader: int | None) -> None:
-        if leader is not None and not _is_int(leader, 0, self.rules.num_players):
-            raise ValueError(f"leader={leader!r}: expected a seat 0..{self.rules.num_players - 1}, or None")
-        self.leader = None if leader is None else int(leader)
+        self.leader = as_leader(leader, self.rules.num_players)
         self._backend_name: BackendName = backend
         self._tables = tables = _tables(self.rules, backend)
         self._leaders = np.array([-1 if leader is None else leader], np.int64)
@@ -244,6 +271,11 @@ class Round:
     def opening_card(self) -> Cards:
         """The card that the play must contain, if it must (1.3); else no card."""
         return Cards(self._rows.item(R.DUTY))
+
+    @property
+    def next_leader(self) -> int | None:
+        """Who leads the next round of the game, when this one is over: None, or the winner (1.4)."""
+        return None if self.rules.opening == "every" else self.places.index(0)
 
     def hand(self, seat: int) -> Cards:
         """The cards in a seat's hand.
@@ -431,11 +463,18 @@ class Round:
             )
         return new
 
-    def view(self, *, face_up: Sequence[int] | None = None, title: str | None = None) -> TableView:
+    def view(
+        self,
+        *,
+        face_up: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
+        title: str | None = None,
+    ) -> TableView:
         """What to draw.
 
         Args:
             face_up: seats whose hands are shown; None for all.
+            names: of the seats; None for ``"player_0"`` and so on.
             title: heading; None for the rules and the round.
         """
         num_players = self.rules.num_players
@@ -451,7 +490,7 @@ class Round:
             places=tuple(-1 if p is None else p for p in self.places),
             scores=self.scores,
             last_plays=tuple(self._trick()),
-            names=tuple(f"player_{s}" for s in range(num_players)),
+            names=tuple(names or (f"player_{s}" for s in range(num_players))),
             title=title or f"{self.rules.name} · round {self.round_index + 1}",
         )
 

@@ -29,7 +29,9 @@ Arguments:
 | rules | None | a preset's name or a `ThirteensRules`, instead of the first five arguments |
 
 `reset(seed=...)` seeds the environment's own generator; without a seed its stream goes on. It draws a 64-bit
-key, and the deal is a pure function of that. ``options={"key": k}`` deals that key.
+key, and the deal is a pure function of that. ``options={"key": k}`` deals that key;
+``options={"hands": ["Ks 2h", ...], "leader": 0}`` starts from given hands, as text or as masks, with
+``"dummy"``, ``"remainder"`` and ``"starter"`` where there are such (`Batch.set_hands`).
 
 Observation
 -----------

@@ -23,8 +23,8 @@ from agents.arena import match
 from agents.arena.match import TableResult
 from agents.arena.stats import estimate
 from tienlen_env.agent import Agent, View, history_of
-from tienlen_env.core.rules import get_rules
 from tienlen_env.engine import Batch
+from tienlen_env.games import get_rules
 from train.config import parse_args
 
 
@@ -36,7 +36,7 @@ class SearchBenchConfig:
         agents: those that are measured, with blanks between.
         base: the agent in all other seats.
         rules: the variant.
-        num_players: seats at the table, 2 to 4.
+        num_players: seats at the table.
         rounds: rounds whose decisions are timed; 0 for none.
         deals: of the matches; 0 for none.
         threads: decisions searched at a time in the matches.

@@ -2,7 +2,8 @@
 
 `SearchAgent` draws deals of the unseen cards (`agents.search.worlds`), plays every candidate action in the
 same deals (common random numbers), lets the heuristic player play all rounds out, and takes the action with
-the most points. Its rules, in order:
+the most points. In Thirteens the worlds are those of `agents.search.deals`, the player is `trickster`,
+nothing is inferred and no ending solved (`agents.search.thirteens`). Its rules, in order:
 
 1. **Forced decisions cost nothing**, and an ending of two players whose cards are known is solved exactly
    (`agents.endgame`).
@@ -37,14 +38,12 @@ from typing import Final
 
 import numpy as np
 
-from agents.endgame import keep_wins
-from agents.heuristic import HeuristicAgent
+from agents.search.games import AnyDesk, new_desk
 from agents.search.loops import Desk, FloatArray, IntArray, Position
 from tienlen_env.agent import Agent, ScoringAgent, View, history_of
-from tienlen_env.core import spec as S
-from tienlen_env.core import state as R
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
 from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_env.games import game_of
 
 __all__ = ["IsmctsAgent", "SearchAgent"]
 
@@ -70,7 +69,6 @@ class _Searcher:
         self.worlds = worlds
         self.inference = inference
         self.threads = threads
-        self._heuristic = HeuristicAgent()
         self._rollout = load(rollout) if rollout else None
         scoring = load(prior) if prior else None
         if scoring is not None and not isinstance(scoring, ScoringAgent):
@@ -79,7 +77,7 @@ class _Searcher:
         self._others: list[Agent] = [agent for agent in (self._rollout, scoring) if agent is not None]
         self.history = max(history_of(self._others), HISTORY if inference else 0)
         self._seed = 0
-        self._desks: dict[Rules, list[Desk]] = {}
+        self._desks: dict[AnyRules, list[AnyDesk]] = {}
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on."""
@@ -89,16 +87,15 @@ class _Searcher:
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules of this module (see `Agent.act`)."""
-        chosen = np.array(self._heuristic.act(view))
-        is_open = view.num_legal > 1
-        for solved in keep_wins(view, chosen):
-            is_open[solved] = False
+        desks = self._desks.setdefault(view.rules, [])
+        if not desks:
+            desks.append(new_desk(view.rules))
+        chosen, is_open = desks[0].glance(view)
         games = np.flatnonzero(is_open)
         if games.size:
             positions = self._positions(view, games, chosen)
             threads = min(self.threads, len(positions))
-            desks = self._desks.setdefault(view.rules, [])
-            desks += [Desk(view.rules) for _ in range(threads - len(desks))]
+            desks += [new_desk(view.rules) for _ in range(threads - len(desks))]
             if threads == 1:
                 chosen[games] = [self._decide(desks[0], position) for position in positions]
             else:
@@ -116,6 +113,7 @@ class _Searcher:
 
     def _positions(self, view: View, games: IntArray, chosen: IntArray) -> list[Position]:
         legal, num_legal, rows = view.legal_actions, view.num_legal, view.public_rows
+        end = game_of(view.rules).state.LEGAL + -(-view.table.num_actions // 64)
         seats = np.arange(view.rules.num_players)
         left = np.take_along_axis(view.num_cards_left, (seats - view.seat[:, None]) % len(seats), axis=1)
         log_prior = np.zeros(len(legal.action))
@@ -127,7 +125,7 @@ class _Searcher:
             found = log_prior[at]
             likeliest = legal.action[at] == chosen[i] if self._prior is None else found
             row = rows[i]
-            history = row[R.LEGAL + -(-view.table.num_actions // 64) + 1 :]
+            history = row[end + 1 :]
             positions.append(
                 Position(
                     row, history, left[i], legal.action[at], legal.cards[at], int(likeliest.argmax()), found
@@ -135,7 +133,7 @@ class _Searcher:
             )
         return positions
 
-    def _decide(self, desk: Desk, position: Position) -> int:
+    def _decide(self, desk: AnyDesk, position: Position) -> int:
         raise NotImplementedError
 
 
@@ -183,7 +181,7 @@ class SearchAgent(_Searcher):
         self.first = first
         self.floor = floor
 
-    def _decide(self, desk: Desk, position: Position) -> int:
+    def _decide(self, desk: AnyDesk, position: Position) -> int:
         begin = time.perf_counter()
         is_open = desk.begin(position, self._seed, self.inference)
         favourite = position.favourite
@@ -233,7 +231,7 @@ class SearchAgent(_Searcher):
         return kept
 
     def _until(
-        self, desk: Desk, position: Position, alive: IntArray, values: FloatArray, deadline: float
+        self, desk: AnyDesk, position: Position, alive: IntArray, values: FloatArray, deadline: float
     ) -> FloatArray:
         """Add worlds as long as the next ones will be done by the deadline; at least some."""
         size = max(1, 32 // len(alive))
@@ -247,7 +245,7 @@ class SearchAgent(_Searcher):
             longest = max(longest, now - before)
         return np.concatenate(parts)
 
-    def _play_out(self, desk: Desk, position: Position, alive: IntArray, num_worlds: int) -> FloatArray:
+    def _play_out(self, desk: AnyDesk, position: Position, alive: IntArray, num_worlds: int) -> FloatArray:
         """float64 (num_worlds, len(alive)): what the candidates earn in the next worlds."""
         drawn = desk.draw(num_worlds)
         if self._rollout is None:
@@ -255,14 +253,13 @@ class SearchAgent(_Searcher):
         return self._ask_another(self._rollout, desk, position, alive, drawn)
 
     def _ask_another(
-        self, agent: Agent, desk: Desk, position: Position, alive: IntArray, drawn: IntArray
+        self, agent: Agent, desk: AnyDesk, position: Position, alive: IntArray, drawn: IntArray
     ) -> FloatArray:
         """The same, all rounds played out by an agent, at once."""
-        seat = position.public[R.TURN]
         batch = Batch(desk.rules, len(drawn) * len(alive), kept=min(self.history, len(position.history)))
-        width = R.LEGAL + int(batch.spec[S.NUM_WORDS]) + 1 + batch.state.history.shape[1]
-        batch.rows[:] = position.public[:width]
-        batch.rows[:, R.HAND : R.UNDEALT + 1] = np.repeat(drawn, len(alive), axis=0)
+        seat = position.public[batch.definition.state.TURN]
+        batch.rows[:] = position.public[: batch.rows.shape[1]]
+        desk.fill(batch.rows, np.repeat(drawn, len(alive), axis=0))
         before = batch.state.scores[:, seat].copy()
         batch.step(np.tile(position.candidates[alive], len(drawn)))
         while (games := np.flatnonzero((batch.state.turn >= 0) & (batch.state.places[:, seat] < 0))).size:
@@ -278,7 +275,7 @@ class SearchAgent(_Searcher):
 
 
 class IsmctsAgent(_Searcher):
-    """Information-set Monte Carlo tree search; see `agents.search.tree`.
+    """Information-set Monte Carlo tree search, for Tiến lên; see `agents.search.tree`.
 
     Args:
         worlds: iterations, each in a world of its own.
@@ -290,6 +287,8 @@ class IsmctsAgent(_Searcher):
         ValueError: an option out of range.
     """
 
+    plays: Final = "tienlen"
+
     def __init__(
         self, *, worlds: int = 256, inference: float = 0.95, explore: float = 1.0, threads: int = 1
     ) -> None:
@@ -298,7 +297,8 @@ class IsmctsAgent(_Searcher):
         super().__init__(f"ismcts:worlds={worlds},inference={inference:g}", worlds, inference, threads)
         self.explore = explore
 
-    def _decide(self, desk: Desk, position: Position) -> int:
+    def _decide(self, desk: AnyDesk, position: Position) -> int:
+        assert isinstance(desk, Desk)  # of Tiến lên, which `plays` says
         desk.begin(position, self._seed, self.inference)
         visits = desk.grow(desk.draw(self.worlds), self.explore)
         visits[position.favourite] += 1  # of several equals, the favourite

@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from agents.heuristic import Parameters, decide, parameters, playout
+from agents.endgame import keep_wins
+from agents.heuristic import HeuristicAgent, Parameters, decide, parameters, playout
 from agents.search import tree, worlds
+from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
 from tienlen_env.core import bits, combos, kernels
 from tienlen_env.core import spec as S
@@ -53,6 +55,13 @@ class Position(NamedTuple):
     log_prior: FloatArray
 
 
+def seed_of(position: Position, seed: int) -> int:
+    """Where the randomness for a decision starts: a function of what is known there, and of a seed."""
+    known = hashlib.blake2b(position.public.tobytes(), digest_size=8, key=seed.to_bytes(8, "little"))
+    # An odd number, for xorshift must not start at 0.
+    return int.from_bytes(known.digest(), "little", signed=True) | 1
+
+
 class Desk:
     """The memory of one search at a time, for one variant; it forgets everything with `begin`.
 
@@ -62,6 +71,7 @@ class Desk:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
+        self.player = HeuristicAgent()
         self.spec, self.actions = build_spec(rules)
         num_actions, row_size = int(self.spec[S.NUM_ACTIONS]), int(self.spec[S.ROW_SIZE])
         self.desk = decide.new_desk(Parameters())
@@ -77,6 +87,14 @@ class Desk:
             (5, worlds.NUM_PLACES), np.int64
         )
 
+    def glance(self, view: View) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Choose without search: the heuristic player's choices, and endings that are solved."""
+        chosen = np.array(self.player.act(view))
+        is_open = view.num_legal > 1
+        for solved in keep_wins(view, chosen):
+            is_open[solved] = False
+        return chosen, is_open
+
     def begin(self, position: Position, seed: int, inference: float) -> bool:
         """Turn to a decision; what is drawn for it depends on the arguments alone.
 
@@ -89,9 +107,7 @@ class Desk:
             Whether there is more than one world.
         """
         self._position, self._inference = position, inference
-        known = hashlib.blake2b(position.public.tobytes(), digest_size=8, key=seed.to_bytes(8, "little"))
-        # An odd number, for xorshift must not start at 0.
-        self.stream[0] = int.from_bytes(known.digest(), "little", signed=True) | 1
+        self.stream[0] = seed_of(position, seed)
         self._num_drawn = 0
         self._hidden, self._num_events = loops().begin(
             position.public, position.history, position.num_left, inference, self.spec, self.actions,
@@ -119,6 +135,10 @@ class Desk:
             self.desk, self.spec, self.actions, self.row, self.ids, self.cards, self.rewards,
         )  # fmt: skip
         return values
+
+    def fill(self, rows: IntArray, drawn: IntArray) -> None:
+        """Put worlds (n, 5) into the hidden columns of states (n, ROW)."""
+        rows[:, R.HAND : R.UNDEALT + 1] = drawn
 
     def grow(self, drawn: IntArray, explore: float) -> IntArray:
         """int64 (n,): how often a tree search visits each candidate, with an iteration in each world."""

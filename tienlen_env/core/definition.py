@@ -13,7 +13,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, Final, Literal, Protocol
 
-from tienlen_env.core import bits, combos, explain, kernels, observe, spec, state
+from tienlen_env.core import bits, cards, combos, explain, hands, kernels, observe, spec, state
 from tienlen_env.core.rules import PRESETS, Rules
 
 Episode = Literal["round", "game"]
@@ -56,6 +56,8 @@ class Definition:
         kernels: the rules in motion, called by `backends`; ``COLD`` are functions too large to inline.
         observe: ``observe``, ``observe_all`` and the layout of what they write.
         explain: ``why_refused``, ``describe`` and ``worst_reward``, for messages.
+        cards: ``parse_cards`` and ``format_cards``.
+        set_hands: starts rounds from given hands, see `tienlen_env.core.hands`.
         build_table: makes the action table of a variant.
         more: further modules whose functions the kernels call.
     """
@@ -68,6 +70,8 @@ class Definition:
     kernels: ModuleType
     observe: ModuleType
     explain: ModuleType
+    cards: ModuleType
+    set_hands: Callable[..., None]
     build_table: Callable[[Any], Any]
     more: tuple[ModuleType, ...] = ()
 
@@ -91,5 +95,7 @@ TIENLEN: Final = Definition(
     kernels=kernels,
     observe=observe,
     explain=explain,
+    cards=cards,
+    set_hands=hands.set_hands,
     build_table=combos.build_action_table,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tienlen_env.core.definition import Definition
-from tienlen_env.thirteens import actions, explain, kernels, melds, observe, spec, state
+from tienlen_env.thirteens import actions, cards, explain, hands, kernels, melds, observe, spec, state
 from tienlen_env.thirteens.rules import PRESETS, ThirteensRules
 
 THIRTEENS: Final = Definition(
@@ -17,6 +17,8 @@ THIRTEENS: Final = Definition(
     kernels=kernels,
     observe=observe,
     explain=explain,
+    cards=cards,
+    set_hands=hands.set_hands,
     build_table=actions.build_action_table,
     more=(melds,),
 )

@@ -1,0 +1,51 @@
+"""What a search must know of a game: one desk a game, found by the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.search import loops, thirteens
+from agents.search.loops import FloatArray, IntArray, Position
+from tienlen_env.agent import View
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.games import game_of
+
+
+class AnyDesk(Protocol):
+    """The memory of one search at a time, for one variant of a game; see `agents.search.loops.Desk`."""
+
+    rules: Any
+
+    def glance(self, view: View) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Choose without search.
+
+        Args:
+            view: n decisions.
+
+        Returns:
+            ``(chosen, is_open)``: int64 (n,) actions; bool (n,), whether a search might find better ones.
+        """
+
+    def begin(self, position: Position, seed: int, inference: float) -> bool:
+        """Turn to a decision, see `agents.search.loops.Desk.begin`."""
+
+    def draw(self, num_worlds: int) -> IntArray:
+        """int64 (num_worlds, K): the next worlds, K numbers each."""
+
+    def evaluate(self, drawn: IntArray, alive: IntArray, first_bonus: float) -> FloatArray:
+        """float64 (worlds, len(alive)): what each of these candidates earns in each world, played out."""
+
+    def fill(self, rows: IntArray, drawn: IntArray) -> None:
+        """Put worlds (n, K) into the hidden columns of states (n, ROW)."""
+
+
+_DESKS: Final[Mapping[str, Callable[[Any], AnyDesk]]] = {"tienlen": loops.Desk, "thirteens": thirteens.Desk}
+
+
+def new_desk(rules: AnyRules) -> AnyDesk:
+    """A desk for these rules."""
+    return _DESKS[game_of(rules).name](rules)
