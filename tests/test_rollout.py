@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import agents
-from agents.features import Inputs
-from agents.features.tienlen import FeatureReader, hidden_facts, num_hidden
+from agents.features import Inputs, features_of
+from agents.features.tienlen import hidden_facts, num_hidden
 from agents.heuristic.playout import action_returns
 from tienlen_env.agent import View
 from tienlen_env.core.cards import parse_cards
-from tienlen_env.core.rules import PRESETS, Rules, get_rules
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.core.rules import PRESETS
 from tienlen_env.engine import Batch
+from tienlen_env.games import get_rules
 from train.rollout import (
     LEARNER,
     FloatArray,
@@ -37,7 +39,7 @@ def a_policy(seed: int = 0) -> object:
 
 
 def played(
-    rules: Rules, *, seed: int = 0, controllers: IntArray | None = None, **settings: object
+    rules: AnyRules, *, seed: int = 0, controllers: IntArray | None = None, **settings: object
 ) -> Trajectories:
     if controllers is None:
         controllers = np.zeros((len(KEYS), rules.num_players), np.int64)
@@ -46,7 +48,7 @@ def played(
         KEYS,
         controllers,
         a_policy(seed),
-        FeatureReader("none"),
+        features_of(rules).reader("none", 1.0, record=False),
         [agents.load("greedy")],
         np.random.default_rng(seed),
         **settings,
@@ -55,7 +57,15 @@ def played(
 
 @pytest.mark.parametrize(
     ("preset", "num_players", "reward"),
-    [("cardgames", 4, "zero_sum"), ("cardgames", 2, "points"), ("foicica", 4, "cards"), ("pagat", 3, "win")],
+    [
+        ("cardgames", 4, "zero_sum"),
+        ("cardgames", 2, "points"),
+        ("foicica", 4, "cards"),
+        ("pagat", 3, "win"),
+        ("thirteens", 4, "zero_sum"),
+        ("thirteens_manual", 5, "points"),
+        ("thirteens_dummy", 3, "win"),
+    ],
 )
 def test_rewards_reach_their_seat_and_step(preset: str, num_players: int, reward: str) -> None:
     """Replay every game alone, in a plain loop that shares nothing with `play_rounds`."""

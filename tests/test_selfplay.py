@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from agents import arena
 from agents.network import NetworkAgent
 from tienlen_env.agent import View
 from tienlen_env.engine import Batch
+from tienlen_env.games import get_rules
+from train import ppo
 from train.config import field_help
 from train.dmc import DMCConfig, DMCTrainer
 from train.ppo import PPOConfig, PPOTrainer
@@ -41,6 +44,8 @@ ALGORITHMS: list[tuple[type[Trainer], type[SelfPlayConfig], dict[str, Any]]] = [
     (PPOTrainer, PPOConfig, {"critic_width": 16, "prior": "none", "critic": "own", "reward": "win"}),
     (DMCTrainer, DMCConfig, {}),
     (DMCTrainer, DMCConfig, {"returns": "counterfactual", "prior": "none"}),
+    (PPOTrainer, PPOConfig, {"critic_width": 16, "env": "thirteens"}),
+    (DMCTrainer, DMCConfig, {"rules": "thirteens_manual", "num_players": 3}),
 ]
 
 
@@ -120,9 +125,63 @@ def test_starting_from_a_file(tmp_path: Path) -> None:
         a_trainer(0, start_from=str(path), rules="pagat")
 
 
+def test_a_game_is_named_by_env_or_by_its_rules() -> None:
+    assert PPOConfig().variant() == get_rules("cardgames")
+    assert PPOConfig(env="tienlen", rules="foicica").variant() == get_rules("foicica")
+    assert PPOConfig(env="thirteens", num_players=5).variant() == get_rules("thirteens", 5)
+    assert PPOConfig(rules="thirteens_manual").variant() == get_rules("thirteens_manual")
+    with pytest.raises(ValueError, match="env='bridge': expected one of tienlen, thirteens"):
+        PPOConfig(env="bridge").variant()
+    with pytest.raises(ValueError, match="rules='foicica': expected one of thirteens, thirteens_manual"):
+        PPOConfig(env="thirteens", rules="foicica").variant()
+
+
+def test_each_game_is_trained_against_its_own_players() -> None:
+    assert [b.name for b in a_trainer(0).baselines] == ["heuristic"]
+    trainer = a_trainer(4)
+    assert [b.name for b in trainer.baselines] == ["trickster"]
+    assert trainer.rivals == ("trickster",)
+    with pytest.raises(ValueError, match="no playouts of thirteens"):
+        a_trainer(3, env="thirteens")
+
+
+def test_ppo_learns_alike_from_large_and_small_points() -> None:
+    """Points that count ten times as much, and a critic that has seen nothing: the same steps."""
+    trainers = [a_trainer(4) for _ in range(2)]
+    played = trainers[0].play()
+    rich = replace(played, reward=10 * played.reward, scores=10 * played.scores)
+    for trainer, rounds in zip(trainers, (played, rich), strict=True):
+        torch.nn.init.zeros_(trainer.learner.critic[-1].weight)
+        torch.nn.init.zeros_(trainer.learner.critic[-1].bias)
+        trainer.learn(rounds)
+    for a, b in zip(*(weights_of(t) for t in trainers), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+
+
 def curve(folder: Path) -> list[str]:
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     return [comparable(json.loads(line)) for line in lines]
+
+
+def test_thirteens_is_trained_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run, the same one taken up from an earlier checkpoint, and what it leaves."""
+    settings = {**TINY, "critic_width": 16, "decisions": 1500, "env": "thirteens"}
+    flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
+    out = tmp_path / "run"
+    ppo.main([*flags, "--out", str(out)])
+    whole = curve(out)
+    checkpoints = sorted((out / "checkpoints").glob("*.pt"))
+    assert len(whole) > 3
+    for path in (*checkpoints[-2:], out / "policy.safetensors"):
+        path.unlink()
+    ppo.main([*flags, "--out", str(out), "--resume"])
+    assert curve(out) == whole
+    printed = "".join(capsys.readouterr().out.split())  # whatever the width of the terminal
+    assert f"afteriteration{len(whole) - 2}training" in printed
+    assert "trickster" in printed
+    policy = agents.load(f"policy:{out / 'policy.safetensors'}")
+    result = arena.match(policy, "trickster", rules="thirteens", num_deals=4)
+    assert result.num_games == 16
 
 
 def test_a_killed_run_goes_on_to_the_same_curve(tmp_path: Path) -> None:

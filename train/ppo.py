@@ -3,9 +3,16 @@
     python -m train.ppo                       # about five minutes on two cores
     python -m train.ppo --prior none          # pure learning: nothing of the heuristic's weights in it
     python -m train.ppo --out runs/a --resume # continue a run that was stopped, exactly
+    python -m train.ppo --env thirteens       # the trick-taking game
 
 The network scores legal actions (`agents.network`); the critic sees all hands, which the policy never does.
-How games are played and a run is kept is in `train.selfplay`.
+What they read of a game, and by whom it is played by rules, is in `agents.features`. How games are played and
+a run is kept is in `train.selfplay`.
+
+``python -m train.ppo --env thirteens --decisions 1000000`` (a minute and a half of processor time, seed 1)
+ends above the rule-based player: alone against three `trickster` it has 10.72 ± 0.07 points a deal and they
+have 8.82 ± 0.04, with 35.5 ± 0.7 % first places (parity 25 %; 2,500 held-out deals × 4 seatings, 95 %
+intervals). Twice the decisions, and ``--snapshot-share 0``: 10.85 ± 0.07 to 8.75 ± 0.04, 36.6 ± 0.7 %.
 """
 
 from __future__ import annotations
@@ -29,7 +36,7 @@ class PPOConfig(SelfPlayConfig):
 
     Attributes:
         learning_rate: of Adam at the start; it falls linearly to a tenth.
-        gae_lambda: trace decay of the advantage estimate; rewards are not discounted.
+        gae_lambda: trace decay of the advantage estimate (rewards are not discounted); None for the game's.
         clip_range: PPO's clip of the probability ratio.
         entropy: weight of the entropy bonus at the start; it falls linearly to a tenth.
         critic: sees all hands, or only what the policy sees.
@@ -39,7 +46,7 @@ class PPOConfig(SelfPlayConfig):
     """
 
     learning_rate: float = 3e-3
-    gae_lambda: float = 0.7
+    gae_lambda: float | None = None
     clip_range: float = 0.2
     entropy: float = 0.01
     critic: Literal["hands", "own"] = "hands"
@@ -101,7 +108,8 @@ class PPOTrainer(Trainer):
         # Values are in standard deviations of a round's score: games of small and large points learn alike.
         spread = float(played.scores.std()) + 1e-8
         values = self.values(batches) * spread
-        advantage, target = advantages(played, values, config.gae_lambda)
+        gae_lambda = self.features.gae_lambda if config.gae_lambda is None else config.gae_lambda
+        advantage, target = advantages(played, values, gae_lambda)
         explained = 1 - float(np.var(target - values) / max(float(np.var(target)), 1e-8))
         normal = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         columns = [

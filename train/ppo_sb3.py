@@ -27,6 +27,7 @@ from stable_baselines3.common.utils import ConstantSchedule
 
 import agents
 from agents import arena
+from agents.features import features_of
 from agents.policy import PolicyAgent
 from tienlen_env.agent import Agent
 from tienlen_env.games import game_of, get_rules
@@ -34,9 +35,7 @@ from tienlen_env.sb3_vec_env import TienLenVecEnv
 from train.config import parse_args
 from train.runs import RunError, RunFolder
 
-# By game: who is in the pool, and whom the quick comparisons are with.
-BASELINES = {"tienlen": ("greedy", "greedy_long"), "thirteens": ("trickster",)}
-RIVALS = {"tienlen": ("greedy", "greedy_long", "heuristic"), "thirteens": ("random", "trickster")}
+BASELINES = {"tienlen": ("greedy", "greedy_long"), "thirteens": ("trickster",)}  # in the pool, by game
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +204,7 @@ class Trainer:
     def evaluate(self, num_deals: int) -> dict[str, float]:
         """Mean points against three of each rival, on deals that no training or final comparison uses."""
         found = {}
-        for name in RIVALS[game_of(self.venv.rules).name]:
+        for name in features_of(self.venv.rules).rivals:
             result = arena.match(
                 self.agent(sample=False),
                 agents.load(name),

@@ -63,7 +63,7 @@ class SelfPlayConfig:
         learning_rate: of Adam at the start; it falls linearly to a tenth.
         reward: what is learned: points, or only who is first.
         prior: what the network's scores are added to: nothing, or what the game's rule-based player thinks.
-        prior_scale: how much it counts that an action is behind that player's best.
+        prior_scale: how much it counts that an action is behind that player's best; None for the game's own.
         record: where the game has one, show the network what the others passed over and played.
         state_width: units of the trunk's layers.
         action_width: units of the layer where state and action meet.
@@ -97,7 +97,7 @@ class SelfPlayConfig:
     learning_rate: float = 1e-3
     reward: Literal["zero_sum", "win"] = "zero_sum"
     prior: Prior = "heuristic"
-    prior_scale: float = 4.0
+    prior_scale: float | None = None
     record: bool = True
     state_width: int = 256
     action_width: int = 128
@@ -236,7 +236,7 @@ class Trainer(ABC):
                 state_width=config.state_width,
                 action_width=config.action_width,
                 prior=config.prior,
-                prior_scale=config.prior_scale,
+                prior_scale=self.features.prior_scale if config.prior_scale is None else config.prior_scale,
             )
         )
 

@@ -72,6 +72,8 @@ class Features:
     Attributes:
         game: its name (see `tienlen_env.core.definition.Definition`).
         baseline: its strongest rule-based player, as `agents.load` knows it: the prior of ``"heuristic"``.
+        prior_scale: how much it counts by default what that player thinks (see `reader`).
+        gae_lambda: PPO's trace decay by default: the less the critic can be trusted, the nearer to 1.
         rivals: the rule-based players whom a policy is compared with.
         num_action_inputs: X, features of an action.
         num_record: R of a variant, what a record adds to an observation; 0 where the game has none.
@@ -87,6 +89,8 @@ class Features:
 
     game: str
     baseline: str
+    prior_scale: float
+    gae_lambda: float
     rivals: tuple[str, ...]
     num_action_inputs: int
     num_record: Callable[[Any], int]

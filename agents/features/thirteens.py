@@ -90,6 +90,8 @@ def _compiled() -> Any:
                         suit == 0 or row[R.FOLLOW] == 0 or row[R.LEADER] == seat or suit == row[R.FOLLOW]
                     )
                     fact[7] = suit != 0 and suit == row[R.FOLLOW]
+                    fact[13] = num_later / 3
+                    fact[14] = num_later == 0
                     if suit != 0:
                         out[i, SUIT + lowest_index(suit)] = ONE
                         higher = popcount(unseen & ranked_above(action))
@@ -108,7 +110,7 @@ def _compiled() -> Any:
                         pile = 0
                 counts = pip_counts(pile)
                 for pip in range(13):
-                    # Small whole numbers as float32 are 1.0, 2.0, ..: written below, as facts are.
+                    # Whole numbers as small as these are exact.
                     fact[0] = own >> 4 * pip & 7
                     fact[1] = counts >> 4 * pip & 7
                     out[i, PIPS + pip] = bits[0] >> 16
@@ -130,8 +132,6 @@ def _compiled() -> Any:
                 fact[2] = judged[i, 0] * judged[i, 1] / 8
                 fact[3] = judged[i, 2]
                 fact[4] = judged[i, 3]
-                fact[13] = num_later / 3
-                fact[14] = num_later == 0
                 fact[15] = popcount(left) / 13
                 fact[16] = popcount(left & highest) / 4
                 fact[17] = later / 4
@@ -170,7 +170,7 @@ class FeatureReader:
 
     history = 0
 
-    def __init__(self, prior: Prior, prior_scale: float = 4.0, *, record: bool = False) -> None:
+    def __init__(self, prior: Prior, prior_scale: float = 1.0, *, record: bool = False) -> None:
         if record:
             raise ValueError("record=True: Thirteens has none, the observation shows who played what")
         self.prior = prior
@@ -246,6 +246,8 @@ def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
 FEATURES: Final = Features(
     game="thirteens",
     baseline="trickster",
+    prior_scale=1.0,
+    gae_lambda=0.9,
     rivals=("trickster",),
     num_action_inputs=NUM_ACTION_INPUTS,
     num_record=lambda rules: 0,

@@ -211,6 +211,8 @@ def action_returns(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
 FEATURES: Final = Features(
     game="tienlen",
     baseline="heuristic",
+    prior_scale=4.0,
+    gae_lambda=0.7,
     rivals=("greedy", "greedy_long", "heuristic"),
     num_action_inputs=NUM_ACTION_INPUTS,
     num_record=lambda rules: num_record_bits(rules.num_players),
