@@ -106,7 +106,8 @@ def surprises(batch, game, hands):
         seat = int(replayed.state.turn[0])
         assert seat == (event >> R.HISTORY_SEAT_SHIFT) - 1
         if seat != batch.state.turn[game]:
-            count += int(agent.act(View(replayed))[0] != action)
+            view = View(replayed)
+            count += int(view.cards_of(agent.act(view))[0] != cards)
         replayed.step([action], [cards])
     return count
 
@@ -159,6 +160,19 @@ def test_a_pass_with_one_card_by_hand():
         assert higher.mean() == pytest.approx(expected, abs=0.05)
 
 
+def test_suits_tell_what_is_not_held():
+    # Seat 1 beats a pair of 4s with 5d 5h and keeps one card: with the 5s or the 5c it would have taken that.
+    batch = Batch("cardgames", 1, num_players=2, history=8)
+    batch.set_hands([[parse_cards("4s 4c Kh 2d"), parse_cards("5d 5h 9c")]], leader=0)
+    for cards in (parse_cards("4s 4c"), parse_cards("5d 5h")):
+        batch.step([batch.table.classify(cards)], [cards])
+    position, desk = position_of(View(batch)), Desk(batch.rules)
+    for inference, expected in ((0.0, 2 / 46), (0.99, 0.0)):
+        desk.begin(position, 1, inference)
+        share = (desk.draw(3000)[:, 1] & parse_cards("5s 5c") != 0).mean()
+        assert share == pytest.approx(expected, abs=0.015)
+
+
 @pytest.mark.parametrize("history", [0, 3])
 def test_without_the_whole_record_nothing_is_inferred(history):
     for _, _, view in views(RandomAgent(), "cardgames", 2, history=history):
@@ -184,6 +198,21 @@ def test_another_agent_may_play_the_rounds_out():
             one = compiled._play_out(desk, position, alive, 3)
             desk.begin(position, 1, 0.0)
             assert (other._play_out(desk, position, alive, 3) == one).all()
+
+
+def test_what_was_played_out_is_found_again():
+    for step, (_, _, view) in enumerate(views(HeuristicAgent(), "cardgames", 2)):
+        if step % 5 == 0 and view.num_legal[0] > 1:
+            position, desk, another = position_of(view), Desk(view.rules), Desk(view.rules)
+            desk.begin(position, 1, 0.9)
+            drawn, alive = desk.draw(40), np.arange(len(position.candidates))
+            found = desk.evaluate(drawn, alive, 0.0)
+            assert (desk.evaluate(drawn[::-1], alive[::-1], 0.0) == found[::-1, ::-1]).all()
+            another.begin(position, 1, 0.0)
+            another.draw(1)
+            for w in range(0, len(drawn), 5):
+                another.played[:] = 0
+                assert (another.evaluate(drawn[w : w + 1], alive, 0.0) == found[w]).all()
 
 
 # ---------------------------------------------------------------- what is spent
@@ -244,6 +273,21 @@ def test_the_budget_in_worlds(monkeypatch):
         assert played[0][1] == num_legal
         assert sum(drawn for drawn, _ in played) <= 32
         assert sum(drawn * alive for drawn, alive in played) <= 32 * (2 + np.log2(num_legal)) + num_legal
+
+
+def test_late_decisions_get_more_worlds(monkeypatch):
+    monkeypatch.setattr(SearchAgent, "_contenders", lambda self, values, alive, *_: np.arange(len(alive)))
+    agent, times = SearchAgent(worlds=16, inference=0.0), set()
+    for _, _, view in views(HeuristicAgent(), "cardgames", 3):
+        for index in np.flatnonzero((view.num_legal > 1) & (solve(view).value == 0)):
+            desk = Desk(view.rules)
+            agent._decide(desk, position_of(view, index))
+            num_hidden = int(view.num_cards_left[index, 1:].sum())
+            if (view.num_cards_left[index, 1:] > 0).sum() > 1:
+                times.add(desk._num_drawn / 16)
+                assert desk._num_drawn == np.ceil(16 * min((39 / num_hidden) ** 2, 8))
+    assert min(times) == 1
+    assert max(times) == 8
 
 
 def test_the_budget_in_milliseconds(monkeypatch):

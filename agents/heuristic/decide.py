@@ -55,7 +55,7 @@ MEMO_BITS: Final = 11
 DESK_SIZE: Final = MEMO + (2 << MEMO_BITS)
 
 _PASS: Final = combos.PASS
-_HASH: Final = 0x9E3779B97F4A7C15 - (1 << 64)
+HASH: Final = 0x9E3779B97F4A7C15 - (1 << 64)
 _SURE: Final = 1 << 40  # above any score: goes out for certain
 _NEVER: Final = -(1 << 40)
 
@@ -159,7 +159,7 @@ def split_cost(desk: Any, spec: Any, cards: int) -> int:
         cards ^= lowest
 
     key = cards | desk[STAMP] << 52
-    slot = MEMO + (shift_right(key * _HASH, 64 - MEMO_BITS) << 1)
+    slot = MEMO + (shift_right(key * HASH, 64 - MEMO_BITS) << 1)
     if desk[slot] == key:
         known: int = desk[slot + 1]
         return total + known

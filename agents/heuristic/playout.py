@@ -35,6 +35,28 @@ def rotate(seats: int, first: int, num_players: int) -> int:
     return rotated
 
 
+@_inline
+def look(spec: Any, row: Any) -> Any:
+    """What `decide.choose` asks about a round: ``(hand, unseen, left, live, passed, table, owner)``."""
+    num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
+    hand = row[R.HAND + turn]
+    seen, left = hand, 0
+    for seat in range(num_players):
+        seen |= row[R.PLAYED + seat]
+        relative = seat - turn if seat >= turn else seat - turn + num_players
+        left |= popcount(row[R.HAND + seat]) << (4 * relative)
+    owner = row[R.OWNER] - turn
+    return (
+        hand,
+        FULL & ~seen,
+        left,
+        rotate(row[R.LIVE], turn, num_players),
+        rotate(row[R.PASSED], turn, num_players),
+        row[R.TABLE],
+        owner if owner >= 0 else owner + num_players,
+    )
+
+
 @_jit
 def choose_index(desk: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
     """The heuristic player's choice for the seat to act.
@@ -54,33 +76,44 @@ def choose_index(desk: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: 
     end = kernels.list_legal(row, spec, actions, ids, cards, 0)
     if end == 1:
         return 0
-    num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
-    seen, left = row[R.HAND + turn], 0
-    for seat in range(num_players):
-        seen |= row[R.PLAYED + seat]
-        relative = seat - turn if seat >= turn else seat - turn + num_players
-        left |= popcount(row[R.HAND + seat]) << (4 * relative)
-    owner = row[R.OWNER] - turn
+    hand, unseen, left, live, passed, table, owner = look(spec, row)
     action = decide.choose(
-        desk,
-        spec,
-        actions,
-        row[R.HAND + turn],
-        FULL & ~seen,
-        left,
-        rotate(row[R.LIVE], turn, num_players),
-        rotate(row[R.PASSED], turn, num_players),
-        row[R.TABLE],
-        owner if owner >= 0 else owner + num_players,
-        ids,
-        cards,
-        0,
-        end,
+        desk, spec, actions, hand, unseen, left, live, passed, table, owner, ids, cards, 0, end
     )
     index = 0
     while ids[index] != action:
         index += 1
     return index
+
+
+@_jit
+def is_choice(desk: Any, spec: Any, actions: Any, row: Any, played: int, ids: Any, cards: Any) -> bool:
+    """Whether the heuristic player plays exactly these cards (0: passes); arguments as for `choose_index`.
+
+    It is judged first and the others only until one is better, so that a no is cheaper than the choice.
+    """
+    kernels.update_legal(row, spec, actions)
+    end = kernels.list_legal(row, spec, actions, ids, cards, 0)
+    index = 0
+    while index < end and cards[index] != played:
+        index += 1
+    if index == end:
+        return False
+    if end == 1:
+        return True
+    hand, unseen, left, live, passed, table, owner = look(spec, row)
+    around = decide.prepare(desk, spec, hand, unseen, left, live, passed, table)
+    least = 0  # the score of what was played
+    for k in range(end):
+        i = index if k == 0 else k - 1 if k <= index else k
+        score = decide.judge(
+            desk, spec, actions, around, hand, unseen, left, live, table, owner, ids[i], cards[i]
+        )[0]
+        if k == 0:
+            least = score
+        elif score > least or (score == least and i < index):
+            return False
+    return True
 
 
 @_jit

@@ -16,9 +16,15 @@ from tienlen_env.games import game_of
 
 
 class AnyDesk(Protocol):
-    """The memory of one search at a time, for one variant of a game; see `agents.search.loops.Desk`."""
+    """The memory of one search at a time, for one variant of a game; see `agents.search.loops.Desk`.
+
+    Attributes:
+        rules: the variant.
+        times: how many times its budget in worlds a search may spend on the decision.
+    """
 
     rules: Any
+    times: float
 
     def glance(self, view: View) -> tuple[IntArray, npt.NDArray[np.bool_]]:
         """Choose without search.

@@ -27,9 +27,15 @@ from tienlen_env.core.spec import build_spec
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-# Moves of the chain before the first world that counts, and between two of them.
-BURN_IN: Final = 40
-MOVES: Final = 8
+BURN_IN: Final = 400  # moves of the chain before the first world that counts
+# Between two worlds there are as many moves as ask the heuristic player so often, by what the first moves
+# asked: with few hidden cards most answers are known, and moves are cheap.
+QUESTIONS: Final = 40
+MIN_MOVES: Final = 8
+MAX_MOVES: Final = 80
+ALL_HIDDEN: Final = 39  # cards that nobody has seen when a round begins
+MAX_TIMES: Final = 8.0
+RESULT_BITS: Final = 13  # of rounds played out
 MAX_EVENTS: Final = 256  # as many as a batch can keep
 
 
@@ -72,12 +78,19 @@ class Desk:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.player = HeuristicAgent()
+        self.times = 1.0
         self.spec, self.actions = build_spec(rules)
         num_actions, row_size = int(self.spec[S.NUM_ACTIONS]), int(self.spec[S.ROW_SIZE])
         self.desk = decide.new_desk(Parameters())
         self.row = np.zeros(row_size, np.int64)
         self.record = np.zeros((MAX_EVENTS, row_size), np.int64)
         self.taken, self.later = np.zeros(MAX_EVENTS, np.int64), np.zeros(MAX_EVENTS, np.int64)
+        self.order = np.zeros((4, MAX_EVENTS + 1), np.int64)
+        self.memo = np.zeros(2 << worlds.MEMO_BITS, np.int64)
+        # How often the chain has asked the heuristic player, and its moves between two worlds.
+        self.pace = np.zeros(2, np.int64)
+        # Rounds played out, world and candidate in one word, and what they earned.
+        self.played, self.earned = np.zeros(1 << RESULT_BITS, np.int64), np.zeros(1 << RESULT_BITS)
         self.ids, self.cards = np.zeros(num_actions, np.int64), np.zeros(num_actions, np.int64)
         self.path = np.zeros(tree.MAX_PATH, np.int64)
         self.rewards = np.zeros(rules.num_players)
@@ -109,10 +122,14 @@ class Desk:
         self._position, self._inference = position, inference
         self.stream[0] = seed_of(position, seed)
         self._num_drawn = 0
+        for forgotten in (self.memo, self.pace, self.played):
+            forgotten[:] = 0
         self._hidden, self._num_events = loops().begin(
             position.public, position.history, position.num_left, inference, self.spec, self.actions,
-            self.record, self.taken, self.later, self.rewards, self.stream, self.known, self.room, self.here,
+            self.record, self.taken, self.later, self.order, self.rewards, self.stream, self.known, self.room,
+            self.here,
         )  # fmt: skip
+        self.times = min((ALL_HIDDEN / max(int(self.room.sum()), 1)) ** 2, MAX_TIMES)
         return bool(np.count_nonzero(self.room) > 1)
 
     def draw(self, num_worlds: int) -> IntArray:
@@ -120,8 +137,8 @@ class Desk:
         out = np.empty((num_worlds, worlds.NUM_PLACES), np.int64)
         loops().draw(
             out, self._hidden, self._num_events, self._num_drawn, self._inference, self.desk, self.spec,
-            self.actions, self.record, self.taken, self.later, self.ids, self.cards, self.stream, self.known,
-            self.room, self.here, self.there, self.surprises,
+            self.actions, self.record, self.taken, self.later, self.order, self.memo, self.pace, self.ids,
+            self.cards, self.stream, self.known, self.room, self.here, self.there, self.surprises,
         )  # fmt: skip
         self._num_drawn += num_worlds
         return out
@@ -133,6 +150,7 @@ class Desk:
         loops().evaluate(
             drawn, position.public, position.candidates[alive], position.plays[alive], first_bonus, values,
             self.desk, self.spec, self.actions, self.row, self.ids, self.cards, self.rewards,
+            self.played, self.earned,
         )  # fmt: skip
         return values
 
@@ -168,35 +186,43 @@ def loops() -> SimpleNamespace:
 
     @jit
     def begin(  # type: ignore[no-untyped-def]
-        public, history, num_left, inference, spec, actions, record, taken, later, rewards, stream, known,
-        room, here,
+        public, history, num_left, inference, spec, actions, record, taken, later, order, rewards, stream,
+        known, room, here,
     ):  # fmt: skip
         build  # noqa: B018
         hidden = worlds.lay_out(public, spec, num_left, known, room)
         worlds.deal_hidden(stream, hidden, known, room, here)
         num_events = 0
         if inference > 0 and hidden != 0:
-            num_events = worlds.replay(public, history, here, spec, actions, record, taken, later, rewards)
+            num_events = worlds.replay(
+                public, history, here, spec, actions, record, taken, later, order, rewards
+            )
         return hidden, num_events
 
     @jit
     def draw(  # type: ignore[no-untyped-def]
-        out, hidden, num_events, num_before, inference, desk, spec, actions, record, taken, later, ids,
-        cards, stream, known, room, here, there, surprises,
+        out, hidden, num_events, num_before, inference, desk, spec, actions, record, taken, later, order,
+        memo, pace, ids, cards, stream, known, room, here, there, surprises,
     ):  # fmt: skip
         build  # noqa: B018
         decide.set_variant(desk, spec)
+        log_factor = min(math.log(1 - inference), -1e-9)
         if num_events > 0 and num_before == 0:
             for place in range(worlds.NUM_PLACES):
                 surprises[place] = worlds.num_surprises(
-                    desk, spec, actions, record, taken, later, num_events, place, here[place], ids, cards
-                )
+                    desk, spec, actions, record, taken, later, order, memo, pace, place, here[place],
+                    MAX_EVENTS, ids, cards,
+                )  # fmt: skip
+            worlds.walk(
+                stream, hidden, here, there, surprises, BURN_IN, log_factor, desk, spec, actions, record,
+                taken, later, order, memo, pace, ids, cards,
+            )  # fmt: skip
+            pace[1] = min(max(QUESTIONS * BURN_IN // max(pace[0], 1), MIN_MOVES), MAX_MOVES)
         for w in range(out.shape[0]):
             if num_events > 0:
-                num_moves = BURN_IN if num_before + w == 0 else MOVES
                 worlds.walk(
-                    stream, hidden, here, there, surprises, num_moves, math.log(1 - inference), desk, spec,
-                    actions, record, taken, later, num_events, ids, cards,
+                    stream, hidden, here, there, surprises, pace[1], log_factor, desk, spec, actions, record,
+                    taken, later, order, memo, pace, ids, cards,
                 )  # fmt: skip
             else:
                 worlds.deal_hidden(stream, hidden, known, room, here)
@@ -206,12 +232,21 @@ def loops() -> SimpleNamespace:
     @jit
     def evaluate(  # type: ignore[no-untyped-def]
         drawn, public, candidates, plays, first_bonus, values, desk, spec, actions, row, ids, cards,
-        rewards,
+        rewards, played, earned,
     ):  # fmt: skip
         build  # noqa: B018
         seat = public[R.TURN]
         for w in range(drawn.shape[0]):
             for i in range(candidates.shape[0]):
+                # The chain comes back to worlds; two in one word would need billions of them.
+                key = candidates[i]
+                for place in range(worlds.NUM_PLACES):
+                    key = (key ^ drawn[w, place]) * decide.HASH
+                    key ^= bits.shift_right(key, 29)
+                slot = bits.shift_right(key, 64 - RESULT_BITS)
+                if played[slot] == key:
+                    values[w, i] = earned[slot]
+                    continue
                 for column in range(R.LEGAL):
                     row[column] = public[column]
                 for place in range(worlds.NUM_PLACES):
@@ -221,6 +256,7 @@ def loops() -> SimpleNamespace:
                 kernels.play(row, spec, actions, candidates[i], plays[i], rewards)
                 playout.play_out(desk, spec, actions, row, seat, ids, cards, rewards)
                 values[w, i] = rewards[seat] + (first_bonus if row[R.PLACE + seat] == 0 else 0.0)
+                played[slot], earned[slot] = key, values[w, i]
 
     @jit
     def grow(  # type: ignore[no-untyped-def]

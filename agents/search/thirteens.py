@@ -48,6 +48,7 @@ class Desk:
 
     def __init__(self, rules: ThirteensRules) -> None:
         self.rules = rules
+        self.times = 1.0
         self.player = trickster.TricksterAgent()
         self.weights = np.array(astuple(self.player.weights))
         self.spec, self.actions = build_spec(replace(rules, melding="auto"))

@@ -6,14 +6,20 @@ lower card in any hand (RULES.md 1.3), so those are undealt.
 
 **What can be inferred.** A player who passes over a low single probably has none to spare. The public record
 is replayed: at each of a player's past decisions the hand that the world gives that player now, with the
-cards played since put back, is shown to the heuristic player. Where it would have done something else, the
-world is surprising; each surprise makes it less likely by the factor ``1 - inference``::
+cards played since put back, is shown to the heuristic player. Where it would have played other cards (down to
+the suits: it plays the lowest), the world is surprising; each surprise makes it less likely by the factor
+``1 - inference``::
 
     P(world) ~ (1 - inference) ** (number of surprises)
 
 Forced decisions never surprise, and 0 leaves all worlds equally likely. Worlds are drawn from this
-distribution by a Metropolis chain: exchange one or two cards between two places, accept with probability
-``min(1, ratio)``. Only the two hands that change are asked again.
+distribution by a Metropolis chain: exchange some cards between two places, accept with probability
+``min(1, ratio)``. Most proposals are refused, so what a refusal costs decides how far the chain gets:
+
+- Only the two hands that change are asked again, and what was found of a hand is kept.
+- Chance draws first. It fixes how many surprises are acceptable, and counting stops beyond that number.
+- Decisions that have surprised before are asked first, since they most likely will again.
+- The play that was made is judged first, and others only until one is better.
 """
 
 from __future__ import annotations
@@ -23,7 +29,8 @@ from typing import Any, Final
 
 from numba import njit
 
-from agents.heuristic.playout import choose_index
+from agents.heuristic.decide import HASH
+from agents.heuristic.playout import is_choice
 from tienlen_env.core import kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
@@ -39,6 +46,7 @@ from tienlen_env.core.bits import (
 )
 
 NUM_PLACES: Final = 5  # where a card can be: a seat, or undealt; as the first columns of a row
+MEMO_BITS: Final = 12  # of hands and their surprises
 
 
 def _jit(function: Any) -> Any:
@@ -155,7 +163,7 @@ def action_of(spec: Any, cards: int) -> int:
 @_jit
 def replay(
     row: Any, history: Any, world: Any, spec: Any, actions: Any, record: Any, taken: Any, later: Any,
-    rewards: Any,
+    order: Any, rewards: Any,
 ) -> int:  # fmt: skip
     """Lay the round out, decision by decision, as it went.
 
@@ -166,14 +174,17 @@ def replay(
         spec: the variant, without history.
         actions: its action table.
         record: int64 (K, ROW), gets the row before each decision, oldest first.
-        taken: int64 (K,), gets the action taken.
+        taken: int64 (K,), gets the cards played, 0 for a pass.
         later: int64 (K,), gets the cards that the player has played since then, this play included.
+        order: int64 (4, 1 + K), gets for each seat how many of the decisions are its own, and which.
         rewards: scratch (P,).
 
     Returns:
         The number of decisions; 0 where the history does not reach back to the start of the round.
     """
     num_events, num_players = 0, spec[S.NUM_PLAYERS]
+    for seat in range(4):
+        order[seat, 0] = 0
     while num_events < history.shape[0] and history[num_events] != 0:
         num_events += 1
     if num_events == 0:
@@ -206,20 +217,22 @@ def replay(
         if seat != (entry >> R.HISTORY_SEAT_SHIFT) - 1:
             return 0
         cards = entry & FULL
-        taken[event] = action_of(spec, cards)
+        taken[event] = cards
+        order[seat, 0] += 1
+        order[seat, order[seat, 0]] = event
         later[event] = row[R.PLAYED + seat] & ~now[R.PLAYED + seat]
         if event + 1 < num_events:
             after = record[event + 1]
             for i in range(now.shape[0]):
                 after[i] = now[i]
-            kernels.play(after, spec, actions, taken[event], cards, rewards)
+            kernels.play(after, spec, actions, action_of(spec, cards), cards, rewards)
     return num_events
 
 
 @_jit
 def num_surprises(
-    desk: Any, spec: Any, actions: Any, record: Any, taken: Any, later: Any, num_events: int, seat: int,
-    hand: int, ids: Any, cards: Any,
+    desk: Any, spec: Any, actions: Any, record: Any, taken: Any, later: Any, order: Any, memo: Any,
+    asked: Any, seat: int, hand: int, most: int, ids: Any, cards: Any,
 ) -> int:  # fmt: skip
     """How many of a player's past decisions the heuristic player would have taken otherwise.
 
@@ -227,28 +240,48 @@ def num_surprises(
         desk: see `playout.choose_index`.
         spec: the variant.
         actions: its action table.
-        record: see `replay`; as `taken`, `later` and `num_events`.
+        record: see `replay`; as `taken` and `later`.
         taken: see `record`.
         later: see `record`.
-        num_events: see `record`.
+        order: see `replay`; decisions that surprise move forward.
+        memo: int64 (2 << MEMO_BITS,), what was found: the hand with its seat, and the number, doubled, plus 1
+            where it was counted to the end.
+        asked: int64 (1,), counts how often the heuristic player is asked.
         seat: the player; 4, the undealt cards, decides nothing.
         hand: what the player is thought to hold now.
+        most: stop counting beyond this number.
         ids: scratch, as `cards`.
         cards: scratch.
     """
+    if seat == 4:
+        return 0
+    key = hand | (1 + seat) << 52
+    slot = shift_right(key * HASH, 64 - MEMO_BITS) << 1
+    if memo[slot] == key and (memo[slot + 1] & 1 or memo[slot + 1] >> 1 > most):
+        count: int = memo[slot + 1] >> 1
+        return count
     count = 0
-    for event in range(num_events):
+    for i in range(1, order[seat, 0] + 1):
+        event = order[seat, i]
         row = record[event]
-        if row[R.TURN] == seat:
-            row[R.HAND + seat] = hand | later[event]
-            index = choose_index(desk, spec, actions, row, ids, cards)
-            count += ids[index] != taken[event]
+        row[R.HAND + seat] = hand | later[event]
+        asked[0] += 1
+        if not is_choice(desk, spec, actions, row, taken[event], ids, cards):
+            count += 1
+            forward = (i + 1) >> 1
+            order[seat, i], order[seat, forward] = order[seat, forward], event
+            if count > most:
+                break
+    memo[slot] = key
+    memo[slot + 1] = count << 1 | (count <= most)
     return count
 
 
 @_jit
 def exchange(stream: Any, hidden: int, here: Any, there: Any) -> int:
-    """Move the chain: draw two places with hidden cards and one or two cards to exchange between them.
+    """Move the chain: draw two places with hidden cards and some cards to exchange between them.
+
+    Half of the time it is one card, else half of the time two, and so on.
 
     Args:
         stream: of randomness.
@@ -270,7 +303,9 @@ def exchange(stream: Any, hidden: int, here: Any, there: Any) -> int:
     one = nth_index(places, draw_below(stream, num_places))
     two = nth_index(places & ~(1 << one), draw_below(stream, num_places - 1))
     most = min(popcount(here[one] & hidden), popcount(here[two] & hidden))
-    n = min(1 + draw_below(stream, 2), most)
+    n = 1
+    while n < most and draw_below(stream, 2) != 0:
+        n += 1
     give, take = draw_cards(stream, here[one] & hidden, n), draw_cards(stream, here[two] & hidden, n)
     there[one] ^= give | take
     there[two] ^= give | take
@@ -280,8 +315,8 @@ def exchange(stream: Any, hidden: int, here: Any, there: Any) -> int:
 @_jit
 def walk(
     stream: Any, hidden: int, here: Any, there: Any, surprises: Any, num_moves: int, log_factor: float,
-    desk: Any, spec: Any, actions: Any, record: Any, taken: Any, later: Any, num_events: int, ids: Any,
-    cards: Any,
+    desk: Any, spec: Any, actions: Any, record: Any, taken: Any, later: Any, order: Any, memo: Any,
+    asked: Any, ids: Any, cards: Any,
 ) -> None:  # fmt: skip
     """Move the chain so many times.
 
@@ -292,14 +327,16 @@ def walk(
         there: int64 (5,), scratch.
         surprises: int64 (5,), of each place in the present world; they change too.
         num_moves: to propose.
-        log_factor: logarithm of ``1 - inference``.
+        log_factor: logarithm of ``1 - inference``, below 0.
         desk: see `num_surprises`, as all that follow.
         spec: see `desk`.
         actions: see `desk`.
         record: see `desk`.
         taken: see `desk`.
         later: see `desk`.
-        num_events: see `desk`.
+        order: see `desk`.
+        memo: see `desk`.
+        asked: see `desk`.
         ids: see `desk`.
         cards: see `desk`.
     """
@@ -308,14 +345,18 @@ def walk(
         if pair < 0:
             return
         one, two = pair & 7, pair >> 3
-        of_one = num_surprises(
-            desk, spec, actions, record, taken, later, num_events, one, there[one], ids, cards
-        )
-        of_two = num_surprises(
-            desk, spec, actions, record, taken, later, num_events, two, there[two], ids, cards
-        )
-        more = of_one + of_two - surprises[one] - surprises[two]
         draw = (shift_right(random_word(stream), 11) + 1) * 2.0**-53
-        if more <= 0 or math.log(draw) < more * log_factor:
+        # One more is accepted with a probability of 1 - inference, two more with its square, ...
+        most = surprises[one] + surprises[two] + int(math.log(draw) / log_factor)
+        of_one = num_surprises(
+            desk, spec, actions, record, taken, later, order, memo, asked, one, there[one], most, ids, cards
+        )
+        if of_one > most:
+            continue
+        of_two = num_surprises(
+            desk, spec, actions, record, taken, later, order, memo, asked, two, there[two], most - of_one,
+            ids, cards,
+        )  # fmt: skip
+        if of_one + of_two <= most:
             here[one], here[two] = there[one], there[two]
             surprises[one], surprises[two] = of_one, of_two
