@@ -26,8 +26,9 @@ the result depends on the seed and the position alone, not on other games in the
 threads.
 
 A `prior`, any `ScoringAgent`, takes the heuristic player's place: actions that it thinks less likely than
-`floor` are dropped, and the others have ``trust * log(probability) / deals`` points of credit, as if it had
-seen them in some deals already. With `rollout` another agent plays the rounds out.
+`floor` are dropped, and the others have ``trust * log(probability) / 10`` points of credit. That does not
+fade with the number of deals: what a good policy knows beyond the heuristic player's playouts does not show
+in any number of these. With `rollout` another agent plays the rounds out.
 
 `IsmctsAgent` grows one tree over the same worlds (`agents.search.tree`).
 """
@@ -53,6 +54,7 @@ __all__ = ["IsmctsAgent", "SearchAgent"]
 HISTORY: Final = 160  # events of a round; the longest of 4,000 rounds of random play had 108
 MAX_WORLDS: Final = 1 << 14  # with a budget in milliseconds
 SURE: Final = 3.0
+PRIOR_POINTS: Final = 0.1  # of credit, for each unit of a prior's logarithms
 MIN_SURE: Final = 8  # worlds before anything is sure
 
 
@@ -148,8 +150,8 @@ class SearchAgent(_Searcher):
         ms: milliseconds a decision instead, on one core; 0: the budget is `worlds`.
         inference: how much a play or pass that the heuristic player would not have made counts against a
             deal, 0 (nothing) to 1 (exclusive: impossible).
-        trust: credit of the favourite, in points times the root of the number of deals; of a prior, in points
-            times deals for each unit of its logarithms.
+        trust: credit of the favourite, in points times the root of the number of deals; of a prior, in tenths
+            of a point for each unit of its logarithms.
         first: what a first place is worth beyond its points.
         threads: decisions searched at a time, where several games wait.
         prior: name of a `ScoringAgent`, see the module.
@@ -226,7 +228,7 @@ class SearchAgent(_Searcher):
             if self._prior is None:
                 credit += self.trust * (alive == position.favourite) / num_worlds**0.5
             else:
-                credit += self.trust * position.log_prior[alive] / num_worlds
+                credit += PRIOR_POINTS * self.trust * position.log_prior[alive]
         order: IntArray = np.argsort(-(values.mean(axis=0) + credit), kind="stable")
         if num_worlds < MIN_SURE:
             return order
