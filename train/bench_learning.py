@@ -54,9 +54,11 @@ class LearningBenchConfig:
 Learn = Callable[[float], tuple[int, float | None]]
 
 
-def ours(threads: int) -> tuple[Learn, int]:
+def ours(threads: int, **settings: Any) -> tuple[Learn, int]:
     """`train.ppo` with two epochs."""
-    trainer = PPOTrainer(PPOConfig(threads=threads, state_width=192, critic_width=144, final_deals=0))
+    trainer = PPOTrainer(
+        PPOConfig(threads=threads, state_width=192, critic_width=144, final_deals=0, **settings)
+    )
 
     def learn(seconds: float) -> tuple[int, float | None]:
         before, shares, begin = trainer.num_decisions, [], time.perf_counter()
@@ -111,6 +113,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         ),
         "train.ppo, 1 thread": ours(1),
         "train.ppo, 2 threads": ours(2),
+        "train.ppo, 2 threads, 2,048 games, batches of 8,192": ours(2, num_games=2048, batch_size=8192),
     }
     rates: dict[str, list[float]] = {name: [] for name in rows}
     outside: dict[str, list[float]] = {name: [] for name in rows}
