@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import subprocess
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +31,13 @@ from train.runs import write_atomic
 SEED = 3_000_001
 LOOKING_BACK = {
     False: "It does not look back over the round, so it infers nothing from who passed on what.",
-    True: "Of what has happened in the round it sees over what each opponent passed, with what it followed\n"
+    True: "Of what has happened in the round it sees over what each opponent passed, with what it followed "
     "and what it led, but not when; where a batch keeps no plays (`agents.record`) it is blind to that.",
 }
+LIMITS = (
+    "It plays the lowest suits of the action table, and knows these rules and this number of players only. "
+    "It was chosen by its points against rule-based players; people may find other holes in it."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +96,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     ).stdout.strip()
     table = "\n".join(results(agent, config))
     exploit = config.exploit or "not measured"
+    limits = textwrap.fill(f"**What it cannot do.** {LOOKING_BACK[made_for.record]} {LIMITS}", 110)
+    exploited = textwrap.fill(
+        f"**How exploitable it is**, at least (`python -m train.best_response`): {exploit}", 110
+    )
     card = f"""\
 # {made_for.rules}-{config.size}-v{config.version}
 
@@ -102,7 +111,7 @@ A network of {agent.network.num_weights:,} weights that scores legal actions (`a
 {config.deals:,} held-out deals × 4 seatings, seed {SEED}; 95 % intervals clustered by deal; equal players
 would have 1.5 points and {100 / made_for.num_players:.0f} %.
 
-**How exploitable it is**, at least (`python -m train.best_response`): {exploit}
+{exploited}
 
 **Trained** by these commands, seed {config.seed}, {config.wall_time or "wall time not noted"}, {cpu_name()};
 written after commit {commit or "unknown"}:
@@ -111,9 +120,7 @@ written after commit {commit or "unknown"}:
 {config.how.replace(" && ", chr(10))}
 ```
 
-**What it cannot do.** {LOOKING_BACK[made_for.record]} It plays the lowest suits of the action table, and
-knows these rules and this number of players only. It was chosen by its points against rule-based players;
-people may find other holes in it.
+{limits}
 """
     agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     path = WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
