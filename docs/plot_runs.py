@@ -84,7 +84,7 @@ def draw(runs: dict[str, Curves], ink: str, over: Over = "decisions") -> bytes:
     """
     lines = group(runs)
     opponents = sorted({name for curves in runs.values() for name in curves})
-    columns = min(len(opponents), 2)
+    columns = min(len(opponents), 3)
     style = {
         "text.color": ink,
         "axes.labelcolor": ink,
@@ -95,7 +95,7 @@ def draw(runs: dict[str, Curves], ink: str, over: Over = "decisions") -> bytes:
     # A fixed salt: the same curves give the same file.
     with rc_context({**style, "svg.hashsalt": "tienlen", "svg.fonttype": "none", "font.size": 11}):
         rows = math.ceil(len(opponents) / columns)
-        figure = Figure(figsize=(4.6 * columns, 3.1 * rows + 0.3), layout="constrained")
+        figure = Figure(figsize=(1.6 + 3 * columns, 3.2 * rows + 0.3), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes, opponent in zip(grid.flat, opponents, strict=False):
             for index, (name, seeds) in enumerate(lines.items()):
