@@ -154,7 +154,7 @@ def test_what_another_process_cannot_know_is_refused(options):
 # ---------------------------------------------------------------- files
 
 
-def test_a_killed_run_goes_on(tmp_path):
+def test_a_killed_run_goes_on(tmp_path, capsys):
     command = ["match", "random", "greedy", "--composition", "1v3", "--deals", "1600", "--chunk", "32"]
     command += ["--seed", "4", "--quiet"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
@@ -167,6 +167,12 @@ def test_a_killed_run_goes_on(tmp_path):
         assert run.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    # A second run is refused, even one that would drop the chunks; the first does not notice.
+    for more in ([], ["--fresh"]):
+        with pytest.raises(SystemExit):
+            main([*command, *more, "--out", str(killed)])
+        assert f"another run is writing {chunks}" in capsys.readouterr().err
+    assert run.poll() is None
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
     workers = children.read_text().split() if children.exists() else []
     os.kill(run.pid, signal.SIGKILL)
@@ -195,6 +201,19 @@ def is_zombie(pid):
 
 def play(out, **options):
     return arena.match("random", "greedy", **{"num_deals": 40, "chunk_deals": 16, "out": out, **options})
+
+
+def test_one_run_writes_at_a_time(tmp_path):
+    path = tmp_path / "chunks.jsonl"
+    play(tmp_path)
+    whole = path.read_bytes()
+    with ChunkStore(path, json.loads(whole.splitlines()[0])):
+        for fresh in (False, True):
+            with pytest.raises(arena.ArenaRunError, match=r"another run is writing .*chunks\.jsonl"):
+                play(tmp_path, num_deals=64, fresh=fresh)
+        play(tmp_path / "else")
+    assert path.read_bytes() == whole
+    play(tmp_path, num_deals=64)  # it may once the other has ended
 
 
 def test_a_longer_run_goes_on_from_a_shorter_one(tmp_path):

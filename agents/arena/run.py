@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from multiprocessing.connection import wait as wait_for_sentinels
 from pathlib import Path
@@ -142,7 +143,7 @@ def run_tables(
 
     Raises:
         ValueError: a setting out of range, or an agent that workers or a file cannot know by name.
-        ArenaRunError: `out` holds another match, or a worker died.
+        ArenaRunError: `out` holds another match, another run is writing there, or a worker died.
         IllegalPlayError: an agent chose what the rules refuse.
     """
     chosen = {field.name: options[field.name] for field in fields(Settings) if field.name in options}  # type: ignore[literal-required]
@@ -154,19 +155,14 @@ def run_tables(
     if (workers > 1 or out is not None) and len(specs) < len(entrants):
         raise ValueError("workers and out: expected agents by name, which another process can load")
     run = _Run(tables, settings, progress)
-    store = None
-    if out is not None:
-        header = run.header(specs)
-        store = ChunkStore(Path(out) / CHUNKS_FILE, header, fresh=options.get("fresh", False))
-    try:
-        run.recall(store)
+    with ExitStack() as stack:
+        if out is not None:
+            store = ChunkStore(Path(out) / CHUNKS_FILE, run.header(specs), fresh=options.get("fresh", False))
+            run.recall(stack.enter_context(store))
         if workers == 1:
             _play_here(run, loaded)
         else:
             _play_in_workers(run, specs, workers)
-    finally:
-        if store is not None:
-            store.__exit__(None, None, None)
     return run.results()
 
 
@@ -205,14 +201,13 @@ class _Run:
         made_of = {"code": code_digest(), "files": file_digests(list(specs)), "versions": versions()}
         return {**settings, "tables": tables, **made_of}
 
-    def recall(self, store: ChunkStore | None) -> None:
+    def recall(self, store: ChunkStore) -> None:
         """Take what a file has, and put there what comes."""
-        if store is not None:
-            for index in range(len(self.tables)):
-                for first_deal, num_deals in self._parts():
-                    chunk = store.chunks.get((index, first_deal))
-                    if chunk is not None and len(chunk.points) == num_deals:
-                        self.add(index, first_deal, chunk)
+        for index in range(len(self.tables)):
+            for first_deal, num_deals in self._parts():
+                chunk = store.chunks.get((index, first_deal))
+                if chunk is not None and len(chunk.points) == num_deals:
+                    self.add(index, first_deal, chunk)
         self._store = store
 
     def _parts(self) -> Iterator[tuple[int, int]]:

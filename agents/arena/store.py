@@ -16,12 +16,13 @@ import hashlib
 import json
 import os
 import re
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from agents.arena.chunk import Chunk
-from agents.files import write_atomic
+from agents.files import locked, write_atomic
 
 SCHEMA: Final = 1
 
@@ -29,7 +30,7 @@ _WORD = re.compile(r"[^\s,:=]+")
 
 
 class ArenaRunError(ValueError):
-    """A file of chunks that cannot be used: of another match, or damaged; or a run that broke off."""
+    """A file of chunks that cannot be used: of another match or run, or damaged; or a run that broke off."""
 
 
 def file_digests(names: list[str]) -> dict[str, str]:
@@ -46,7 +47,7 @@ def file_digests(names: list[str]) -> dict[str, str]:
 
 
 class ChunkStore:
-    """The chunks of one run in a file. Use it with ``with``.
+    """The chunks of one run in a file, which no other run gets meanwhile. Use it with ``with``.
 
     Args:
         path: the file; it and its folder are made if they are not there.
@@ -57,7 +58,8 @@ class ChunkStore:
         chunks: what is there already, by table and first deal.
 
     Raises:
-        ArenaRunError: the file is of another match, or damaged elsewhere than in a torn last line.
+        ArenaRunError: the file is of another match, another run is writing it, or it is damaged elsewhere
+            than in a torn last line.
         OSError: it cannot be read or written.
     """
 
@@ -65,11 +67,19 @@ class ChunkStore:
         self.path = path
         self.chunks: dict[tuple[int, int], Chunk] = {}
         header = json.loads(json.dumps({"schema": SCHEMA, **header}))
-        if fresh or not path.exists() or not path.stat().st_size:
-            write_atomic(path, _line(header))
-        else:
-            self._read(header)
-        self._file = path.open("ab")
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(path))
+            except BlockingIOError as error:
+                raise ArenaRunError(
+                    f"another run is writing {path}. Wait until it has ended, or start elsewhere (--out)"
+                ) from error
+            if fresh or not path.exists() or not path.stat().st_size:
+                write_atomic(path, _line(header))
+            else:
+                self._read(header)
+            self._file = stack.enter_context(path.open("ab"))
+            self._stack = stack.pop_all()
 
     def _read(self, header: dict[str, Any]) -> None:
         data = self.path.read_bytes()
@@ -111,7 +121,7 @@ class ChunkStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        self._stack.close()
 
 
 def _line(values: dict[str, Any]) -> bytes:
