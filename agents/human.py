@@ -136,7 +136,7 @@ class HumanAgent:
                         say("\n".join(dialogue.listing(view, index)) + "\n")
                     case "s":
                         move = self.suggest(view, index)
-                        say(f"  {self._hint(view).name} would {dialogue.advice(view.rules, move)}\n")
+                        tell(f"{self._hint(view).name} would {dialogue.advice(view.rules, move)}")
                     case "u":
                         self.take_back()
                     case "q":
@@ -146,13 +146,25 @@ class HumanAgent:
                         action = self.check(view, index, move)
                         return action, dialogue.cards(view.rules, move)
             except ValueError as error:
-                say(textwrap.fill(str(error), COLUMNS, initial_indent="  ", subsequent_indent="  ") + "\n")
+                tell(str(error))
 
 
 def say(text: str) -> None:
     """Write, with colours and other such codes only if somebody looks."""
     sys.stdout.write(text if sys.stdout.isatty() else re.sub("\033\\[[0-9;]*[A-Za-z]", "", text))
     sys.stdout.flush()
+
+
+def tell(text: str) -> None:
+    """Write a paragraph, indented and no wider than the table."""
+    filled = textwrap.fill(
+        text,
+        COLUMNS,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,  # they join a straight, J-Q-K
+    )
+    say(filled + "\n")
 
 
 def read_line(prompt: str) -> str:

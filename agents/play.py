@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import agents
-from agents.arena.lineup import unique_names
+from agents.arena.lineup import numbered
 from agents.dialogue import dialogue_of
 from agents.files import write_atomic
-from agents.human import HumanAgent, Leave, read_line, say
+from agents.human import HumanAgent, Leave, read_line, say, tell
 from tienlen_env.agent import Agent, FallibleAgent, View, check_plays, choose_cards, history_of
 from tienlen_env.core.definition import AnyRules
 from tienlen_env.engine import Batch
@@ -23,6 +23,7 @@ from tienlen_env.errors import TienLenError
 from tienlen_env.game import ROUNDS, Game
 from tienlen_env.games import PRESETS, game_of, get_rules
 from tienlen_env.rendering import TableView, TrickView
+from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.rendering.view import PLACE_TEXT, plural, printable
 
 CLEAR = "\033[2J\033[3J\033[H"  # the screen, and what has been scrolled off it
@@ -171,9 +172,9 @@ def play(table: Table, seats: Sequence[Agent], names: Sequence[str], save: Path 
             continue
         if isinstance(agent, FallibleAgent):
             for forfeit in agent.take_forfeits():
-                say(f"  {names[seat]} forfeits this round: {forfeit.reason} ({printable(forfeit.detail)})\n")
+                tell(f"{names[seat]} forfeits this round: {forfeit.reason} ({printable(forfeit.detail)})")
         table.play(move)
-        say(f"  {dialogue.told(played, seat, names, move)}\n")
+        tell(dialogue.told(played, seat, names, move))
         if played.is_over:
             say(_result(table, played, names))
             if save is not None:
@@ -194,6 +195,27 @@ def _result(table: Table, played: Any, names: Sequence[str]) -> str:
         winner = names[table.game.winner]
         lines.append(f"  {winner} win{'' if winner == 'you' else 's'} the game")
     return "\n".join(lines) + "\n\n"
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """What agents are called at a table, where a name has `NAME_COLUMNS`.
+
+    Args:
+        names: theirs, of any length.
+
+    Returns:
+        The same where they fit, else what stands before the colon: ``"search"``; numbered where several are
+        the same then: ``"search #1"``.
+    """
+    number = len(" #1")
+    short = []
+    for name in names:
+        if len(name) + number * (names.count(name) > 1) > NAME_COLUMNS:
+            name = name.partition(":")[0]
+            if len(name) > NAME_COLUMNS - number:
+                name = name[: NAME_COLUMNS - number - 1] + "…"
+        short.append(name)
+    return numbered(short)
 
 
 def write_record(path: Path, table: Table) -> None:
@@ -270,8 +292,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
-    # The end of a long name tells more: that of a program, or the number of several.
-    names = [name if len(name) <= 14 else f"…{name[-13:]}" for name in unique_names(seats)]
+    names = short_names([agent.name for agent in seats])
+    for said, agent in zip(names, seats, strict=True):
+        if not said.startswith(agent.name):
+            tell(f"{said} is {printable(agent.name)}")
     if options.seats.count("human") == 1:
         names[options.seats.index("human")] = "you"
     for agent, seed in zip(

@@ -13,12 +13,13 @@ import pytest
 import agents
 from agents.dialogue import symbols
 from agents.human import HumanAgent, Leave
-from agents.play import Table, main
+from agents.play import Table, main, short_names
 from tienlen_env.agent import CardAgent, View
 from tienlen_env.core.cards import parse_cards
 from tienlen_env.core.rules import PRESETS, get_rules
 from tienlen_env.engine import Batch
 from tienlen_env.game import Game
+from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.round import Round
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -108,6 +109,38 @@ def test_what_people_and_agents_look_at_is_the_same_game():
     for cards in plays[60:]:
         table.play(cards)
     assert table.game.record() == record
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["greedy", "endgame:greedy"], ["greedy", "endgame:greedy"]),
+        (["endgame:greedy", "endgame:greedy"], ["endgame #1", "endgame #2"]),
+        (["search", "search:worlds=208", "random"], ["search #1", "search #2", "random"]),
+        (["process:python a.py", "process:python b.py"], ["process #1", "process #2"]),
+        (["a bot that has a long name"] * 2, ["a bot that… #1", "a bot that… #2"]),
+        (["greedy", "greedy", "greedy_long"], ["greedy #1", "greedy #2", "greedy_long"]),
+    ],
+)
+def test_names_at_the_table_are_short(names, short):
+    assert short_names(names) == short
+    assert len(set(short)) == len(short)
+    assert max(map(len, short)) <= NAME_COLUMNS
+
+
+@pytest.mark.parametrize("rules", ["cardgames", "thirteens"])
+def test_who_has_a_long_name_is_told_once(play, rules):
+    long = ["search:worlds=8,threads=1", "search:worlds=16,threads=1,inference=0.95"]
+    arguments = ["--rules", rules, "--seats", "human", *long, "random", "--round", "--key", "7"]
+    code, out = play(arguments, ANYTHING)
+    assert code == 0
+    told, _, game = out.partition("\n\n")
+    first, second = (agents.load(name).name for name in long)
+    assert f"  search #1 is {first}\n  search #2 is {second}\n" in told + "\n"
+    assert "search:" not in game
+    assert all(f"  search #{number} " in game for number in (1, 2))  # whole, wherever it stands
+    lines = game.partition("the record")[0].splitlines()
+    assert max(map(len, lines)) <= 80
 
 
 # ---------------------------------------------------------------- what can be typed
@@ -216,7 +249,8 @@ def test_forfeits_are_told(play, tmp_path):
     seats = ["--seats", "human", f"process:{sys.executable} -S {bot},restarts=0"]
     code, out = play([*seats, "--round", "--key", "1"], ANYTHING)
     assert code == 0
-    assert "forfeits this round: no handshake (an answer that is no JSON object: 'what?')" in out
+    told = " ".join(out.split())  # wherever the line was broken
+    assert "forfeits this round: no handshake (an answer that is no JSON object: 'what?')" in told
 
 
 # ---------------------------------------------------------------- wherever agents play

@@ -97,12 +97,17 @@ def rosters(num_agents: int, num_players: int) -> list[tuple[int, ...]]:
 
 def unique_names(agents: Sequence[Agent]) -> list[str]:
     """The agents' names, numbered where several share one: ``"greedy #1"``."""
-    times, seen = Counter(agent.name for agent in agents), Counter[str]()
-    names = []
-    for agent in agents:
-        seen[agent.name] += 1
-        names.append(f"{agent.name} #{seen[agent.name]}" if times[agent.name] > 1 else agent.name)
-    return names
+    return numbered([agent.name for agent in agents])
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """The names, with a number where several are the same: ``"greedy #1"``."""
+    times, seen = Counter(names), Counter[str]()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(f"{name} #{seen[name]}" if times[name] > 1 else name)
+    return unique
 
 
 def title_of(names: Sequence[str], lineup: Sequence[int]) -> str:

@@ -15,7 +15,7 @@ from tienlen_env.rendering.view import View, printable
 from tienlen_env.thirteens.cards import is_joker
 
 COLUMNS: Final = 78
-_NAME_COLUMNS = 14
+NAME_COLUMNS: Final = 14  # of a player
 _BOLD, _DIM, _RED, _INVERSE = "1", "2", "31", "7"
 
 
@@ -55,7 +55,7 @@ def _cards(cards: Iterable[int], *codes: str) -> str:
 def _seat(view: View, seat: int) -> Iterator[str]:
     turn, idle, badge = seat == view.turn, view.is_idle(seat), view.badge(seat)
     weight = (_BOLD,) if turn else (_DIM,) if idle else ()
-    name = _style(f" {_fit(view.names[seat], _NAME_COLUMNS)} ", *weight, *((_INVERSE,) if turn else ()))
+    name = _style(f" {_fit(view.names[seat], NAME_COLUMNS)} ", *weight, *((_INVERSE,) if turn else ()))
     counts = "".join(f"{text:<{9 + 2 * min(i, 1)}}" for i, text in enumerate(view.counts(seat))) + " "
     mark = _style("[" + badge + "]", _BOLD) if badge else ""
     yield f"{'►' if turn else ' '} {name}  {_style(counts, *weight)}{mark}"
@@ -74,11 +74,11 @@ def _table(view: View) -> Iterator[str]:
     elif centre.labels:
         for i, (card, label) in enumerate(zip(centre.cards, centre.labels, strict=True)):
             winning = _style("  winning", _BOLD) if i == centre.raised else ""
-            yield f"  {'' if i else 'trick':<7}{_fit(label, _NAME_COLUMNS)} {_card(card, _BOLD)}{winning}"
+            yield f"  {'' if i else 'trick':<7}{_fit(label, NAME_COLUMNS)} {_card(card, _BOLD)}{winning}"
     else:
         yield f"  table  {_cards(centre.cards, _BOLD)}"
     owner = centre.above.removesuffix(" played") if centre.cards and not centre.labels else ""
-    owner = _fit(owner, _NAME_COLUMNS).rstrip() if owner != "on the table" else ""
+    owner = _fit(owner, NAME_COLUMNS).rstrip() if owner != "on the table" else ""
     text = " · ".join(part for part in (owner, printable(centre.below)) if part)
     if text:
         yield f"         {_fit(text, COLUMNS - 9).rstrip()}"
