@@ -1,16 +1,18 @@
-"""The PettingZoo environment: conformance, conventions, and the same game as the batch's."""
+"""The PettingZoo environments of both games: conformance, conventions, and the same games as the batch's."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pettingzoo
 import pytest
 
+from tests.games import TIENLEN, Case, Settings, choose, each_game, over, play
 from tienlen_env import tienlen_v0
 from tienlen_env.core.cards import FULL_DECK, card_ids, parse_cards
 from tienlen_env.core.rules import PRESETS, get_rules
@@ -31,14 +33,6 @@ DICT_OBSERVATIONS = [
     pytest.mark.filterwarnings("ignore:Action mask numpy array is all zeros"),
 ]
 
-VARIANTS = [
-    pytest.param(rules, players, episode, id=f"{rules}-{players}-{episode}")
-    for rules in PRESETS
-    for players in (2, 3, 4)
-    for episode in ("round", "game")
-]
-REWARDS = ("points", "zero_sum", "win", "cards")
-
 
 def with_marks(function: Any) -> Any:
     for mark in DICT_OBSERVATIONS:
@@ -46,61 +40,50 @@ def with_marks(function: Any) -> Any:
     return function
 
 
-def choose(rng: np.random.Generator, observation: dict[str, np.ndarray]) -> int:
-    return int(rng.choice(np.flatnonzero(observation["action_mask"])))
-
-
-def play(env: Any, rng: np.random.Generator, max_steps: int = 10**9) -> dict[str, float]:
-    """Play to the end at random; what each agent was told it earned."""
-    total = dict.fromkeys(env.possible_agents, 0.0)
-    for step, agent in enumerate(env.agent_iter()):
-        observation, reward, termination, truncation, _ = env.last()
-        total[agent] += reward
-        if step >= max_steps:
-            break
-        env.step(None if termination or truncation else choose(rng, observation))
-    return total
-
-
 # ------------------------------------------------------------ PettingZoo's own tests
 
 
 @with_marks
-@pytest.mark.parametrize(("rules", "players", "episode"), VARIANTS)
-@pytest.mark.parametrize("maker", [tienlen_v0.env, tienlen_v0.raw_env], ids=["env", "raw_env"])
-def test_api(maker: Any, rules: str, players: int, episode: Any) -> None:
-    api_test(maker(rules=rules, num_players=players, episode=episode), num_cycles=1000)
+@over("settings", lambda game: game.variants)
+@pytest.mark.parametrize("maker", ["env", "raw_env"])
+def test_api(game: Case, maker: str, settings: Settings) -> None:
+    api_test(getattr(game.module, maker)(**settings), num_cycles=game.num_cycles)
 
 
 @with_marks
-@pytest.mark.parametrize("reward", REWARDS)
-def test_api_with_every_reward_and_history(reward: Any) -> None:
-    api_test(tienlen_v0.env(episode="game", reward=reward, history=5), num_cycles=1000)
+@over("settings", lambda game: [{**s, "reward": r} for s in game.whole_games for r in game.rewards])
+def test_api_with_every_reward_in_whole_games(game: Case, settings: Settings) -> None:
+    api_test(game.module.env(**settings), num_cycles=1000)
 
 
-@pytest.mark.parametrize(("rules", "players", "episode"), VARIANTS)
-def test_seed(rules: str, players: int, episode: Any) -> None:
-    seed_test(lambda: tienlen_v0.env(rules=rules, num_players=players, episode=episode), num_cycles=30)
+@over("settings", lambda game: game.variants)
+def test_seed(game: Case, settings: Settings) -> None:
+    seed_test(lambda: game.module.env(**settings), num_cycles=30)
 
 
-def test_render(capsys: pytest.CaptureFixture[str]) -> None:
-    render_test(tienlen_v0.env, custom_tests={"svg": lambda text: text.lstrip().startswith("<svg")})
+@over("settings", lambda game: game.some)
+def test_render(game: Case, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    def make(**more: Any) -> Any:
+        return game.module.env(**settings, **more)
+
+    make.metadata = game.module.raw_env.metadata  # type: ignore[attr-defined]
+    render_test(make, custom_tests={"svg": lambda text: text.lstrip().startswith("<svg")})
     assert "player_0" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("players", [2, 4])
-def test_state(players: int) -> None:
-    env = tienlen_v0.raw_env(num_players=players)
+@over("settings", lambda game: game.some)
+def test_state(game: Case, settings: Settings) -> None:
+    env = game.module.raw_env(**settings)
     check_state_space(env)
     rng = np.random.default_rng(0)
     env.action_space = lambda agent: type("", (), {"sample": lambda _: choose(rng, env.observe(agent))})()
     check_state(env, 100)
 
 
-@pytest.mark.parametrize(("rules", "players", "episode"), VARIANTS)
-def test_bombardment(rules: str, players: int, episode: Any) -> None:
+@over("settings", lambda game: game.variants)
+def test_bombardment(game: Case, settings: Settings) -> None:
     """Games broken off anywhere and begun anew: every observation is in its space."""
-    env = tienlen_v0.env(rules=rules, num_players=players, episode=episode)
+    env = game.module.env(**settings)
     rng = np.random.default_rng(7)
     for seed in range(12):
         env.reset(seed=seed)
@@ -111,22 +94,24 @@ def test_bombardment(rules: str, players: int, episode: Any) -> None:
             env.step(None if termination or truncation else choose(rng, observation))
 
 
-def test_registry() -> None:
+@over("settings", lambda game: [{"num_players": 3}, game.rich])
+def test_registry(game: Case, settings: Settings) -> None:
     if not hasattr(pettingzoo, "make"):
         pytest.skip("this PettingZoo has no registry")
-    env = pettingzoo.make("aec", "tienlen_env/tienlen_v0", num_players=3)
-    assert str(env) == "tienlen_v0"
-    assert env.max_num_agents == 3
+    env = pettingzoo.make("aec", f"tienlen_env/{game.name}", **settings)
+    assert str(env) == game.name
+    assert env.max_num_agents == settings.get("num_players", 4)
 
 
 # ------------------------------------------------------------ the same game as the batch's
 
 
-@pytest.mark.parametrize(("rules", "players", "episode"), VARIANTS)
-@pytest.mark.parametrize("reward", ["points", "cards"])
-def test_same_as_batch(rules: str, players: int, episode: Any, reward: Any) -> None:
-    env = tienlen_v0.raw_env(rules, players, episode, reward, history=2)
-    batch = Batch(rules, 1, num_players=players, episode=episode, reward=reward, history=2, backend="python")
+@over("settings", lambda game: [{**s, "reward": r} for s in game.variants for r in game.compared_rewards])
+def test_same_as_batch(game: Case, settings: Settings) -> None:
+    if game is TIENLEN:
+        settings = {**settings, "history": 2}
+    env = game.module.raw_env(**settings)
+    batch = game.make_batch(**settings, backend="python")
     rng = np.random.default_rng(3)
     for key in (5, -(2**62)):
         env.reset(options={"key": key})
@@ -137,7 +122,7 @@ def test_same_as_batch(rules: str, players: int, episode: Any, reward: Any) -> N
             observation = env.last()[0]
             np.testing.assert_array_equal(observation["observation"], batch.observe()[0])
             np.testing.assert_array_equal(observation["action_mask"], batch.legal_mask()[0])
-            other = (seat + 1) % players
+            other = (seat + 1) % batch.num_players
             np.testing.assert_array_equal(
                 env.observe(f"player_{other}")["observation"], batch.observe(other)[0]
             )
@@ -154,8 +139,102 @@ def test_same_as_batch(rules: str, players: int, episode: Any, reward: Any) -> N
 # ------------------------------------------------------------ conventions
 
 
+@each_game
+def test_agents_terminate_together_and_masks_are_zero_off_turn(game: Case) -> None:
+    env = game.module.raw_env(**game.rich)
+    rng = np.random.default_rng(2)
+    env.reset(seed=2)
+    has_had_news = False
+    while not env.terminations[env.agent_selection]:
+        for agent in env.agents:
+            assert env.observe(agent)["action_mask"].any() == (agent == env.agent_selection)
+        has_had_news |= game.has_news(env._batch)
+        assert set(env.terminations.values()) == {False}
+        assert env.agents == env.possible_agents
+        env.step(choose(rng, env.last()[0]))
+    assert has_had_news
+    assert set(env.terminations.values()) == {True}
+    assert set(env.truncations.values()) == {False}
+    assert not any(env.observe(agent)["action_mask"].any() for agent in env.agents)
+    for _ in env.possible_agents:
+        assert env.last()[2]
+        env.step(None)
+    assert env.agents == []
+    with pytest.raises(IllegalPlayError, match="no game is running"):
+        env.step(0)
+
+
+@each_game
+def test_handed_out_arrays_never_change(game: Case) -> None:
+    env = game.module.raw_env(**game.rich)
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    kept: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
+    for _ in env.agent_iter():
+        observation, _, termination, _, _ = env.last()
+        kept.append((observation, copy.deepcopy(observation)))
+        env.step(None if termination else choose(rng, observation))
+    env.reset()
+    for now, then in kept:
+        np.testing.assert_equal(now, then)
+
+
+@over("reward", lambda game: game.illegal_costs)
+def test_illegal_action_ends_the_wrapped_game(
+    game: Case, reward: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = game.module.env(reward=reward)
+    env.reset(seed=0)
+    offender = env.agent_selection
+    env.step(int(np.flatnonzero(env.last()[0]["action_mask"] == 0)[0]))
+    rewards = {}
+    for agent in env.agent_iter():
+        observation, rewards[agent], termination, truncation, _ = env.last()
+        assert termination
+        assert truncation
+        assert not observation["action_mask"].any()
+        np.testing.assert_array_equal(
+            observation["observation"], env.unwrapped._batch.observe(int(agent[-1]))[0]
+        )
+        env.step(None)
+    cost = game.illegal_costs[reward]
+    assert rewards == {agent: cost if agent == offender else 0.0 for agent in env.possible_agents}
+    env.reset()
+    with pytest.raises(AssertionError, match="not in action space"):
+        env.step(env.action_space(offender).n)
+
+
+@over("settings", lambda game: game.whole_games)
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_go_on_alike(game: Case, settings: Settings, duplicate: Callable[[Any], Any]) -> None:
+    env = game.module.raw_env(**settings)
+    env.reset(seed=4)
+    play(env, np.random.default_rng(0), max_steps=25)
+    other = duplicate(env)
+    assert play(env, np.random.default_rng(1)) == play(other, np.random.default_rng(1))
+    env.reset()
+    other.reset()
+    np.testing.assert_array_equal(env.state(), other.state())
+
+
+@over("arguments", lambda game: game.bad_arguments)
+def test_bad_arguments(game: Case, arguments: Settings) -> None:
+    with pytest.raises(ValueError, match=next(iter(arguments))):
+        game.module.env(**arguments)
+
+
+@each_game
+def test_notebook_picture(game: Case) -> None:
+    env = game.module.raw_env()
+    env.reset(seed=1)
+    assert env._repr_svg_().lstrip().startswith("<svg")
+
+
+# ------------------------------------------------------------ Tiến lên alone (test_thirteens_env: Thirteens)
+
+
 @pytest.mark.parametrize("players", [2, 3, 4])
-@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize("reward", TIENLEN.rewards)
 def test_rewards_of_a_round(players: int, reward: Any) -> None:
     """RULES.md 1.11 and the table of the environment page."""
     env = tienlen_v0.env(num_players=players, reward=reward)
@@ -181,44 +260,6 @@ def test_rewards_of_a_round(players: int, reward: Any) -> None:
                 }
                 assert total[agent] == expected[reward]
             env.step(None if termination else choose(rng, observation))
-
-
-def test_agents_terminate_together_and_masks_are_zero_off_turn() -> None:
-    env = tienlen_v0.raw_env()
-    rng = np.random.default_rng(2)
-    env.reset(seed=2)
-    seen_finished = False
-    while not env.terminations[env.agent_selection]:
-        for agent in env.agents:
-            assert env.observe(agent)["action_mask"].any() == (agent == env.agent_selection)
-        seen_finished |= bool((env._batch.state.places[0] >= 0).any())
-        assert set(env.terminations.values()) == {False}
-        assert len(env.agents) == 4
-        env.step(choose(rng, env.last()[0]))
-    assert seen_finished
-    assert set(env.terminations.values()) == {True}
-    assert set(env.truncations.values()) == {False}
-    assert not any(env.observe(agent)["action_mask"].any() for agent in env.agents)
-    for _ in range(4):
-        assert env.last()[2]
-        env.step(None)
-    assert env.agents == []
-    with pytest.raises(IllegalPlayError, match="no game is running"):
-        env.step(0)
-
-
-def test_handed_out_arrays_never_change() -> None:
-    env = tienlen_v0.raw_env()
-    rng = np.random.default_rng(0)
-    env.reset(seed=0)
-    kept: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
-    for _ in env.agent_iter():
-        observation, _, termination, _, _ = env.last()
-        kept.append((observation, copy.deepcopy(observation)))
-        env.step(None if termination else choose(rng, observation))
-    env.reset()
-    for now, then in kept:
-        np.testing.assert_equal(now, then)
 
 
 def test_illegal_action_leaves_raw_env_as_it_was() -> None:
@@ -248,32 +289,6 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
     assert env.agent_selection == "player_1"
 
 
-@pytest.mark.parametrize(
-    ("reward", "cost"), [("points", -1.0), ("zero_sum", -2.5), ("win", -2.0), ("cards", -14.0)]
-)
-def test_illegal_action_ends_the_wrapped_game(
-    reward: Any, cost: float, caplog: pytest.LogCaptureFixture
-) -> None:
-    env = tienlen_v0.env(reward=reward)
-    env.reset(seed=0)
-    offender = env.agent_selection
-    env.step(0)  # a leader may not pass
-    rewards = {}
-    for agent in env.agent_iter():
-        observation, rewards[agent], termination, truncation, _ = env.last()
-        assert termination
-        assert truncation
-        assert not observation["action_mask"].any()
-        np.testing.assert_array_equal(
-            observation["observation"], env.unwrapped._batch.observe(int(agent[-1]))[0]
-        )
-        env.step(None)
-    assert rewards == {agent: cost if agent == offender else 0.0 for agent in env.possible_agents}
-    env.reset()
-    with pytest.raises(AssertionError, match="not in action space"):
-        env.step(453)
-
-
 def test_reset_streams_and_options() -> None:
     env = tienlen_v0.raw_env()
     deals = []
@@ -295,34 +310,9 @@ def test_reset_streams_and_options() -> None:
             env.reset(options=options)
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_copies_go_on_alike(duplicate: Any) -> None:
-    env = tienlen_v0.raw_env(episode="game")
-    env.reset(seed=4)
-    play(env, np.random.default_rng(0), max_steps=25)
-    other = duplicate(env)
-    assert play(env, np.random.default_rng(1)) == play(other, np.random.default_rng(1))
-    env.reset()
-    other.reset()
-    np.testing.assert_array_equal(env.state(), other.state())
-
-
-@pytest.mark.parametrize("arguments", [{"rules": "x"}, {"num_players": 5}, {"episode": "x"}, {"reward": "x"},
-                                       {"render_mode": "x"}, {"history": -1}])  # fmt: skip
-def test_bad_arguments(arguments: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=str(next(iter(arguments)))):
-        tienlen_v0.env(**arguments)
-
-
 def test_accepts_rules() -> None:
     env = tienlen_v0.env(rules=get_rules("foicica", 3), num_players=None)
     assert env.max_num_agents == 3
-
-
-def test_notebook_picture() -> None:
-    env = tienlen_v0.raw_env()
-    env.reset(seed=1)
-    assert env._repr_svg_().lstrip().startswith("<svg")
 
 
 # ------------------------------------------------------------ nothing leaks

@@ -1,4 +1,4 @@
-"""The environment page (the docstring of `tienlen_env.aec`) says what the code does."""
+"""The environments' pages (the docstrings of their modules) say what the code does."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from tienlen_env import aec
+from tests.games import Case, each_game
 
 
+@each_game
 @pytest.mark.parametrize("name", ["observation", "actions", "sizes"])
-def test_tables_follow_from_the_code(name: str) -> None:
-    assert aec.page_tables()[name] in (aec.__doc__ or "")
+def test_tables_follow_from_the_code(game: Case, name: str) -> None:
+    assert game.page.page_tables()[name] in (game.page.__doc__ or "")
 
 
-@pytest.mark.parametrize("maker", [aec.env, aec.raw_env])
-def test_arguments_follow_from_the_code(maker: object) -> None:
-    page = (aec.__doc__ or "").partition("| argument |")[2].partition("\n\n")[0]
+@each_game
+@pytest.mark.parametrize("maker", ["env", "raw_env"])
+def test_arguments_follow_from_the_code(game: Case, maker: str) -> None:
+    page = (game.page.__doc__ or "").partition("| argument |")[2].partition("\n\n")[0]
     documented = dict(re.findall(r"^\| (\w+) \| (\S+) \|", page, re.MULTILINE))
-    parameters = inspect.signature(maker).parameters  # type: ignore[arg-type]
+    parameters = inspect.signature(getattr(game.module, maker)).parameters
     assert documented == {name: repr(parameter.default) for name, parameter in parameters.items()}
 
 
-def test_version_history_ends_with_the_version_of_the_name() -> None:
-    newest = re.findall(r"^\* (v\d+):", aec.__doc__ or "", re.MULTILINE)[-1]
-    assert aec.raw_env.metadata["name"] == f"tienlen_{newest}"
-    assert (Path(aec.__file__).parent / f"tienlen_{newest}.py").exists()
+@each_game
+def test_version_history_ends_with_the_version_of_the_name(game: Case) -> None:
+    newest = re.findall(r"^\* (v\d+):", game.page.__doc__ or "", re.MULTILINE)[-1]
+    assert game.module.raw_env.metadata["name"] == game.name
+    assert game.name.endswith(f"_{newest}")
+    assert (Path(game.page.__file__ or "").parent / f"{game.name}.py").exists()
