@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +13,6 @@ import torch
 
 import agents
 from agents import arena
-from agents.network import NetworkAgent
-from tienlen_env.agent import View
-from tienlen_env.engine import Batch
 from tienlen_env.games import get_rules
 from train import ppo
 from train.config import field_help
@@ -182,42 +175,3 @@ def test_thirteens_is_trained_by_its_name(tmp_path: Path, capsys: pytest.Capture
     policy = agents.load(f"policy:{out / 'policy.safetensors'}")
     result = arena.match(policy, "trickster", rules="thirteens", num_deals=4)
     assert result.num_games == 16
-
-
-def test_a_killed_run_goes_on_to_the_same_curve(tmp_path: Path) -> None:
-    settings = {**TINY, "critic_width": 16, "decisions": 6000}
-    flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
-    command = [sys.executable, "-m", "train.ppo", *flags]
-
-    def run(out: Path, *extra: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*command, "--out", str(out), *extra],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=Path(__file__).parents[1],
-        )
-
-    killed = run(tmp_path / "killed")
-    for _ in range(1200):
-        if list((tmp_path / "killed" / "checkpoints").glob("*.pt")) or killed.poll() is not None:
-            break
-        time.sleep(0.05)
-    killed.send_signal(signal.SIGKILL)
-    output, _ = killed.communicate()
-    assert killed.returncode == -signal.SIGKILL, output
-    resumed = run(tmp_path / "killed", "--resume")
-    output, _ = resumed.communicate(timeout=300)
-    assert resumed.returncode == 0, output
-    assert "continuing" in output
-    unbroken = run(tmp_path / "unbroken")
-    output, _ = unbroken.communicate(timeout=300)
-    assert unbroken.returncode == 0, output
-    assert curve(tmp_path / "killed") == curve(tmp_path / "unbroken")
-    for name in ("policy.safetensors", "arena.json", "arena.csv", "arena.png", "config.json"):
-        assert (tmp_path / "killed" / name).stat().st_size > 0
-    agent = agents.load(f"policy:{tmp_path / 'killed' / 'policy.safetensors'}")
-    assert isinstance(agent, NetworkAgent)
-    batch = Batch("cardgames", 3)
-    batch.reset(0)
-    assert agent.act(View(batch)).shape == (3,)
