@@ -16,7 +16,8 @@ import numpy.typing as npt
 from agents.network import NetworkAgent
 from agents.record import NUM_EVENTS
 from tienlen_env.agent import View
-from tienlen_env.core.rules import Rules
+from tienlen_env.core.definition import AnyRules
+from tienlen_env.games import game_of, get_rules
 
 WEIGHTS: Final = Path(__file__).parent / "weights"
 
@@ -37,11 +38,13 @@ class ChampionAgent:
         size: of the network; empty for the strongest that there is (the last by name).
         sample: draw from the policy instead of taking the most probable action.
 
+    Attributes:
+        plays: the game of the policies, unless they are of several.
+
     Raises:
         ValueError: there is none of that size.
     """
 
-    plays = "tienlen"
     history = NUM_EVENTS  # the networks of some rules look back
 
     def __init__(self, *, size: str = "", sample: bool = False) -> None:
@@ -49,10 +52,13 @@ class ChampionAgent:
         if size and size not in sizes:
             raise ValueError(f"champion: size={size!r}, expected one of {', '.join(sizes)}")
         self.name = f"champion:size={size}" if size else "champion"
+        games = {game_of(get_rules(preset)).name for preset, _ in shipped()}
+        if len(games) == 1:
+            (self.plays,) = games
         self._size = size
         self._sample = sample
         self._seed = 0
-        self._loaded: dict[Rules, NetworkAgent] = {}
+        self._loaded: dict[AnyRules, NetworkAgent] = {}
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; matters only with `sample`."""
@@ -76,7 +82,7 @@ class ChampionAgent:
         """
         return self.for_rules(view.rules).log_probabilities(view)
 
-    def for_rules(self, rules: Rules) -> NetworkAgent:
+    def for_rules(self, rules: AnyRules) -> NetworkAgent:
         """The network that plays these rules.
 
         Raises:

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import agents
-from agents import arena
+from agents import arena, champion
 from agents.champion import WEIGHTS, ChampionAgent, shipped
-from agents.network import NetworkAgent
+from agents.network import ActionNetwork, NetworkAgent, NetworkConfig
 from tienlen_env.agent import ScoringAgent, View
 from tienlen_env.engine import Batch
-from train import best_response
+from tienlen_env.errors import WrongGameError
+from tienlen_env.games import get_rules
+from train import best_response, ship
 from train.best_response import BestResponseConfig, BestResponseTrainer
 
 PRESETS = sorted({preset for preset, _ in shipped()})
@@ -65,6 +67,45 @@ def test_rules_without_a_policy_are_refused() -> None:
         agents.load("champion").act(View(three))
     with pytest.raises(ValueError, match="size='huge'"):
         ChampionAgent(size="huge")
+
+
+def test_policies_of_both_games_are_shipped_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(champion, "WEIGHTS", tmp_path / "weights")
+
+    def ship_one(preset: str, num_players: int) -> str:
+        config = NetworkConfig.of(
+            get_rules(preset, num_players), prior="heuristic", state_width=16, action_width=16
+        )
+        NetworkAgent(ActionNetwork(config)).save(tmp_path / "policy.safetensors")
+        flags = ["--size", "tiny", "--deals", "2", "--how", "a command"]
+        ship.main(["--policy", str(tmp_path / "policy.safetensors"), *flags])
+        card = (tmp_path / "weights" / f"{preset}-tiny-v1.md").read_text(encoding="utf-8")
+        assert card.split()[-9:] == capsys.readouterr().out.split()[-9:]  # the terminal breaks lines anew
+        assert max(map(len, card.splitlines())) <= 110
+        return card
+
+    def play_one(preset: str, num_players: int) -> None:
+        score = arena.match("champion", "random", rules=preset, num_players=num_players, num_deals=2)
+        assert score.num_games == 2 * num_players
+
+    card = ship_one("thirteens_manual", 5)
+    assert "# thirteens_manual-tiny-v1" in card
+    assert "| alone against 4 | points a deal | parity | first places |" in card
+    assert [name for name in agents.names() if f"\n| `{name}` |" in card] == ["random", "trickster"]
+    play_one("thirteens_manual", 5)
+    with pytest.raises(WrongGameError, match="'champion' plays thirteens, not tienlen"):
+        play_one("cardgames", 3)
+
+    card = ship_one("cardgames", 3)
+    assert "| alone against 2 | points a round | parity | first places |" in card
+    assert "suits" in card
+    assert card.count("| 1.000 |") == 4  # parity of three players
+    for preset, num_players in (("cardgames", 3), ("thirteens_manual", 5)):
+        play_one(preset, num_players)
+    with pytest.raises(ValueError, match="there are: cardgames, thirteens_manual"):
+        play_one("thirteens", 4)
 
 
 @pytest.mark.parametrize("agent", ["greedy", "champion"])

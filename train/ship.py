@@ -19,24 +19,29 @@ import torch
 from rich.console import Console
 
 import agents
-from agents import arena
-from agents.champion import WEIGHTS
+from agents import arena, champion
+from agents.dialogue import dialogue_of
+from agents.features import features_of
 from agents.network import NetworkAgent
 from agents.versions import versions
-from tienlen_env.core.rules import get_rules
+from tienlen_env.games import get_rules
 from train.bench import cpu_name
 from train.config import parse_args
 from train.runs import write_atomic
 
 SEED = 3_000_001
-LOOKING_BACK = {
-    False: "It does not look back over the round, so it infers nothing from who passed on what.",
-    True: "Of what has happened in the round it sees over what each opponent passed, with what it followed "
-    "and what it led, but not when; where a batch keeps no plays (`agents.record`) it is blind to that.",
+# What a policy of each game, with a record or without, does not see or do.
+BLIND_TO = {
+    ("tienlen", False): "It does not look back over the round, so it infers nothing from who passed on what. "
+    "It plays the lowest suits of the action table.",
+    ("tienlen", True): "Of what has happened in the round it sees over what each opponent passed, with what "
+    "it followed and what it led, but not when; where a batch keeps no plays (`agents.record`) it is blind "
+    "to that. It plays the lowest suits of the action table.",
+    ("thirteens", False): "Of what was played before this trick it sees by whom, but not when.",
 }
 LIMITS = (
-    "It plays the lowest suits of the action table, and knows these rules and this number of players only. "
-    "It was chosen by its points against rule-based players; people may find other holes in it."
+    "It knows these rules and this number of players only. It was chosen by its points against rule-based "
+    "players; people may find other holes in it."
 )
 
 
@@ -52,7 +57,7 @@ class ShipConfig:
         seed: of its training.
         wall_time: of its training, in words.
         exploit: what a best response gained (`train.best_response` prints the line).
-        deals: held-out deals of each comparison, each in four seatings.
+        deals: held-out deals of each comparison, each in as many seatings as there are players.
     """
 
     policy: str = ""
@@ -67,15 +72,18 @@ class ShipConfig:
 
 def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
     """A line of a table for each opponent."""
-    rules = get_rules(agent.network.config.rules, agent.network.config.num_players)
-    lines = ["| alone against three | points a round | first places |", "|---|---|---|"]
-    for name in ("heuristic", "greedy_long", "greedy", "random"):
-        score = arena.match(agent, agents.load(name), rules=rules, num_deals=config.deals, seed=SEED).scores[
-            0
-        ]
-        points, first = score.points, score.first
+    made_for = agent.network.config
+    rules = get_rules(made_for.rules, made_for.num_players)
+    unit = dialogue_of(rules).unit
+    lines = [
+        f"| alone against {rules.num_players - 1} | points a {unit} | parity | first places |",
+        "|---|---|---|---|",
+    ]
+    for name in (*reversed(features_of(rules).rivals), "random"):
+        result = arena.match(agent, agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
+        points, first = result.scores[0].points, result.scores[0].first
         lines.append(
-            f"| `{name}` | {points.mean:.3f} ± {points.half_width:.3f} "
+            f"| `{name}` | {points.mean:.3f} ± {points.half_width:.3f} | {result.parity_points:.3f} "
             f"| {100 * first.mean:.1f} ± {100 * first.half_width:.1f} % |"
         )
     return lines
@@ -95,8 +103,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
     table = "\n".join(results(agent, config))
+    share = 100 / made_for.num_players
+    measured = textwrap.fill(
+        f"{config.deals:,} held-out deals × {made_for.num_players} seatings, seed {SEED}; 95 % intervals "
+        f"clustered by deal; equal players would have the points of parity and {share:.0f} %.",
+        110,
+    )
     exploit = config.exploit or "not measured"
-    limits = textwrap.fill(f"**What it cannot do.** {LOOKING_BACK[made_for.record]} {LIMITS}", 110)
+    blind_to = BLIND_TO[made_for.game, made_for.record]
+    limits = textwrap.fill(f"**What it cannot do.** {blind_to} {LIMITS}", 110)
     exploited = textwrap.fill(
         f"**How exploitable it is**, at least (`python -m train.best_response`): {exploit}", 110
     )
@@ -108,8 +123,7 @@ A network of {agent.network.num_weights:,} weights that scores legal actions (`a
 
 {table}
 
-{config.deals:,} held-out deals × 4 seatings, seed {SEED}; 95 % intervals clustered by deal; equal players
-would have 1.5 points and {100 / made_for.num_players:.0f} %.
+{measured}
 
 {exploited}
 
@@ -123,7 +137,7 @@ written after commit {commit or "unknown"}:
 {limits}
 """
     agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
-    path = WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
+    path = champion.WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
     agent.save(path)
     write_atomic(path.with_suffix(".md"), card.encode())
     console.print(f"{path} ({math.ceil(Path(path).stat().st_size / 1000):,} kB)")
