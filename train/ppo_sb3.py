@@ -30,12 +30,10 @@ from agents import arena
 from agents.features import features_of
 from agents.policy import PolicyAgent
 from tienlen_env.agent import Agent
-from tienlen_env.games import game_of, get_rules
+from tienlen_env.games import get_rules
 from tienlen_env.sb3_vec_env import TienLenVecEnv
 from train.config import parse_args
 from train.runs import RunError, RunFolder
-
-BASELINES = {"tienlen": ("greedy", "greedy_long"), "thirteens": ("trickster",)}  # in the pool, by game
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +131,8 @@ class Trainer:
             device="cpu",
         )
         self.model.set_logger(Logger(None, []))  # its numbers go to the run folder, with the others
-        self.baselines: list[Agent] = [agents.load(name) for name in BASELINES[game_of(self.venv.rules).name]]
+        self.rivals = features_of(self.venv.rules).rivals
+        self.baselines: list[Agent] = [agents.load(name) for name in self.rivals]
         self.snapshots: deque[dict[str, Any]] = deque(maxlen=config.num_snapshots)
 
     @property
@@ -204,7 +203,7 @@ class Trainer:
     def evaluate(self, num_deals: int) -> dict[str, float]:
         """Mean points against three of each rival, on deals that no training or final comparison uses."""
         found = {}
-        for name in features_of(self.venv.rules).rivals:
+        for name in self.rivals:
             result = arena.match(
                 self.agent(sample=False),
                 agents.load(name),
@@ -314,11 +313,10 @@ def main(argv: list[str] | None = None) -> None:
     except RunError as error:
         raise SystemExit(f"error: {error}") from error
     if config.final_deals:
-        rules = get_rules(config.rules, config.num_players)
         report = arena.compare(
             trainer.agent(sample=False),
-            [agents.load(name) for name in ("random", *BASELINES[game_of(rules).name])],
-            rules=rules,
+            [agents.load(name) for name in ("random", *trainer.rivals)],
+            rules=trainer.venv.rules,
             num_deals=config.final_deals,
             seed=config.seed + 2_000_000,
         )
