@@ -1,5 +1,6 @@
 """The arena at work: seatings, chunks, worker processes, files that a killed run goes on from."""
 
+import errno
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -214,6 +216,20 @@ def test_one_run_writes_at_a_time(tmp_path):
         play(tmp_path / "else")
     assert path.read_bytes() == whole
     play(tmp_path, num_deals=64)  # it may once the other has ended
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there it is another call")
+@pytest.mark.parametrize(
+    ("number", "fails"), [(errno.ENOLCK, False), (errno.ENOTSUP, False), (errno.EIO, True)]
+)
+def test_a_file_system_without_locks_is_written_to(tmp_path, monkeypatch, number, fails):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(OSError, match=os.strerror(number)) if fails else nullcontext():
+        play(tmp_path)
+    assert (tmp_path / "chunks.jsonl").exists() == (not fails)
 
 
 def test_a_longer_run_goes_on_from_a_shorter_one(tmp_path):
