@@ -346,12 +346,14 @@ def test_judging_agrees_with_choosing(preset):
         behind, facts = agent.judge(view)
         legal = view.legal_actions
         assert (behind <= 0).all()
-        assert facts.shape == (len(legal.action), 4)
-        assert (facts[:, 1] <= 13).all()
+        assert facts.shape == (len(legal.action), 5)
+        assert (facts[:, 1] <= facts[:, 4]).all()
         chosen = agent.act(view)
         assert (behind[legal.action == chosen[legal.game]] == 0).all()
         goes_out = view.hand[legal.game] == legal.cards
-        assert (facts[goes_out] == [0, 0, 0, 1]).all()
+        assert (facts[goes_out] == [0, 0, 0, 1, 0]).all()
+        left = view.hand[legal.game] ^ legal.cards
+        assert np.array_equal(facts[:, 4], fewest_plays(left, batch.rules))
         batch.step(batch.sample(rng))
 
 

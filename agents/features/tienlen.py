@@ -23,7 +23,7 @@ import numpy.typing as npt
 from numba import njit
 
 from agents.features.base import ONE, Features, FloatArray, Inputs, IntArray, Prior
-from agents.heuristic import HeuristicAgent, Parameters, fewest_plays, playout
+from agents.heuristic import HeuristicAgent, fewest_plays, playout
 from agents.record import NUM_EVENTS, num_record_bits, read_record
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
@@ -49,16 +49,15 @@ def _compiled() -> Any:
     build = hashlib.sha256(sources.encode()).hexdigest()
 
     def write_features(  # type: ignore[no-untyped-def]
-        actions, hand, ids, cards, start, counted, behind, judged, fact, bits, out
+        actions, hand, ids, cards, start, behind, has_prior, judged, fact, bits, out
     ):
         build  # noqa: B018
         for b in range(hand.shape[0]):
             end = start[b + 1] if b + 1 < hand.shape[0] else ids.shape[0]
             fewest = least = np.float32(1e9)
             for i in range(start[b], end):
-                fewest = min(fewest, counted[i, 0])
-                if judged.shape[0] > 0:
-                    least = min(least, judged[i, 0])
+                fewest = min(fewest, judged[i, 4])
+                least = min(least, judged[i, 0])
             for i in range(start[b], end):
                 for column in range(NUM_TABLE_FEATURES + 2 * NUM_CARDS):
                     out[i, column] = 0
@@ -80,17 +79,17 @@ def _compiled() -> Any:
                     rank = card >> 2
                     out[i, NUM_TABLE_FEATURES + card] = ONE
                     out[i, NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = ONE
-                beatable, better = counted[i, 1], counted[i, 2]
-                fact[0] = counted[i, 0] / 4
-                fact[1] = counted[i, 0] - fewest
+                beatable, better = judged[i, 1], judged[i, 2]
+                fact[0] = judged[i, 4] / 4
+                fact[1] = judged[i, 4] - fewest
                 fact[2] = beatable / 4
                 fact[3] = beatable == 0
                 fact[4] = beatable == 1
                 fact[5] = min(better, 16) / 16
-                fact[6] = counted[i, 3]
+                fact[6] = judged[i, 3]
                 for k in range(8, NUM_FACTS):
                     fact[k] = 0
-                if judged.shape[0] > 0:
+                if has_prior:
                     fact[8] = behind[i]
                     fact[9] = behind[i] == 0
                     fact[10] = judged[i, 0] / 4
@@ -110,11 +109,11 @@ def _actions(rules: Rules) -> IntArray:
 class FeatureReader:
     """Turns views into `Inputs`.
 
-    The facts of an action are about the hand that it leaves, where every play counts one: the fewest plays,
-    and by how much these are more than after the best of the legal actions; the beatable plays, and whether
-    they are none or one; how many unseen plays beat the action, and whether nobody can; the number of cards
-    left. With ``prior="heuristic"`` four more tell what the tuned rules think: how far the action is behind
-    their choice and whether it is that; the cost of the hand left, and by how much it is above the least.
+    The facts of an action are about the hand that it leaves: the fewest plays, and by how much these are more
+    than after the best of the legal actions; the beatable plays, and whether they are none or one; how many
+    unseen plays beat the action, and whether nobody can; the number of cards left. With ``prior="heuristic"``
+    four more tell what the tuned rules think: how far the action is behind their choice and whether it is
+    that; the cost of the hand left, and by how much it is above the least.
 
     Args:
         prior: what the network's scores are added to.
@@ -127,19 +126,15 @@ class FeatureReader:
         self.record = record
         self.history = record * NUM_EVENTS  # plays and passes that a batch must keep for it
         self.prior_scale = prior_scale
-        self._counting = HeuristicAgent(Parameters.counting())
-        self._rules = HeuristicAgent() if prior == "heuristic" else None
+        self._rules = HeuristicAgent()
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
         legal = view.legal_actions
         num_legal = np.diff(np.append(legal.start, len(legal.action)))
-        _, counted = self._counting.judge(view)
-        if self._rules is None:
-            behind, judged = np.zeros(len(legal.action), np.float32), counted[:0]
-        else:
-            behind, judged = self._rules.judge(view)
-            behind = np.maximum(behind, -_BEHIND)
+        behind, judged = self._rules.judge(view)
+        has_prior = self.prior == "heuristic"
+        behind = np.maximum(behind, -_BEHIND) if has_prior else np.zeros_like(behind)
         after = np.empty((len(legal.action), NUM_ACTION_INPUTS), np.uint16)
         fact = np.empty(NUM_FACTS, np.float32)  # scratch
         _compiled()(
@@ -148,8 +143,8 @@ class FeatureReader:
             legal.action,
             legal.cards,
             legal.start,
-            counted,
             behind,
+            has_prior,
             judged,
             fact,
             fact.view(np.uint32),

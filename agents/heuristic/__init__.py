@@ -92,13 +92,13 @@ class HeuristicAgent:
 
         Returns:
             ``(behind, facts)``, a row for each of ``view.legal_actions``. `behind` is float32 (N,): by how
-            many plays its score is below that of the action which `act` chooses. `facts` is float32 (N, 4):
+            many plays its score is below that of the action which `act` chooses. `facts` is float32 (N, 5):
             the cost of the hand that is left, in plays; its beatable plays; how many unseen plays beat the
-            action; 1 where nobody can.
+            action; 1 where nobody can; and in how few plays the hand left can be laid down.
         """
         legal = view.legal_actions
         scores = np.empty(len(legal.action), np.int64)
-        facts = np.empty((len(legal.action), 4), np.float32)
+        facts = np.empty((len(legal.action), 5), np.float32)
         decide.judge_all(*self._question(view), scores, facts)
         best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
         return ((scores - best[legal.game]) / ONE).astype(np.float32), facts
@@ -134,7 +134,7 @@ def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntA
     """
     hand = np.asarray(hands, np.int64)
     nobody = np.zeros((len(hand), 1), np.int64)
-    return (_split(hand, nobody[:, 0], nobody, rules) >> 8) // ONE
+    return _split(hand, nobody[:, 0], nobody, rules) >> decide.PLAYS_SHIFT & 255
 
 
 def fewest_beatable(
@@ -156,10 +156,10 @@ def fewest_beatable(
 
 
 def _split(hand: IntArray, unseen: IntArray, left: IntArray, rules: str | Rules) -> IntArray:
-    """int64 (n,): the best split of each hand where every play costs one, as in `decide`."""
+    """int64 (n,): the best split of each hand, as in `decide`."""
     spec, _ = _spec(get_rules(rules))
     out = np.empty(len(hand), np.int64)
     fewest, most = np.where(left == 0, HAND_SIZE, left).min(axis=1), left.max(axis=1)
-    desk = decide.new_desk(Parameters.counting())
+    desk = decide.new_desk(Parameters())
     decide.split_all(desk, spec, hand, np.ascontiguousarray(unseen), left.sum(axis=1), fewest, most, out)
     return out

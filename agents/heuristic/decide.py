@@ -4,8 +4,8 @@ Scalar functions in the style of `tienlen_env.core.kernels`, on one int64 array,
 the weights, what is worked out once a decision, and a memo of the splits found so far. The memo is tagged by
 decision, so what it holds of earlier decisions is never seen and a decision depends on its arguments alone.
 
-A *split* is one word: its cost shifted by 8, and below it the number of plays that can be beaten. The two are
-minimised apart from one another, each over all splits.
+A *split* is one word of three numbers: its cost from bit 16 on, below that the number of plays, 8 bits, and
+the number of those that can be beaten. They are minimised apart from one another, each over all splits.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ MEMO_BITS: Final = 11
 DESK_SIZE: Final = MEMO + (2 << MEMO_BITS)
 
 _PASS: Final = combos.PASS
+PLAYS_SHIFT: Final = 8  # where in a split the number of plays begins, ...
+COST_SHIFT: Final = 16  # ... and where the cost
 HASH: Final = 0x9E3779B97F4A7C15 - (1 << 64)
 _SURE: Final = 1 << 40  # above any score: goes out for certain
 _NEVER: Final = -(1 << 40)
@@ -105,14 +107,16 @@ def play_cost(desk: Any, width: int, length: int, top: int) -> int:
     cost: int = (
         desk[desk[COSTS] + kind * W.NUM_STEPS + (better * desk[SCALE] >> 8)] + better * desk[STEP + kind]
     )
-    return (cost << 8) + (1 if better > 0 or is_chopped(desk, width, length, top) else 0)
+    is_beatable = 1 if better > 0 or is_chopped(desk, width, length, top) else 0
+    return (cost << COST_SHIFT) + (1 << PLAYS_SHIFT) + is_beatable
 
 
 @_inline
 def cheaper(first: int, second: int) -> int:
-    """The least cost and the least number of beatable plays of two splits."""
-    least: int = min(first, second)
-    return (least & -256) | min(first & 255, second & 255)
+    """The least of each of the numbers of two splits."""
+    cost: int = min(first, second) & (-1 << COST_SHIFT)
+    num_plays = min(first & 255 << PLAYS_SHIFT, second & 255 << PLAYS_SHIFT)
+    return cost | num_plays | min(first & 255, second & 255)
 
 
 @_jit
@@ -340,13 +344,13 @@ def judge(
         return 2 * _SURE, 0, 0, 1
     split = split_cost(desk, spec, rest)
     num_beatable = split & 255
-    score = -(split >> 8) - num_beatable * desk[WEIGHTS + W.BEATABLE]
+    score = -(split >> COST_SHIFT) - num_beatable * desk[WEIGHTS + W.BEATABLE]
     is_safe = 0
     if action == _PASS:
         num_cards = table_width * table_length
         better = popcount(unseen & (FULL << (actions[at + S.TOP] + 1))) if num_cards == 1 else 0
         score += desk[WEIGHTS + W.PASS_BONUS + fewest] + popcount(hand) * desk[WEIGHTS + W.PASS_CARD]
-        score -= max((split >> 24) - fewest, 0) * desk[WEIGHTS + W.PLACE]
+        score -= max((split >> COST_SHIFT + 16) - fewest, 0) * desk[WEIGHTS + W.PLACE]
         if live >> owner & 1:
             score -= desk[WEIGHTS + W.PASS_OWNER + (left >> (4 * owner) & 15)]
             if pending & ~(1 << owner) == 0:
@@ -523,10 +527,11 @@ def _compile() -> Any:
                     cards[i],
                 )
                 scores[i] = score
-                out[i, 0] = (split >> 8) / (1 << 16)
+                out[i, 0] = (split >> COST_SHIFT) / W.ONE
                 out[i, 1] = split & 255
                 out[i, 2] = better
                 out[i, 3] = is_safe
+                out[i, 4] = split >> PLAYS_SHIFT & 255
 
     def split_all(desk, spec, hand, unseen, num_held, fewest, most, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018

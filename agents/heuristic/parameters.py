@@ -157,13 +157,6 @@ class Parameters:
         names = [field.name for field in fields(cls)]
         return cls(**dict(zip(names, np.asarray(values, np.float64).tolist(), strict=True)))
 
-    @classmethod
-    def counting(cls) -> Parameters:
-        """Every play costs one, whatever it is: the least cost is the fewest plays."""
-        ones = dict.fromkeys(("pair", "triple", "sequence", "bomb"), 1.0)
-        names = [field.name for field in fields(cls)]
-        return cls(**dict.fromkeys(names, 0.0) | ones)
-
     def weights(self) -> IntArray:
         """int64 (NUM_WEIGHTS,): the tables above, in units of ``1 / ONE``."""
         out = np.zeros(NUM_WEIGHTS)
