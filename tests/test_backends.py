@@ -23,6 +23,7 @@ from tienlen_env.core.cards import FULL_DECK, mask_of
 from tienlen_env.core.combos import build_action_table
 from tienlen_env.core.rules import PRESETS, Rules, get_rules
 from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_env.errors import IllegalPlayError
 
 MIN64, MAX64 = -(1 << 63), (1 << 63) - 1
 
@@ -263,6 +264,23 @@ def test_step_games_plays_on_through_forced_decisions(name: str, skip: bool, cut
             same(found, rewards)
             same(out, turns)
         batch.rows[:] = expected
+
+
+def test_a_batch_plays_on_from_choice_to_choice() -> None:
+    batch, rng = Batch("cardgames", 20), np.random.default_rng(4)
+    batch.reset(4)
+    rewards = np.zeros((20, 4), np.float32)
+    while len(games := np.flatnonzero(batch.state.turn >= 0)):
+        ids, before = batch.sample(rng)[games], batch.rows.copy()
+        refused = np.append(ids[:-1], batch.num_actions)
+        with pytest.raises(IllegalPlayError, match=f"game {games[-1]}: action .* is not legal"):
+            batch.play_on(games, refused, rewards)
+        same(batch.rows, before)
+        batch.play_on(games, ids, rewards)
+        assert (batch.num_legal()[batch.state.turn >= 0] > 1).all()
+    assert np.array_equal(np.sort(rewards, axis=1), np.tile([0, 1, 2, 3], (20, 1)))
+    with pytest.raises(IllegalPlayError, match="game 3 is over"):
+        batch.play_on([3], [0], rewards)
 
 
 # ---------------------------------------------------------------- primitives

@@ -114,8 +114,9 @@ def test_a_best_response_has_one_seat_against_three(agent: str) -> None:
         agent=agent, num_games=16, state_width=16, action_width=16, critic_width=16, threads=1
     )
     trainer = BestResponseTrainer(config)
-    controllers, opponents = trainer.controllers(np.random.default_rng(0))
-    assert [o.name for o in opponents] == [agent]
+    controllers, snapshots = trainer.controllers(np.random.default_rng(0))
+    assert not snapshots
+    assert [b.name for b in trainer.baselines] == [agent]
     assert ((controllers == 0).sum(axis=1) == 1).all()
     before = trainer.agent()
     batch = Batch("cardgames", 30)

@@ -47,10 +47,9 @@ def played(
         rules,
         KEYS,
         controllers,
-        a_policy(seed),
+        [a_policy(seed), a_policy(seed + 1)],
         features_of(rules).reader("none", 1.0, record=False),
         [agents.load("greedy")],
-        np.random.default_rng(seed),
         **settings,
     )
 
@@ -109,6 +108,7 @@ def test_opponents_take_their_seats_and_teach_nothing() -> None:
     rules = PRESETS["cardgames"]
     controllers = np.zeros((len(KEYS), 4), np.int64)
     controllers[:, 1] = controllers[:10, 3] = 1
+    controllers[5:15, 2] = 2
     found = played(rules, controllers=controllers)
     assert (controllers[found.game, found.seat] == LEARNER).all()
     assert found.scores.sum() == pytest.approx(0)
@@ -118,7 +118,7 @@ def test_opponents_take_their_seats_and_teach_nothing() -> None:
 
 def test_controllers_are_checked() -> None:
     with pytest.raises(ValueError, match="controllers"):
-        played(PRESETS["cardgames"], controllers=np.full((len(KEYS), 4), 2))
+        played(PRESETS["cardgames"], controllers=np.full((len(KEYS), 4), 3))
     with pytest.raises(ValueError, match="controllers"):
         played(PRESETS["cardgames"], controllers=np.zeros((len(KEYS), 3), np.int64))
 

@@ -7,7 +7,7 @@ played follows from the rules (`tienlen_env.games`). Tiến lên's scalar `Round
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -287,15 +287,30 @@ class Batch:
             next_actions,
         )
         if refused >= 0:
-            action, turn = int(ids[refused]), int(self.state.turn[refused])
-            if turn < 0:
-                raise IllegalPlayError(
-                    f"game {refused} is over; its action must be {NO_ACTION}, not {action}"
-                )
-            known = 0 <= action < self.num_actions
-            name = self.table.text(action) if known else f"outside 0..{self.num_actions - 1}"
-            raise IllegalPlayError(f"game {refused}: action {action} ({name}) is not legal for seat {turn}")
+            self._refuse(refused, int(ids[refused]))
         return rewards, dones
+
+    def play_on(self, games: npt.ArrayLike, actions: npt.ArrayLike, rewards: npt.NDArray[np.float32]) -> None:
+        """Play one action in some games, and on through all decisions that have a single legal action.
+
+        Afterwards each of them waits for a decision with a choice, or is over.
+
+        Args:
+            games: int64 (n,), which games, none of them twice.
+            actions: int64 (n,), a legal action for each.
+            rewards: float32 (B, P), to which the rewards are added.
+
+        Raises:
+            IllegalPlayError: an action that is not legal; no game has moved.
+        """
+        which, ids = np.asarray(games, np.int64), np.asarray(actions, np.int64)
+        anyone = np.zeros(self.num_games, np.int64)  # no seat's decisions are different from the others'
+        turns = np.empty(len(which), np.int64)
+        refused = self.backend.step_games(
+            self.rows, self.spec, self.actions, which, ids, anyone, True, False, rewards, turns
+        )
+        if refused >= 0:
+            self._refuse(int(which[refused]), int(ids[refused]))
 
     def sample(
         self,
@@ -409,6 +424,14 @@ class Batch:
         return new
 
     # ------------------------------------------------------------ arguments
+
+    def _refuse(self, game: int, action: int) -> NoReturn:
+        turn = int(self.state.turn[game])
+        if turn < 0:
+            raise IllegalPlayError(f"game {game} is over; its action must be {NO_ACTION}, not {action}")
+        known = 0 <= action < self.num_actions
+        name = self.table.text(action) if known else f"outside 0..{self.num_actions - 1}"
+        raise IllegalPlayError(f"game {game}: action {action} ({name}) is not legal for seat {turn}")
 
     def _games(self, values: npt.ArrayLike, name: str) -> IntArray:
         array = np.asarray(values)

@@ -2,7 +2,8 @@
 
 Rounds are played from the deal to the end, so an iteration begins and ends with nothing in between: no
 trajectory is cut, no value is guessed beyond the end, and an iteration depends on its seed and the weights
-alone. A decision with one legal action is played without asking anybody and is no part of a trajectory.
+alone. A decision with one legal action is played without asking anybody and is no part of a trajectory; games
+are taken on from choice to choice, so that a step asks about every game that is not over.
 """
 
 from __future__ import annotations
@@ -45,9 +46,8 @@ class Trajectories:
         follower: int64 (n,), the next decision of the same seat in the same game, -1 for none.
         game, seat: int64 (n,), whose decision it is.
         step: int64 (n,), ascending; decisions of one step do not follow one another.
-        num_decisions: of all seats, forced ones and opponents' included.
         scores: float32 (B, P), the rewards of all seats over the game.
-        seconds_acting: spent in `act`.
+        seconds_acting: spent in policies.
     """
 
     inputs: Inputs
@@ -60,7 +60,6 @@ class Trajectories:
     game: IntArray
     seat: IntArray
     step: IntArray
-    num_decisions: int
     scores: FloatArray
     seconds_acting: float
 
@@ -73,10 +72,9 @@ def play_rounds(
     rules: AnyRules,
     keys: npt.ArrayLike,
     controllers: IntArray,
-    act: Act,
+    policies: Sequence[Act],
     reader: Reader,
     opponents: Sequence[Agent],
-    rng: np.random.Generator,
     *,
     reward: Reward = "zero_sum",
     reveal: Reveal | None = None,
@@ -87,107 +85,117 @@ def play_rounds(
     Args:
         rules: the variant.
         keys: int64 (B,) deal keys.
-        controllers: int64 (B, P): `LEARNER` (0), or 1 + the index of the opponent that has the seat.
-        act: chooses for the learning seats.
-        reader: makes the inputs of `act`.
-        opponents: who has the other seats.
-        rng: draws forced moves (there is nothing to draw; it keeps the batch call uniform).
+        controllers: int64 (B, P), who has the seat: an index into `policies` and, after them, `opponents`.
+        policies: choose by the inputs of `reader`. The first is the learner: its decisions are kept.
+        reader: makes the inputs.
+        opponents: agents that look for themselves.
         reward: reward scheme.
         reveal: what a critic sees beyond the inputs; None for nothing.
         judge: asked about every decision of a learning seat.
 
     Raises:
         IllegalPlayError: an opponent chose what the rules refuse.
-        ValueError: `controllers` of another shape or naming an opponent that is not there.
+        ValueError: `controllers` of another shape or naming somebody who is not there.
     """
     keys = np.asarray(keys)
     batch = Batch(rules, len(keys), reward=reward, kept=max(reader.history, history_of(opponents)))
     num_games, num_players = batch.num_games, batch.num_players
+    num_policies, num_controllers = len(policies), len(policies) + len(opponents)
     if (
         controllers.shape != (num_games, num_players)
-        or not ((controllers >= 0) & (controllers <= len(opponents))).all()
+        or not ((controllers >= 0) & (controllers < num_controllers)).all()
     ):
-        raise ValueError(f"controllers: expected {(num_games, num_players)} of 0..{len(opponents)}")
+        raise ValueError(f"controllers: expected {(num_games, num_players)} of 0..{num_controllers - 1}")
     batch.deal(keys)
     last = np.full((num_games, num_players), -1)
     scores = np.zeros((num_games, num_players), np.float32)
     kept: list[tuple[np.ndarray, ...]] = []
     paid: list[tuple[IntArray, FloatArray]] = []
-    links: list[tuple[IntArray, IntArray]] = []
-    num_kept = num_actions = num_decisions = step = 0
+    num_kept = num_actions = step = 0
     seconds = 0.0
+    games = np.flatnonzero(batch.num_legal() == 1)
+    actions = batch.select(games).legal_actions().action  # the only one each; from here on there is a choice
     while True:
-        turn = batch.state.turn
-        running = turn >= 0
-        if not running.any():
-            break
-        num_decisions += int(running.sum())
-        actions = batch.sample(rng)
-        free = np.flatnonzero(batch.num_legal() > 1)
-        who = controllers[free, turn[free]]
-        mine = free[who == LEARNER]
-        if mine.size:
-            view = View(batch, mine)
-            inputs = reader.read(view)
-            begin = time.perf_counter()
-            chosen, log_probability = act(inputs)
-            seconds += time.perf_counter() - begin
-            actions[mine] = inputs.action[chosen]
-            seat = turn[mine]
-            index = num_kept + np.arange(mine.size)
-            links.append((last[mine, seat], index))
-            last[mine, seat] = index
-            kept.append(
-                (
-                    inputs.observation,
-                    inputs.start + num_actions,
-                    inputs.num_legal,
-                    inputs.action,
-                    inputs.after,
-                    inputs.prior,
-                    np.empty((mine.size, 0), np.uint8) if reveal is None else reveal(batch, mine),
-                    chosen + num_actions,
-                    log_probability,
-                    np.empty(0, np.float32) if judge is None else judge(batch, mine, inputs),
-                    mine,
-                    seat.copy(),
-                    np.full(mine.size, step),
-                )
-            )
-            num_kept += mine.size
-            num_actions += len(inputs.action)
-        for index_of, opponent in enumerate(opponents, 1):
-            theirs = free[who == index_of]
-            if theirs.size:
-                actions[theirs] = opponent.act(View(batch, theirs))
-        rewards, _ = batch.step(actions)
+        rewards = np.zeros_like(scores)
+        batch.play_on(games, actions, rewards)
         scores += rewards
         game, seat = np.nonzero(rewards)
         decision = last[game, seat]
         known = decision >= 0
         paid.append((decision[known], rewards[game, seat][known]))
+
+        games = np.flatnonzero(batch.state.turn >= 0)
+        if not games.size:
+            break
+        who = controllers[games, batch.state.turn[games]]
+        order = np.argsort(who, kind="stable")
+        games = games[order]
+        actions = np.empty(games.size, np.int64)
+        # Each controller's decisions lie together, the policies' first: they are read all at once.
+        ends = np.searchsorted(who[order], np.arange(num_controllers), side="right").tolist()
+        begins = [0, *ends[:-1]]
+        num_read = ends[num_policies - 1]
+        if num_read:
+            inputs = reader.read(View(batch, games[:num_read]))
+        for index, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            if begin == end:
+                continue
+            if index >= num_policies:
+                actions[begin:end] = opponents[index - num_policies].act(View(batch, games[begin:end]))
+                continue
+            own = inputs.part(begin, end)
+            before = time.perf_counter()
+            chosen, log_probability = policies[index](own)
+            seconds += time.perf_counter() - before
+            actions[begin:end] = own.action[chosen]
+            if index != LEARNER:
+                continue
+            mine = games[:end]
+            seat = batch.state.turn[mine]
+            last[mine, seat] = num_kept + np.arange(mine.size)
+            kept.append(
+                (
+                    own.observation,
+                    own.start + num_actions,
+                    own.num_legal,
+                    own.action,
+                    own.after,
+                    own.prior,
+                    np.empty((mine.size, 0), np.uint8) if reveal is None else reveal(batch, mine),
+                    chosen + num_actions,
+                    log_probability,
+                    np.empty(0, np.float32) if judge is None else judge(batch, mine, own),
+                    mine,
+                    seat,
+                    np.full(mine.size, step),
+                )
+            )
+            num_kept += mine.size
+            num_actions += len(own.action)
         step += 1
     columns = [np.concatenate(column) for column in zip(*kept, strict=True)]
     reward_of = np.zeros(num_kept, np.float32)
     for decision, amount in paid:
         np.add.at(reward_of, decision, amount)
-    follower = np.full(num_kept, -1)
-    for before, after in links:
-        has_one = before >= 0
-        follower[before[has_one]] = after[has_one]
     return Trajectories(
         Inputs(*columns[:6]),
-        columns[6],
-        columns[7],
-        columns[8],
-        columns[9],
+        *columns[6:10],
         reward_of,
-        follower,
+        followers(columns[10], columns[11]),
         *columns[10:],
-        num_decisions,
         scores,
         seconds,
     )
+
+
+def followers(game: IntArray, seat: IntArray) -> IntArray:
+    """The next decision of the same seat in the same game, -1 for none: int64 (n,), of n in order of play."""
+    order = np.lexsort((seat, game))  # stable
+    game, seat = game[order], seat[order]
+    goes_on = (game[1:] == game[:-1]) & (seat[1:] == seat[:-1])
+    follower = np.full(len(order), -1)
+    follower[order[:-1][goes_on]] = order[1:][goes_on]
+    return follower
 
 
 def join(parts: Sequence[Trajectories]) -> Trajectories:
@@ -225,7 +233,6 @@ def join(parts: Sequence[Trajectories]) -> Trajectories:
     return Trajectories(
         inputs,
         *arrays,
-        sum(p.num_decisions for p in parts),
         np.concatenate([p.scores for p in parts]),
         sum(p.seconds_acting for p in parts),
     )

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -290,35 +291,41 @@ class Trainer(ABC):
 
     # ------------------------------------------------------------ playing
 
-    def controllers(self, rng: np.random.Generator) -> tuple[IntArray, list[Agent]]:
-        """Who has which seat in this iteration: int64 (B, P), see `play_rounds`, and the opponents."""
+    def controllers(self, rng: np.random.Generator) -> tuple[IntArray, list[int]]:
+        """Who has which seat in this iteration.
+
+        Returns:
+            ``(controllers, snapshots)``: int64 (B, P), see `play_rounds`: the learner, then the snapshots
+            that play, then the baselines; and the indices of these snapshots.
+        """
         config, num_players = self.config, self.rules.num_players
-        opponents: list[Agent] = list(self.baselines)
-        shares = [config.baseline_share / max(len(opponents), 1)] * len(opponents)
+        chosen: list[int] = []
         if self.snapshots and config.snapshot_share > 0:
             # Two snapshots an iteration; those against which we get less are drawn more often.
             weight = np.exp(-2 * np.array(self.snapshot_scores))
             num = min(2, len(self.snapshots))
-            chosen = rng.choice(len(self.snapshots), num, replace=False, p=weight / weight.sum())
-            for index in chosen.tolist():
-                agent = self.agent(sample=True)
-                agent.network.load_state_dict(self.snapshots[index])
-                agent.name = f"snapshot {index}"
-                opponents.append(agent)
-                shares.append(config.snapshot_share / num)
-        who = rng.choice(len(opponents) + 1, config.num_games, p=[1 - sum(shares), *shares])
+            chosen = rng.choice(len(self.snapshots), num, replace=False, p=weight / weight.sum()).tolist()
+        shares = [config.snapshot_share / len(chosen) for _ in chosen]
+        shares += [config.baseline_share / len(self.baselines) for _ in self.baselines]
+        who = rng.choice(len(shares) + 1, config.num_games, p=[1 - sum(shares), *shares])
         seats = config.opponent_seats or rng.integers(1, num_players, config.num_games)
         order = rng.random((config.num_games, num_players)).argsort(axis=1)
         theirs = order < np.reshape(seats, (-1, 1))
-        for opponent in opponents:
-            opponent.reset(int(rng.integers(2**31)))
-        return np.where(theirs, who[:, None], LEARNER), opponents
+        return np.where(theirs, who[:, None], LEARNER), chosen
 
-    def act(self, inputs: Inputs, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
-        """Draw actions by the policy (see `train.rollout.Act`)."""
+    def snapshot(self, index: int) -> ActionNetwork:
+        """An older policy's network."""
+        network = copy.deepcopy(self.network).requires_grad_(False)
+        network.load_state_dict(self.snapshots[index])
+        return network
+
+    def act(
+        self, network: ActionNetwork, rng: np.random.Generator, inputs: Inputs
+    ) -> tuple[IntArray, FloatArray]:
+        """Draw actions by a policy (see `train.rollout.Act`)."""
         owner = torch.from_numpy(inputs.owner).to(self.device)
         with torch.inference_mode(), self.autocast():
-            logits = self.network(
+            logits = network(
                 torch.from_numpy(inputs.observation).to(self.device, self.dtype),
                 as_bfloat16(inputs.after).to(self.device, self.dtype),
                 owner,
@@ -335,33 +342,32 @@ class Trainer(ABC):
         config = self.config
         rng = np.random.default_rng((config.seed, self.iteration))
         keys = rng.integers(-(2**63), 2**63, config.num_games, np.int64)
-        controllers, opponents = self.controllers(rng)
+        controllers, snapshots = self.controllers(rng)
+        networks = [self.network, *(self.snapshot(index) for index in snapshots)]
+        for baseline in self.baselines:
+            baseline.reset(int(rng.integers(2**31)))
         rngs = rng.spawn(NUM_SHARDS)
         parts = np.array_split(np.arange(config.num_games), NUM_SHARDS)
-        shared = [opponents, *(copy.deepcopy(opponents) for _ in rngs[1:])]
 
-        def play_part(part: IntArray, rng: np.random.Generator, opponents: list[Agent]) -> Trajectories:
+        def play_part(part: IntArray, rng: np.random.Generator) -> Trajectories:
             return play_rounds(
                 self.rules,
                 keys[part],
                 controllers[part],
-                lambda inputs: self.act(inputs, rng),
+                [partial(self.act, network, rng) for network in networks],
                 self.network.config.reader(),
-                opponents,
-                rng,
+                copy.deepcopy(self.baselines),  # of which none need be safe to use by two threads
                 reward=config.reward,
                 reveal=self.reveal,
                 judge=self.judge,
             )
 
-        played = join(self.map(play_part, parts, rngs, shared))
-        for index, opponent in enumerate(opponents, 1):
-            if opponent.name.startswith("snapshot "):
-                games = (controllers == index).any(axis=1)
-                mine = played.scores[games][controllers[games] == LEARNER]
-                if mine.size:
-                    at = int(opponent.name.split()[1])
-                    self.snapshot_scores[at] += 0.3 * (float(mine.mean()) - self.snapshot_scores[at])
+        played = join(self.map(play_part, parts, rngs))
+        for index, snapshot in enumerate(snapshots, 1):
+            games = (controllers == index).any(axis=1)
+            mine = played.scores[games][controllers[games] == LEARNER]
+            if mine.size:
+                self.snapshot_scores[snapshot] += 0.3 * (float(mine.mean()) - self.snapshot_scores[snapshot])
         return played
 
     # ------------------------------------------------------------ learning

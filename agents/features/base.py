@@ -44,6 +44,18 @@ class Inputs(NamedTuple):
         """int64 (N,), ascending: each action's decision."""
         return np.repeat(np.arange(len(self.num_legal)), self.num_legal)
 
+    def part(self, begin: int, end: int) -> Inputs:
+        """Those of the decisions from `begin` to before `end`, at least one; the arrays are views."""
+        first, last = self.start[begin], self.start[end - 1] + self.num_legal[end - 1]
+        return Inputs(
+            self.observation[begin:end],
+            self.start[begin:end] - first,
+            self.num_legal[begin:end],
+            self.action[first:last],
+            self.after[first:last],
+            self.prior[first:last],
+        )
+
 
 class Reader(Protocol):
     """Turns views of one game into `Inputs`.
