@@ -23,7 +23,8 @@ from numba import njit
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
 from tienlen_env.core import bits as core_bits
-from tienlen_env.core.bits import highest_index, popcount
+from tienlen_env.core import state as R
+from tienlen_env.core.bits import FULL, highest_index, popcount
 
 NUM_EVENTS: Final = 128  # plays and passes looked back on; the longest of 4,000 rounds of random play had 108
 PASSED, FOLLOWED, LED = range(3)
@@ -42,25 +43,30 @@ def read_record(view: View) -> npt.NDArray[np.uint8]:
     Returns:
         uint8 (n, R) of 0 and 1: for each opponent, the next to play first: passed, followed, led.
     """
-    cards, seats = view.last_plays
-    out = np.zeros((len(view), num_record_bits(view.rules.num_players)), np.uint8)
-    _compiled()(cards, seats, out)
+    num_players = view.rules.num_players
+    out = np.zeros((len(view), num_record_bits(num_players)), np.uint8)
+    _compiled()(view.public_state.history, view.seat, num_players, out)
     return out
 
 
 @cache
 def _compiled() -> Any:
     # Numba hashes a function's closure into its cache key; it would not notice other files' changes itself.
-    build = hashlib.sha256("".join(map(inspect.getsource, (core_bits, numba_bits))).encode()).hexdigest()
+    sources = "".join(map(inspect.getsource, (core_bits, R, numba_bits)))
+    build = hashlib.sha256(sources.encode()).hexdigest()
 
-    def write_record(cards, seats, out):  # type: ignore[no-untyped-def]
+    def write_record(history, me, num_players, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018
-        for b in range(cards.shape[0]):
+        for b in range(history.shape[0]):
+            num_events = 0
+            while num_events < history.shape[1] and history[b, num_events] != 0:
+                num_events += 1
             table, owner = 0, -1
-            for k in range(cards.shape[1] - 1, -1, -1):  # from the oldest to the newest
-                seat, play = seats[b, k], cards[b, k]
+            for k in range(num_events - 1, -1, -1):  # from the oldest to the newest
+                play = history[b, k] & FULL
+                seat = (history[b, k] >> R.HISTORY_SEAT_SHIFT) - 1 - me[b]
                 if seat < 0:
-                    continue
+                    seat += num_players
                 what, about = PASSED, table
                 if play != 0:
                     follows = (

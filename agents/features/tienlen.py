@@ -23,14 +23,16 @@ import numpy.typing as npt
 from numba import njit
 
 from agents.features.base import ONE, Features, FloatArray, Inputs, IntArray, Prior
-from agents.heuristic import HeuristicAgent, fewest_plays, playout
+from agents.heuristic import HeuristicAgent, Parameters, decide, parameters, playout
 from agents.record import NUM_EVENTS, num_record_bits, read_record
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
 from tienlen_env.core import bits as core_bits
+from tienlen_env.core import combos, kernels
 from tienlen_env.core import spec as S
-from tienlen_env.core.bits import lowest_index, popcount
-from tienlen_env.core.cards import FULL_DECK, NUM_CARDS, masks_to_bits
+from tienlen_env.core import state as R
+from tienlen_env.core.bits import lowest_index, popcount, wrap, write_word
+from tienlen_env.core.cards import NUM_CARDS
 from tienlen_env.core.rules import Rules
 from tienlen_env.core.spec import build_spec
 from tienlen_env.engine import Batch
@@ -43,10 +45,10 @@ _BEHIND: Final = 4.0  # plays; what is further behind the best is as good as rul
 
 
 @cache
-def _compiled() -> Any:
+def _compiled() -> tuple[Any, Any, Any]:
+    modules = (core_bits, S, R, combos, kernels, numba_bits, parameters, decide)
     # Numba hashes a function's closure into its cache key; it would not notice other files' changes itself.
-    sources = "".join(inspect.getsource(module) for module in (S, core_bits, numba_bits))
-    build = hashlib.sha256(sources.encode()).hexdigest()
+    build = hashlib.sha256("".join(map(inspect.getsource, modules)).encode()).hexdigest()
 
     def write_features(  # type: ignore[no-untyped-def]
         actions, hand, ids, cards, start, behind, has_prior, judged, fact, bits, out
@@ -98,12 +100,42 @@ def _compiled() -> Any:
                     # To the nearest, not down.
                     out[i, NUM_TABLE_FEATURES + 2 * NUM_CARDS + k] = (bits[k] + 0x8000) >> 16
 
-    return njit(write_features, nogil=True, cache=True, _nrt=False)
+    def write_unseen(rows, spec, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            unseen = decide.look(spec, rows[b])[1]
+            for rank in range(13):
+                num_of_rank = popcount(unseen & 15 << 4 * rank)
+                for k in range(4):
+                    out[b, 4 * rank + k] = num_of_rank > k
+
+    def write_hidden(rows, games, spec, desk, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        decide.set_variant(desk, spec)
+        num_players = spec[S.NUM_PLAYERS]
+        for i in range(games.shape[0]):
+            row = rows[games[i]]
+            plays = (num_players - 1) * NUM_CARDS
+            for relative in range(num_players):
+                hand = row[R.HAND + wrap(row[R.TURN] + relative, num_players)]
+                if relative > 0:
+                    # A word is longer than a hand: what follows is written after it.
+                    write_word(out[i], (relative - 1) * NUM_CARDS, hand)
+            for relative in range(num_players):
+                hand = row[R.HAND + wrap(row[R.TURN] + relative, num_players)]
+                num_plays = decide.num_plays(desk, spec, hand)
+                for k in range(_MOST_PLAYS):
+                    out[i, plays + relative * _MOST_PLAYS + k] = num_plays > k
+
+    def compiled(function: Any) -> Any:
+        return njit(function, nogil=True, cache=True, _nrt=False)
+
+    return compiled(write_features), compiled(write_unseen), compiled(write_hidden)
 
 
 @lru_cache(maxsize=16)
-def _actions(rules: Rules) -> IntArray:
-    return build_spec(rules)[1]
+def _spec(rules: Rules) -> tuple[IntArray, IntArray]:
+    return build_spec(rules)
 
 
 class FeatureReader:
@@ -137,8 +169,8 @@ class FeatureReader:
         behind = np.maximum(behind, -_BEHIND) if has_prior else np.zeros_like(behind)
         after = np.empty((len(legal.action), NUM_ACTION_INPUTS), np.uint16)
         fact = np.empty(NUM_FACTS, np.float32)  # scratch
-        _compiled()(
-            _actions(view.rules),
+        _compiled()[0](
+            _spec(view.rules)[1],
             view.hand,
             legal.action,
             legal.cards,
@@ -158,9 +190,8 @@ class FeatureReader:
 
 def unseen_counts(view: View) -> npt.NDArray[np.uint8]:
     """How many cards of each rank are neither held nor played, as thermometers: uint8 (n, 52)."""
-    unseen = FULL_DECK & ~(view.hand | np.bitwise_or.reduce(view.played, axis=1))
-    num = masks_to_bits(unseen).reshape(len(view), 13, 4).sum(axis=2, keepdims=True, dtype=np.uint8)
-    counts: npt.NDArray[np.uint8] = (num > np.arange(4)).astype(np.uint8).reshape(len(view), NUM_CARDS)
+    counts = np.empty((len(view), NUM_CARDS), np.uint8)
+    _compiled()[1](view.public_rows, _spec(view.rules)[0], counts)
     return counts
 
 
@@ -180,17 +211,9 @@ def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
         uint8 (n, H), relative seats: the hands of the others, by card id; and for each seat in how few plays
         its hand could be laid down, as a thermometer of 8.
     """
-    num_players = batch.num_players
-    relative = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
-    hands = batch.state.hands[games[:, None], relative]
-    plays = fewest_plays(hands.ravel(), batch.rules).reshape(hands.shape)
-    return np.concatenate(
-        [
-            masks_to_bits(hands[:, 1:]).reshape(len(games), -1),
-            (plays[:, :, None] > np.arange(_MOST_PLAYS)).astype(np.uint8).reshape(len(games), -1),
-        ],
-        axis=1,
-    )
+    facts = np.empty((len(games), num_hidden(batch.rules)), np.uint8)
+    _compiled()[2](batch.rows, games, batch.spec, decide.new_desk(Parameters()), facts)
+    return facts
 
 
 def action_returns(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:

@@ -103,19 +103,14 @@ class HeuristicAgent:
         best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
         return ((scores - best[legal.game]) / ONE).astype(np.float32), facts
 
-    def _question(self, view: View) -> tuple[IntArray | npt.NDArray[np.bool_], ...]:
+    def _question(self, view: View) -> tuple[IntArray, ...]:
         """What the compiled loops are asked."""
         legal = view.legal_actions
         return (
             self._desk,
             *_spec(view.rules),
-            view.hand,
-            view.played,
+            view.public_rows,
             view.num_cards_left,
-            view.places < 0,
-            view.passed_mask,
-            view.table_action,
-            view.table_owner,
             legal.action,
             legal.cards,
             legal.start,

@@ -22,8 +22,9 @@ from numba import njit
 from agents.heuristic import parameters
 from agents.heuristic import parameters as W
 from tienlen_env.backends import numba_bits
-from tienlen_env.core import bits, combos, kernels, spec
+from tienlen_env.core import bits, combos, kernels, spec, state
 from tienlen_env.core import spec as S
+from tienlen_env.core import state as R
 from tienlen_env.core.bits import (
     FULL,
     LOWEST_SUIT,
@@ -32,8 +33,10 @@ from tienlen_env.core.bits import (
     lowest_of_rank,
     popcount,
     ranks_of,
+    rotate,
     shift_right,
 )
+from tienlen_env.core.cards import HAND_SIZE
 from tienlen_env.core.kernels import sequence_hand, tops_of_shape
 
 # The desk. What a variant fixes:
@@ -268,6 +271,14 @@ def look_around(desk: Any, spec: Any, hand: int, unseen: int, num_held: int, few
             desk[MEMO + 2 * slot] = 0
 
 
+@_inline
+def num_plays(desk: Any, spec: Any, hand: int) -> int:
+    """In how few plays a hand can be laid down, if nobody ever answered."""
+    look_around(desk, spec, hand, 0, 0, HAND_SIZE, 0)
+    fewest: int = split_cost(desk, spec, hand) >> PLAYS_SHIFT & 255
+    return fewest
+
+
 # ---------------------------------------------------------------- the choice
 
 
@@ -439,20 +450,37 @@ def choose(
 
 
 @_inline
-def pack_seats(hand: Any, played: Any, left: Any, live: Any, passed: Any, b: int, num_players: int) -> Any:
-    """What `choose` asks about the seats, from the arrays of n decisions: (n,) hands, (n, P) for the rest.
+def look(spec: Any, row: Any) -> Any:
+    """What `choose` asks about a round: ``(hand, unseen, left, live, passed, table, owner)``.
 
-    Returns:
-        ``(unseen, left, live, passed)``, as `choose` takes them.
+    Of the other hands it takes only their numbers of cards; who has a public row says those himself.
     """
-    seen = hand[b]
-    lefts, lives, passes = 0, 0, 0
+    num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
+    hand = row[R.HAND + turn]
+    seen, left = hand, 0
     for seat in range(num_players):
-        seen |= played[b, seat]
-        lefts |= left[b, seat] << (4 * seat)
-        lives |= live[b, seat] << seat
-        passes |= passed[b, seat] << seat
-    return FULL & ~seen, lefts, lives, passes
+        seen |= row[R.PLAYED + seat]
+        relative = seat - turn if seat >= turn else seat - turn + num_players
+        left |= popcount(row[R.HAND + seat]) << (4 * relative)
+    owner = row[R.OWNER] - turn
+    return (
+        hand,
+        FULL & ~seen,
+        left,
+        rotate(row[R.LIVE], turn, num_players),
+        rotate(row[R.PASSED], turn, num_players),
+        row[R.TABLE],
+        owner if owner >= 0 else owner + num_players,
+    )
+
+
+@_inline
+def pack_left(left: Any, b: int, num_players: int) -> int:
+    """Row `b` of (n, P) numbers of cards, as `choose` takes them."""
+    packed = 0
+    for seat in range(num_players):
+        packed |= left[b, seat] << (4 * seat)
+    return packed
 
 
 @lru_cache(maxsize=8)
@@ -473,28 +501,27 @@ def _digest(modules: tuple[ModuleType, ...]) -> str:
 
 def _compile() -> Any:
     # Numba hashes a function's closure into its cache key; it would not notice other files' changes itself.
-    build = _digest((bits, combos, kernels, spec, numba_bits, parameters))
+    build = _digest((bits, combos, kernels, spec, state, numba_bits, parameters))
 
-    def choose_all(  # type: ignore[no-untyped-def]
-        desk, spec, actions, hand, played, left, live, passed, table, owner, ids, cards, start, out
-    ):
+    # `rows` are public, so how many cards everybody has is said apart: `left`, (n, P), relative seats.
+    def choose_all(desk, spec, actions, rows, left, ids, cards, start, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018
         set_variant(desk, spec)
-        num_players = spec[S.NUM_PLAYERS]
         for b in range(out.shape[0]):
-            unseen, lefts, lives, passes = pack_seats(hand, played, left, live, passed, b, num_players)
+            hand, unseen, _, live, passed, table, owner = look(spec, rows[b])
+            lefts = pack_left(left, b, spec[S.NUM_PLAYERS])
             end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
             out[b] = choose(
                 desk,
                 spec,
                 actions,
-                hand[b],
+                hand,
                 unseen,
                 lefts,
-                lives,
-                passes,
-                table[b],
-                owner[b],
+                live,
+                passed,
+                table,
+                owner,
                 ids,
                 cards,
                 start[b],
@@ -502,27 +529,27 @@ def _compile() -> Any:
             )
 
     def judge_all(  # type: ignore[no-untyped-def]
-        desk, spec, actions, hand, played, left, live, passed, table, owner, ids, cards, start, scores, out
+        desk, spec, actions, rows, left, ids, cards, start, scores, out
     ):
         build  # noqa: B018
         set_variant(desk, spec)
-        num_players = spec[S.NUM_PLAYERS]
-        for b in range(hand.shape[0]):
-            unseen, lefts, lives, passes = pack_seats(hand, played, left, live, passed, b, num_players)
-            around = prepare(desk, spec, hand[b], unseen, lefts, lives, passes, table[b])
-            end = start[b + 1] if b + 1 < hand.shape[0] else ids.shape[0]
+        for b in range(rows.shape[0]):
+            hand, unseen, _, live, passed, table, owner = look(spec, rows[b])
+            lefts = pack_left(left, b, spec[S.NUM_PLAYERS])
+            around = prepare(desk, spec, hand, unseen, lefts, live, passed, table)
+            end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
             for i in range(start[b], end):
                 score, split, better, is_safe = judge(
                     desk,
                     spec,
                     actions,
                     around,
-                    hand[b],
+                    hand,
                     unseen,
                     lefts,
-                    lives,
-                    table[b],
-                    owner[b],
+                    live,
+                    table,
+                    owner,
                     ids[i],
                     cards[i],
                 )

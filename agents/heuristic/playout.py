@@ -17,44 +17,10 @@ from tienlen_env.backends import numba_bits
 from tienlen_env.core import bits, combos, kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
-from tienlen_env.core.bits import FULL, popcount
 
 
 def _jit(function: Any) -> Any:
     return njit(function, nogil=True, _nrt=False)
-
-
-def _inline(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False, forceinline=True)
-
-
-@_inline
-def rotate(seats: int, first: int, num_players: int) -> int:
-    """A seat mask as `first` sees it: bit 0 is `first`, bit 1 the next seat."""
-    rotated: int = (seats >> first | seats << (num_players - first)) & ((1 << num_players) - 1)
-    return rotated
-
-
-@_inline
-def look(spec: Any, row: Any) -> Any:
-    """What `decide.choose` asks about a round: ``(hand, unseen, left, live, passed, table, owner)``."""
-    num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
-    hand = row[R.HAND + turn]
-    seen, left = hand, 0
-    for seat in range(num_players):
-        seen |= row[R.PLAYED + seat]
-        relative = seat - turn if seat >= turn else seat - turn + num_players
-        left |= popcount(row[R.HAND + seat]) << (4 * relative)
-    owner = row[R.OWNER] - turn
-    return (
-        hand,
-        FULL & ~seen,
-        left,
-        rotate(row[R.LIVE], turn, num_players),
-        rotate(row[R.PASSED], turn, num_players),
-        row[R.TABLE],
-        owner if owner >= 0 else owner + num_players,
-    )
 
 
 @_jit
@@ -76,7 +42,7 @@ def choose_index(desk: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: 
     end = kernels.list_legal(row, spec, actions, ids, cards, 0)
     if end == 1:
         return 0
-    hand, unseen, left, live, passed, table, owner = look(spec, row)
+    hand, unseen, left, live, passed, table, owner = decide.look(spec, row)
     action = decide.choose(
         desk, spec, actions, hand, unseen, left, live, passed, table, owner, ids, cards, 0, end
     )
@@ -101,7 +67,7 @@ def is_choice(desk: Any, spec: Any, actions: Any, row: Any, played: int, ids: An
         return False
     if end == 1:
         return True
-    hand, unseen, left, live, passed, table, owner = look(spec, row)
+    hand, unseen, left, live, passed, table, owner = decide.look(spec, row)
     around = decide.prepare(desk, spec, hand, unseen, left, live, passed, table)
     least = 0  # the score of what was played
     for k in range(end):
