@@ -157,7 +157,12 @@ def as_bfloat16(bits: npt.NDArray[np.uint16]) -> Tensor:
 
 
 def pad_rows(rows: Tensor, multiple: int) -> Tensor:
-    """Rows of zeros added up to a multiple: oneDNN spends milliseconds on every new number of rows."""
+    """Rows of zeros added up to a multiple: oneDNN spends milliseconds on every new number of rows.
+
+    Where there are fewer rows than that, up to a multiple of an eighth of it.
+    """
+    if len(rows) < multiple:
+        multiple //= 8
     return nn.functional.pad(rows, (0, 0, 0, -len(rows) % multiple))
 
 

@@ -301,13 +301,15 @@ class Trainer(ABC):
         config, num_players = self.config, self.rules.num_players
         chosen: list[int] = []
         if self.snapshots and config.snapshot_share > 0:
-            # Two snapshots an iteration; those against which we get less are drawn more often.
+            # One for each shard of the games; those against which we get less are drawn more often.
             weight = np.exp(-2 * np.array(self.snapshot_scores))
-            num = min(2, len(self.snapshots))
+            num = min(NUM_SHARDS, len(self.snapshots))
             chosen = rng.choice(len(self.snapshots), num, replace=False, p=weight / weight.sum()).tolist()
-        shares = [config.snapshot_share / len(chosen) for _ in chosen]
+        shares = [config.snapshot_share if chosen else 0.0]
         shares += [config.baseline_share / len(self.baselines) for _ in self.baselines]
-        who = rng.choice(len(shares) + 1, config.num_games, p=[1 - sum(shares), *shares])
+        kind = rng.choice(len(shares) + 1, config.num_games, p=[1 - sum(shares), *shares])
+        snapshot = np.arange(config.num_games) * len(chosen) // config.num_games
+        who = np.select([kind == 0, kind == 1], [LEARNER, 1 + snapshot], kind - 1 + len(chosen))
         seats = config.opponent_seats or rng.integers(1, num_players, config.num_games)
         order = rng.random((config.num_games, num_players)).argsort(axis=1)
         theirs = order < np.reshape(seats, (-1, 1))
