@@ -19,6 +19,7 @@ from train.rollout import (
     LEARNER,
     FloatArray,
     IntArray,
+    Rounds,
     Trajectories,
     advantages,
     join,
@@ -38,9 +39,13 @@ def a_policy(seed: int = 0) -> object:
     return act
 
 
-def played(
+def played(rules: AnyRules, **settings: object) -> Trajectories:
+    return join([rounds(rules, **settings)])
+
+
+def rounds(
     rules: AnyRules, *, seed: int = 0, controllers: IntArray | None = None, **settings: object
-) -> Trajectories:
+) -> Rounds:
     if controllers is None:
         controllers = np.zeros((len(KEYS), rules.num_players), np.int64)
     return play_rounds(
@@ -125,8 +130,9 @@ def test_controllers_are_checked() -> None:
 
 def test_joined_parts_are_the_parts() -> None:
     rules = PRESETS["cardgames"]
-    first, second = played(rules, seed=1), played(rules, seed=2)
-    both = join([first, second])
+    parts = [rounds(rules, seed=seed) for seed in (1, 2)]
+    first, second = (join([part]) for part in parts)
+    both = join(parts)
     n = len(first)
     assert len(both) == n + len(second)
     assert np.array_equal(both.game[n:], second.game + len(KEYS))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +69,35 @@ class Trajectories:
         return len(self.chosen)
 
 
+class Step(NamedTuple):
+    """The learner's decisions of one step; see `Trajectories`, but `chosen` counts from the step's first."""
+
+    inputs: Inputs
+    hidden: npt.NDArray[np.uint8]
+    chosen: IntArray
+    log_probability: FloatArray
+    judged: FloatArray
+    game: IntArray
+    seat: IntArray
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """B rounds as they were played, to be joined with others.
+
+    Attributes:
+        steps: the learner's decisions.
+        reward: float32 (n,), see `Trajectories`, as for the others.
+        scores: float32 (B, P).
+        seconds_acting: spent in policies.
+    """
+
+    steps: list[Step]
+    reward: FloatArray
+    scores: FloatArray
+    seconds_acting: float
+
+
 def play_rounds(
     rules: AnyRules,
     keys: npt.ArrayLike,
@@ -79,7 +109,7 @@ def play_rounds(
     reward: Reward = "zero_sum",
     reveal: Reveal | None = None,
     judge: Judge | None = None,
-) -> Trajectories:
+) -> Rounds:
     """Play B rounds to the end.
 
     Args:
@@ -109,10 +139,9 @@ def play_rounds(
     batch.deal(keys)
     last = np.full((num_games, num_players), -1)
     scores = np.zeros((num_games, num_players), np.float32)
-    kept: list[tuple[np.ndarray, ...]] = []
+    steps: list[Step] = []
     paid: list[tuple[IntArray, FloatArray]] = []
-    num_kept = num_actions = step = 0
-    seconds = 0.0
+    num_kept, seconds = 0, 0.0
     games = np.flatnonzero(batch.num_legal() == 1)
     actions = batch.select(games).legal_actions().action  # the only one each; from here on there is a choice
     while True:
@@ -153,38 +182,44 @@ def play_rounds(
             mine = games[:end]
             seat = batch.state.turn[mine]
             last[mine, seat] = num_kept + np.arange(mine.size)
-            kept.append(
-                (
-                    own.observation,
-                    own.start + num_actions,
-                    own.num_legal,
-                    own.action,
-                    own.after,
-                    own.prior,
-                    np.empty((mine.size, 0), np.uint8) if reveal is None else reveal(batch, mine),
-                    chosen + num_actions,
-                    log_probability,
-                    np.empty(0, np.float32) if judge is None else judge(batch, mine, own),
-                    mine,
-                    seat,
-                    np.full(mine.size, step),
-                )
-            )
+            hidden = np.empty((mine.size, 0), np.uint8) if reveal is None else reveal(batch, mine)
+            judged = np.empty(0, np.float32) if judge is None else judge(batch, mine, own)
+            steps.append(Step(own, hidden, chosen, log_probability, judged, mine, seat))
             num_kept += mine.size
-            num_actions += len(own.action)
-        step += 1
-    columns = [np.concatenate(column) for column in zip(*kept, strict=True)]
     reward_of = np.zeros(num_kept, np.float32)
     for decision, amount in paid:
         np.add.at(reward_of, decision, amount)
+    return Rounds(steps, reward_of, scores, seconds)
+
+
+def join(parts: Sequence[Rounds]) -> Trajectories:
+    """The decisions of several parts; their games are numbered on."""
+    steps = [step for part in parts for step in part.steps]
+    size = [len(step.chosen) for step in steps]
+    num_actions = np.array([len(step.inputs.action) for step in steps])
+    first_action = np.repeat(np.cumsum(num_actions) - num_actions, size)
+    first_game = np.repeat(
+        np.cumsum([0, *(len(part.scores) for part in parts[:-1])]), [len(part.reward) for part in parts]
+    )
+    inputs = Inputs(*map(np.concatenate, zip(*(step.inputs for step in steps), strict=True)))
+    _, hidden, chosen, log_probability, judged, game, seat = (
+        [getattr(step, name) for step in steps] for name in Step._fields
+    )
+    game, seat = np.concatenate(game) + first_game, np.concatenate(seat)
+    number = np.concatenate([np.arange(len(part.steps)) for part in parts])
     return Trajectories(
-        Inputs(*columns[:6]),
-        *columns[6:10],
-        reward_of,
-        followers(columns[10], columns[11]),
-        *columns[10:],
-        scores,
-        seconds,
+        inputs._replace(start=inputs.start + first_action),
+        np.concatenate(hidden),
+        np.concatenate(chosen) + first_action,
+        np.concatenate(log_probability),
+        np.concatenate(judged),
+        np.concatenate([part.reward for part in parts]),
+        followers(game, seat),
+        game,
+        seat,
+        np.repeat(number, size),
+        np.concatenate([part.scores for part in parts]),
+        sum(part.seconds_acting for part in parts),
     )
 
 
@@ -196,46 +231,6 @@ def followers(game: IntArray, seat: IntArray) -> IntArray:
     follower = np.full(len(order), -1)
     follower[order[:-1][goes_on]] = order[1:][goes_on]
     return follower
-
-
-def join(parts: Sequence[Trajectories]) -> Trajectories:
-    """Several trajectories as one; games are numbered on."""
-    num_actions = num_decisions = num_games = 0
-    shifted = []
-    for part in parts:
-        shifted.append(
-            replace(
-                part,
-                inputs=part.inputs._replace(start=part.inputs.start + num_actions),
-                chosen=part.chosen + num_actions,
-                follower=np.where(part.follower < 0, -1, part.follower + num_decisions),
-                game=part.game + num_games,
-            )
-        )
-        num_actions += len(part.inputs.action)
-        num_decisions += len(part)
-        num_games += len(part.scores)
-    inputs = Inputs(*(np.concatenate(column) for column in zip(*(p.inputs for p in shifted), strict=True)))
-    arrays = [
-        np.concatenate([getattr(p, name) for p in shifted])
-        for name in (
-            "hidden",
-            "chosen",
-            "log_probability",
-            "judged",
-            "reward",
-            "follower",
-            "game",
-            "seat",
-            "step",
-        )
-    ]
-    return Trajectories(
-        inputs,
-        *arrays,
-        np.concatenate([p.scores for p in parts]),
-        sum(p.seconds_acting for p in parts),
-    )
 
 
 def advantages(

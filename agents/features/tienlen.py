@@ -31,7 +31,7 @@ from tienlen_env.core import bits as core_bits
 from tienlen_env.core import combos, kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
-from tienlen_env.core.bits import lowest_index, popcount, wrap, write_word
+from tienlen_env.core.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.core.cards import NUM_CARDS
 from tienlen_env.core.rules import Rules
 from tienlen_env.core.spec import build_spec
@@ -111,7 +111,9 @@ def _compiled() -> tuple[Any, Any, Any]:
 
     def write_hidden(rows, games, spec, desk, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018
+        # How many plays a hand is does not depend on what is around it, so that is the same for all hands.
         decide.set_variant(desk, spec)
+        decide.look_around(desk, spec, FULL, 0, 0, 0, 0)
         num_players = spec[S.NUM_PLAYERS]
         for i in range(games.shape[0]):
             row = rows[games[i]]
@@ -123,7 +125,7 @@ def _compiled() -> tuple[Any, Any, Any]:
                     write_word(out[i], (relative - 1) * NUM_CARDS, hand)
             for relative in range(num_players):
                 hand = row[R.HAND + wrap(row[R.TURN] + relative, num_players)]
-                num_plays = decide.num_plays(desk, spec, hand)
+                num_plays = decide.split_cost(desk, spec, hand) >> decide.PLAYS_SHIFT & 255
                 for k in range(_MOST_PLAYS):
                     out[i, plays + relative * _MOST_PLAYS + k] = num_plays > k
 

@@ -36,7 +36,6 @@ from tienlen_env.core.bits import (
     rotate,
     shift_right,
 )
-from tienlen_env.core.cards import HAND_SIZE
 from tienlen_env.core.kernels import sequence_hand, tops_of_shape
 
 # The desk. What a variant fixes:
@@ -269,14 +268,6 @@ def look_around(desk: Any, spec: Any, hand: int, unseen: int, num_held: int, few
         desk[STAMP] = 1
         for slot in range(1 << MEMO_BITS):
             desk[MEMO + 2 * slot] = 0
-
-
-@_inline
-def num_plays(desk: Any, spec: Any, hand: int) -> int:
-    """In how few plays a hand can be laid down, if nobody ever answered."""
-    look_around(desk, spec, hand, 0, 0, HAND_SIZE, 0)
-    fewest: int = split_cost(desk, spec, hand) >> PLAYS_SHIFT & 255
-    return fewest
 
 
 # ---------------------------------------------------------------- the choice
