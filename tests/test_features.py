@@ -74,7 +74,7 @@ def test_inputs_do_not_depend_on_hidden_cards(preset: str) -> None:
             assert not np.array_equal(others.state.hands, batch.state.hands)
             assert same(reader.read(View(batch)), reader.read(View(others)))
             games = np.arange(batch.num_games)
-            hidden_facts = [features.hidden_facts(b, games) for b in (batch, others)]
+            hidden_facts = [features.hidden_facts()(b, games) for b in (batch, others)]
             assert not np.array_equal(*hidden_facts)  # which the critic sees
         batch.step(batch.sample(rng))
 

@@ -7,7 +7,7 @@ import pytest
 
 import agents
 from agents.features import Inputs, features_of
-from agents.features.tienlen import hidden_facts, num_hidden
+from agents.features.tienlen import HiddenFacts, num_hidden
 from agents.heuristic.playout import action_returns
 from tienlen_env.agent import View
 from tienlen_env.core.cards import parse_cards
@@ -175,11 +175,16 @@ def test_hidden_facts_by_hand() -> None:
     batch = Batch("cardgames", 1)
     hands = [parse_cards(hand) for hand in ("3s 4s 5s", "3h", "7c 7d", "2h 9s")]
     batch.set_hands([hands], leader=0)
-    facts = hidden_facts(batch, np.array([0]))
+    reveal = HiddenFacts()
+    facts = reveal(batch, np.array([0]))
     assert facts.shape == (1, num_hidden(batch.rules))
     bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
     assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
     assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
+    batch.step([batch.table.classify(parse_cards("3s"))])
+    after = reveal(batch, np.array([0]))
+    assert np.array_equal(after, HiddenFacts()(batch, np.array([0])))  # what it remembers is not in the way
+    assert after[0, 156:].reshape(4, 8).sum(axis=1).tolist() == [1, 1, 2, 2]
 
 
 def test_action_returns_are_what_the_heuristic_plays() -> None:

@@ -84,7 +84,7 @@ class PPOTrainer(Trainer):
     def __init__(self, config: PPOConfig) -> None:
         super().__init__(config)
         if config.critic == "hands":
-            self.reveal = self.features.hidden_facts
+            self.make_reveal = self.features.hidden_facts
 
     def make_learner(self, network: ActionNetwork) -> Learner:
         """The policy's network and a critic."""

@@ -9,9 +9,9 @@ are taken on from choice to choice, so that a step asks about every game that is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -192,8 +192,8 @@ def play_rounds(
     return Rounds(steps, reward_of, scores, seconds)
 
 
-def join(parts: Sequence[Rounds]) -> Trajectories:
-    """The decisions of several parts; their games are numbered on."""
+def join(parts: Sequence[Rounds], run: Callable[..., Iterable[Any]] = map) -> Trajectories:
+    """The decisions of several parts; their games are numbered on. `run` is `map`, perhaps on all threads."""
     steps = [step for part in parts for step in part.steps]
     size = [len(step.chosen) for step in steps]
     num_actions = np.array([len(step.inputs.action) for step in steps])
@@ -201,7 +201,7 @@ def join(parts: Sequence[Rounds]) -> Trajectories:
     first_game = np.repeat(
         np.cumsum([0, *(len(part.scores) for part in parts[:-1])]), [len(part.reward) for part in parts]
     )
-    inputs = Inputs(*map(np.concatenate, zip(*(step.inputs for step in steps), strict=True)))
+    inputs = Inputs(*run(np.concatenate, list(zip(*(step.inputs for step in steps), strict=True))))
     _, hidden, chosen, log_probability, judged, game, seat = (
         [getattr(step, name) for step in steps] for name in Step._fields
     )

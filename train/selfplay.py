@@ -250,7 +250,7 @@ class Trainer(ABC):
         """Improve by what was played; the measures."""
 
     sharpness: float = 1.0  # of play in training: a factor on the network's scores
-    reveal: Reveal | None = None  # what a critic sees beyond the inputs
+    make_reveal: Callable[[], Reveal] | None = None  # of what a critic sees beyond the inputs, for one batch
     judge: Judge | None = None  # asked about every decision while the hands are still known
 
     @property
@@ -317,9 +317,10 @@ class Trainer(ABC):
 
     def snapshot(self, index: int) -> ActionNetwork:
         """An older policy's network."""
-        network = copy.deepcopy(self.network).requires_grad_(False)
-        network.load_state_dict(self.snapshots[index])
-        return network
+        with torch.device("meta"):  # its weights need not be made, only to be replaced
+            network = ActionNetwork(self.network.config)
+        network.load_state_dict(self.snapshots[index], assign=True)
+        return network.to(self.device)
 
     def act(
         self, network: ActionNetwork, rng: np.random.Generator, inputs: Inputs
@@ -360,11 +361,11 @@ class Trainer(ABC):
                 self.network.config.reader(),
                 copy.deepcopy(self.baselines),  # of which none need be safe to use by two threads
                 reward=config.reward,
-                reveal=self.reveal,
+                reveal=None if self.make_reveal is None else self.make_reveal(),
                 judge=self.judge,
             )
 
-        played = join(self.map(play_part, parts, rngs))
+        played = join(self.map(play_part, parts, rngs), self.map)
         for index, snapshot in enumerate(snapshots, 1):
             games = (controllers == index).any(axis=1)
             mine = played.scores[games][controllers[games] == LEARNER]

@@ -93,8 +93,8 @@ class Features:
         reader: makes a reader from the prior, its scale (what the player by rules thinks an action is behind
             its choice, times this, is added to the network's score) and whether there is a record.
         num_hidden: H of a variant, the number of `hidden_facts`.
-        hidden_facts: what a critic may see and a player may not, as 0s and 1s, uint8 (n, H), for the seats to
-            move in some games (int64 (n,)).
+        hidden_facts: makes a function of a batch and n of its games (int64 (n,)) that tells what a critic may
+            see and the seats to move may not, as 0s and 1s, uint8 (n, H); it is for one batch.
         action_returns: what each of N legal actions returns if everyone plays on by the baseline's rules,
             float32 (N,), from the batch, the n games and their inputs; None where nobody can tell.
     """
@@ -109,5 +109,5 @@ class Features:
     num_derived: Callable[[Any], int]
     reader: MakeReader
     num_hidden: Callable[[Any], int]
-    hidden_facts: Callable[[Batch, IntArray], npt.NDArray[np.uint8]]
+    hidden_facts: Callable[[], Callable[[Batch, IntArray], npt.NDArray[np.uint8]]]
     action_returns: Callable[[Batch, IntArray, Inputs], FloatArray] | None = None

@@ -254,5 +254,5 @@ FEATURES: Final = Features(
     num_derived=lambda rules: rules.num_cards + 52,
     reader=FeatureReader,
     num_hidden=num_hidden,
-    hidden_facts=hidden_facts,
+    hidden_facts=lambda: hidden_facts,
 )

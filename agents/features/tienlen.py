@@ -109,25 +109,26 @@ def _compiled() -> tuple[Any, Any, Any]:
                 for k in range(4):
                     out[b, 4 * rank + k] = num_of_rank > k
 
-    def write_hidden(rows, games, spec, desk, out):  # type: ignore[no-untyped-def]
+    def write_hidden(rows, games, spec, desk, hands, num_plays, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018
         # How many plays a hand is does not depend on what is around it, so that is the same for all hands.
         decide.set_variant(desk, spec)
         decide.look_around(desk, spec, FULL, 0, 0, 0, 0)
         num_players = spec[S.NUM_PLAYERS]
         for i in range(games.shape[0]):
-            row = rows[games[i]]
-            plays = (num_players - 1) * NUM_CARDS
-            for relative in range(num_players):
-                hand = row[R.HAND + wrap(row[R.TURN] + relative, num_players)]
-                if relative > 0:
-                    # A word is longer than a hand: what follows is written after it.
-                    write_word(out[i], (relative - 1) * NUM_CARDS, hand)
-            for relative in range(num_players):
-                hand = row[R.HAND + wrap(row[R.TURN] + relative, num_players)]
-                num_plays = decide.split_cost(desk, spec, hand) >> decide.PLAYS_SHIFT & 255
+            row, game = rows[games[i]], games[i]
+            for after in range(1, num_players):
+                hand = row[R.HAND + wrap(row[R.TURN] + after, num_players)]
+                write_word(out[i], (after - 1) * NUM_CARDS, hand)  # its surplus is written over
+            for after in range(num_players):
+                seat = wrap(row[R.TURN] + after, num_players)
+                hand = row[R.HAND + seat]
+                if hands[game, seat] != hand:
+                    hands[game, seat] = hand
+                    num_plays[game, seat] = decide.split_cost(desk, spec, hand) >> decide.PLAYS_SHIFT & 255
+                at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
                 for k in range(_MOST_PLAYS):
-                    out[i, plays + relative * _MOST_PLAYS + k] = num_plays > k
+                    out[i, at + k] = num_plays[game, seat] > k
 
     def compiled(function: Any) -> Any:
         return njit(function, nogil=True, cache=True, _nrt=False)
@@ -198,24 +199,36 @@ def unseen_counts(view: View) -> npt.NDArray[np.uint8]:
 
 
 def num_hidden(rules: Rules) -> int:
-    """H, the width of `hidden_facts`."""
+    """H, the width of `HiddenFacts`."""
     return (rules.num_players - 1) * NUM_CARDS + rules.num_players * _MOST_PLAYS
 
 
-def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
-    """What a critic may see and a player may not, as 0s and 1s, for the seats to move.
+class HiddenFacts:
+    """What a critic may see and the seats to move may not, as 0s and 1s.
 
-    Args:
-        batch: the games.
-        games: int64 (n,), which of them.
-
-    Returns:
-        uint8 (n, H), relative seats: the hands of the others, by card id; and for each seat in how few plays
-        its hand could be laid down, as a thermometer of 8.
+    It remembers in how few plays each hand could be laid down: most hands were asked about before.
     """
-    facts = np.empty((len(games), num_hidden(batch.rules)), np.uint8)
-    _compiled()[2](batch.rows, games, batch.spec, decide.new_desk(Parameters()), facts)
-    return facts
+
+    def __init__(self) -> None:
+        self._desk = decide.new_desk(Parameters())
+        self._hands = self._num_plays = np.zeros((0, 0), np.int64)
+
+    def __call__(self, batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
+        """The facts.
+
+        Args:
+            batch: the games; of one variant, whenever this is called.
+            games: int64 (n,), which of them.
+
+        Returns:
+            uint8 (n, H), relative seats: the hands of the others, by card id; and for each seat in how few
+            plays its hand could be laid down, as a thermometer of 8.
+        """
+        if self._hands.shape != batch.state.hands.shape:
+            self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
+        facts = np.empty((len(games), num_hidden(batch.rules)), np.uint8)
+        _compiled()[2](batch.rows, games, batch.spec, self._desk, self._hands, self._num_plays, facts)
+        return facts
 
 
 def action_returns(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
@@ -239,6 +252,6 @@ FEATURES: Final = Features(
     num_derived=lambda rules: NUM_CARDS,
     reader=FeatureReader,
     num_hidden=num_hidden,
-    hidden_facts=hidden_facts,
+    hidden_facts=HiddenFacts,
     action_returns=action_returns,
 )
