@@ -210,7 +210,9 @@ class Trainer(ABC):
         self.cpu_seconds = 0.0
         torch.manual_seed(config.seed)
         self.learner = self.make_learner(self.make_network()).to(self.device)
-        self.optimizer = torch.optim.Adam(self.learner.parameters(), lr=config.learning_rate, eps=1e-5)
+        self.optimizer = torch.optim.Adam(
+            self.learner.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
+        )
         # Each shard of a gradient step sums its gradients on its own copy of the same weights.
         self.shards = [self.learner, *(copy.deepcopy(self.learner) for _ in range(NUM_SHARDS - 1))]
         for shard in self.shards[1:]:
