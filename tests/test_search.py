@@ -173,6 +173,25 @@ def test_suits_tell_what_is_not_held():
         assert share == pytest.approx(expected, abs=0.015)
 
 
+def test_worlds_tell_who_holds_what():
+    # The squared error of the probabilities that the worlds give each seat for each of its cards, which are
+    # the heuristic player's: alike decisions at the same tables, with inference and without.
+    agent, errors = SearchAgent(), {}
+    for step, (batch, games, view) in enumerate(views(HeuristicAgent(), "cardgames", 8)):
+        if step < 8 or step % 4:
+            continue
+        for index in np.flatnonzero((view.num_cards_left[:, 1:] > 0).sum(axis=1) > 1):
+            true = masks_to_bits(batch.rows[games[index], R.HAND : R.HAND + 4])
+            for inference in (0.0, agent.inference):
+                desk = Desk(view.rules)
+                desk.begin(position_of(view, index), 1, inference)
+                found = masks_to_bits(desk.draw(agent.worlds)[:, :4]).mean(axis=0)
+                errors.setdefault(inference, []).append(((found - true) ** 2).sum() / desk.room.sum())
+    gained = np.subtract(*errors.values())
+    assert len(gained) > 40
+    assert gained.mean() > 0.05
+
+
 @pytest.mark.parametrize("history", [0, 3])
 def test_without_the_whole_record_nothing_is_inferred(history):
     for _, _, view in views(RandomAgent(), "cardgames", 2, history=history):

@@ -27,12 +27,12 @@ from tienlen_env.core.spec import build_spec
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-BURN_IN: Final = 400  # moves of the chain before the first world that counts
+BURN_IN: Final = 800  # moves of the chain before the first world that counts
 # Between two worlds there are as many moves as ask the heuristic player so often, by what the first moves
 # asked: with few hidden cards most answers are known, and moves are cheap.
-QUESTIONS: Final = 40
+QUESTIONS: Final = 80
 MIN_MOVES: Final = 8
-MAX_MOVES: Final = 80
+MAX_MOVES: Final = 160
 ALL_HIDDEN: Final = 39  # cards that nobody has seen when a round begins
 MAX_TIMES: Final = 8.0
 RESULT_BITS: Final = 13  # of rounds played out
