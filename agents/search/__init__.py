@@ -10,8 +10,9 @@ nothing is inferred and no ending solved (`agents.search.thirteens`). Its rules,
 2. **Infer.** Deals in which the others would have played otherwise are drawn less often: `inference` 0.9
    makes each play or pass that surprises count one tenth. Near 1 the chain that draws the deals hardly leaves
    those that it first finds: against heuristic players, whose true hands never surprise, 0.95 still tells
-   better than 0.99 who holds what. This needs the record of the round (`history`); without it, all deals
-   that agree with the cards, the counts and the opening are equally likely.
+   better than 0.99 who holds what. It walks furthest with 18 to 30 hidden cards. This needs the record of
+   the round (`history`); without it, all deals that agree with the cards, the counts and the opening are
+   equally likely.
 3. **Spend on what is in contention** (sequential halving: Karnin, Koren, Somekh 2013). `worlds` is the number
    of deals in which the last two candidates are compared. The last four are compared in half as many, the
    last eight in a quarter, so every step costs about the same: with n candidates about
