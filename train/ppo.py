@@ -10,9 +10,9 @@ What they read of a game, and by whom it is played by rules, is in `agents.featu
 a run is kept is in `train.selfplay`.
 
 ``python -m train.ppo --env thirteens --decisions 1000000`` (a minute and a half of processor time, seed 1)
-ends above the rule-based player: alone against three `trickster` it has 10.72 ± 0.07 points a deal and they
-have 8.82 ± 0.04, with 35.5 ± 0.7 % first places (parity 25 %; 2,500 held-out deals × 4 seatings, 95 %
-intervals). Twice the decisions, and ``--snapshot-share 0``: 10.85 ± 0.07 to 8.75 ± 0.04, 36.6 ± 0.7 %.
+ends above the rule-based player: alone against three `trickster` it has 10.73 ± 0.07 points a deal and they
+have 8.76 ± 0.04, with 35.9 ± 0.7 % first places (parity 25 %; 2,500 held-out deals × 4 seatings, 95 %
+intervals).
 """
 
 from __future__ import annotations
