@@ -21,7 +21,7 @@ from rich.console import Console
 from train.config import parse_args
 
 COMMON = ("--threads", "1", "--final-deals", "0")
-# What they learn from in about two minutes on one core, and how often they are compared on the way.
+# What they learn from in one to three minutes on one core, and how often they are compared on the way.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "PPO": ("train.ppo", "--decisions", "1500000", "--eval-every", "6"),
     "PPO, prior none": ("train.ppo", "--prior", "none", "--decisions", "1500000", "--eval-every", "6"),
