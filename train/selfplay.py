@@ -276,10 +276,10 @@ class Trainer(ABC):
         """1 at the start, a tenth at the end."""
         return 1 - 0.9 * self.progress
 
-    def agent(self, *, sample: bool = False) -> NetworkAgent:
+    def agent(self) -> NetworkAgent:
         """The policy as it is now, a copy."""
         network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
-        return NetworkAgent(network, self.name, sample)
+        return NetworkAgent(network, self.name)
 
     def autocast(self) -> torch.autocast:
         """The precision of forward passes."""
