@@ -33,8 +33,6 @@ cards from `greedy_long` and `random` at play).
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -44,6 +42,7 @@ from numba import njit
 
 from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View, choose_cards, history_of
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core import bits, kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
@@ -233,15 +232,13 @@ def search(
 @lru_cache(maxsize=1)
 def _compile() -> Any:
     """The loop over decisions, compiled."""
-    # Numba hashes a function's closure into the key of its cache on disk: new sources, new code.
-    modules = (bits, S, R, kernels, numba_bits)
-    digest = hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
+    build = build_of((bits, S, R, kernels, numba_bits))
 
     def solve_rows(  # type: ignore[no-untyped-def]
         rows, wanted, find_all, spec, actions, stack, ids, cards, order, ends, memory, rewards,
         first_stamp, max_nodes, values, best_masks, nodes,
     ):  # fmt: skip
-        digest  # noqa: B018
+        build  # noqa: B018
         root = stack[0]
         for b in range(rows.shape[0]):
             for i in range(R.LEGAL):

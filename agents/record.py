@@ -11,8 +11,6 @@ kind and higher; a chop counts as a lead, too.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from functools import cache
 from typing import Any, Final
 
@@ -22,6 +20,7 @@ from numba import njit
 
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core import bits as core_bits
 from tienlen_env.core import state as R
 from tienlen_env.core.bits import FULL, highest_index, popcount
@@ -51,9 +50,7 @@ def read_record(view: View) -> npt.NDArray[np.uint8]:
 
 @cache
 def _compiled() -> Any:
-    # Numba hashes a function's closure into its cache key; it would not notice other files' changes itself.
-    sources = "".join(map(inspect.getsource, (core_bits, R, numba_bits)))
-    build = hashlib.sha256(sources.encode()).hexdigest()
+    build = build_of((core_bits, R, numba_bits))
 
     def write_record(history, me, num_players, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018

@@ -26,8 +26,6 @@ When melds are declared it declares the best ones. Ties go to the lowest action 
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from dataclasses import astuple, dataclass
 from functools import cache
 from typing import Any, Final
@@ -39,6 +37,7 @@ from numba.extending import register_jitable
 
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.thirteens import spec as S
 from tienlen_env.thirteens import state as R
@@ -253,9 +252,7 @@ def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: in
 @cache
 def _loops() -> tuple[Any, Any]:
     numba_bits.teach(THIRTEENS)
-    # Numba hashes a function's closure into the key of its cache on disk: new sources, new code.
-    sources = "".join(inspect.getsource(m) for m in (*THIRTEENS.sources, numba_bits))
-    build = hashlib.sha256(sources.encode()).hexdigest()
+    build = build_of((*THIRTEENS.sources, numba_bits))
 
     def choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018

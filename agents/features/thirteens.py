@@ -9,8 +9,6 @@ To the observation the reader adds the unseen cards, and how many of each suit t
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from functools import cache
 from typing import Any, Final
 
@@ -23,6 +21,7 @@ from agents.features.base import ONE, Features, Inputs, IntArray, Prior
 from agents.trickster import TricksterAgent, keeping, ranked_above, tables, trick_worth, unseen_cards
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.engine import Batch
 from tienlen_env.thirteens import spec as S
@@ -47,9 +46,7 @@ _BEHIND: Final = 6.0  # points; what is further behind the best is as good as ru
 @cache
 def _compiled() -> Any:
     numba_bits.teach(THIRTEENS)
-    # Numba hashes a function's closure into its cache key; it would not notice other files' changes itself.
-    sources = "".join(inspect.getsource(m) for m in (*THIRTEENS.sources, numba_bits, agents.trickster))
-    build = hashlib.sha256(sources.encode()).hexdigest()
+    build = build_of((*THIRTEENS.sources, numba_bits, agents.trickster))
 
     def write_features(  # type: ignore[no-untyped-def]
         rows, spec, actions, weights, ids, start, behind, has_prior, judged, fact, bits, out

@@ -13,8 +13,6 @@ each rank are neither held nor played.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -27,6 +25,7 @@ from agents.heuristic import HeuristicAgent, Parameters, decide, parameters, pla
 from agents.record import NUM_EVENTS, num_record_bits, read_record
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core import bits as core_bits
 from tienlen_env.core import combos, kernels
 from tienlen_env.core import spec as S
@@ -46,9 +45,7 @@ _BEHIND: Final = 4.0  # plays; what is further behind the best is as good as rul
 
 @cache
 def _compiled() -> tuple[Any, Any, Any]:
-    modules = (core_bits, S, R, combos, kernels, numba_bits, parameters, decide)
-    # Numba hashes a function's closure into its cache key; it would not notice other files' changes itself.
-    build = hashlib.sha256("".join(map(inspect.getsource, modules)).encode()).hexdigest()
+    build = build_of((core_bits, S, R, combos, kernels, numba_bits, parameters, decide))
 
     def write_features(  # type: ignore[no-untyped-def]
         actions, hand, ids, cards, start, behind, has_prior, judged, fact, bits, out

@@ -10,10 +10,7 @@ the number of those that can be beaten. They are minimised apart from one anothe
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from functools import lru_cache
-from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +19,7 @@ from numba import njit
 from agents.heuristic import parameters
 from agents.heuristic import parameters as W
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core import bits, combos, kernels, spec, state
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
@@ -486,13 +484,8 @@ def new_desk(parameters: W.Parameters) -> W.IntArray:
     return desk
 
 
-def _digest(modules: tuple[ModuleType, ...]) -> str:
-    return hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
-
-
 def _compile() -> Any:
-    # Numba hashes a function's closure into its cache key; it would not notice other files' changes itself.
-    build = _digest((bits, combos, kernels, spec, state, numba_bits, parameters))
+    build = build_of((bits, combos, kernels, spec, state, numba_bits, parameters))
 
     # `rows` are public, so how many cards everybody has is said apart: `left`, (n, P), relative seats.
     def choose_all(desk, spec, actions, rows, left, ids, cards, start, out):  # type: ignore[no-untyped-def]

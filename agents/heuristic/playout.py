@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from functools import cache
 from typing import Any
 
@@ -14,6 +12,7 @@ from numba import njit
 from agents.heuristic import decide, parameters
 from agents.heuristic.parameters import IntArray, Parameters
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core import bits, combos, kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
@@ -105,9 +104,7 @@ def play_out(
 
 @cache
 def _compiled() -> Any:
-    modules = (bits, S, R, combos, kernels, numba_bits, parameters, decide)
-    # Numba hashes a function's closure into the key of its cache on disk: new sources, new code.
-    build = hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
+    build = build_of((bits, S, R, combos, kernels, numba_bits, parameters, decide))
 
     def returns(  # type: ignore[no-untyped-def]
         desk, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import math
 from functools import cache
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ from agents.heuristic import HeuristicAgent, Parameters, decide, parameters, pla
 from agents.search import tree, worlds
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core import bits, combos, kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
@@ -191,8 +191,7 @@ class Desk:
 def loops() -> SimpleNamespace:
     """All loops, compiled when first called."""
     modules = (bits, S, R, combos, kernels, numba_bits, parameters, decide, playout, tree, worlds)
-    # Numba hashes a function's closure into the key of its cache on disk: new sources, new code.
-    build = hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
+    build = build_of(modules)
 
     def jit(function: Any) -> Any:
         return njit(function, cache=True, nogil=True, _nrt=False)

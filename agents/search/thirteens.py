@@ -10,8 +10,6 @@ When melds are declared (8.11), the best ones are; while a deal is played out th
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import sys
 from dataclasses import astuple, replace
 from functools import cache
@@ -27,6 +25,7 @@ from agents.search import deals, worlds
 from agents.search.loops import FloatArray, IntArray, Position, seed_of
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.core.bits import popcount
 from tienlen_env.thirteens import kernels
 from tienlen_env.thirteens import spec as S
@@ -172,9 +171,7 @@ def play_out(
 def loops() -> SimpleNamespace:
     """All loops, compiled when first called."""
     numba_bits.teach(THIRTEENS)
-    # Numba hashes a function's closure into the key of its cache on disk: new sources, new code.
-    modules = (*THIRTEENS.sources, numba_bits, trickster, worlds, deals, sys.modules[__name__])
-    build = hashlib.sha256("".join(inspect.getsource(m) for m in modules).encode()).hexdigest()
+    build = build_of((*THIRTEENS.sources, numba_bits, trickster, worlds, deals, sys.modules[__name__]))
 
     def jit(function: Any) -> Any:
         return njit(function, cache=True, nogil=True, _nrt=False)

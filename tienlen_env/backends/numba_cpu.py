@@ -7,8 +7,6 @@ notice a change of this file.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -19,6 +17,7 @@ from numba import njit
 from numba.extending import register_jitable
 
 from tienlen_env.backends import numba_bits
+from tienlen_env.backends.build import build_of
 from tienlen_env.backends.python import OVER, PAID
 from tienlen_env.core import bits
 from tienlen_env.core.definition import Definition
@@ -74,9 +73,7 @@ def _loops(definition: Definition) -> SimpleNamespace:
     """All loops over a game's kernels, compiled when first called."""
     numba_bits.teach(definition)
     kernels, observe, R, S = definition.kernels, definition.observe, definition.state, definition.spec
-    # Numba hashes a function's closure into its cache key, which is how the digest gets there.
-    sources = "".join(inspect.getsource(module) for module in (*definition.sources, numba_bits))
-    build = hashlib.sha256(sources.encode()).hexdigest()
+    build = build_of((*definition.sources, numba_bits))
     paid, over = PAID, OVER
 
     def jit(function: Any) -> Any:
