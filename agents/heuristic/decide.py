@@ -1,8 +1,8 @@
 """The compiled part of the heuristic player: how a hand is best split into plays, and the choice.
 
 Scalar functions in the style of `tienlen_env.core.kernels`, on one int64 array, the *desk*: the variant and
-the weights, what is worked out once a decision, and a memo of the splits found so far. The memo is tagged by
-decision, so what it holds of earlier decisions is never seen and a decision depends on its arguments alone.
+the weights, what is worked out once a decision, and two memos of the splits found so far. These are tagged by
+decision, so what they hold of earlier decisions is never seen and a decision depends on its arguments alone.
 
 A *split* is one word of three numbers: its cost from bit 16 on, below that the number of plays, 8 bits, and
 the number of those that can be beaten. They are minimised apart from one another, each over all splits.
@@ -46,12 +46,15 @@ SCALE: Final = 134  # 512 × the share of unseen cards that opponents hold
 SHORTEST: Final = 135  # fewest ranks of any sequence, 16 without sequences
 COSTS: Final = 136  # where the costs for this decision begin
 TWOS: Final = 137  # 1: an opponent may hold a 2, so bombs are bombs
-STAMP: Final = 138  # number of the decision, 1..4095
+STAMP: Final = 138  # number of the decision, 1..STAMPS
 LADDER: Final = 139  # not 0: bombs beat bombs of other shapes (RULES.md 4.1), so none is safe
 STEP: Final = 140  # NUM_KINDS: cost of each better play
 WEIGHTS: Final = STEP + W.NUM_KINDS
-MEMO: Final = WEIGHTS + W.NUM_WEIGHTS
+SETS: Final = WEIGHTS + W.NUM_WEIGHTS  # 13 × 16: the best split of some cards of a rank << 12 | its decision
+MEMO: Final = SETS + 13 * 16
 MEMO_BITS: Final = 11
+STAMP_BITS: Final = 12  # what 52 cards leave of a word
+STAMPS: Final = (1 << STAMP_BITS) - 1
 DESK_SIZE: Final = MEMO + (2 << MEMO_BITS)
 
 _PASS: Final = combos.PASS
@@ -120,7 +123,7 @@ def cheaper(first: int, second: int) -> int:
 
 
 @_jit
-def set_cost(desk: Any, cards: int) -> int:
+def split_of_rank(desk: Any, cards: int) -> int:
     """The best split of cards of one rank: the last set is of the 1..4 highest cards left."""
     top = lowest_index(cards)
     before_3 = before_2 = before_1 = 0  # best splits without the last three, two, one of the cards so far
@@ -140,33 +143,49 @@ def set_cost(desk: Any, cards: int) -> int:
     return best
 
 
+@_inline
+def set_cost(desk: Any, cards: int) -> int:
+    """The best split of cards of one rank, worked out once a decision: most splits ask for the same ones."""
+    rank = lowest_index(cards) & ~3
+    slot = SETS + 4 * rank + (cards >> rank)
+    if desk[slot] & STAMPS != desk[STAMP]:
+        desk[slot] = split_of_rank(desk, cards) << STAMP_BITS | desk[STAMP]
+    cost: int = desk[slot] >> STAMP_BITS
+    return cost
+
+
 @_jit
 def split_cost(desk: Any, spec: Any, cards: int) -> int:
     """The best split of some cards: exact, over all splits into sets and sequences.
 
-    The lowest rank's cards are in sets or at the bottom of sequences, so the rest is always a smaller problem
-    of the same kind, and different ways lead to the same rest: the memo makes each one solved once. Sequences
-    take the lowest suits, which leaves the highest for sets.
+    Ranks that are in no chain long enough for a sequence are in sets. Of the others the lowest rank's cards
+    are in sets or at the bottom of sequences, so the rest is always a smaller problem of the same kind, and
+    different ways lead to the same rest: the memo makes each one solved once. Sequences take the lowest
+    suits, which leaves the highest for sets.
     """
+    ranks = ranks_of(cards)
+    chains = ranks  # where so many ranks follow one another, and then all these ranks
+    for k in range(1, desk[SHORTEST]):
+        chains &= ranks >> (4 * k)
+    for _ in range(1, desk[SHORTEST]):
+        chains |= chains << 4
     total: int = 0
-    while True:
-        if cards == 0:
-            return total
-        rank = lowest_index(cards) & ~3
-        lowest = cards & (15 << rank)
-        # Consecutive ranks from the lowest one on, whatever sequence they may be in.
-        gap = ~(ranks_of(cards) >> rank) & LOWEST_SUIT
-        chain = (lowest_index(gap) if gap != 0 else 52) >> 2
-        if chain >= desk[SHORTEST]:
-            break
+    alone = cards & ~(chains * 15)
+    cards ^= alone
+    while alone != 0:
+        lowest = alone & (15 << (lowest_index(alone) & ~3))
         total += set_cost(desk, lowest)
-        cards ^= lowest
+        alone ^= lowest
+    if cards == 0:
+        return total
 
     key = cards | desk[STAMP] << 52
     slot = MEMO + (shift_right(key * HASH, 64 - MEMO_BITS) << 1)
     if desk[slot] == key:
         known: int = desk[slot + 1]
         return total + known
+    rank = lowest_index(cards) & ~3
+    lowest = cards & (15 << rank)
     best: int = set_cost(desk, lowest) + split_cost(desk, spec, cards ^ lowest)
     layer, taken = cards, 0
     for width in range(1, 5):
@@ -262,10 +281,10 @@ def look_around(desk: Any, spec: Any, hand: int, unseen: int, num_held: int, few
             beater += 1
 
     desk[STAMP] += 1
-    if desk[STAMP] > 4095:
+    if desk[STAMP] > STAMPS:
         desk[STAMP] = 1
-        for slot in range(1 << MEMO_BITS):
-            desk[MEMO + 2 * slot] = 0
+        for slot in range(SETS, DESK_SIZE):
+            desk[slot] = 0
 
 
 # ---------------------------------------------------------------- the choice
@@ -480,7 +499,7 @@ def _weights(parameters: W.Parameters) -> W.IntArray:
 def new_desk(parameters: W.Parameters) -> W.IntArray:
     """A desk with these weights; its variant is not set."""
     desk = np.zeros(DESK_SIZE, np.int64)
-    desk[WEIGHTS:MEMO] = _weights(parameters)
+    desk[WEIGHTS:SETS] = _weights(parameters)
     return desk
 
 
