@@ -7,13 +7,13 @@ import pytest
 
 import agents
 from agents.features import Inputs, features_of
-from agents.features.tienlen import HiddenFacts, num_hidden
+from agents.features.tienlen import HiddenFacts, foresee, num_foreseen, num_hidden
 from agents.heuristic.playout import action_returns
 from tienlen_env.agent import View
 from tienlen_env.core.cards import parse_cards
 from tienlen_env.core.definition import AnyRules
 from tienlen_env.core.rules import PRESETS
-from tienlen_env.engine import Batch
+from tienlen_env.engine import NO_ACTION, Batch
 from tienlen_env.games import get_rules
 from train.rollout import (
     LEARNER,
@@ -205,3 +205,27 @@ def test_action_returns_are_what_the_heuristic_plays() -> None:
         while copy.state.turn[0] >= 0:
             got += float(copy.step(heuristic.act(View(copy)))[0][0, seat])
         assert found[i] == pytest.approx(got)
+
+
+def test_foresight_is_what_the_heuristic_players_do() -> None:
+    """The round is played on by the agent itself; the batch that was asked about has not moved."""
+    batch = Batch("cardgames", 40, reward="zero_sum", kept=8)
+    batch.reset(5)
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        batch.step(batch.sample(rng))
+    games = np.flatnonzero(batch.state.turn >= 0)[::-2]
+    before = batch.rows.copy()
+    facts = foresee(batch, games)
+    assert facts.shape == (len(games), num_foreseen(batch.rules))
+    assert np.array_equal(batch.rows, before)
+    copy = batch.select(games)
+    turn, heuristic = copy.state.turn.copy(), agents.load("heuristic")
+    while (running := np.flatnonzero(copy.state.turn >= 0)).size:
+        actions = np.full(len(games), NO_ACTION)
+        actions[running] = heuristic.act(View(copy, running))
+        copy.step(actions)
+    seats = (turn[:, None] + np.arange(4)) % 4
+    expected = np.take_along_axis(copy.state.places, seats, axis=1)
+    assert np.array_equal(facts.reshape(-1, 4, 4).argmax(axis=2), expected)
+    assert (facts.reshape(-1, 4, 4).sum(axis=2) == 1).all()

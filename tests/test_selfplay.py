@@ -39,6 +39,7 @@ ALGORITHMS: list[tuple[type[Trainer], type[SelfPlayConfig], dict[str, Any]]] = [
     (DMCTrainer, DMCConfig, {"returns": "counterfactual", "prior": "none"}),
     (PPOTrainer, PPOConfig, {"critic_width": 16, "env": "thirteens"}),
     (DMCTrainer, DMCConfig, {"rules": "thirteens_manual", "num_players": 3}),
+    (PPOTrainer, PPOConfig, {"critic_width": 16, "critic": "playout"}),
 ]
 
 
@@ -177,3 +178,8 @@ def test_thirteens_is_trained_by_its_name(tmp_path: Path, capsys: pytest.Capture
     policy = agents.load(f"policy:{out / 'policy.safetensors'}")
     result = arena.match(policy, "trickster", rules="thirteens", num_deals=4)
     assert result.num_games == 16
+
+
+def test_a_critic_cannot_look_ahead_where_nobody_can() -> None:
+    with pytest.raises(ValueError, match="how a game of thirteens would end"):
+        PPOTrainer(PPOConfig(**{**TINY, "critic_width": 16, "env": "thirteens", "critic": "playout"}))

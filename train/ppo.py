@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.network import ActionNetwork, pad_rows, segment_log_softmax
-from train.rollout import FloatArray, IntArray, Trajectories, advantages
+from train.rollout import FloatArray, IntArray, Reveal, Trajectories, advantages
 from train.selfplay import Batches, SelfPlayConfig, Trainer, run
 
 
@@ -39,7 +39,9 @@ class PPOConfig(SelfPlayConfig):
         gae_lambda: trace decay of the advantage estimate (rewards are not discounted); None for the game's.
         clip_range: PPO's clip of the probability ratio.
         entropy: weight of the entropy bonus at the start; it falls linearly to a tenth.
-        critic: sees all hands, or only what the policy sees.
+        critic: sees only what the policy sees ("own"), all hands too ("hands"), or even how the round would
+            end if everyone played on by the rules of the game's player by rules ("playout"). That takes an
+            eighth more time and leaves a third less of the returns unexplained.
         critic_width: units of the critic's first layer; the second has half of them.
         critic_warmup: iterations at the start in which the critic learns alone; for runs that start from a
             policy that is good already.
@@ -49,7 +51,7 @@ class PPOConfig(SelfPlayConfig):
     gae_lambda: float | None = None
     clip_range: float = 0.2
     entropy: float = 0.01
-    critic: Literal["hands", "own"] = "hands"
+    critic: Literal["playout", "hands", "own"] = "hands"
     critic_width: int = 256
     critic_warmup: int = 0
 
@@ -85,10 +87,25 @@ class PPOTrainer(Trainer):
         super().__init__(config)
         if config.critic == "hands":
             self.make_reveal = self.features.hidden_facts
+        elif config.critic == "playout":
+            self.make_reveal = self.make_foresight
+
+    def make_foresight(self) -> Reveal:
+        """What a critic sees that looks ahead: all hands, and how the round would end."""
+        hidden_facts, foresee = self.features.hidden_facts(), self.features.foresee
+        assert foresee is not None
+        return lambda batch, games: np.concatenate(
+            [hidden_facts(batch, games), foresee(batch, games)], axis=1
+        )
 
     def make_learner(self, network: ActionNetwork) -> Learner:
         """The policy's network and a critic."""
-        num_hidden = self.features.num_hidden(self.rules) if self.config.critic == "hands" else 0
+        features, critic = self.features, self.config.critic
+        if critic == "playout" and features.foresee is None:
+            raise ValueError(f"critic={critic!r}: nobody can tell how a game of {features.game} would end")
+        num_hidden = 0 if critic == "own" else features.num_hidden(self.rules)
+        if critic == "playout":
+            num_hidden += features.num_foreseen(self.rules)
         return Learner(network, num_hidden, self.config.critic_width)
 
     def values(self, batches: Batches) -> FloatArray:

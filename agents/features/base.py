@@ -95,6 +95,9 @@ class Features:
         num_hidden: H of a variant, the number of `hidden_facts`.
         hidden_facts: makes a function of a batch and n of its games (int64 (n,)) that tells what a critic may
             see and the seats to move may not, as 0s and 1s, uint8 (n, H); it is for one batch.
+        num_foreseen: F of a variant, the number of `foresee`; 0 where nobody can tell.
+        foresee: tells of a batch's n games, all hands known, how they would end if everyone played on by the
+            baseline's rules, as 0s and 1s, uint8 (n, F): what a critic sees that looks ahead.
         action_returns: what each of N legal actions returns if everyone plays on by the baseline's rules,
             float32 (N,), from the batch, the n games and their inputs; None where nobody can tell.
     """
@@ -110,4 +113,6 @@ class Features:
     reader: MakeReader
     num_hidden: Callable[[Any], int]
     hidden_facts: Callable[[], Callable[[Batch, IntArray], npt.NDArray[np.uint8]]]
+    num_foreseen: Callable[[Any], int] = lambda rules: 0
+    foresee: Callable[[Batch, IntArray], npt.NDArray[np.uint8]] | None = None
     action_returns: Callable[[Batch, IntArray, Inputs], FloatArray] | None = None

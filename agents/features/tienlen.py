@@ -228,6 +228,29 @@ class HiddenFacts:
         return facts
 
 
+def num_foreseen(rules: Rules) -> int:
+    """F, the width of `foresee`."""
+    return rules.num_players**2
+
+
+def foresee(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
+    """The places of all seats if everyone played on by the heuristic's rules.
+
+    Args:
+        batch: the games, which stay as they are.
+        games: int64 (n,), which of them.
+
+    Returns:
+        uint8 (n, F), relative seats: each one's place, one bit of P.
+    """
+    num_players = batch.num_players
+    places = playout.final_places(batch.rows, batch.spec, batch.actions, games)
+    seats = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
+    relative = np.take_along_axis(places, seats, axis=1)
+    bits: npt.NDArray[np.uint8] = (relative[:, :, None] == np.arange(num_players)).astype(np.uint8)
+    return bits.reshape(len(games), -1)
+
+
 def action_returns(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
     """What each legal action returns if everyone plays on by the heuristic's rules, float32 (N,)."""
     rows = batch.rows[games]
@@ -250,5 +273,7 @@ FEATURES: Final = Features(
     reader=FeatureReader,
     num_hidden=num_hidden,
     hidden_facts=HiddenFacts,
+    num_foreseen=num_foreseen,
+    foresee=foresee,
     action_returns=action_returns,
 )

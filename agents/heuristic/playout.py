@@ -103,7 +103,7 @@ def play_out(
 
 
 @cache
-def _compiled() -> Any:
+def _compiled() -> tuple[Any, Any]:
     build = build_of((bits, S, R, combos, kernels, numba_bits, parameters, decide))
 
     def returns(  # type: ignore[no-untyped-def]
@@ -123,7 +123,21 @@ def _compiled() -> Any:
                 play_out(desk, spec, actions, row, seat, some_ids, some_cards, rewards)
                 out[i] = rewards[seat]
 
-    return njit(returns, nogil=True, cache=True, _nrt=False)
+    def places(desk, spec, actions, rows, games, row, ids, cards, rewards, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        decide.set_variant(desk, spec)
+        for b in range(games.shape[0]):
+            for column in range(spec[S.HISTORY]):
+                row[column] = rows[games[b], column]
+            for seat in range(out.shape[1]):
+                play_out(desk, spec, actions, row, seat, ids, cards, rewards)
+            for seat in range(out.shape[1]):
+                out[b, seat] = row[R.PLACE + seat]
+
+    def compiled(function: Any) -> Any:
+        return njit(function, nogil=True, cache=True, _nrt=False)
+
+    return compiled(returns), compiled(places)
 
 
 def action_returns(
@@ -150,8 +164,32 @@ def action_returns(
     some_ids, some_cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
     rewards = np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)
     out = np.empty(len(ids), np.float32)
-    _compiled()(
+    _compiled()[0](
         decide.new_desk(Parameters()), spec, actions, rows, start, ids, cards, row, some_ids, some_cards,
         rewards, out,
     )  # fmt: skip
+    return out
+
+
+def final_places(rows: IntArray, spec: IntArray, actions: IntArray, games: IntArray) -> IntArray:
+    """Which places the seats would take if all played on by the heuristic's rules.
+
+    Args:
+        rows: int64 (B, ROW), rounds, all hands included; they are not changed.
+        spec: the variant, for single rounds.
+        actions: its action table.
+        games: int64 (n,), which of them; none that is over.
+
+    Returns:
+        int64 (n, P), 0 to P - 1, by seat.
+    """
+    spec = spec.copy()
+    spec[S.NUM_KEPT] = 0  # nobody looks back in a playout
+    row = np.empty(rows.shape[1], np.int64)
+    ids, cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
+    num_players = int(spec[S.NUM_PLAYERS])
+    out = np.empty((len(games), num_players), np.int64)
+    _compiled()[1](
+        decide.new_desk(Parameters()), spec, actions, rows, games, row, ids, cards, np.zeros(num_players), out
+    )
     return out
