@@ -14,6 +14,7 @@ from tienlen_env.agent import View
 from tienlen_env.core.cards import FULL_DECK, parse_cards
 from tienlen_env.core.combos import PASS
 from tienlen_env.core.rules import PRESETS, Rules, Shape, get_rules
+from tienlen_env.core.state import TURN, UNDEALT
 from tienlen_env.engine import NO_ACTION, Batch
 
 GOLDEN = Path(__file__).parent / "golden" / "heuristic.json"
@@ -158,6 +159,30 @@ def test_a_decision_depends_on_its_position_alone():
             assert [int(agent.act(View(batch, games[[i]]))[0]) for i in some] == chosen[some].tolist()
             actions = batch.sample(rng)
             batch.step(actions)
+
+
+@pytest.mark.parametrize(("preset", "num_players"), CASES)
+def test_hidden_cards_do_not_matter(preset, num_players):
+    """What the others hold, and what nobody got, is dealt anew, as many cards to each."""
+    agent, batch, rng = HeuristicAgent(), Batch(preset, 60, num_players=num_players), np.random.default_rng(3)
+    batch.reset(3)
+    num_changed = 0
+    for _ in range(20):
+        other = batch.copy()
+        for row in other.rows:
+            columns = np.delete(np.arange(UNDEALT + 1), row[TURN])
+            sizes = np.bitwise_count(row[columns])
+            cards = np.flatnonzero(int(np.bitwise_or.reduce(row[columns])) >> np.arange(52) & 1)
+            parts = np.split(1 << rng.permutation(cards), np.cumsum(sizes)[:-1])
+            row[columns] = [part.sum() for part in parts]
+        games = np.flatnonzero(batch.state.turn >= 0)
+        num_changed += (other.rows[games] != batch.rows[games]).any(axis=1).sum()
+        view, blind = View(batch, games), View(other, games)
+        assert np.array_equal(agent.act(view), agent.act(blind))
+        for one, two in zip(agent.judge(view), agent.judge(blind), strict=True):
+            assert np.array_equal(one, two)
+        batch.step(batch.sample(rng))
+    assert num_changed > 500
 
 
 def test_the_memo_forgets_after_its_stamps_have_gone_round():

@@ -348,3 +348,23 @@ def test_a_view_does_not_follow_the_batch() -> None:
     assert (view.table_action == 0).all()
     view.seat[:] = 9
     assert np.array_equal(view.seat, seat)
+
+
+def test_a_view_in_place_shows_the_same() -> None:
+    batch = Batch("foicica", 12, history=3)
+    batch.deal(np.arange(12))
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        batch.step(batch.sample(rng))
+    games = rng.permutation(np.flatnonzero(~batch.state.over_mask))
+    copied, in_place = View(batch, games), View.in_place(batch, games)
+    for one, other in ((copied, in_place), (copied.select([2, 0]), in_place.select([2, 0]))):
+        assert len(one) == len(other)
+        assert np.array_equal(one.games, other.games)
+        for name in (*ARRAYS, "public_rows"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+        for mine, theirs in zip(one.legal_actions, other.legal_actions, strict=True):
+            assert np.array_equal(mine, theirs)
+    same, indices = in_place.source
+    assert same is batch
+    assert indices is games

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -42,18 +42,50 @@ class View:
     """
 
     def __init__(self, batch: Batch, games: npt.ArrayLike | None = None) -> None:
-        self._batch = batch.copy() if games is None else batch.select(games)
-        self._seat: IntArray = self._batch.state.turn
+        copy = batch.copy() if games is None else batch.select(games)
+        self._look_at(copy, np.arange(copy.num_games), games)
+        self._batch = copy
+
+    @classmethod
+    def in_place(cls, batch: Batch, games: IntArray) -> Self:
+        """A view for agents that are asked before the batch moves: it copies nothing until that is needed.
+
+        Args:
+            batch: the games.
+            games: int64 (n,), which of them.
+        """
+        view = cls.__new__(cls)
+        view._look_at(batch, games, games)
+        return view
+
+    def _look_at(self, batch: Batch, indices: IntArray, games: npt.ArrayLike | None) -> None:
+        self._source = batch, indices
+        self._seat: IntArray = batch.state.turn[indices]
         self._games = games
         self.rules: Any = batch.rules
         self.table: Any = batch.table
 
     def __len__(self) -> int:
-        return self._batch.num_games
+        return len(self._seat)
+
+    @cached_property
+    def _batch(self) -> Batch:
+        batch, games = self._source
+        return batch.select(games)
+
+    @property
+    def source(self) -> tuple[Batch, IntArray]:
+        """The decisions as they lie in memory, for compiled code: a batch and int64 (n,), which of its games.
+
+        The rows are whole: whoever reads them takes of the other hands no more than their numbers of cards,
+        and nothing of what else is hidden.
+        """
+        return self._source
 
     def select(self, decisions: npt.ArrayLike) -> View:
         """The view of some of these decisions, by their indices."""
-        some = View(self._batch, decisions)
+        batch, games = self._source
+        some = View(batch, games[np.asarray(decisions)])
         some._games = self.games[np.asarray(decisions)]
         return some
 

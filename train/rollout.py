@@ -165,12 +165,14 @@ def play_rounds(
         begins = [0, *ends[:-1]]
         num_read = ends[num_policies - 1]
         if num_read:
-            inputs = reader.read(View(batch, games[:num_read]))
+            inputs = reader.read(View.in_place(batch, games[:num_read]))
         for index, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             if begin == end:
                 continue
             if index >= num_policies:
-                actions[begin:end] = opponents[index - num_policies].act(View(batch, games[begin:end]))
+                actions[begin:end] = opponents[index - num_policies].act(
+                    View.in_place(batch, games[begin:end])
+                )
                 continue
             own = inputs.part(begin, end)
             before = time.perf_counter()

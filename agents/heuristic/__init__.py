@@ -41,8 +41,6 @@ counting, so a suited run is thought weaker than it is.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import numpy.typing as npt
 
@@ -54,11 +52,6 @@ from tienlen_env.core.rules import Rules, get_rules
 from tienlen_env.core.spec import build_spec
 
 __all__ = ["HeuristicAgent", "Parameters", "fewest_beatable", "fewest_plays"]
-
-
-@lru_cache(maxsize=64)
-def _spec(rules: Rules) -> tuple[IntArray, IntArray]:
-    return build_spec(rules)
 
 
 class HeuristicAgent:
@@ -80,8 +73,10 @@ class HeuristicAgent:
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules above (see `Agent.act`)."""
+        batch, games = view.source
+        ids, cards = np.empty((2, batch.num_actions), np.int64)  # scratch
         out = np.empty(len(view), np.int64)
-        decide.choose_all(*self._question(view), out)
+        decide.choose_all(self._desk, batch.spec, batch.actions, batch.rows, games, ids, cards, out)
         return out
 
     def judge(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -99,22 +94,13 @@ class HeuristicAgent:
         legal = view.legal_actions
         scores = np.empty(len(legal.action), np.int64)
         facts = np.empty((len(legal.action), 5), np.float32)
-        decide.judge_all(*self._question(view), scores, facts)
+        batch, games = view.source
+        decide.judge_all(
+            self._desk, batch.spec, batch.actions, batch.rows, games, legal.action, legal.cards, legal.start,
+            scores, facts,
+        )  # fmt: skip
         best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
         return ((scores - best[legal.game]) / ONE).astype(np.float32), facts
-
-    def _question(self, view: View) -> tuple[IntArray, ...]:
-        """What the compiled loops are asked."""
-        legal = view.legal_actions
-        return (
-            self._desk,
-            *_spec(view.rules),
-            view.public_rows,
-            view.num_cards_left,
-            legal.action,
-            legal.cards,
-            legal.start,
-        )
 
 
 def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntArray:
@@ -152,7 +138,7 @@ def fewest_beatable(
 
 def _split(hand: IntArray, unseen: IntArray, left: IntArray, rules: str | Rules) -> IntArray:
     """int64 (n,): the best split of each hand, as in `decide`."""
-    spec, _ = _spec(get_rules(rules))
+    spec, _ = build_spec(get_rules(rules))
     out = np.empty(len(hand), np.int64)
     fewest, most = np.where(left == 0, HAND_SIZE, left).min(axis=1), left.max(axis=1)
     desk = decide.new_desk(Parameters())

@@ -20,7 +20,7 @@ from agents.heuristic import parameters
 from agents.heuristic import parameters as W
 from tienlen_env.backends import numba_bits
 from tienlen_env.backends.build import build_of
-from tienlen_env.core import bits, combos, kernels, spec, state
+from tienlen_env.core import combos, kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
 from tienlen_env.core.bits import (
@@ -34,6 +34,7 @@ from tienlen_env.core.bits import (
     rotate,
     shift_right,
 )
+from tienlen_env.core.definition import TIENLEN
 from tienlen_env.core.kernels import sequence_hand, tops_of_shape
 
 # The desk. What a variant fixes:
@@ -461,7 +462,7 @@ def choose(
 def look(spec: Any, row: Any) -> Any:
     """What `choose` asks about a round: ``(hand, unseen, left, live, passed, table, owner)``.
 
-    Of the other hands it takes only their numbers of cards; who has a public row says those himself.
+    Of the other hands it takes only their numbers of cards.
     """
     num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
     hand = row[R.HAND + turn]
@@ -483,12 +484,31 @@ def look(spec: Any, row: Any) -> Any:
 
 
 @_inline
-def pack_left(left: Any, b: int, num_players: int) -> int:
-    """Row `b` of (n, P) numbers of cards, as `choose` takes them."""
-    packed = 0
-    for seat in range(num_players):
-        packed |= left[b, seat] << (4 * seat)
-    return packed
+def judge_row(
+    desk: Any,
+    spec: Any,
+    actions: Any,
+    row: Any,
+    ids: Any,
+    cards: Any,
+    start: int,
+    end: int,
+    scores: Any,
+    facts: Any,
+) -> None:
+    """Judge all legal actions of a round, from index `start` to `end` (see `HeuristicAgent.judge`)."""
+    hand, unseen, left, live, passed, table, owner = look(spec, row)
+    around = prepare(desk, spec, hand, unseen, left, live, passed, table)
+    for i in range(start, end):
+        score, split, better, is_safe = judge(
+            desk, spec, actions, around, hand, unseen, left, live, table, owner, ids[i], cards[i]
+        )
+        scores[i] = score
+        facts[i, 0] = (split >> COST_SHIFT) / W.ONE
+        facts[i, 1] = split & 255
+        facts[i, 2] = better
+        facts[i, 3] = is_safe
+        facts[i, 4] = split >> PLAYS_SHIFT & 255
 
 
 @lru_cache(maxsize=8)
@@ -504,64 +524,27 @@ def new_desk(parameters: W.Parameters) -> W.IntArray:
 
 
 def _compile() -> Any:
-    build = build_of((bits, combos, kernels, spec, state, numba_bits, parameters))
+    build = build_of((*TIENLEN.sources, combos, numba_bits, parameters))
 
-    # `rows` are public, so how many cards everybody has is said apart: `left`, (n, P), relative seats.
-    def choose_all(desk, spec, actions, rows, left, ids, cards, start, out):  # type: ignore[no-untyped-def]
+    def choose_all(desk, spec, actions, rows, games, ids, cards, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018
         set_variant(desk, spec)
-        for b in range(out.shape[0]):
-            hand, unseen, _, live, passed, table, owner = look(spec, rows[b])
-            lefts = pack_left(left, b, spec[S.NUM_PLAYERS])
-            end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
+        for b in range(games.shape[0]):
+            row = rows[games[b]]
+            end = kernels.list_legal(row, spec, actions, ids, cards, 0)
+            hand, unseen, left, live, passed, table, owner = look(spec, row)
             out[b] = choose(
-                desk,
-                spec,
-                actions,
-                hand,
-                unseen,
-                lefts,
-                live,
-                passed,
-                table,
-                owner,
-                ids,
-                cards,
-                start[b],
-                end,
+                desk, spec, actions, hand, unseen, left, live, passed, table, owner, ids, cards, 0, end
             )
 
     def judge_all(  # type: ignore[no-untyped-def]
-        desk, spec, actions, rows, left, ids, cards, start, scores, out
+        desk, spec, actions, rows, games, ids, cards, start, scores, facts
     ):
         build  # noqa: B018
         set_variant(desk, spec)
-        for b in range(rows.shape[0]):
-            hand, unseen, _, live, passed, table, owner = look(spec, rows[b])
-            lefts = pack_left(left, b, spec[S.NUM_PLAYERS])
-            around = prepare(desk, spec, hand, unseen, lefts, live, passed, table)
-            end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
-            for i in range(start[b], end):
-                score, split, better, is_safe = judge(
-                    desk,
-                    spec,
-                    actions,
-                    around,
-                    hand,
-                    unseen,
-                    lefts,
-                    live,
-                    table,
-                    owner,
-                    ids[i],
-                    cards[i],
-                )
-                scores[i] = score
-                out[i, 0] = (split >> COST_SHIFT) / W.ONE
-                out[i, 1] = split & 255
-                out[i, 2] = better
-                out[i, 3] = is_safe
-                out[i, 4] = split >> PLAYS_SHIFT & 255
+        for b in range(games.shape[0]):
+            end = start[b + 1] if b + 1 < games.shape[0] else ids.shape[0]
+            judge_row(desk, spec, actions, rows[games[b]], ids, cards, start[b], end, scores, facts)
 
     def split_all(desk, spec, hand, unseen, num_held, fewest, most, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018
