@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.network import NetworkAgent
-from agents.record import NUM_EVENTS
 from tienlen_env.agent import View
 from tienlen_env.core.definition import AnyRules
 from tienlen_env.games import game_of, get_rules
@@ -45,7 +44,7 @@ class ChampionAgent:
         ValueError: there is none of that size.
     """
 
-    history = NUM_EVENTS  # the networks of some rules look back
+    history = 1  # the networks of some rules read the record
 
     def __init__(self, *, size: str = "", sample: bool = False) -> None:
         sizes = sorted({s for _, s in shipped()})

@@ -43,11 +43,12 @@ from numba import njit
 from tienlen_env.agent import Agent, CardAgent, FallibleAgent, View, choose_cards, history_of
 from tienlen_env.backends import numba_bits
 from tienlen_env.backends.build import build_of
-from tienlen_env.core import bits, kernels
+from tienlen_env.core import kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
 from tienlen_env.core.bits import lowest_index
 from tienlen_env.core.cards import FULL_DECK
+from tienlen_env.core.definition import TIENLEN
 from tienlen_env.core.rules import Rules
 from tienlen_env.core.spec import build_spec
 from tienlen_env.engine import NO_ACTION
@@ -232,7 +233,7 @@ def search(
 @lru_cache(maxsize=1)
 def _compile() -> Any:
     """The loop over decisions, compiled."""
-    build = build_of((bits, S, R, kernels, numba_bits))
+    build = build_of((*TIENLEN.sources, numba_bits))
 
     def solve_rows(  # type: ignore[no-untyped-def]
         rows, wanted, find_all, spec, actions, stack, ids, cards, order, ends, memory, rewards,

@@ -1,34 +1,18 @@
-"""What the record of a round says of each opponent, as bits for a network.
+"""The record of a round (`tienlen_env.core.record`) as bits for a network.
 
-A player who passes over a low single has probably none to spare, and one who leads a nine has few lower
-cards that stand alone. For each opponent the bits say over what it has *passed* in this round, with what it
-has *followed* and what it has *led*: each 4 x 13 of them, for a single, a pair, a triple and anything longer,
-by the highest rank. Who was out of a trick is not asked and leaves no bit.
-
-What leads is told from the cards alone: a play of the owner of the table, or one that is not of the table's
-kind and higher; a chop counts as a lead, too.
+For each opponent they say over what it has *passed* in this round, with what it has *followed* and what it
+has *led*: each 4 x 13 of them, for a single, a pair, a triple and anything longer, by the highest rank.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from tienlen_env.agent import View
-from tienlen_env.backends import numba_bits
-from tienlen_env.backends.build import build_of
-from tienlen_env.core import bits as core_bits
-from tienlen_env.core import state as R
-from tienlen_env.core.bits import FULL, highest_index, popcount
-
-NUM_EVENTS: Final = 128  # plays and passes looked back on; the longest of 4,000 rounds of random play had 108
-PASSED, FOLLOWED, LED = range(3)
-NUM_KINDS: Final = 4
-NUM_RANKS: Final = 13
+from tienlen_env.core import spec as S
+from tienlen_env.core.bits import wrap, write_word
+from tienlen_env.core.record import NUM_KINDS, NUM_RANKS
 
 
 def num_record_bits(num_players: int) -> int:
@@ -36,50 +20,29 @@ def num_record_bits(num_players: int) -> int:
     return (num_players - 1) * 3 * NUM_KINDS * NUM_RANKS
 
 
-def read_record(view: View) -> npt.NDArray[np.uint8]:
-    """The records of n decisions.
+def _inline(function: Any) -> Any:
+    return njit(function, nogil=True, _nrt=False, forceinline=True)
+
+
+@_inline
+def write_record(row: Any, spec: Any, seat: int, out: Any, start: int) -> int:
+    """Write what a seat reads of the record of a round, as 0s and 1s; zeros where no plays are kept.
+
+    Args:
+        row: the round.
+        spec: the variant.
+        seat: who reads it.
+        out: uint8, to which is written from index `start` on: for each opponent, the next to play first:
+            passed, followed, led. 12 bytes behind the record are overwritten.
+        start: see `out`.
 
     Returns:
-        uint8 (n, R) of 0 and 1: for each opponent, the next to play first: passed, followed, led.
+        The index after the record.
     """
-    num_players = view.rules.num_players
-    out = np.zeros((len(view), num_record_bits(num_players)), np.uint8)
-    _compiled()(view.public_state.history, view.seat, num_players, out)
-    return out
-
-
-@cache
-def _compiled() -> Any:
-    build = build_of((core_bits, R, numba_bits))
-
-    def write_record(history, me, num_players, out):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        for b in range(history.shape[0]):
-            num_events = 0
-            while num_events < history.shape[1] and history[b, num_events] != 0:
-                num_events += 1
-            table, owner = 0, -1
-            for k in range(num_events - 1, -1, -1):  # from the oldest to the newest
-                play = history[b, k] & FULL
-                seat = (history[b, k] >> R.HISTORY_SEAT_SHIFT) - 1 - me[b]
-                if seat < 0:
-                    seat += num_players
-                what, about = PASSED, table
-                if play != 0:
-                    follows = (
-                        owner != seat
-                        and popcount(play) == popcount(table)
-                        and play > table
-                        and (highest_index(play) >> 2 == highest_index(play & -play) >> 2)
-                        == (highest_index(table) >> 2 == highest_index(table & -table) >> 2)
-                    )
-                    what, about = FOLLOWED if follows else LED, play
-                    table, owner = play, seat
-                if seat > 0 and about != 0:
-                    num, top = popcount(about), highest_index(about) >> 2
-                    is_set = highest_index(about & -about) >> 2 == top
-                    kind = num - 1 if is_set and num < NUM_KINDS else NUM_KINDS - 1
-                    place = ((seat - 1) * 3 + what) * NUM_KINDS + kind
-                    out[b, place * NUM_RANKS + top] = 1
-
-    return njit(write_record, nogil=True, cache=True, _nrt=False)
+    num_players = spec[S.NUM_PLAYERS]
+    for after in range(1, num_players):
+        at = spec[S.RECORD] + 3 * wrap(seat + after, num_players)
+        for what in range(3):
+            write_word(out, start, row[at + what] if spec[S.NUM_KEPT] > 0 else 0)
+            start += NUM_KINDS * NUM_RANKS
+    return start

@@ -17,7 +17,6 @@ from agents.features.tienlen import (
     NUM_FACTS,
     NUM_TABLE_FEATURES,
     FeatureReader,
-    unseen_counts,
 )
 from agents.network import (
     FORMAT,
@@ -106,7 +105,8 @@ def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: st
 
 def test_unseen_counts() -> None:
     view = some_views()[10]
-    counts = unseen_counts(view).reshape(-1, 13, 4).sum(axis=2)
+    unseen = FeatureReader("none").read(view).observation[:, -NUM_CARDS:]
+    counts = unseen.reshape(-1, 13, 4).sum(axis=2)
     seen = view.hand | np.bitwise_or.reduce(view.played, axis=1)
     wanted = [[4 - (int(s) >> 4 * r & 15).bit_count() for r in range(13)] for s in seen]
     assert counts.tolist() == wanted

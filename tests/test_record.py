@@ -1,22 +1,31 @@
-"""What the others passed over, followed with and led, as bits (`agents.record`)."""
+"""What the others passed over, followed with and led (`tienlen_env.core.record`), as bits for a network."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import agents
 from agents.features.tienlen import FeatureReader
-from agents.record import FOLLOWED, LED, NUM_EVENTS, PASSED, num_record_bits, read_record
+from agents.record import num_record_bits
 from tienlen_env.agent import View
 from tienlen_env.core.cards import parse_cards
+from tienlen_env.core.record import FOLLOWED, LED, PASSED
 from tienlen_env.engine import Batch
 
 HANDS = ["3s 4s 5s 9h 9d 2h", "6s 6d 7s 8s 9s 10s", "Js Jd Qs Ks As 2s", "3d 4d 5d Kh Kd Ah"]
 
 
+def read_record(batch: Batch) -> npt.NDArray[np.uint8]:
+    """uint8 (n, R): what the networks of the seats to move read of the record."""
+    observation = FeatureReader("none", record=True).read(View(batch)).observation
+    size = batch.observation_size
+    return observation[:, size : size + num_record_bits(batch.num_players)]
+
+
 def test_a_trick_by_hand() -> None:
-    batch = Batch("cardgames", 1, kept=NUM_EVENTS)
+    batch = Batch("cardgames", 1, kept=1)
     batch.set_hands([[parse_cards(hand) for hand in HANDS]], leader=0)
 
     def play(cards: str) -> None:
@@ -25,7 +34,7 @@ def test_a_trick_by_hand() -> None:
         batch.step(legal.action[legal.cards == mask][:1])
 
     def records() -> set[tuple[int, int, int, int]]:
-        found = read_record(View(batch)).reshape(3, 3, 4, 13)
+        found = read_record(batch).reshape(3, 3, 4, 13)
         return set(zip(*(axis.tolist() for axis in np.nonzero(found)), strict=True))
 
     assert records() == set()
@@ -56,33 +65,55 @@ def test_a_trick_by_hand() -> None:
 
 @pytest.mark.parametrize("num_players", [2, 3, 4])
 def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: int) -> None:
-    batch = Batch("cardgames", 20, num_players=num_players, kept=NUM_EVENTS)
+    batch = Batch("cardgames", 20, num_players=num_players, kept=1)
     batch.reset(3)
-    assert not read_record(View(batch)).any()
+    assert not read_record(batch).any()
     rng, plain = np.random.default_rng(3), FeatureReader("none")
     for _ in range(12):
         batch.step(batch.sample(rng))
-    view = View(batch, np.flatnonzero(batch.state.turn >= 0))
-    record = read_record(view)
+    view = View(batch)
+    after = (view.seat[:, None] + np.arange(1, num_players)) % num_players
+    words = batch.state.record[:, :12].reshape(20, 4, 3)[np.arange(20)[:, None], after]
+    record = (words[..., None] >> np.arange(52) & 1).reshape(20, -1).astype(np.uint8)
     assert record.shape == (len(view), num_record_bits(num_players))
     assert record.any()
     shown = FeatureReader("none", record=True).read(view)
     seen = np.split(plain.read(view).observation, [batch.observation_size], axis=1)
     assert np.array_equal(shown.observation, np.concatenate([seen[0], record, seen[1]], axis=1))
     batch.reset(4)
-    assert not read_record(View(batch)).any()
+    assert not read_record(batch).any()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 7])
+def test_the_record_does_not_depend_on_how_many_plays_are_kept(kept: int) -> None:
+    batches = [Batch("foicica", 10, kept=k, auto_reset=True) for k in (kept, 40)]
+    for batch in batches:
+        batch.reset(2)
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        actions = batches[0].sample(rng)
+        for batch in batches:
+            batch.step(actions)
+    few, many = batches
+    assert many.state.record.any()
+    assert few.state.history.shape == (10, kept)
+    if kept:
+        assert np.array_equal(few.state.record, many.state.record)
+    else:
+        assert few.state.record.shape == (10, 0)
+        assert not read_record(few).any()
 
 
 def test_a_record_is_public() -> None:
     """It does not change when the hidden cards do."""
-    batch = Batch("cardgames", 30, kept=NUM_EVENTS)
+    batch = Batch("cardgames", 30, kept=1)
     batch.reset(8)
     heuristic = agents.load("heuristic")
     for _ in range(9):
         batch.step(heuristic.act(View(batch)))
-    before = read_record(View(batch))
+    before = read_record(batch)
     state = batch.state
     other = (state.turn[:, None] + np.array([1, 2, 3])) % 4
     rows = np.arange(30)[:, None]
     state.hands[rows, other] = state.hands[rows, np.roll(other, 1, axis=1)]
-    assert np.array_equal(read_record(View(batch)), before)
+    assert np.array_equal(read_record(batch), before)

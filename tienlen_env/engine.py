@@ -87,7 +87,8 @@ class Batch:
         reward: ``"points"``, ``"zero_sum"``, ``"win"`` or, in Tiến lên, ``"cards"``; see the pages
             `tienlen_env.aec` and `tienlen_env.thirteens_aec`.
         history: how many of the last plays the observation shows, K; 0 in Thirteens.
-        kept: how many are kept for agents that look back, if these are more; nothing in Thirteens.
+        kept: how many are kept for agents that look back, if these are more; with any, so is the record of
+            the round (`tienlen_env.core.record`). Nothing in Thirteens.
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
         backend: ``"numba"`` or ``"python"``; bit for bit the same.
         threads: threads of the numba loops; worth it from several thousand games on.

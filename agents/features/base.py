@@ -61,7 +61,7 @@ class Reader(Protocol):
     """Turns views of one game into `Inputs`.
 
     Attributes:
-        history: plays and passes that a batch must keep for it.
+        history: plays and passes that a batch must keep for it; 1 where only the record is read.
     """
 
     history: int

@@ -13,71 +13,119 @@ each rank are neither held nor played.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from agents import record
 from agents.features.base import ONE, Features, FloatArray, Inputs, IntArray, Prior
-from agents.heuristic import HeuristicAgent, Parameters, decide, parameters, playout
-from agents.record import NUM_EVENTS, num_record_bits, read_record
+from agents.heuristic import Parameters, decide, parameters, playout
+from agents.record import num_record_bits, write_record
 from tienlen_env.agent import View
 from tienlen_env.backends import numba_bits
 from tienlen_env.backends.build import build_of
-from tienlen_env.core import bits as core_bits
-from tienlen_env.core import combos, kernels
+from tienlen_env.core import combos, kernels, observe
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
 from tienlen_env.core.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.core.cards import NUM_CARDS
+from tienlen_env.core.definition import TIENLEN
 from tienlen_env.core.rules import Rules
-from tienlen_env.core.spec import build_spec
 from tienlen_env.engine import Batch
 
 NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
 NUM_FACTS: Final = 12
-NUM_ACTION_INPUTS: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS + NUM_FACTS  # X
+FACTS: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS  # column where they begin
+NUM_ACTION_INPUTS: Final = FACTS + NUM_FACTS  # X
 _MOST_PLAYS: Final = 8
 _BEHIND: Final = 4.0  # plays; what is further behind the best is as good as ruled out
 
 
+def _inline(function: Any) -> Any:
+    return njit(function, nogil=True, _nrt=False, forceinline=True)
+
+
+@_inline
+def write_action(actions: Any, action: int, left: int, out: Any) -> None:
+    """Write what an action is and the cards that it leaves: all that comes before the facts.
+
+    Args:
+        actions: the action table.
+        action: its id.
+        left: the hand that it leaves, a mask.
+        out: uint16 (X,).
+    """
+    for column in range(FACTS):
+        out[column] = 0
+    at = action * S.ACTION_FIELDS
+    if actions[at + S.WIDTH] > 0:
+        top = actions[at + S.TOP]
+        out[actions[at + S.WIDTH] - 1] = ONE
+        out[4 + actions[at + S.LENGTH] - 1] = ONE
+        out[17 + (top >> 2)] = ONE
+        out[30 + (top & 3)] = ONE
+        out[34] = ONE * (actions[at + S.SUITED] >> 1)
+    rank, num_of_rank = -1, 0
+    while left != 0:
+        card = lowest_index(left)
+        left &= left - 1
+        num_of_rank = num_of_rank + 1 if card >> 2 == rank else 0
+        rank = card >> 2
+        out[NUM_TABLE_FEATURES + card] = ONE
+        out[NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = ONE
+
+
+@_inline
+def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
+    """Write how many cards of each rank are neither held nor played, as thermometers of 4."""
+    unseen = decide.look(spec, row)[1]
+    for rank in range(13):
+        num_of_rank = popcount(unseen & 15 << 4 * rank)
+        for k in range(4):
+            out[start + 4 * rank + k] = num_of_rank > k
+
+
 @cache
 def _compiled() -> tuple[Any, Any, Any]:
-    build = build_of((core_bits, S, R, combos, kernels, numba_bits, parameters, decide))
+    build = build_of((*TIENLEN.sources, combos, numba_bits, parameters, decide, record))
 
-    def write_features(  # type: ignore[no-untyped-def]
-        actions, hand, ids, cards, start, behind, has_prior, judged, fact, bits, out
-    ):
+    def count_legal(rows, games, spec, start, num_legal):  # type: ignore[no-untyped-def]
         build  # noqa: B018
-        for b in range(hand.shape[0]):
-            end = start[b + 1] if b + 1 < hand.shape[0] else ids.shape[0]
+        end = 0
+        for b in range(games.shape[0]):
+            start[b] = end
+            num_legal[b] = kernels.num_legal(rows[games[b]], spec)
+            end += num_legal[b]
+        return end
+
+    def write_inputs(  # type: ignore[no-untyped-def]
+        rows, games, spec, actions, desk, record_at, has_prior, prior_scale, start, ids, cards, scores,
+        judged, fact, bits, observation, after, prior,
+    ):  # fmt: skip
+        build  # noqa: B018
+        decide.set_variant(desk, spec)
+        for b in range(games.shape[0]):
+            row = rows[games[b]]
+            seat = row[R.TURN]
+            observe.observe(row, spec, actions, seat, observation[b], 0)
+            if record_at > 0:  # where it begins in the observation; 0 for no record
+                write_record(row, spec, seat, observation[b], record_at)
+            write_unseen(row, spec, observation[b], observation.shape[1] - NUM_CARDS)
+
+            end = kernels.list_legal(row, spec, actions, ids, cards, start[b])
+            decide.judge_row(desk, spec, actions, row, ids, cards, start[b], end, scores, judged)
+            best = scores[start[b]]
             fewest = least = np.float32(1e9)
             for i in range(start[b], end):
+                best = max(best, scores[i])
                 fewest = min(fewest, judged[i, 4])
                 least = min(least, judged[i, 0])
             for i in range(start[b], end):
-                for column in range(NUM_TABLE_FEATURES + 2 * NUM_CARDS):
-                    out[i, column] = 0
-                at = ids[i] * S.ACTION_FIELDS
-                if actions[at + S.WIDTH] > 0:
-                    top = actions[at + S.TOP]
-                    out[i, actions[at + S.WIDTH] - 1] = ONE
-                    out[i, 4 + actions[at + S.LENGTH] - 1] = ONE
-                    out[i, 17 + (top >> 2)] = ONE
-                    out[i, 30 + (top & 3)] = ONE
-                    out[i, 34] = ONE * (actions[at + S.SUITED] >> 1)
-                left = hand[b] & ~cards[i]
-                fact[7] = popcount(left) / 13
-                rank, num_of_rank = -1, 0
-                while left != 0:
-                    card = lowest_index(left)
-                    left &= left - 1
-                    num_of_rank = num_of_rank + 1 if card >> 2 == rank else 0
-                    rank = card >> 2
-                    out[i, NUM_TABLE_FEATURES + card] = ONE
-                    out[i, NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = ONE
+                left = row[R.HAND + seat] & ~cards[i]
+                write_action(actions, ids[i], left, after[i])
                 beatable, better = judged[i, 1], judged[i, 2]
                 fact[0] = judged[i, 4] / 4
                 fact[1] = judged[i, 4] - fewest
@@ -86,25 +134,17 @@ def _compiled() -> tuple[Any, Any, Any]:
                 fact[4] = beatable == 1
                 fact[5] = min(better, 16) / 16
                 fact[6] = judged[i, 3]
-                for k in range(8, NUM_FACTS):
-                    fact[k] = 0
+                fact[7] = popcount(left) / 13
                 if has_prior:
-                    fact[8] = behind[i]
-                    fact[9] = behind[i] == 0
+                    behind = max(np.float32((scores[i] - best) / parameters.ONE), np.float32(-_BEHIND))
+                    prior[i] = prior_scale * behind
+                    fact[8] = behind
+                    fact[9] = behind == 0
                     fact[10] = judged[i, 0] / 4
                     fact[11] = judged[i, 0] - least
                 for k in range(NUM_FACTS):
                     # To the nearest, not down.
-                    out[i, NUM_TABLE_FEATURES + 2 * NUM_CARDS + k] = (bits[k] + 0x8000) >> 16
-
-    def write_unseen(rows, spec, out):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        for b in range(rows.shape[0]):
-            unseen = decide.look(spec, rows[b])[1]
-            for rank in range(13):
-                num_of_rank = popcount(unseen & 15 << 4 * rank)
-                for k in range(4):
-                    out[b, 4 * rank + k] = num_of_rank > k
+                    after[i, FACTS + k] = (bits[k] + 0x8000) >> 16
 
     def write_hidden(rows, games, spec, desk, hands, num_plays, out):  # type: ignore[no-untyped-def]
         build  # noqa: B018
@@ -130,12 +170,7 @@ def _compiled() -> tuple[Any, Any, Any]:
     def compiled(function: Any) -> Any:
         return njit(function, nogil=True, cache=True, _nrt=False)
 
-    return compiled(write_features), compiled(write_unseen), compiled(write_hidden)
-
-
-@lru_cache(maxsize=16)
-def _spec(rules: Rules) -> tuple[IntArray, IntArray]:
-    return build_spec(rules)
+    return compiled(count_legal), compiled(write_inputs), compiled(write_hidden)
 
 
 class FeatureReader:
@@ -156,43 +191,29 @@ class FeatureReader:
     def __init__(self, prior: Prior, prior_scale: float = 4.0, *, record: bool = False) -> None:
         self.prior = prior
         self.record = record
-        self.history = record * NUM_EVENTS  # plays and passes that a batch must keep for it
+        self.history = int(record)  # a batch that keeps any plays keeps the record
         self.prior_scale = prior_scale
-        self._rules = HeuristicAgent()
+        self._desk = decide.new_desk(Parameters())
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
-        legal = view.legal_actions
-        num_legal = np.diff(np.append(legal.start, len(legal.action)))
-        behind, judged = self._rules.judge(view)
-        has_prior = self.prior == "heuristic"
-        behind = np.maximum(behind, -_BEHIND) if has_prior else np.zeros_like(behind)
-        after = np.empty((len(legal.action), NUM_ACTION_INPUTS), np.uint16)
-        fact = np.empty(NUM_FACTS, np.float32)  # scratch
-        _compiled()[0](
-            _spec(view.rules)[1],
-            view.hand,
-            legal.action,
-            legal.cards,
-            legal.start,
-            behind,
-            has_prior,
-            judged,
-            fact,
-            fact.view(np.uint32),
-            after,
-        )
-        prior = self.prior_scale * behind
-        seen = [view.observation, *([read_record(view)] if self.record else []), unseen_counts(view)]
-        observation = np.concatenate(seen, axis=1)
-        return Inputs(observation, legal.start, num_legal, legal.action, after, prior)
-
-
-def unseen_counts(view: View) -> npt.NDArray[np.uint8]:
-    """How many cards of each rank are neither held nor played, as thermometers: uint8 (n, 52)."""
-    counts = np.empty((len(view), NUM_CARDS), np.uint8)
-    _compiled()[1](view.public_rows, _spec(view.rules)[0], counts)
-    return counts
+        batch, games = view.source
+        count_legal, write_inputs, _ = _compiled()
+        start, num_legal = np.empty((2, len(view)), np.int64)
+        num_actions = count_legal(batch.rows, games, batch.spec, start, num_legal)
+        size = batch.observation_size + self.record * num_record_bits(batch.num_players) + NUM_CARDS
+        observation = np.empty((len(view), size), np.uint8)
+        action, cards, scores = np.empty((3, num_actions), np.int64)
+        judged = np.empty((num_actions, 5), np.float32)
+        after = np.empty((num_actions, NUM_ACTION_INPUTS), np.uint16)
+        prior = np.zeros(num_actions, np.float32)
+        fact = np.zeros(NUM_FACTS, np.float32)  # scratch
+        write_inputs(
+            batch.rows, games, batch.spec, batch.actions, self._desk, self.record * batch.observation_size,
+            self.prior == "heuristic", np.float32(self.prior_scale), start, action, cards, scores, judged,
+            fact, fact.view(np.uint32), observation, after, prior,
+        )  # fmt: skip
+        return Inputs(observation, start, num_legal, action, after, prior)
 
 
 def num_hidden(rules: Rules) -> int:

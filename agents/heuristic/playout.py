@@ -13,9 +13,10 @@ from agents.heuristic import decide, parameters
 from agents.heuristic.parameters import IntArray, Parameters
 from tienlen_env.backends import numba_bits
 from tienlen_env.backends.build import build_of
-from tienlen_env.core import bits, combos, kernels
+from tienlen_env.core import combos, kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
+from tienlen_env.core.definition import TIENLEN
 
 
 def _jit(function: Any) -> Any:
@@ -104,7 +105,7 @@ def play_out(
 
 @cache
 def _compiled() -> tuple[Any, Any]:
-    build = build_of((bits, S, R, combos, kernels, numba_bits, parameters, decide))
+    build = build_of((*TIENLEN.sources, combos, numba_bits, parameters, decide))
 
     def returns(  # type: ignore[no-untyped-def]
         desk, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out
@@ -115,7 +116,7 @@ def _compiled() -> tuple[Any, Any]:
             seat = rows[b, R.TURN]
             end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
             for i in range(start[b], end):
-                for column in range(spec[S.HISTORY]):
+                for column in range(spec[S.RECORD]):
                     row[column] = rows[b, column]
                 for player in range(rewards.shape[0]):
                     rewards[player] = 0
@@ -127,7 +128,7 @@ def _compiled() -> tuple[Any, Any]:
         build  # noqa: B018
         decide.set_variant(desk, spec)
         for b in range(games.shape[0]):
-            for column in range(spec[S.HISTORY]):
+            for column in range(spec[S.RECORD]):
                 row[column] = rows[games[b], column]
             for seat in range(out.shape[1]):
                 play_out(desk, spec, actions, row, seat, ids, cards, rewards)

@@ -50,7 +50,6 @@ from agents.search.loops import Desk, FloatArray, IntArray, Position
 from tienlen_env.agent import Agent, ScoringAgent, View, history_of
 from tienlen_env.core.definition import AnyRules
 from tienlen_env.engine import NO_ACTION, Batch
-from tienlen_env.games import game_of
 
 __all__ = ["IsmctsAgent", "SearchAgent"]
 
@@ -121,7 +120,8 @@ class _Searcher:
 
     def _positions(self, view: View, games: IntArray, chosen: IntArray) -> list[Position]:
         legal, num_legal, rows = view.legal_actions, view.num_legal, view.public_rows
-        end = game_of(view.rules).state.LEGAL + -(-view.table.num_actions // 64)
+        # Only Tiến lên has a history.
+        events: IntArray = getattr(view.public_state, "history", np.empty((len(view), 0), np.int64))
         seats = np.arange(view.rules.num_players)
         left = np.take_along_axis(view.num_cards_left, (seats - view.seat[:, None]) % len(seats), axis=1)
         log_prior = np.zeros(len(legal.action))
@@ -132,11 +132,15 @@ class _Searcher:
             at = slice(legal.start[i], legal.start[i] + num_legal[i])
             found = log_prior[at]
             likeliest = legal.action[at] == chosen[i] if self._prior is None else found
-            row = rows[i]
-            history = row[end + 1 :]
             positions.append(
                 Position(
-                    row, history, left[i], legal.action[at], legal.cards[at], int(likeliest.argmax()), found
+                    rows[i],
+                    events[i],
+                    left[i],
+                    legal.action[at],
+                    legal.cards[at],
+                    int(likeliest.argmax()),
+                    found,
                 )
             )
         return positions

@@ -21,6 +21,7 @@ from tienlen_env.backends.build import build_of
 from tienlen_env.core import bits, combos, kernels
 from tienlen_env.core import spec as S
 from tienlen_env.core import state as R
+from tienlen_env.core.definition import TIENLEN
 from tienlen_env.core.rules import Rules
 from tienlen_env.core.spec import build_spec
 
@@ -190,7 +191,7 @@ class Desk:
 @cache
 def loops() -> SimpleNamespace:
     """All loops, compiled when first called."""
-    modules = (bits, S, R, combos, kernels, numba_bits, parameters, decide, playout, tree, worlds)
+    modules = (*TIENLEN.sources, combos, numba_bits, parameters, decide, playout, tree, worlds)
     build = build_of(modules)
 
     def jit(function: Any) -> Any:

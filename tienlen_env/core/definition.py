@@ -13,7 +13,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, Final, Literal, Protocol
 
-from tienlen_env.core import bits, cards, combos, explain, hands, kernels, observe, spec, state
+from tienlen_env.core import bits, cards, combos, explain, hands, kernels, observe, record, spec, state
 from tienlen_env.core.rules import PRESETS, Rules
 
 Episode = Literal["round", "game"]
@@ -98,4 +98,5 @@ TIENLEN: Final = Definition(
     cards=cards,
     set_hands=hands.set_hands,
     build_table=combos.build_action_table,
+    more=(record,),
 )

@@ -29,6 +29,7 @@ from tienlen_env.core.bits import (
     squeeze,
     write_word,
 )
+from tienlen_env.core.record import note
 
 # Keys of successive automatic deals differ by this odd number (2**64 over the golden ratio), so that no two
 # games of a batch ever fall into the same sequence of keys.
@@ -93,8 +94,8 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
     for seat in range(4):
         row[R.PLAYED + seat] = 0
         row[R.PLACE + seat] = -1
-    for k in range(spec[S.NUM_KEPT]):
-        row[spec[S.HISTORY] + k] = 0
+    for column in range(spec[S.RECORD], spec[S.ROW_SIZE]):
+        row[column] = 0
     row[R.LEGAL + spec[S.NUM_WORDS]] = 0  # the spare word
     row[R.DUTY] = 0
     if leader < 0:
@@ -443,9 +444,10 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
 
 
 def remember(row: Any, spec: Any, event: int) -> None:
-    """Put a play or pass at the head of the history."""
+    """Enter a play or pass in the record and put it at the head of the history."""
     num_kept = spec[S.NUM_KEPT]
     if num_kept > 0:
+        note(row, spec[S.RECORD], event)
         newest = spec[S.HISTORY]
         for k in range(num_kept - 1, 0, -1):
             row[newest + k] = row[newest + k - 1]

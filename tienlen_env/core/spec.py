@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tienlen_env.core.cards import RANK_OF_TWO
 from tienlen_env.core.combos import build_action_table
 from tienlen_env.core.rules import Rules, Shape
-from tienlen_env.core.state import LEGAL
+from tienlen_env.core.state import LEGAL, RECORD_SIZE
 
 Episode = Literal["round", "game"]
 Reward = Literal["points", "zero_sum", "win", "cards"]
@@ -42,6 +42,7 @@ SET_RUN_TWOS: Final = 22  # a sequence of sets may
 HISTORY: Final = 23  # column where the history begins
 SEQUENCE_MIN: Final = 24  # 4: fewest ranks of a sequence of this width (index width - 1), 0 for none
 NUM_KEPT: Final = 28  # plays that are kept, no fewer than are shown
+RECORD: Final = 29  # column where the record begins, if plays are kept
 GROUP_FIRST: Final = 32  # 4 × 16 × 2: first action id of (width - 1, length, suited), -1 for none
 GROUP_REJOIN: Final = 160  # 4 × 16: 1 where a player who passed may still play the shape
 BEATERS: Final = 224  # 16 classes × 16: shapes that beat a class, as width * 16 + length, 0 ends the list
@@ -78,7 +79,7 @@ def build_spec(
         reward: see `tienlen_env.aec`.
         auto_reset: a game that ends is dealt anew.
         history: how many of the last plays the observation shows.
-        kept: how many are kept, if these are more.
+        kept: how many are kept, if these are more; with any, the record is, too.
 
     Returns:
         ``(spec, actions)``: int64 (SPEC_SIZE,) and int64 (A * ACTION_FIELDS,), both read-only.
@@ -101,8 +102,9 @@ def build_spec(
     spec[NUM_ACTIONS] = table.num_actions
     spec[NUM_WORDS] = num_words
     spec[NUM_HISTORY] = history
-    spec[HISTORY] = LEGAL + num_words + 1
     spec[NUM_KEPT] = max(history, kept)
+    spec[RECORD] = LEGAL + num_words + 1
+    spec[HISTORY] = spec[RECORD] + (RECORD_SIZE if spec[NUM_KEPT] else 0)
     spec[ROW_SIZE] = spec[HISTORY] + spec[NUM_KEPT]
     spec[EPISODE_GAME] = episode == "game" and rules.target > 0
     spec[REWARD] = get_args(Reward).index(reward)

@@ -3,11 +3,12 @@
 A row holds all that a kernel needs of one game, next to each other, so that a decision touches a few cache
 lines; across the batch each column is an array of its own (a struct of arrays over one block of memory)::
 
-    0          8           16        20                           31          32+W
-    | hands .. | played .. | scores  | table, turn, flags ...     | legal W + 1 | history K |
+    0          8           16        20                           31            32+W        45+W
+    | hands .. | played .. | scores  | table, turn, flags ...     | legal W + 1 | record 13 | history K |
 
 W is the number of 64-bit words of the legal-action mask (and one spare, always 0, so that a group of actions
-can be written without asking whether it reaches the next word), K the length of the kept history.
+can be written without asking whether it reaches the next word), K the length of the kept history. The record
+(`tienlen_env.core.record`) is there where K is not 0.
 Sets of seats ("seat masks") have bit ``seat`` set.
 """
 
@@ -45,6 +46,8 @@ LEGAL: Final = 31  # W columns: bit a of the words is True where action a is leg
 HIDDEN: Final = (HAND, HAND + 1, HAND + 2, HAND + 3, UNDEALT, KEY)
 
 HISTORY_SEAT_SHIFT: Final = 52  # a history entry is cards | (1 + seat) << 52; 0 means no event
+LAST_PLAY: Final = 12  # column of the record, after 3 words for each of 4 seats: the last event with cards
+RECORD_SIZE: Final = LAST_PLAY + 1
 
 IntArray = npt.NDArray[np.int64]
 
@@ -53,7 +56,7 @@ class State:
     """A batch of B games. Every attribute is a live view; writing to it changes the games.
 
     Attributes:
-        rows: int64 (B, 32 + W + K), contiguous, the whole state.
+        rows: int64 (B, 32 + W + K), or (B, 45 + W + K) where K is not 0; contiguous, the whole state.
         num_players: P.
         num_words: W.
         hands: int64 (B, P) card masks.
@@ -70,6 +73,7 @@ class State:
         key: int64 (B,) deal keys.
         round: int64 (B,) index of the round in its game.
         legal: int64 (B, W) packed legal-action mask of `turn`; all zero when over.
+        record: int64 (B, 13) the record of the round, (B, 0) where K is 0; see `tienlen_env.core.record`.
         history: int64 (B, K) last plays kept, newest first: ``cards | (1 + seat) << 52``, 0 for none.
     """
 
@@ -93,7 +97,9 @@ class State:
         self.key = rows[:, KEY]
         self.round = rows[:, ROUND]
         self.legal = rows[:, LEGAL : LEGAL + num_words]
-        self.history = rows[:, LEGAL + num_words + 1 :]
+        end = LEGAL + num_words + 1
+        self.record = rows[:, end : end + RECORD_SIZE]
+        self.history = rows[:, end + RECORD_SIZE :]
 
     @property
     def num_games(self) -> int:
