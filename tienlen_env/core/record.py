@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tienlen_env.core.bits import FULL, highest_index, popcount
+from tienlen_env.core.bits import FULL, highest_index, popcount, ranks_of
 from tienlen_env.core.state import HISTORY_SEAT_SHIFT, LAST_PLAY
 
 PASSED, FOLLOWED, LED = range(3)
@@ -22,25 +22,28 @@ NUM_RANKS: Final = 13
 
 
 def is_set(cards: int) -> bool:
-    """Whether cards, at least one, are of one rank."""
-    return highest_index(cards) >> 2 == highest_index(cards & -cards) >> 2
+    """Whether cards are of one rank, at most."""
+    ranks = ranks_of(cards)
+    return bool(ranks & (ranks - 1) == 0)
 
 
 def note(row: Any, record: int, event: int) -> None:
     """Enter an event of the history in the record that begins at column `record`."""
     seat, play = (event >> HISTORY_SEAT_SHIFT) - 1, event & FULL
-    owner, table = (row[record + LAST_PLAY] >> HISTORY_SEAT_SHIFT) - 1, row[record + LAST_PLAY] & FULL
+    last = row[record + LAST_PLAY]
+    owner, table = (last >> HISTORY_SEAT_SHIFT) - 1, last & FULL
     what, about = PASSED, table
     if play != 0:
+        # Without branches, for which of these hold comes unforeseen.
         follows = (
-            owner != seat
-            and popcount(play) == popcount(table)
-            and play > table
-            and is_set(play) == is_set(table)
+            (owner != seat)
+            & (popcount(play) == popcount(table))
+            & (play > table)
+            & (is_set(play) == is_set(table))
         )
-        what, about = FOLLOWED if follows else LED, play
+        what, about = LED - follows, play
         row[record + LAST_PLAY] = event
     if about != 0:
         num = popcount(about)
-        kind = num - 1 if num < NUM_KINDS and is_set(about) else NUM_KINDS - 1
+        kind = num - 1 if (num < NUM_KINDS) & is_set(about) else NUM_KINDS - 1
         row[record + 3 * seat + what] |= 1 << (kind * NUM_RANKS + (highest_index(about) >> 2))
