@@ -69,6 +69,24 @@ def test_rules_without_a_policy_are_refused() -> None:
         ChampionAgent(size="huge")
 
 
+def test_of_several_runs_the_mean_is_shipped(tmp_path: Path) -> None:
+    config = NetworkConfig.of(get_rules("cardgames"), state_width=16, action_width=16)
+    paths = [str(tmp_path / f"{k}.safetensors") for k in range(4)]
+    made = [NetworkAgent(ActionNetwork(config)) for _ in range(3)]
+    for path, agent in zip(paths, made, strict=False):
+        agent.save(path)
+    mean = ship.mean_policy(paths[:3]).network.state_dict()
+    for key, weights in mean.items():
+        each = [agent.network.state_dict()[key].numpy() for agent in made]
+        np.testing.assert_allclose(weights.numpy(), np.mean(each, axis=0), atol=1e-6)
+    other = NetworkConfig.of(get_rules("cardgames"), state_width=16, action_width=8)
+    NetworkAgent(ActionNetwork(other)).save(paths[3])
+    with pytest.raises(ValueError, match="differ in more than their weights"):
+        ship.mean_policy(paths)
+    with pytest.raises(ValueError, match="expected a file"):
+        ship.mean_policy([])
+
+
 def test_policies_of_both_games_are_shipped_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,7 +50,8 @@ class ShipConfig:
     """What to ship.
 
     Attributes:
-        policy: a file that a training run left.
+        policy: the file that a training run left; of several, with blanks between, the mean of the weights
+            is shipped. Runs that began with the same weights differ by noise that the mean is rid of.
         size: what to call the network's size.
         version: of the weights of this name; what has been published keeps its own.
         how: the commands that made it, with blanks around ``&&`` between them.
@@ -68,6 +69,23 @@ class ShipConfig:
     wall_time: str = ""
     exploit: str = ""
     deals: int = 2500
+
+
+def mean_policy(paths: Sequence[str]) -> NetworkAgent:
+    """The policy of a file, or the one whose weights are the mean of several files'.
+
+    Raises:
+        OSError, ValueError: see `NetworkAgent.load`; or there is no file, or they are of different networks.
+    """
+    if not paths:
+        raise ValueError("policy: expected a file")
+    policies = [NetworkAgent.load(path) for path in paths]
+    if any(policy.network.config != policies[0].network.config for policy in policies):
+        raise ValueError(f"policy={' '.join(paths)!r}: the networks differ in more than their weights")
+    weights = [policy.network.state_dict() for policy in policies]
+    mean = {key: torch.stack([each[key] for each in weights]).mean(0) for key in weights[0]}
+    policies[0].network.load_state_dict(mean)
+    return policies[0]
 
 
 def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
@@ -95,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     console = Console()
     try:
-        agent = NetworkAgent.load(config.policy)
+        agent = mean_policy(config.policy.split())
     except (OSError, ValueError) as error:
         raise SystemExit(f"error: {error}") from error
     made_for = agent.network.config
