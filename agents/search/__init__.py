@@ -172,7 +172,7 @@ class SearchAgent(_Searcher):
     def __init__(
         self,
         *,
-        worlds: int = 128,
+        worlds: int = 208,
         ms: float = 0.0,
         inference: float = 0.95,
         trust: float = 1.0,
