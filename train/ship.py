@@ -113,7 +113,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     console = Console()
     try:
-        agent = mean_policy(config.policy.split())
+        paths = config.policy.split()
+        agent = mean_policy(paths)
     except (OSError, ValueError) as error:
         raise SystemExit(f"error: {error}") from error
     made_for = agent.network.config
@@ -133,6 +134,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     exploited = textwrap.fill(
         f"**How exploitable it is**, at least (`python -m train.best_response`): {exploit}", 110
     )
+    joined = " and ".join(f"`{path}`" for path in paths)
+    mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""
     card = f"""\
 # {made_for.rules}-{config.size}-v{config.version}
 
@@ -152,7 +155,7 @@ written after commit {commit or "unknown"}:
 {config.how.replace(" && ", chr(10))}
 ```
 
-{limits}
+{mean}{limits}
 """
     agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     path = champion.WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
