@@ -159,10 +159,13 @@ def as_bfloat16(bits: npt.NDArray[np.uint16]) -> Tensor:
 def pad_rows(rows: Tensor, multiple: int) -> Tensor:
     """Rows of zeros added up to a multiple: oneDNN spends milliseconds on every new number of rows.
 
-    Where there are fewer rows than that, up to a multiple of an eighth of it.
+    Where there are fewer rows than that, up to a multiple of an eighth of it; where there are fewer still, as
+    for one decision at a time, up to a power of two.
     """
     if len(rows) < multiple:
         multiple //= 8
+    if 0 < len(rows) < multiple:
+        multiple = 1 << (len(rows) - 1).bit_length()
     return nn.functional.pad(rows, (0, 0, 0, -len(rows) % multiple))
 
 
@@ -216,6 +219,7 @@ class NetworkAgent:
         config = self.network.config
         self._reader = config.reader()
         self.plays = config.game
+        self._checked: AnyRules | None = None
         self._rng = np.random.default_rng(0)
         self.history = max(config.history, self._reader.history)
 
@@ -267,12 +271,15 @@ class NetworkAgent:
         return logits
 
     def _check(self, view: View) -> None:
+        if view.rules is self._checked:
+            return
         config = self.network.config
         if view.rules.digest() != config.rules_digest:
             raise ValueError(
                 f"{self.name} was made for the {config.rules} rules with {config.num_players} players, not "
                 f"for {view.rules.name} with {view.rules.num_players} (or a changed option)"
             )
+        self._checked = view.rules
 
     # ------------------------------------------------------------ files
 
