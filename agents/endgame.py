@@ -364,15 +364,16 @@ def open_endings(view: View) -> tuple[IntArray, IntArray]:
     Returns:
         ``(games, rows)``: int64 (m,), indices in the view; int64 (m, ROW), the states with both hands.
     """
-    rows = view.public_rows
-    games = np.flatnonzero(np.bitwise_count(rows[:, R.LIVE]) == 2)
-    rows = rows[games]  # a copy
+    batch, sources = view.source
+    games = np.flatnonzero(np.bitwise_count(batch.rows[sources, R.LIVE]) == 2)
+    view = view.select(games)
+    rows = view.public_rows.copy()
     others = rows[:, R.LIVE] ^ (np.int64(1) << rows[:, R.TURN])
     other = np.bitwise_count(others - 1).astype(np.int64)
-    seen = view.hand[games] | np.bitwise_or.reduce(view.played[games], axis=1)
+    seen = view.hand | np.bitwise_or.reduce(view.played, axis=1)
     unseen = FULL_DECK & ~seen
     relative = (other - rows[:, R.TURN]) % view.rules.num_players
-    is_known = np.bitwise_count(unseen) == view.num_cards_left[games, relative]
+    is_known = np.bitwise_count(unseen) == view.num_cards_left[np.arange(len(rows)), relative]
     rows[np.arange(len(rows)), R.HAND + other] = unseen
     return games[is_known], rows[is_known]
 
@@ -414,6 +415,8 @@ def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tu
         are lost, whatever is played. Others could not be solved.
     """
     games, rows = open_endings(view)
+    if not games.size:
+        return games, games
     is_choice = view.num_legal[games] > 1
     games, rows = games[is_choice], rows[is_choice]
     found = _solver(view.rules).solve(rows, wanted=chosen[games], max_nodes=max_nodes)
