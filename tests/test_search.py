@@ -173,6 +173,17 @@ def test_suits_tell_what_is_not_held():
         assert share == pytest.approx(expected, abs=0.015)
 
 
+def test_less_effort_asks_the_heuristic_player_less():
+    asked, desk = {0.25: 0, 1.0: 0}, None
+    for _, _, view in views(HeuristicAgent(), "cardgames", 2):
+        desk = desk or Desk(view.rules)
+        for effort in asked:
+            desk.begin(position_of(view), 1, 0.95, effort)
+            desk.draw(20)
+            asked[effort] += int(desk.pace[0])
+    assert 0 < asked[0.25] < asked[1.0] / 2
+
+
 def test_worlds_tell_who_holds_what():
     # The squared error of the probabilities that the worlds give each seat for each of its cards, which are
     # the heuristic player's: alike decisions at the same tables, with inference and without.
@@ -337,6 +348,8 @@ def test_the_budget_in_milliseconds(monkeypatch):
         ("inference=1", "less than 1"),
         ("inference=-0.1", "0 or more"),
         ("ms=-1", "expected 0 or more"),
+        ("effort=0", "more than 0"),
+        ("effort=1000", "100 or less"),
         ("prior=greedy", "does not score actions"),
     ],
 )

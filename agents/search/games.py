@@ -36,7 +36,7 @@ class AnyDesk(Protocol):
             ``(chosen, is_open)``: int64 (n,) actions; bool (n,), whether a search might find better ones.
         """
 
-    def begin(self, position: Position, seed: int, inference: float) -> bool:
+    def begin(self, position: Position, seed: int, inference: float, effort: float = 1.0) -> bool:
         """Turn to a decision, see `agents.search.loops.Desk.begin`."""
 
     def draw(self, num_worlds: int) -> IntArray:

@@ -28,7 +28,7 @@ from tienlen_env.core.spec import build_spec
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-# Each is multiplied by `chain_effort` but for MIN_MOVES.
+# Each is multiplied by the searcher's effort and, but for MIN_MOVES, by `chain_effort`.
 BURN_IN: Final = 800  # moves of the chain before the first world that counts
 # Between two worlds there are as many moves as ask the heuristic player so often, by what the first moves
 # asked: with few hidden cards most answers are known, and moves are cheap.
@@ -120,13 +120,14 @@ class Desk:
             is_open[solved] = False
         return chosen, is_open
 
-    def begin(self, position: Position, seed: int, inference: float) -> bool:
+    def begin(self, position: Position, seed: int, inference: float, effort: float = 1.0) -> bool:
         """Turn to a decision; what is drawn for it depends on the arguments alone.
 
         Args:
             position: the decision.
             seed: of its randomness.
             inference: how much a surprise counts against a world, 0 for nothing (see `worlds`).
+            effort: how far the chain walks, times.
 
         Returns:
             Whether there is more than one world.
@@ -142,7 +143,8 @@ class Desk:
             self.here,
         )  # fmt: skip
         num_hidden = int(self.room.sum())
-        self._effort = chain_effort(num_hidden)
+        self._effort = effort * chain_effort(num_hidden)
+        self._min_moves = max(int(effort * MIN_MOVES), 1)
         self.times = min((ALL_HIDDEN / max(num_hidden, 1)) ** 2, MAX_TIMES)
         return bool(np.count_nonzero(self.room) > 1)
 
@@ -150,9 +152,10 @@ class Desk:
         """int64 (num_worlds, 5): the next worlds; the cards of each seat, and those that were not dealt."""
         out = np.empty((num_worlds, worlds.NUM_PLACES), np.int64)
         loops().draw(
-            out, self._hidden, self._num_events, self._num_drawn, self._inference, self._effort, self.desk,
-            self.spec, self.actions, self.record, self.taken, self.later, self.order, self.memo, self.pace,
-            self.ids, self.cards, self.stream, self.known, self.room, self.here, self.there, self.surprises,
+            out, self._hidden, self._num_events, self._num_drawn, self._inference, self._effort,
+            self._min_moves, self.desk, self.spec, self.actions, self.record, self.taken, self.later,
+            self.order, self.memo, self.pace, self.ids, self.cards, self.stream, self.known, self.room,
+            self.here, self.there, self.surprises,
         )  # fmt: skip
         self._num_drawn += num_worlds
         return out
@@ -214,8 +217,8 @@ def loops() -> SimpleNamespace:
 
     @jit
     def draw(  # type: ignore[no-untyped-def]
-        out, hidden, num_events, num_before, inference, effort, desk, spec, actions, record, taken, later,
-        order, memo, pace, ids, cards, stream, known, room, here, there, surprises,
+        out, hidden, num_events, num_before, inference, effort, min_moves, desk, spec, actions, record, taken,
+        later, order, memo, pace, ids, cards, stream, known, room, here, there, surprises,
     ):  # fmt: skip
         build  # noqa: B018
         decide.set_variant(desk, spec)
@@ -232,7 +235,7 @@ def loops() -> SimpleNamespace:
                 taken, later, order, memo, pace, ids, cards,
             )  # fmt: skip
             wanted = effort * QUESTIONS * num_moves / max(pace[0], 1)
-            pace[1] = max(int(min(wanted, effort * MAX_MOVES)), MIN_MOVES)
+            pace[1] = max(int(min(wanted, effort * MAX_MOVES)), min_moves)
         for w in range(out.shape[0]):
             if num_events > 0:
                 worlds.walk(

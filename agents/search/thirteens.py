@@ -64,13 +64,14 @@ class Desk:
         """Choose without search: the rule-based player's choices, and the best melds."""
         return self.player.act(view), (view.num_legal > 1) & (view.public_state.pile == 0)
 
-    def begin(self, position: Position, seed: int, inference: float) -> bool:
+    def begin(self, position: Position, seed: int, inference: float, effort: float = 1.0) -> bool:
         """Turn to a decision; what is drawn for it depends on the position and the seed alone.
 
         Args:
             position: the decision.
             seed: of its randomness.
             inference: not read.
+            effort: not read.
 
         Returns:
             Whether there may be more than one world.
