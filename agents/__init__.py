@@ -19,6 +19,7 @@ import inspect
 import re
 from collections.abc import Callable
 
+from agents.champion import ChampionAgent
 from agents.endgame import EndgameAgent
 from agents.greedy import GreedyAgent, GreedyLongAgent
 from agents.heuristic import HeuristicAgent
@@ -128,12 +129,6 @@ def _load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Age
     return PolicyAgent.load(path, trust=trust, sample=sample)
 
 
-def _load_champion(*, size: str = "", sample: bool = False) -> Agent:
-    from agents.champion import ChampionAgent
-
-    return ChampionAgent(size=size, sample=sample)
-
-
 def _load_human(*, hint: str = "") -> Agent:
     from agents.human import HumanAgent  # the pictures that it shows take a while to import
 
@@ -145,7 +140,7 @@ register("greedy", GreedyAgent)
 register("greedy_long", GreedyLongAgent)
 register("heuristic", HeuristicAgent)
 register("policy", _load_policy)
-register("champion", _load_champion)
+register("champion", ChampionAgent)
 register("human", _load_human)
 register("process", ProcessAgent)
 register("endgame", EndgameAgent)

@@ -9,9 +9,11 @@ import pytest
 
 import agents
 from agents import arena, champion
+from agents.arena.stats import estimate
 from agents.champion import WEIGHTS, ChampionAgent, shipped
 from agents.network import ActionNetwork, NetworkAgent, NetworkConfig
-from tienlen_env.agent import ScoringAgent, View
+from agents.search import HISTORY
+from tienlen_env.agent import ScoringAgent, View, history_of
 from tienlen_env.engine import Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games import get_rules
@@ -35,25 +37,67 @@ def test_files_are_small_and_have_a_card(path: Path) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_it_beats_the_rule_based_players(preset: str) -> None:
-    champion = agents.load("champion")
+def test_the_network_beats_the_rule_based_players(preset: str) -> None:
+    network = agents.load("champion:worlds=0")
     for name in ("greedy_long", "heuristic"):
-        score = arena.match(champion, agents.load(name), rules=preset, num_deals=600, seed=9).scores[0]
+        score = arena.match(network, agents.load(name), rules=preset, num_deals=600, seed=9).scores[0]
         assert score.points.mean - score.points.half_width > 1.5, name
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+def test_it_is_better_for_looking(preset: str) -> None:
+    looking, network = (
+        arena.match(agents.load(name), agents.load("heuristic"), rules=preset, num_deals=100, seed=9)
+        for name in ("champion", "champion:worlds=0")
+    )
+    assert estimate(looking.deal_points[:, 0] - network.deal_points[:, 0], looking.num_seatings).mean > 0.03
+
+
 def test_it_says_how_probable_its_actions_are() -> None:
-    champion = agents.load("champion")
+    champion, network = agents.load("champion"), agents.load("champion:worlds=0")
     assert isinstance(champion, ScoringAgent)
+    assert isinstance(network, ScoringAgent)
     batch = Batch("cardgames", 20)
     batch.reset(3)
     view = View(batch)
-    found = champion.log_probabilities(view)
+    found = network.log_probabilities(view)
+    assert np.array_equal(champion.log_probabilities(view), found)
     legal = view.legal_actions
     np.testing.assert_allclose(np.add.reduceat(np.exp(found), legal.start), 1, atol=1e-5)
-    chosen = champion.act(view)
+    chosen = network.act(view)
     best = np.maximum.reduceat(found, legal.start)
     assert np.array_equal(found[legal.action == chosen[legal.game]], best)
+
+
+def test_the_network_alone_looks_at_nothing_and_so_does_a_draw() -> None:
+    assert agents.load("champion").name == "champion"
+    assert history_of([agents.load("champion")]) > 1
+    for name in ("champion:worlds=0", "champion:size=medium,worlds=0"):
+        assert agents.load(name).name == name
+        assert history_of([agents.load(name)]) == 1
+    drawn = agents.load("champion:sample=1")
+    assert history_of([drawn]) == 1
+    batch = Batch("cardgames", 400)
+    batch.reset(3)
+    view = View(batch)
+    drawn.reset(5)
+    first = drawn.act(view)
+    assert (first != drawn.act(view)).any()
+    drawn.reset(5)
+    assert np.array_equal(drawn.act(view), first)
+
+
+def test_a_choice_depends_on_the_seed_and_the_position_alone() -> None:
+    batch = Batch("cardgames", 40, kept=HISTORY)
+    batch.reset(3)
+    champion, heuristic = agents.load("champion"), agents.load("heuristic")
+    champion.reset(1)
+    for _ in range(20):
+        batch.step(heuristic.act(View(batch)))
+    view = View(batch)
+    together = champion.act(view)
+    one_by_one = [champion.act(view.select([i]))[0] for i in range(len(view))]
+    assert np.array_equal(together, one_by_one)
 
 
 def test_rules_without_a_policy_are_refused() -> None:
@@ -67,6 +111,8 @@ def test_rules_without_a_policy_are_refused() -> None:
         agents.load("champion").act(View(three))
     with pytest.raises(ValueError, match="size='huge'"):
         ChampionAgent(size="huge")
+    with pytest.raises(ValueError, match="worlds=-1, expected 0 or more"):
+        agents.load("champion:worlds=-1")
 
 
 def test_of_several_runs_the_mean_is_shipped(tmp_path: Path) -> None:
@@ -110,14 +156,14 @@ def test_policies_of_both_games_are_shipped_alike(
 
     card = ship_one("thirteens_manual", 5)
     assert "# thirteens_manual-tiny-v1" in card
-    assert "| alone against 4 | points a deal | parity | first places |" in card
+    assert "| alone against 4 | parity | points a deal | first places | network" in card
     assert [name for name in agents.names() if f"\n| `{name}` |" in card] == ["random", "trickster"]
     play_one("thirteens_manual", 5)
     with pytest.raises(WrongGameError, match="'champion' plays thirteens, not tienlen"):
         play_one("cardgames", 3)
 
     card = ship_one("cardgames", 3)
-    assert "| alone against 2 | points a round | parity | first places |" in card
+    assert "| alone against 2 | parity | points a round | first places | network" in card
     assert "suits" in card
     assert card.count("| 1.000 |") == 4  # parity of three players
     for preset, num_players in (("cardgames", 3), ("thirteens_manual", 5)):
@@ -126,7 +172,7 @@ def test_policies_of_both_games_are_shipped_alike(
         play_one("thirteens", 4)
 
 
-@pytest.mark.parametrize("agent", ["greedy", "champion"])
+@pytest.mark.parametrize("agent", ["greedy", "champion:worlds=0"])
 def test_a_best_response_has_one_seat_against_three(agent: str) -> None:
     config = BestResponseConfig(
         agent=agent, num_games=16, state_width=16, action_width=16, critic_width=16, threads=1
@@ -140,7 +186,7 @@ def test_a_best_response_has_one_seat_against_three(agent: str) -> None:
     batch = Batch("cardgames", 30)
     batch.reset(1)
     view = View(batch)
-    if agent == "champion":
+    if agent != "greedy":
         assert np.array_equal(before.act(view), agents.load(agent).act(view))
     assert trainer.iterate()["decisions"] > 0
 

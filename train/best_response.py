@@ -63,7 +63,7 @@ class BestResponseTrainer(PPOTrainer):
         """The agent's own, or that of any run."""
         agent = agents.load(self.config.agent)
         if isinstance(agent, ChampionAgent):
-            agent = agent.for_rules(self.rules)
+            agent = agent.network_for(self.rules)
         if self.config.from_agent and isinstance(agent, NetworkAgent):
             return agent.network.train().requires_grad_(True)
         return super().make_network()

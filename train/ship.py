@@ -32,16 +32,17 @@ from train.runs import write_atomic
 SEED = 3_000_001
 # What a policy of each game, with a record or without, does not see or do.
 BLIND_TO = {
-    ("tienlen", False): "It does not look back over the round, so it infers nothing from who passed on what. "
-    "It plays the lowest suits of the action table.",
-    ("tienlen", True): "Of what has happened in the round it sees over what each opponent passed, with what "
-    "it followed and what it led, but not when; where a batch keeps no plays (`agents.record`) it is blind "
-    "to that. It plays the lowest suits of the action table.",
-    ("thirteens", False): "Of what was played before this trick it sees by whom, but not when.",
+    ("tienlen", False): "The network does not look back over the round. It plays the lowest suits of the "
+    "action table.",
+    ("tienlen", True): "Of what has happened in the round the network sees over what each opponent passed, "
+    "with what it followed and what it led, but not when; where a batch keeps no plays (`agents.record`) it "
+    "is blind to that. It plays the lowest suits of the action table.",
+    ("thirteens", False): "Of what was played before this trick the network sees by whom, but not when.",
 }
 LIMITS = (
-    "It knows these rules and this number of players only. It was chosen by its points against rule-based "
-    "players; people may find other holes in it."
+    "Its looks take all others for the rule-based player: by that they guess who holds what, and how the "
+    "round goes on. It knows these rules and this number of players only. It was chosen by its points "
+    "against rule-based players; people may find other holes in it."
 )
 
 
@@ -89,21 +90,24 @@ def mean_policy(paths: Sequence[str]) -> NetworkAgent:
 
 
 def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
-    """A line of a table for each opponent."""
+    """A line of a table for each opponent: as `champion` will play, and the network alone."""
     made_for = agent.network.config
     rules = get_rules(made_for.rules, made_for.num_players)
-    unit = dialogue_of(rules).unit
     lines = [
-        f"| alone against {rules.num_players - 1} | points a {unit} | parity | first places |",
-        "|---|---|---|---|",
+        f"| alone against {rules.num_players - 1} | parity | points a {dialogue_of(rules).unit} "
+        "| first places | network alone | first places |",
+        "|---|---|---|---|---|---|",
     ]
     for name in (*reversed(features_of(rules).rivals), "random"):
-        result = arena.match(agent, agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
-        points, first = result.scores[0].points, result.scores[0].first
-        lines.append(
-            f"| `{name}` | {points.mean:.3f} ± {points.half_width:.3f} | {result.parity_points:.3f} "
-            f"| {100 * first.mean:.1f} ± {100 * first.half_width:.1f} % |"
-        )
+        cells = [f"`{name}`"]
+        for player in (champion.looking(agent), agent):
+            result = arena.match(player, agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
+            if len(cells) == 1:
+                cells.append(f"{result.parity_points:.3f}")
+            points, first = result.scores[0].points, result.scores[0].first
+            cells.append(f"{points.mean:.3f} ± {points.half_width:.3f}")
+            cells.append(f"{100 * first.mean:.1f} ± {100 * first.half_width:.1f} %")
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
@@ -125,7 +129,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     share = 100 / made_for.num_players
     measured = textwrap.fill(
         f"{config.deals:,} held-out deals × {made_for.num_players} seatings, seed {SEED}; 95 % intervals "
-        f"clustered by deal; equal players would have the points of parity and {share:.0f} %.",
+        f"clustered by deal; equal players would have the points of parity and {share:.0f} %. The champion "
+        f"looks at the network's choices in {champion.WORLDS} worlds (`agents.champion`); "
+        "`champion:worlds=0` is the network alone.",
         110,
     )
     exploit = config.exploit or "not measured"
