@@ -18,6 +18,8 @@ This module imports torch; `agents.load` imports it only when such an agent is a
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -38,6 +40,7 @@ from tienlen_env.games import game_of
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
 FORMAT: Final = "tienlen-network-1"
+FEW: Final = 128  # decisions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +154,20 @@ class ActionNetwork(nn.Module):
         return sum(p.numel() for p in self.parameters())
 
 
+@contextmanager
+def threads_for(num_decisions: int) -> Iterator[None]:
+    """Let torch use one thread meanwhile if the decisions are few.
+
+    Threads share next to nothing then, and wait for one another: 30 ms a pass where other programs run.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if num_decisions < FEW else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def as_bfloat16(bits: npt.NDArray[np.uint16]) -> Tensor:
     """The tensor whose memory this is; NumPy has no such type."""
     return torch.from_numpy(bits).view(torch.bfloat16)
@@ -261,7 +278,7 @@ class NetworkAgent:
 
     def logits(self, inputs: Inputs) -> FloatArray:
         """The network's scores, prior included, float32 (N,)."""
-        with torch.inference_mode():
+        with torch.inference_mode(), threads_for(len(inputs.start)):
             logits: FloatArray = self.network(
                 torch.from_numpy(inputs.observation).float(),
                 as_bfloat16(inputs.after).float(),

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from agents.network import threads_for
 from tienlen_env.agent import View
 
 IntArray = npt.NDArray[np.int64]
@@ -114,7 +115,7 @@ class PolicyAgent:
         Returns:
             float32 (n, A).
         """
-        with torch.inference_mode():
+        with torch.inference_mode(), threads_for(len(observation)):
             features = self._features(torch.from_numpy(observation).float())
             logits: npt.NDArray[np.float32] = self._head(self._mlp.forward_actor(features)).numpy()
         return logits

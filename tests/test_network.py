@@ -25,8 +25,10 @@ from agents.network import (
     NetworkConfig,
     as_bfloat16,
     first_best,
+    pad_rows,
     sample,
     segment_log_softmax,
+    threads_for,
 )
 from tienlen_env.agent import View
 from tienlen_env.core.cards import card_ids, parse_cards
@@ -119,6 +121,30 @@ def test_scores_do_not_depend_on_the_company() -> None:
     together = agent.log_probabilities(view)
     alone = [agent.log_probabilities(view.select([i])) for i in range(len(view))]
     np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-5)
+
+
+def test_rows_come_in_few_sizes_and_few_rows_stay_few() -> None:
+    sizes = {n: len(pad_rows(torch.ones(n, 2), 128)) for n in range(1, 1025)}
+    assert all(n <= size < 2 * n + 128 for n, size in sizes.items())
+    assert all(size < 2 * n for n, size in sizes.items() if n < 16)
+    assert len(set(sizes.values())) <= 5 + 8 + 8
+    assert torch.equal(pad_rows(torch.ones(3, 2), 128), torch.tensor([[1.0, 1], [1, 1], [1, 1], [0, 0]]))
+    assert len(pad_rows(torch.ones(0, 2), 128)) == 0
+
+
+def test_few_decisions_take_one_thread() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with threads_for(1):
+            assert torch.get_num_threads() == 1
+        with threads_for(5000):
+            assert torch.get_num_threads() == 2
+        with pytest.raises(ZeroDivisionError), threads_for(1):
+            print(1 / 0)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_log_softmax_of_segments() -> None:
