@@ -23,9 +23,10 @@ from tests.test_selfplay import curve
 from tienlen_env.agent import View
 from tienlen_env.core.rules import CARDGAMES, FOICICA
 from tienlen_env.engine import Batch
+from train import ppo, ppo_sb3
 from train.config import field_help, parse_args
 from train.ppo_sb3 import PPOConfig, Trainer
-from train.runs import RunError, RunFolder, write_atomic
+from train.runs import RunError, RunFolder, sole_run, write_atomic
 
 TINY: dict[str, Any] = {
     "decisions": 6 * 64,
@@ -108,6 +109,15 @@ def test_run_folder_is_not_used_twice(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="other rules"):
         RunFolder(tmp_path, SmallConfig(), FOICICA, resume=True)
     RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=True)
+
+
+@pytest.mark.parametrize("module", [ppo, ppo_sb3])
+def test_two_runs_do_not_share_a_folder(tmp_path: Path, module: Any) -> None:
+    with sole_run(tmp_path), pytest.raises(SystemExit, match="another process is training in"):
+        module.main(["--out", str(tmp_path)])
+    assert not (tmp_path / "config.json").exists()
+    with sole_run(tmp_path):
+        RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=False)
 
 
 def test_a_damaged_checkpoint_falls_back_to_the_one_before(

@@ -33,7 +33,7 @@ from tienlen_env.agent import Agent
 from tienlen_env.games import get_rules
 from tienlen_env.sb3_vec_env import TienLenVecEnv
 from train.config import parse_args
-from train.runs import RunError, RunFolder
+from train.runs import RunError, RunFolder, sole_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,52 +254,53 @@ def train(config: PPOConfig, console: Console) -> tuple[Trainer, Path]:
     torch.distributions.Distribution.set_default_validate_args(False)
     rules = get_rules(config.rules, config.num_players)
     out = Path(config.out or f"runs/ppo_sb3-{time.strftime('%Y%m%d-%H%M%S')}")
-    folder = RunFolder(out, config, rules, resume=config.resume)
-    trainer = Trainer(config, folder)
-    if config.resume and trainer.restore():
-        console.print(f"continuing {out} after iteration {trainer.iteration}")
-    folder.trim_metrics(trainer.iteration)
-    per_iteration = config.num_games * config.num_steps
-    console.print(
-        f"training on {rules.name}, {rules.num_players} players, {trainer.num_iterations} iterations of "
-        f"{per_iteration:,} decisions; run folder {out}"
-    )
-    columns = (
-        TextColumn("[bold]{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[games]:,} games"),
-        TextColumn("{task.fields[rate]:,.0f} decisions/s"),
-        TextColumn("{task.fields[score]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task(
-            "training",
-            total=trainer.num_iterations,
-            completed=trainer.iteration,
-            games=0,
-            rate=0.0,
-            score="",
+    with sole_run(out):
+        folder = RunFolder(out, config, rules, resume=config.resume)
+        trainer = Trainer(config, folder)
+        if config.resume and trainer.restore():
+            console.print(f"continuing {out} after iteration {trainer.iteration}")
+        folder.trim_metrics(trainer.iteration)
+        per_iteration = config.num_games * config.num_steps
+        console.print(
+            f"training on {rules.name}, {rules.num_players} players, {trainer.num_iterations} iterations of "
+            f"{per_iteration:,} decisions; run folder {out}"
         )
-        scores: dict[str, float] = {}
-        while trainer.iteration < trainer.num_iterations:
-            metrics = trainer.iterate()
-            done = trainer.iteration == trainer.num_iterations
-            if config.eval_every and trainer.iteration % config.eval_every == 0 and not done:
-                scores = trainer.evaluate(config.eval_deals)
-                metrics.update(scores)
-            folder.log({"iteration": trainer.iteration, "time": time.time(), **metrics})
-            if trainer.iteration % config.checkpoint_every == 0 or done:
-                trainer.save()
-            progress.update(
-                task,
+        columns = (
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[games]:,} games"),
+            TextColumn("{task.fields[rate]:,.0f} decisions/s"),
+            TextColumn("{task.fields[score]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task(
+                "training",
+                total=trainer.num_iterations,
                 completed=trainer.iteration,
-                games=trainer.num_games,
-                rate=metrics["decisions_per_second"],
-                score=" ".join(f"{v:.2f} v. {k.removeprefix('points_v_')}" for k, v in scores.items()),
+                games=0,
+                rate=0.0,
+                score="",
             )
+            scores: dict[str, float] = {}
+            while trainer.iteration < trainer.num_iterations:
+                metrics = trainer.iterate()
+                done = trainer.iteration == trainer.num_iterations
+                if config.eval_every and trainer.iteration % config.eval_every == 0 and not done:
+                    scores = trainer.evaluate(config.eval_deals)
+                    metrics.update(scores)
+                folder.log({"iteration": trainer.iteration, "time": time.time(), **metrics})
+                if trainer.iteration % config.checkpoint_every == 0 or done:
+                    trainer.save()
+                progress.update(
+                    task,
+                    completed=trainer.iteration,
+                    games=trainer.num_games,
+                    rate=metrics["decisions_per_second"],
+                    score=" ".join(f"{v:.2f} v. {k.removeprefix('points_v_')}" for k, v in scores.items()),
+                )
     trainer.model.save(out / "policy.zip")
     return trainer, out
 

@@ -8,6 +8,8 @@ import io
 import json
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,23 @@ def write_atomic(path: Path, data: bytes) -> None:
         files.write_atomic(path, data)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from error
+
+
+@contextmanager
+def sole_run(path: Path) -> Iterator[None]:
+    """Keep a run folder to oneself; the system lets go of it when the process dies, however it does.
+
+    Raises:
+        RunError: another process trains there.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(files.locked(path / "config.json"))
+        except BlockingIOError as error:
+            raise RunError(f"another process is training in {path}") from error
+        except OSError as error:
+            raise RunError(f"cannot write {path}: {error.strerror}") from error
+        yield
 
 
 class RunFolder:

@@ -43,7 +43,7 @@ from tienlen_env.games import GAMES, game_of, get_rules
 from train.config import parse_args
 from train.progress import TrainingProgress
 from train.rollout import LEARNER, FloatArray, IntArray, Judge, Reveal, Trajectories, join, play_rounds
-from train.runs import RunError, RunFolder
+from train.runs import RunError, RunFolder, sole_run
 
 NUM_SHARDS = 2  # of games and of every gradient step; fixed, so that results do not depend on `threads`
 
@@ -522,35 +522,36 @@ def train(make_trainer: type[Trainer], config: SelfPlayConfig, console: Console)
     torch.set_num_threads(1)
     trainer = make_trainer(config)
     out = Path(config.out or f"runs/{trainer.name}-{time.strftime('%Y%m%d-%H%M%S')}")
-    folder = RunFolder(out, config, trainer.rules, resume=config.resume)
-    if config.resume and (found := folder.load_checkpoint()) is not None:
-        trainer.restore(*found)
-        console.print(f"continuing {out} after iteration {trainer.iteration}")
-    folder.trim_metrics(trainer.iteration)
-    console.print(
-        f"training on {trainer.rules.name}, {trainer.rules.num_players} players, "
-        f"prior {trainer.network.config.prior}, {trainer.network.num_weights:,} weights, "
-        f"{config.decisions:,} decisions; run folder {out}"
-    )
-    with TrainingProgress(console, config.decisions, trainer.num_decisions) as progress:
-        scores: dict[str, float] = {}
-        while not trainer.is_done:
-            metrics = trainer.iterate()
-            done = trainer.is_done
-            if config.eval_every and trainer.iteration % config.eval_every == 0 and not done:
-                scores = trainer.evaluate()
-                metrics.update(scores)
-            folder.log({"iteration": trainer.iteration, "time": time.time(), **metrics})
-            if trainer.iteration % config.checkpoint_every == 0 or done:
-                folder.save_checkpoint(trainer.iteration, trainer.state())
-                trainer.agent().save(out / "policy.safetensors")
-            progress.update(
-                trainer.num_decisions,
-                trainer.num_games,
-                metrics["decisions_per_second"],
-                trainer.iteration,
-                scores,
-            )
+    with sole_run(out):
+        folder = RunFolder(out, config, trainer.rules, resume=config.resume)
+        if config.resume and (found := folder.load_checkpoint()) is not None:
+            trainer.restore(*found)
+            console.print(f"continuing {out} after iteration {trainer.iteration}")
+        folder.trim_metrics(trainer.iteration)
+        console.print(
+            f"training on {trainer.rules.name}, {trainer.rules.num_players} players, "
+            f"prior {trainer.network.config.prior}, {trainer.network.num_weights:,} weights, "
+            f"{config.decisions:,} decisions; run folder {out}"
+        )
+        with TrainingProgress(console, config.decisions, trainer.num_decisions) as progress:
+            scores: dict[str, float] = {}
+            while not trainer.is_done:
+                metrics = trainer.iterate()
+                done = trainer.is_done
+                if config.eval_every and trainer.iteration % config.eval_every == 0 and not done:
+                    scores = trainer.evaluate()
+                    metrics.update(scores)
+                folder.log({"iteration": trainer.iteration, "time": time.time(), **metrics})
+                if trainer.iteration % config.checkpoint_every == 0 or done:
+                    folder.save_checkpoint(trainer.iteration, trainer.state())
+                    trainer.agent().save(out / "policy.safetensors")
+                progress.update(
+                    trainer.num_decisions,
+                    trainer.num_games,
+                    metrics["decisions_per_second"],
+                    trainer.iteration,
+                    scores,
+                )
     return trainer, out
 
 
