@@ -1,6 +1,6 @@
 """Train against an agent that stays as it is, and report how much that wins: how exploitable it is, at least.
 
-    python -m train.best_response --agent champion --decisions 3000000
+    python -m train.best_response --agent champion:worlds=0 --decisions 3000000
 
 The exploiter has one seat, three copies of the agent have the others. It learns by PPO (`train.ppo`), from
 the agent's own weights where it has a network and as any run does where not. What it gains over parity on
@@ -31,10 +31,10 @@ class BestResponseConfig(PPOConfig):
 
     Attributes:
         agent: whom to exploit, as `agents.load` knows it.
-        from_agent: start from the agent's own network, if it has one.
+        from_agent: start from the agent's own network, if it has one and no `start_from` is given.
     """
 
-    agent: str = "champion"
+    agent: str = "champion:worlds=0"
     from_agent: bool = True
     decisions: int = 3_000_000
     learning_rate: float = 5e-4
@@ -64,7 +64,7 @@ class BestResponseTrainer(PPOTrainer):
         agent = agents.load(self.config.agent)
         if isinstance(agent, ChampionAgent):
             agent = agent.network_for(self.rules)
-        if self.config.from_agent and isinstance(agent, NetworkAgent):
+        if self.config.from_agent and not self.config.start_from and isinstance(agent, NetworkAgent):
             return agent.network.train().requires_grad_(True)
         return super().make_network()
 

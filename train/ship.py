@@ -111,6 +111,10 @@ def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
     return lines
 
 
+def _fill(text: str) -> str:
+    return textwrap.fill(text, 110, break_on_hyphens=False, break_long_words=False)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and write the weights and the card."""
     config = parse_args(ShipConfig, "Ship a trained policy with its card.", argv)
@@ -127,18 +131,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     ).stdout.strip()
     table = "\n".join(results(agent, config))
     share = 100 / made_for.num_players
-    measured = textwrap.fill(
+    measured = _fill(
         f"{config.deals:,} held-out deals × {made_for.num_players} seatings, seed {SEED}; 95 % intervals "
         f"clustered by deal; equal players would have the points of parity and {share:.0f} %. The champion "
         f"looks at the network's choices in {champion.WORLDS} worlds (`agents.champion`); "
         "`champion:worlds=0` is the network alone.",
-        110,
     )
     exploit = config.exploit or "not measured"
     blind_to = BLIND_TO[made_for.game, made_for.record]
-    limits = textwrap.fill(f"**What it cannot do.** {blind_to} {LIMITS}", 110)
-    exploited = textwrap.fill(
-        f"**How exploitable it is**, at least (`python -m train.best_response`): {exploit}", 110
+    limits = _fill(f"**What it cannot do.** {blind_to} {LIMITS}")
+    exploited = _fill(f"**How exploitable it is**, at least (`python -m train.best_response`): {exploit}")
+    trained = _fill(
+        f"**Trained** by these commands, seed {config.seed}, {config.wall_time or 'wall time not noted'}, "
+        f"{cpu_name()}; written after commit {commit or 'unknown'}:"
     )
     joined = " and ".join(f"`{path}`" for path in paths)
     mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""
@@ -154,8 +159,7 @@ A network of {agent.network.num_weights:,} weights that scores legal actions (`a
 
 {exploited}
 
-**Trained** by these commands, seed {config.seed}, {config.wall_time or "wall time not noted"}, {cpu_name()};
-written after commit {commit or "unknown"}:
+{trained}
 
 ```
 {config.how.replace(" && ", chr(10))}
