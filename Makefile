@@ -11,7 +11,7 @@ PY := $(VENV)/bin/python
 define HELP
 Tiến lên / Thirteen: environment, agents, training
 
-  make train      train a small policy (about five minutes), compare it with the baselines
+  make train      train a small policy (about four minutes), compare it with the baselines
   make test       run every test, on all cores
   make nightly    run the longer tests
   make lint       ruff, mypy, import contracts

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 WEIGHTS: Final = Path(__file__).parent / "weights"
 # How the champion looks (see `agents.search`).
 WORLDS: Final = 32
-EFFORT: Final = 0.25  # of so few worlds, more tell more than better ones
+EFFORT: Final = 0.25  # in so little time more worlds tell more than better ones
 TRUST: Final = 0.3
 
 

@@ -366,6 +366,8 @@ def open_endings(view: View) -> tuple[IntArray, IntArray]:
     """
     batch, sources = view.source
     games = np.flatnonzero(np.bitwise_count(batch.rows[sources, R.LIVE]) == 2)
+    if not games.size:
+        return games, batch.rows[:0]
     view = view.select(games)
     rows = view.public_rows.copy()
     others = rows[:, R.LIVE] ^ (np.int64(1) << rows[:, R.TURN])

@@ -1,6 +1,6 @@
 """Train a policy in self-play with PPO and compare it with the rule-based baselines.
 
-    python -m train.ppo                       # about five minutes on two cores
+    python -m train.ppo                       # about four minutes on two cores
     python -m train.ppo --prior none          # pure learning: nothing of the heuristic's weights in it
     python -m train.ppo --out runs/a --resume # continue a run that was stopped, exactly
     python -m train.ppo --env thirteens       # the trick-taking game

@@ -35,8 +35,8 @@ in any number of these. Trained policies are too sure of themselves: 32 worlds a
 champion's network with a floor of one in a hundred, and 0.09 with one in a hundred thousand. With `rollout`
 another agent plays the rounds out.
 
-`effort` is how far the chain walks before the first world and between two. With few worlds a quarter of the
-way is enough: of the same time more worlds make more than better ones.
+`effort` is how far the chain walks before the first world and between two. Where time is short a quarter of
+the way is better: more worlds tell more than better ones.
 
 `IsmctsAgent` grows one tree over the same worlds (`agents.search.tree`).
 """
@@ -122,7 +122,8 @@ class _Searcher:
         # Only Tiến lên has a history.
         events: IntArray = getattr(view.public_state, "history", np.empty((len(view), 0), np.int64))
         seats = np.arange(view.rules.num_players)
-        left = np.take_along_axis(view.num_cards_left, (seats - view.seat[:, None]) % len(seats), axis=1)
+        after = (seats - view.seat[:, None]) % len(seats)
+        left = view.num_cards_left[np.arange(len(view))[:, None], after]
         log_prior = np.zeros(len(legal.action))
         if self._prior is not None:
             log_prior[:] = self._prior.log_probabilities(view)
