@@ -236,7 +236,6 @@ class NetworkAgent:
         config = self.network.config
         self._reader = config.reader()
         self.plays = config.game
-        self._checked: AnyRules | None = None
         self._rng = np.random.default_rng(0)
         self.history = max(config.history, self._reader.history)
 
@@ -288,15 +287,12 @@ class NetworkAgent:
         return logits
 
     def _check(self, view: View) -> None:
-        if view.rules is self._checked:
-            return
         config = self.network.config
         if view.rules.digest() != config.rules_digest:
             raise ValueError(
                 f"{self.name} was made for the {config.rules} rules with {config.num_players} players, not "
                 f"for {view.rules.name} with {view.rules.num_players} (or a changed option)"
             )
-        self._checked = view.rules
 
     # ------------------------------------------------------------ files
 

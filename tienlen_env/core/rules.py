@@ -206,6 +206,10 @@ class Rules:
 
     def digest(self) -> str:
         """16 hex digits that name this variant in records, checkpoints and results."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:  # networks check it at every decision
         text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
