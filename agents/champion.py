@@ -143,7 +143,9 @@ class ChampionAgent:
         if worlds and not sample:
             self._player = looking(self._networks, worlds)
         self.history = history_of([self._player])
-        options = [f"size={size}"] * bool(size) + [f"worlds={worlds}"] * (worlds != WORLDS)
+        options = [f"size={size}"] if size else []
+        if worlds != WORLDS:
+            options.append(f"worlds={worlds}")
         self.name = f"champion:{','.join(options)}" if options else "champion"
         games = {game_of(get_rules(preset)).name for preset, _ in shipped()}
         if len(games) == 1:

@@ -369,7 +369,7 @@ def open_endings(view: View) -> tuple[IntArray, IntArray]:
     if not games.size:
         return games, batch.rows[:0]
     view = view.select(games)
-    rows = view.public_rows.copy()
+    rows = view.public_rows  # of this view alone
     others = rows[:, R.LIVE] ^ (np.int64(1) << rows[:, R.TURN])
     other = np.bitwise_count(others - 1).astype(np.int64)
     seen = view.hand | np.bitwise_or.reduce(view.played, axis=1)

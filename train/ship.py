@@ -99,11 +99,12 @@ def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for name in (*reversed(features_of(rules).rivals), "random"):
-        cells = [f"`{name}`"]
-        for player in (champion.looking(agent), agent):
-            result = arena.match(player, agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
-            if len(cells) == 1:
-                cells.append(f"{result.parity_points:.3f}")
+        looking, alone = (
+            arena.match(player, agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
+            for player in (champion.looking(agent), agent)
+        )
+        cells = [f"`{name}`", f"{alone.parity_points:.3f}"]
+        for result in (looking, alone):
             points, first = result.scores[0].points, result.scores[0].first
             cells.append(f"{points.mean:.3f} ± {points.half_width:.3f}")
             cells.append(f"{100 * first.mean:.1f} ± {100 * first.half_width:.1f} %")
