@@ -58,7 +58,7 @@ $(STAMP): pyproject.toml constraints.txt
 train test nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 
 train: $(STAMP)
-	$(PY) -m train.ppo $(ARGS)
+	$(PY) -m tienlen_train.ppo $(ARGS)
 
 test: $(STAMP)
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)
@@ -84,7 +84,7 @@ notebooks: $(STAMP)
 	BUDGET=0.02 $(PY) -m pytest --nbmake --nbmake-timeout=300 -n $(JOBS) --maxprocesses 2 notebooks $(ARGS)
 
 bench: $(STAMP)
-	$(PY) -m train.bench $(ARGS)
+	$(PY) -m tienlen_train.benchmarks.speed $(ARGS)
 
 clean:
 	rm -rf build dist site .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -17,12 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tienlen_env import PRESETS, Round, aec, thirteens_aec
-from tienlen_env.core.cards import parse_cards
-from tienlen_env.core.combos import build_action_table, kind_name
-from tienlen_env.core.observe import Piece, observation_layout
-from tienlen_env.core.rules import get_rules
+from tienlen_env import PRESETS, Round
+from tienlen_env.envs import thirteens as thirteens_aec
+from tienlen_env.envs import tienlen as aec
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
+from tienlen_env.games.common.cards import parse_cards
+from tienlen_env.games.tienlen.actions import build_action_table, kind_name
+from tienlen_env.games.tienlen.observe import Piece, observation_layout
+from tienlen_env.games.tienlen.rules import get_rules
 from tienlen_env.rendering import render_cards, render_svg
 
 ROOT = Path(__file__).parents[1]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import agents
-from agents import arena
-from agents.files import write_atomic
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.files import write_atomic
 from tienlen_env import Round
 from tienlen_env.rendering import render_svg
 
@@ -20,8 +20,8 @@ HERE = Path(__file__).parent
 def main() -> None:
     """Write table.svg and pictures/arena.png."""
     write_atomic(HERE / "table.svg", render_svg(Round.from_record(RECORD).view()).encode())
-    baselines = [agents.load("greedy_long"), agents.load("greedy")]
-    report = arena.compare(agents.load("heuristic"), baselines, num_deals=2500, seed=1)
+    baselines = [tienlen_agents.load("greedy_long"), tienlen_agents.load("greedy")]
+    report = arena.compare(tienlen_agents.load("heuristic"), baselines, num_deals=2500, seed=1)
     write_atomic(HERE / "pictures" / "arena.png", report.to_png())
 
 

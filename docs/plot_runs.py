@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from agents.files import write_atomic
+from tienlen_agents.files import write_atomic
 
 INK = {"light": "#24292f", "dark": "#d7dce1"}
 COLOURS = ("#2a9d5c", "#e0a13a", "#3f8fd2", "#d1584c", "#9467bd", "#7f8c8d")
@@ -39,7 +39,7 @@ def read_run(folder: Path, over: Over = "decisions") -> Curves:
     """The curves of a run.
 
     Args:
-        folder: with config.json and metrics.jsonl (`train.runs.RunFolder`).
+        folder: with config.json and metrics.jsonl (`tienlen_train.runs.RunFolder`).
         over: what x is.
 
     Returns:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env import aec, thirteens_aec, thirteens_v0, tienlen_v0
-from tienlen_env.core.rules import PRESETS
-from tienlen_env.engine import Batch
-from tienlen_env.thirteens.rules import ThirteensRules
+from tienlen_env import thirteens_v0, tienlen_v0
+from tienlen_env.engine.batch import Batch
+from tienlen_env.envs import thirteens as thirteens_aec
+from tienlen_env.envs import tienlen as aec
+from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_env.games.tienlen.rules import PRESETS
 
 Settings = dict[str, Any]
 

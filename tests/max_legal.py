@@ -16,7 +16,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.core.rules import PRESETS, Rules
+from tienlen_env.games.tienlen.rules import PRESETS, Rules
 
 Counts = npt.NDArray[np.uint8]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from tienlen_env.core.cards import format_cards, mask_of, parse_cards
-from tienlen_env.core.rules import Rules
+from tienlen_env.games.common.cards import format_cards, mask_of, parse_cards
+from tienlen_env.games.tienlen.rules import Rules
 
 Cards = frozenset[int]
 PlainShape = tuple[int, int]  # n cards of each of m consecutive ranks

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import floor
 
-from tienlen_env.thirteens.rules import ThirteensRules
+from tienlen_env.games.thirteens.rules import ThirteensRules
 
 TRICK_ORDER = "23456789TJQKA"  # 8.1, weakest first
 PIP_ORDER = "A23456789TJQK"

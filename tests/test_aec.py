@@ -14,10 +14,10 @@ import pytest
 
 from tests.games import TIENLEN, Case, Settings, choose, each_game, over, play
 from tienlen_env import tienlen_v0
-from tienlen_env.core.cards import FULL_DECK, card_ids, parse_cards
-from tienlen_env.core.rules import PRESETS, get_rules
-from tienlen_env.engine import Batch
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, TienLenError
+from tienlen_env.games.common.cards import FULL_DECK, card_ids, parse_cards
+from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 
 with warnings.catch_warnings():  # PettingZoo's tests import its own games by the deprecated way
     warnings.simplefilter("ignore", DeprecationWarning)

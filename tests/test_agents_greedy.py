@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from tienlen_env.agent import View
-from tienlen_env.core.cards import card_ids, format_cards, parse_cards
-from tienlen_env.core.combos import PASS, build_action_table
-from tienlen_env.core.rules import PRESETS, get_rules
-from tienlen_env.engine import NO_ACTION, Batch
+import tienlen_agents
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
+from tienlen_env.games.tienlen.actions import PASS, build_action_table
+from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 
 GOLDEN = Path(__file__).parent / "golden" / "greedy.json"
 NAMES = ["greedy", "greedy_long"]
@@ -25,7 +25,7 @@ def rounds(name, preset, num_players, num_rounds):
     """Every decision of some rounds with one agent in all seats, as (view, games, actions)."""
     batch = Batch(preset, num_rounds, num_players=num_players)
     batch.deal(np.arange(num_rounds))
-    agent = agents.load(name)
+    agent = tienlen_agents.load(name)
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
         view = View(batch, games)
         chosen = agent.act(view)
@@ -98,7 +98,7 @@ def test_agrees_with_a_slow_second_reading(name, preset, num_players):
 def decide(name, hand, *others, preset="cardgames"):
     batch = Batch(preset, 1, num_players=1 + len(others))
     batch.set_hands([[parse_cards(text) for text in (hand, *others)]], leader=0)
-    return batch.table.text(int(agents.load(name).act(View(batch))[0]))
+    return batch.table.text(int(tienlen_agents.load(name).act(View(batch))[0]))
 
 
 def test_leads():
@@ -118,7 +118,7 @@ def test_an_empty_view_gets_no_actions():
     batch = Batch("cardgames", 2)
     batch.reset(0)
     for name in NAMES:
-        assert agents.load(name).act(View(batch, np.zeros(0, np.int64))).shape == (0,)
+        assert tienlen_agents.load(name).act(View(batch, np.zeros(0, np.int64))).shape == (0,)
 
 
 if __name__ == "__main__":  # writes the golden file; the baselines are frozen, so this is for new cases only

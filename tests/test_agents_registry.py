@@ -4,10 +4,10 @@ import sys
 import numpy as np
 import pytest
 
-import agents
-from tienlen_env.agent import Agent, View
-from tienlen_env.core.rules import PRESETS
-from tienlen_env.engine import Batch
+import tienlen_agents
+from tienlen_env.engine.agent import Agent, View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.tienlen.rules import PRESETS
 
 
 class Searcher:
@@ -23,22 +23,22 @@ class Searcher:
 
 @pytest.fixture
 def searcher(monkeypatch):
-    monkeypatch.setattr(agents, "_factories", dict(agents._factories))
-    agents.register("searcher", Searcher)
+    monkeypatch.setattr(tienlen_agents, "_factories", dict(tienlen_agents._factories))
+    tienlen_agents.register("searcher", Searcher)
 
 
 def test_the_baselines_are_there():
-    assert {"random", "greedy", "greedy_long", "policy"} <= set(agents.names())
-    assert agents.names() == sorted(agents.names())
+    assert {"random", "greedy", "greedy_long", "policy"} <= set(tienlen_agents.names())
+    assert tienlen_agents.names() == sorted(tienlen_agents.names())
 
 
 @pytest.mark.parametrize("name", ["random", "greedy", "greedy_long"])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_baselines_follow_the_protocol_and_the_rules(name, preset):
-    agent = agents.load(name)
+    agent = tienlen_agents.load(name)
     assert isinstance(agent, Agent)
     assert agent.name == name
-    assert agents.load(name) is not agent
+    assert tienlen_agents.load(name) is not agent
     batch = Batch(preset, 50)
     batch.reset(3)
     agent.reset(1)
@@ -51,7 +51,7 @@ def test_baselines_follow_the_protocol_and_the_rules(name, preset):
 def test_random_draws_from_its_seed_alone():
     batch = Batch("cardgames", 200)
     batch.reset(3)
-    first, second = agents.load("random"), agents.load("random")
+    first, second = tienlen_agents.load("random"), tienlen_agents.load("random")
     first.reset(5)
     second.reset(5)
     chosen = first.act(View(batch))
@@ -62,10 +62,10 @@ def test_random_draws_from_its_seed_alone():
 
 @pytest.mark.usefixtures("searcher")
 def test_options_are_read_by_their_annotations():
-    assert agents.load("searcher").settings == ("greedy", 8, 0.5, False)
-    assert agents.load("searcher:worlds=64").settings == ("greedy", 64, 0.5, False)
-    assert agents.load("searcher:random,share=1e-3,fast=yes").settings == ("random", 8, 1e-3, True)
-    assert agents.load("searcher:./lr=3/x.zip").settings[0] == "./lr=3/x.zip"
+    assert tienlen_agents.load("searcher").settings == ("greedy", 8, 0.5, False)
+    assert tienlen_agents.load("searcher:worlds=64").settings == ("greedy", 64, 0.5, False)
+    assert tienlen_agents.load("searcher:random,share=1e-3,fast=yes").settings == ("random", 8, 1e-3, True)
+    assert tienlen_agents.load("searcher:./lr=3/x.zip").settings[0] == "./lr=3/x.zip"
 
 
 @pytest.mark.usefixtures("searcher")
@@ -87,7 +87,7 @@ def test_options_are_read_by_their_annotations():
 )
 def test_what_cannot_be_loaded_says_what_there_is(text, message):
     with pytest.raises(ValueError, match="agent") as caught:
-        agents.load(text)
+        tienlen_agents.load(text)
     assert message in str(caught.value)
 
 
@@ -95,18 +95,18 @@ def test_what_cannot_be_loaded_says_what_there_is(text, message):
 @pytest.mark.parametrize("name", ["searcher", "greedy"])
 def test_names_are_for_ever(name):
     with pytest.raises(ValueError, match="already"):
-        agents.register(name, Searcher)
+        tienlen_agents.register(name, Searcher)
 
 
 @pytest.mark.parametrize("name", ["", "Greedy", "a:b", "a b", "1a"])
 def test_malformed_names_are_refused(name):
     with pytest.raises(ValueError, match="lower-case"):
-        agents.register(name, Searcher)
+        tienlen_agents.register(name, Searcher)
 
 
 def test_rule_based_agents_and_the_arena_import_no_heavy_library():
     code = (
-        "import sys, agents, agents.arena; agents.load('greedy');"
+        "import sys, agents, tienlen_agents.arena; tienlen_agents.load('greedy');"
         "print(sorted({'torch', 'matplotlib', 'rich', 'stable_baselines3'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,15 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import agents
-from agents import arena
-from agents.arena.__main__ import main
-from agents.arena.chunk import BLOCK_DEALS
-from agents.arena.stats import t_quantile
-from tienlen_env.core.rules import CARDGAMES, PRESETS
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.arena.__main__ import main
+from tienlen_agents.arena.chunk import BLOCK_DEALS
+from tienlen_agents.arena.stats import t_quantile
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.tienlen.rules import CARDGAMES, PRESETS
 
-load = agents.load
+load = tienlen_agents.load
 
 
 class Misfit:
@@ -259,7 +259,9 @@ def test_calibration_100():
 @pytest.fixture(scope="module")
 def report():
     panel = [load("random"), load("greedy_long"), load("greedy")]
-    return arena.compare(load("greedy"), panel, num_deals=50, seed=3, command="python -m agents.arena ...")
+    return arena.compare(
+        load("greedy"), panel, num_deals=50, seed=3, command="python -m tienlen_agents.arena ..."
+    )
 
 
 def test_compare_plays_each_baseline_and_mixed_tables(report):
@@ -300,7 +302,7 @@ def test_command_line(tmp_path, capsys):
     assert "cardgames, 3 players · 20 deals, 60 games · seed 1" in out
     assert "v. 2 × random" in out
     data = json.loads((tmp_path / "arena.json").read_text())
-    assert data["command"].startswith("python -m agents.arena greedy random --deals 20")
+    assert data["command"].startswith("python -m tienlen_agents.arena greedy random --deals 20")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agents import arena
-from agents.arena.league import find_cycles, rate
-from agents.arena.lineup import rosters
+from tienlen_agents import arena
+from tienlen_agents.arena.league import find_cycles, rate
+from tienlen_agents.arena.lineup import rosters
 
 NAMES = ["random", "greedy_long", "greedy"]
 

@@ -7,23 +7,24 @@ import time
 import numpy as np
 import pytest
 
-import agents
-from agents import arena
-from agents.arena.__main__ import main
-from agents.arena.result import WHOLE, place_shares
-from agents.arena.stats import deals_needed, ratio_estimate
-from agents.endgame import solve
-from tienlen_env.core.rules import CARDGAMES
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.arena.__main__ import main
+from tienlen_agents.arena.result import WHOLE, place_shares
+from tienlen_agents.arena.stats import deals_needed, ratio_estimate
+from tienlen_agents.endgame import solve
+from tienlen_env.games.tienlen.rules import CARDGAMES
 
 
 class Witness:
-    """Plays at random and counts its own blunders, by the other road: `agents.endgame.solve` on the view."""
+    """Plays at random and counts its own blunders, by the other road: `tienlen_agents.endgame.solve` on the
+    view."""
 
     name = "<b>witness</b>"
 
     def __init__(self):
         self.counts = np.zeros(2, np.int64)
-        self._agent = agents.load("random")
+        self._agent = tienlen_agents.load("random")
 
     def reset(self, seed):
         self._agent.reset(seed)
@@ -41,7 +42,7 @@ class Witness:
 @pytest.fixture(scope="module")
 def witnessed():
     witness = Witness()
-    result = arena.match(witness, agents.load("greedy"), num_deals=30, seed=2, blunder_deals=30)
+    result = arena.match(witness, tienlen_agents.load("greedy"), num_deals=30, seed=2, blunder_deals=30)
     return witness, result
 
 
@@ -167,10 +168,10 @@ def test_the_page_needs_nothing_else(witnessed, tmp_path):
     assert [(curve.run, curve.measure) for curve in curves] == [("my_run", "points v. greedy")]
     assert curves[0].values == pytest.approx([1.0, 1.1, 1.2, 1.3, 1.4])
     _, result = witnessed
-    page = arena.Report((result,), "python -m agents.arena <x>", curves=curves).to_html()
+    page = arena.Report((result,), "python -m tienlen_agents.arena <x>", curves=curves).to_html()
     assert "&lt;b&gt;witness&lt;/b&gt;" in page
     assert "<b>witness" not in page
-    assert "python -m agents.arena &lt;x&gt;" in page
+    assert "python -m tienlen_agents.arena &lt;x&gt;" in page
     assert not re.search(r"https?://|<script|<link|url\(", page)
     assert "Learning curves" in page
     assert "prefers-color-scheme: dark" in page

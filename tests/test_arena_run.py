@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from agents import arena
-from agents.arena.__main__ import main
-from agents.arena.chunk import Chunk, Job, play_chunk
-from agents.arena.store import ChunkStore
-from tienlen_env.core.rules import CARDGAMES
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.arena.__main__ import main
+from tienlen_agents.arena.chunk import Chunk, Job, play_chunk
+from tienlen_agents.arena.store import ChunkStore
+from tienlen_env.games.tienlen.rules import CARDGAMES
 
 ROOT = Path(__file__).parents[1]
 BOT = f"process:{sys.executable} {ROOT / 'examples' / 'bot.py'}"
@@ -78,7 +78,7 @@ def test_rotations_take_another_order_from_deal_to_deal():
     result = arena.table(names, num_deals=8)
     orders = arena.blocks((0, 1, 2, 3), "rotations")
     keys = np.random.SeedSequence(0, spawn_key=(0,)).generate_state(512, np.uint64)[:8].view(np.int64)
-    panel = [agents.load(name) for name in names]
+    panel = [tienlen_agents.load(name) for name in names]
     for deal in range(8):
         for number, seats in enumerate(orders[deal % 6]):
             found = arena.play_deals(panel, seats, keys[[deal]])
@@ -106,7 +106,7 @@ def test_options_out_of_range_are_refused(options):
 
 def test_a_chunk_survives_json():
     job = Job((0, 1, 1, 1), CARDGAMES, seed=3, first_deal=512, num_deals=5, blunder_deals=515)
-    chunk = play_chunk([agents.load("random"), agents.load("greedy")], job)
+    chunk = play_chunk([tienlen_agents.load("random"), tienlen_agents.load("greedy")], job)
     again = Chunk.from_dict(json.loads(json.dumps(chunk.to_dict())))
     for before, after in zip(chunk, again, strict=True):
         if isinstance(before, np.ndarray):
@@ -150,7 +150,7 @@ def test_programs_play_in_the_workers():
 @pytest.mark.parametrize("options", [{"workers": 2}, {"out": "nowhere"}])
 def test_what_another_process_cannot_know_is_refused(options):
     with pytest.raises(ValueError, match="by name"):
-        arena.match(agents.load("greedy"), "random", num_deals=2, **options)
+        arena.match(tienlen_agents.load("greedy"), "random", num_deals=2, **options)
 
 
 # ---------------------------------------------------------------- files
@@ -162,7 +162,8 @@ def test_a_killed_run_goes_on(tmp_path, capsys):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     chunks = killed / "chunks.jsonl"
     run = subprocess.Popen(
-        [sys.executable, "-m", "agents.arena", *command, "--workers", "2", "--out", str(killed)], cwd=ROOT
+        [sys.executable, "-m", "tienlen_agents.arena", *command, "--workers", "2", "--out", str(killed)],
+        cwd=ROOT,
     )
     deadline = time.monotonic() + 300
     while not chunks.exists() or chunks.read_bytes().count(b"\n") < 5:

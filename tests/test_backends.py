@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 from tests.test_engine_oracle import CUSTOM, rare_hands
-from tienlen_env.backends import get_backend
-from tienlen_env.backends.python import OVER, PAID
-from tienlen_env.core import bits, kernels
-from tienlen_env.core.cards import FULL_DECK, mask_of
-from tienlen_env.core.combos import build_action_table
-from tienlen_env.core.rules import PRESETS, Rules, get_rules
-from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_env.engine.backends import get_backend
+from tienlen_env.engine.backends.python import OVER, PAID
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common import bits
+from tienlen_env.games.common.cards import FULL_DECK, mask_of
+from tienlen_env.games.tienlen import kernels
+from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.rules import PRESETS, Rules, get_rules
 
 MIN64, MAX64 = -(1 << 63), (1 << 63) - 1
 

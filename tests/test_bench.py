@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from train import bench
+from tienlen_train.benchmarks import speed as bench
 
 
 def test_it_measures_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,18 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from agents import arena, champion
-from agents.arena.stats import estimate
-from agents.champion import WEIGHTS, ChampionAgent, shipped
-from agents.network import ActionNetwork, NetworkAgent, NetworkConfig
-from agents.search import HISTORY
-from tienlen_env.agent import ScoringAgent, View, history_of
-from tienlen_env.engine import Batch
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.arena.stats import estimate
+from tienlen_agents.networks import champion
+from tienlen_agents.networks.champion import WEIGHTS, ChampionAgent, shipped
+from tienlen_agents.networks.network import ActionNetwork, NetworkAgent, NetworkConfig
+from tienlen_agents.search import HISTORY
+from tienlen_env.engine.agent import ScoringAgent, View, history_of
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games import get_rules
-from train import best_response, ship
-from train.best_response import BestResponseConfig, BestResponseTrainer
+from tienlen_env.games.registry import get_rules
+from tienlen_train import best_response, ship
+from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 
 PRESETS = sorted({preset for preset, _ in shipped()})
 
@@ -38,23 +39,25 @@ def test_files_are_small_and_have_a_card(path: Path) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_network_beats_the_rule_based_players(preset: str) -> None:
-    network = agents.load("champion:worlds=0")
+    network = tienlen_agents.load("champion:worlds=0")
     for name in ("greedy_long", "heuristic"):
-        score = arena.match(network, agents.load(name), rules=preset, num_deals=600, seed=9).scores[0]
+        score = arena.match(network, tienlen_agents.load(name), rules=preset, num_deals=600, seed=9).scores[0]
         assert score.points.mean - score.points.half_width > 1.5, name
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_it_is_better_for_looking(preset: str) -> None:
     looking, network = (
-        arena.match(agents.load(name), agents.load("heuristic"), rules=preset, num_deals=100, seed=9)
+        arena.match(
+            tienlen_agents.load(name), tienlen_agents.load("heuristic"), rules=preset, num_deals=100, seed=9
+        )
         for name in ("champion", "champion:worlds=0")
     )
     assert estimate(looking.deal_points[:, 0] - network.deal_points[:, 0], looking.num_seatings).mean > 0.03
 
 
 def test_it_says_how_probable_its_actions_are() -> None:
-    champion, network = agents.load("champion"), agents.load("champion:worlds=0")
+    champion, network = tienlen_agents.load("champion"), tienlen_agents.load("champion:worlds=0")
     assert isinstance(champion, ScoringAgent)
     assert isinstance(network, ScoringAgent)
     batch = Batch("cardgames", 20)
@@ -70,12 +73,12 @@ def test_it_says_how_probable_its_actions_are() -> None:
 
 
 def test_the_network_alone_looks_at_nothing_and_so_does_a_draw() -> None:
-    assert agents.load("champion").name == "champion"
-    assert history_of([agents.load("champion")]) > 1
+    assert tienlen_agents.load("champion").name == "champion"
+    assert history_of([tienlen_agents.load("champion")]) > 1
     for name in ("champion:worlds=0", "champion:size=medium,worlds=0"):
-        assert agents.load(name).name == name
-        assert history_of([agents.load(name)]) == 1
-    drawn = agents.load("champion:sample=1")
+        assert tienlen_agents.load(name).name == name
+        assert history_of([tienlen_agents.load(name)]) == 1
+    drawn = tienlen_agents.load("champion:sample=1")
     assert history_of([drawn]) == 1
     batch = Batch("cardgames", 400)
     batch.reset(3)
@@ -90,7 +93,7 @@ def test_the_network_alone_looks_at_nothing_and_so_does_a_draw() -> None:
 def test_a_choice_depends_on_the_seed_and_the_position_alone() -> None:
     batch = Batch("cardgames", 40, kept=HISTORY)
     batch.reset(3)
-    champion, heuristic = agents.load("champion"), agents.load("heuristic")
+    champion, heuristic = tienlen_agents.load("champion"), tienlen_agents.load("heuristic")
     champion.reset(1)
     for _ in range(20):
         batch.step(heuristic.act(View(batch)))
@@ -104,15 +107,15 @@ def test_rules_without_a_policy_are_refused() -> None:
     batch = Batch("pagat", 2)
     batch.reset(0)
     with pytest.raises(ValueError, match=r"no policy for the pagat rules; there are: .*cardgames"):
-        agents.load("champion").act(View(batch))
+        tienlen_agents.load("champion").act(View(batch))
     three = Batch("cardgames", 2, num_players=3)
     three.reset(0)
     with pytest.raises(ValueError, match="made for the cardgames rules with 4 players"):
-        agents.load("champion").act(View(three))
+        tienlen_agents.load("champion").act(View(three))
     with pytest.raises(ValueError, match="size='huge'"):
         ChampionAgent(size="huge")
     with pytest.raises(ValueError, match="worlds=-1, expected 0 or more"):
-        agents.load("champion:worlds=-1")
+        tienlen_agents.load("champion:worlds=-1")
 
 
 def test_of_several_runs_the_mean_is_shipped(tmp_path: Path) -> None:
@@ -157,7 +160,7 @@ def test_policies_of_both_games_are_shipped_alike(
     card = ship_one("thirteens_manual", 5)
     assert "# thirteens_manual-tiny-v1" in card
     assert "| alone against 4 | parity | points a deal | first places | network" in card
-    assert [name for name in agents.names() if f"\n| `{name}` |" in card] == ["random", "trickster"]
+    assert [name for name in tienlen_agents.names() if f"\n| `{name}` |" in card] == ["random", "trickster"]
     play_one("thirteens_manual", 5)
     with pytest.raises(WrongGameError, match="'champion' plays thirteens, not tienlen"):
         play_one("cardgames", 3)
@@ -187,7 +190,7 @@ def test_a_best_response_has_one_seat_against_three(agent: str) -> None:
     batch.reset(1)
     view = View(batch)
     if agent != "greedy":
-        assert np.array_equal(before.act(view), agents.load(agent).act(view))
+        assert np.array_equal(before.act(view), tienlen_agents.load(agent).act(view))
     assert trainer.iterate()["decisions"] > 0
 
 

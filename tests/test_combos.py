@@ -13,9 +13,10 @@ import pytest
 
 from tests.max_legal import count_vectors, hand_of, most_leads, num_leads
 from tests.oracle import Oracle, combos_of_hand, is_suited, shape_of
-from tienlen_env.core import cards as C
-from tienlen_env.core.combos import PASS, ActionTable, build_action_table, kind_name
-from tienlen_env.core.rules import (
+from tienlen_env.errors import InvalidComboError, NotationError, RulesError, TienLenError
+from tienlen_env.games.common import cards as C
+from tienlen_env.games.tienlen.actions import PASS, ActionTable, build_action_table, kind_name
+from tienlen_env.games.tienlen.rules import (
     CARDGAMES,
     FOICICA,
     MOBILE,
@@ -26,7 +27,6 @@ from tienlen_env.core.rules import (
     Shape,
     get_rules,
 )
-from tienlen_env.errors import InvalidComboError, NotationError, RulesError, TienLenError
 
 TABLES = {name: build_action_table(rules) for name, rules in PRESETS.items()}
 ODD_RULES = {

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from tienlen_env import PRESETS, aec
+from tienlen_env import PRESETS
+from tienlen_env.envs import tienlen as aec
 from tienlen_env.errors import TienLenError
 
 ROOT = Path(__file__).parents[1]
@@ -80,9 +81,11 @@ GIVEN = (
     "name", [name for name in WITH_PYTHON if name != "README.md"]
 )  # test_readme runs those
 def test_python_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import agents
+    import tienlen_agents
 
-    monkeypatch.setattr(agents, "_factories", dict(agents._factories))  # examples register agents
+    monkeypatch.setattr(
+        tienlen_agents, "_factories", dict(tienlen_agents._factories)
+    )  # examples register agents
     monkeypatch.chdir(tmp_path)
     for number, block in enumerate(blocks("python", TEXTS[name]), 1):
         exec(compile(block, f"{name}, block {number}", "exec"), {"__name__": "__main__"})
@@ -93,20 +96,20 @@ def test_python_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 # What makes a command short, appended to it: the last of two equal options counts.
 SHORT = {
-    "agents.arena": "--deals 2 --quiet",
-    "agents.play": "",
-    "agents.protocol": "",
-    "train.bench": "--seconds 0.01 --runs 1",
-    "train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --num-epochs 1 --hidden 8 "
-    "--eval-every 1 --eval-deals 2 --final-deals 2",
+    "tienlen_agents.arena": "--deals 2 --quiet",
+    "tienlen_agents.terminal.play": "",
+    "tienlen_agents.external.protocol": "",
+    "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
+    "tienlen_train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --num-epochs 1 "
+    "--hidden 8 --eval-every 1 --eval-deals 2 --final-deals 2",
     **dict.fromkeys(
-        ("train.ppo", "train.dmc", "train.best_response"),
+        ("tienlen_train.ppo", "tienlen_train.dmc", "tienlen_train.best_response"),
         "--decisions 128 --num-games 8 --batch-size 64 --state-width 16 --action-width 16 "
         "--eval-every 0 --final-deals 2",
     ),
-    "train.bench_learning": "--seconds 0.01 --runs 1",
-    "train.bench_search": "--agents heuristic --deals 2 --rounds 1",
-    "agents.arena.error_rates": "--help",
+    "tienlen_train.benchmarks.learning": "--seconds 0.01 --runs 1",
+    "tienlen_train.benchmarks.search": "--agents heuristic --deals 2 --rounds 1",
+    "tienlen_agents.arena.error_rates": "--help",
 }
 WITH_COMMANDS = [name for name, text in TEXTS.items() if blocks("sh", text)]
 
@@ -122,7 +125,7 @@ def as_module(words: list[str]) -> list[str]:
     """A make target as the module that it runs, if it is one."""
     arguments = next((word.removeprefix("ARGS=") for word in words if word.startswith("ARGS=")), "")
     if words[1] in ("train", "bench"):
-        module = {"train": "train.ppo", "bench": "train.bench"}[words[1]]
+        module = {"train": "tienlen_train.ppo", "bench": "tienlen_train.benchmarks.speed"}[words[1]]
         return ["python", "-m", module, *shlex.split(arguments)]
     assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), words
     return []

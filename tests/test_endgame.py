@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import agents
-from agents.arena import match
-from agents.endgame import EndgameAgent, Solver, open_endings, solve, winning_actions
-from tienlen_env.agent import CardAgent, FallibleAgent, Forfeit, View
-from tienlen_env.core import kernels
-from tienlen_env.core import state as R
-from tienlen_env.core.cards import FULL_DECK, mask_of, parse_cards
-from tienlen_env.core.rules import FOICICA, PRESETS, get_rules
-from tienlen_env.engine import NO_ACTION, Batch
-from tienlen_env.round import Round
+import tienlen_agents
+from tienlen_agents.arena import match
+from tienlen_agents.endgame import EndgameAgent, Solver, open_endings, solve, winning_actions
+from tienlen_env.engine.agent import CardAgent, FallibleAgent, Forfeit, View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.common.cards import FULL_DECK, mask_of, parse_cards
+from tienlen_env.games.tienlen import kernels
+from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.rules import FOICICA, PRESETS, get_rules
+from tienlen_env.single.tienlen import Round
 
 VARIANTS = {
     **{name: get_rules(name) for name in PRESETS},
@@ -190,14 +190,14 @@ def play_out(agent, rules, num_rounds, seed=3):
 
 @pytest.mark.parametrize("num_players", [2, 3])
 def test_undealt_cards_are_not_known(num_players):
-    for _, view, _, _ in play_out(agents.load("random"), get_rules("cardgames", num_players), 50):
+    for _, view, _, _ in play_out(tienlen_agents.load("random"), get_rules("cardgames", num_players), 50):
         assert not solve(view).value.any()
         assert not winning_actions(view).any()
 
 
 def test_cards_of_who_was_knocked_out_are_not_known():
     endings = known = 0
-    for batch, view, games, _ in play_out(agents.load("random"), VARIANTS["round"], 500):
+    for batch, view, games, _ in play_out(tienlen_agents.load("random"), VARIANTS["round"], 500):
         live = np.bitwise_count(batch.state.live[games]) == 2
         kept = np.where(view.places >= 0, view.num_cards_left, 0).sum(axis=1) > 0
         found, rows = open_endings(view)
@@ -231,7 +231,7 @@ def test_nothing_hidden_is_used():
 def test_never_a_blunder(name, rules):
     promised = {}  # game to who is to have the better place
     num_decisions = 0
-    for batch, view, games, chosen in play_out(agents.load(name), rules, 250):
+    for batch, view, games, chosen in play_out(tienlen_agents.load(name), rules, 250):
         found = solve(view)
         for i in np.flatnonzero(found.value):
             seat = view.seat[i]
@@ -247,9 +247,9 @@ def test_never_a_blunder(name, rules):
 
 
 def test_the_other_agent_plays_where_nothing_is_lost():
-    base = agents.load("greedy_long")
+    base = tienlen_agents.load("greedy_long")
     num_replaced = num_endings = 0
-    for _, view, _, chosen in play_out(agents.load("endgame:greedy_long"), "cardgames", 250):
+    for _, view, _, chosen in play_out(tienlen_agents.load("endgame:greedy_long"), "cardgames", 250):
         found, of_base = solve(view), base.act(view)
         is_blunder = (found.value == 1) & ~found.best_mask[np.arange(len(view)), of_base]
         assert ((chosen != of_base) == is_blunder).all()
@@ -258,8 +258,8 @@ def test_the_other_agent_plays_where_nothing_is_lost():
 
 
 def test_a_limit_hands_back():
-    views = [view for _, view, _, _ in play_out(agents.load("greedy_long"), "cardgames", 250)]
-    base, handed_back = agents.load("greedy_long"), agents.load("endgame:nodes=0,greedy_long")
+    views = [view for _, view, _, _ in play_out(tienlen_agents.load("greedy_long"), "cardgames", 250)]
+    base, handed_back = tienlen_agents.load("greedy_long"), tienlen_agents.load("endgame:nodes=0,greedy_long")
     num_unsolved = 0
     for view in views:
         # With no positions to search only those remain that are over after one move.
@@ -286,7 +286,9 @@ def test_a_decision_depends_on_nothing_before_it():
 
 
 def test_it_gains_places():
-    result = match(agents.load("endgame:greedy_long"), agents.load("greedy_long"), num_deals=300, seed=1)
+    result = match(
+        tienlen_agents.load("endgame:greedy_long"), tienlen_agents.load("greedy_long"), num_deals=300, seed=1
+    )
     assert result.scores[0].points.low > 1.5
     assert result.scores[0].first.mean == 0.25  # it changes nothing before the first two are out
 
@@ -303,7 +305,7 @@ class ByCards:
         return self.act_cards(view)[0]
 
     def act_cards(self, view):
-        actions = agents.load("greedy").act(view)
+        actions = tienlen_agents.load("greedy").act(view)
         return actions, np.where(actions > 0, view.cards_of(actions), 0)
 
     def take_forfeits(self):
@@ -311,7 +313,7 @@ class ByCards:
 
 
 def test_what_the_other_agent_can_do_it_can_do():
-    plain, by_cards = agents.load("endgame:greedy"), EndgameAgent(EndgameAgent(ByCards()))
+    plain, by_cards = tienlen_agents.load("endgame:greedy"), EndgameAgent(EndgameAgent(ByCards()))
     assert not isinstance(plain, CardAgent | FallibleAgent)
     assert isinstance(by_cards, CardAgent)
     assert isinstance(by_cards, FallibleAgent)
@@ -326,11 +328,11 @@ def test_what_the_other_agent_can_do_it_can_do():
 def test_exact_cards_of_the_other_agent_stand_where_no_win_is_proven():
     class Marked(ByCards):
         def act_cards(self, view):
-            actions = agents.load("greedy_long").act(view)
+            actions = tienlen_agents.load("greedy_long").act(view)
             return actions, np.full(len(view), -7)
 
     agent, num_won, num_other = EndgameAgent(Marked()), 0, 0
-    for _, view, _, _ in play_out(agents.load("greedy_long"), "cardgames", 100):
+    for _, view, _, _ in play_out(tienlen_agents.load("greedy_long"), "cardgames", 100):
         actions, cards = agent.act_cards(view)
         is_won = (solve(view).value == 1) & (view.num_legal > 1)
         assert (cards[is_won] == view.cards_of(actions)[is_won]).all()
@@ -348,12 +350,12 @@ def test_rows_of_other_positions_are_refused():
 
 
 def test_loading_with_the_other_agents_options():
-    assert agents.load("endgame:greedy").name == "endgame:greedy"
-    nested = agents.load("endgame:nodes=7,endgame:nodes=9,base=greedy_long")
+    assert tienlen_agents.load("endgame:greedy").name == "endgame:greedy"
+    nested = tienlen_agents.load("endgame:nodes=7,endgame:nodes=9,base=greedy_long")
     assert isinstance(nested, EndgameAgent)
     assert isinstance(nested.base, EndgameAgent)
     assert (nested.nodes, nested.base.nodes, nested.base.base.name) == (7, 9, "greedy_long")
     with pytest.raises(ValueError, match="expected 'endgame:<base>' and options"):
-        agents.load("endgame:nodes=7")
+        tienlen_agents.load("endgame:nodes=7")
     with pytest.raises(ValueError, match="unknown agent 'greddy'"):
-        agents.load("endgame:greddy")
+        tienlen_agents.load("endgame:greddy")

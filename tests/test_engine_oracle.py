@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from tests.oracle import PASS, REWARDS, Cards, Oracle, shape_of
-from tienlen_env.core.cards import card_ids, mask_of
-from tienlen_env.core.combos import ActionTable, build_action_table
-from tienlen_env.core.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
-from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
-from tienlen_env.round import Round
+from tienlen_env.games.common.cards import card_ids, mask_of
+from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
+from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
+from tienlen_env.single.tienlen import Round
 
 DECISIONS_A_PRESET = 102_000  # over 3 numbers of players × 2 kinds of episode
 DECISIONS_A_CUSTOM = 6_000

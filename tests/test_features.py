@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import agents
-from agents.features import FEATURES, Inputs, features_of
-from agents.features import thirteens as T
-from agents.network import ActionNetwork, NetworkAgent, NetworkConfig, as_bfloat16
+import tienlen_agents
 from tests.test_thirteens_clauses import Deal
 from tests.test_thirteens_oracle import VARIANTS, variant_id
-from tienlen_env.agent import View, check_plays
-from tienlen_env.core.definition import AnyRules
-from tienlen_env.engine import Batch
+from tienlen_agents.networks.features import FEATURES, Inputs, features_of
+from tienlen_agents.networks.features import thirteens as T
+from tienlen_agents.networks.network import ActionNetwork, NetworkAgent, NetworkConfig, as_bfloat16
+from tienlen_env.engine.agent import View, check_plays
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games import GAMES, get_rules
-from tienlen_env.thirteens.cards import card_ids, parse_cards
-from tienlen_env.thirteens.rules import ThirteensRules
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import GAMES, get_rules
+from tienlen_env.games.thirteens.cards import card_ids, parse_cards
+from tienlen_env.games.thirteens.rules import ThirteensRules
 
 FOUR = ThirteensRules(jokers=2)
 
@@ -47,7 +47,7 @@ def test_every_game_has_its_features() -> None:
             assert features_of(rules).game == game.name
         features = FEATURES[game.name]
         assert features.baseline in features.rivals
-        assert all(agents.load(name).plays == game.name for name in features.rivals)
+        assert all(tienlen_agents.load(name).plays == game.name for name in features.rivals)
 
 
 @pytest.mark.parametrize("preset", ["cardgames", "foicica", "thirteens", "thirteens_dummy_manual"])
@@ -99,7 +99,7 @@ def test_widths(rules: ThirteensRules) -> None:
 @pytest.mark.parametrize("rules", VARIANTS[::4] + VARIANTS[1::6], ids=variant_id)
 def test_an_untrained_network_with_the_prior_plays_like_the_trickster(rules: ThirteensRules) -> None:
     network = ActionNetwork(NetworkConfig.of(rules, state_width=16, action_width=16, prior="heuristic"))
-    agent, trickster = NetworkAgent(network), agents.load("trickster")
+    agent, trickster = NetworkAgent(network), tienlen_agents.load("trickster")
     for view in some_views(rules):
         assert np.array_equal(agent.act(view), trickster.act(view))
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tests.test_engine_oracle import CUSTOM
-from tienlen_env.core.cards import FULL_DECK, mask_of
-from tienlen_env.core.rules import PRESETS
-from tienlen_env.engine import NO_ACTION, Batch, action_to_cards, cards_to_action
+from tienlen_env.engine.batch import NO_ACTION, Batch, action_to_cards, cards_to_action
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError, RulesError, TienLenError
-from tienlen_env.game import Game
-from tienlen_env.round import Cards, Round
+from tienlen_env.games.common.cards import FULL_DECK, mask_of
+from tienlen_env.games.tienlen.rules import PRESETS
+from tienlen_env.single.game import Game
+from tienlen_env.single.tienlen import Cards, Round
 
 B = 4
 Call = Callable[[Batch], Any]

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from tests.test_engine_oracle import CUSTOM
-from tienlen_env.core.cards import FULL_DECK, mask_of
-from tienlen_env.core.combos import build_action_table
-from tienlen_env.core.rules import CARDGAMES, PRESETS, Rules
-from tienlen_env.engine import Batch, action_to_cards, cards_to_action
+from tienlen_env.engine.batch import Batch, action_to_cards, cards_to_action
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.game import Game
-from tienlen_env.round import Cards, Play, Round
+from tienlen_env.games.common.cards import FULL_DECK, mask_of
+from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.rules import CARDGAMES, PRESETS, Rules
+from tienlen_env.single.game import Game
+from tienlen_env.single.tienlen import Cards, Play, Round
 
 # ---------------------------------------------------------------- cards
 

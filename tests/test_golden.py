@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env.core.cards import format_cards, masks_to_bits
-from tienlen_env.core.combos import build_action_table
-from tienlen_env.core.rules import PRESETS, get_rules
-from tienlen_env.engine import Batch
-from tienlen_env.round import Round
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.cards import format_cards, masks_to_bits
+from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.rules import PRESETS, get_rules
+from tienlen_env.single.tienlen import Round
 
 FOLDER = Path(__file__).parent / "golden"
 KEYS = [0, 1, 2, 3, 7, 42, 255, 2**16, 2**31, 2**32, 2**32 + 1, 10**18, 2**62, 2**63 - 1]

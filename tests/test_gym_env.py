@@ -10,10 +10,10 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import tienlen_env  # noqa: F401 - registers the environment where the package is not installed
-from tienlen_env.agent import RandomAgent, View
-from tienlen_env.core.rules import PRESETS
+from tienlen_env.engine.agent import RandomAgent, View
+from tienlen_env.envs.gymnasium import TienLenEnv
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.gym_env import TienLenEnv
+from tienlen_env.games.tienlen.rules import PRESETS
 
 ID = "tienlen_env/TienLen-v0"
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from agents.heuristic import HeuristicAgent, Parameters, fewest_beatable, fewest_plays
-from tienlen_env.agent import View
-from tienlen_env.core.cards import FULL_DECK, parse_cards
-from tienlen_env.core.combos import PASS
-from tienlen_env.core.rules import PRESETS, Rules, Shape, get_rules
-from tienlen_env.core.state import TURN, UNDEALT
-from tienlen_env.engine import NO_ACTION, Batch
+import tienlen_agents
+from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters, fewest_beatable, fewest_plays
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.common.cards import FULL_DECK, parse_cards
+from tienlen_env.games.tienlen.actions import PASS
+from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape, get_rules
+from tienlen_env.games.tienlen.state import TURN, UNDEALT
 
 GOLDEN = Path(__file__).parent / "golden" / "heuristic.json"
 CASES = [(preset, players) for preset in PRESETS for players in (2, 3, 4)]
@@ -125,7 +125,7 @@ def legal_pairs(view):
 
 @pytest.mark.parametrize(("preset", "num_players"), CASES)
 def test_legal_on_states_of_random_play(preset, num_players):
-    heuristic, random = agents.load("heuristic"), agents.load("random")
+    heuristic, random = tienlen_agents.load("heuristic"), tienlen_agents.load("random")
     checked = 0
     for view, _, _ in rounds(preset, num_players, 60, random, seed=1000):
         chosen = heuristic.act(view)
@@ -139,12 +139,12 @@ def test_legal_on_states_of_random_play(preset, num_players):
     "rules", [Rules(knockout="round"), Rules(pass_lock=False), Rules(ladder=("4x1", "2x4"))]
 )
 def test_legal_under_other_rules(rules):
-    for view, _, chosen in rounds(rules, 4, 100, agents.load("heuristic")):
+    for view, _, chosen in rounds(rules, 4, 100, tienlen_agents.load("heuristic")):
         assert set(enumerate(chosen.tolist())) <= legal_pairs(view)
 
 
 def test_a_decision_depends_on_its_position_alone():
-    agent = agents.load("heuristic")
+    agent = tienlen_agents.load("heuristic")
     for preset in PRESETS:
         batch = Batch(preset, 300)
         batch.reset(4)
@@ -153,7 +153,7 @@ def test_a_decision_depends_on_its_position_alone():
             games = np.flatnonzero(batch.state.turn >= 0)
             chosen = agent.act(View(batch, games))
             order = rng.permutation(len(games))
-            shuffled = agents.load("heuristic").act(View(batch, games[order]))
+            shuffled = tienlen_agents.load("heuristic").act(View(batch, games[order]))
             assert (shuffled == chosen[order]).all()
             some = order[:5]
             assert [int(agent.act(View(batch, games[[i]]))[0]) for i in some] == chosen[some].tolist()
@@ -189,17 +189,17 @@ def test_the_memo_forgets_after_its_stamps_have_gone_round():
     # More decisions than stamps (4095): what is left of the first round must not be taken for new.
     batch = Batch("foicica", 5000)
     batch.reset(6)
-    agent = agents.load("heuristic")
+    agent = tienlen_agents.load("heuristic")
     chosen = agent.act(View(batch))
     assert (agent.act(View(batch)) == chosen).all()
     some = np.arange(4000, 5000, 7)
-    assert (agents.load("heuristic").act(View(batch, some)) == chosen[some]).all()
+    assert (tienlen_agents.load("heuristic").act(View(batch, some)) == chosen[some]).all()
 
 
 def test_an_empty_view_gets_no_actions():
     batch = Batch("cardgames", 2)
     batch.reset(0)
-    assert agents.load("heuristic").act(View(batch, np.zeros(0, np.int64))).shape == (0,)
+    assert tienlen_agents.load("heuristic").act(View(batch, np.zeros(0, np.int64))).shape == (0,)
 
 
 def test_parameters_to_array_and_back():
@@ -224,7 +224,7 @@ def position(hand, *others, moves=(), preset="cardgames"):
 
 def decide(hand, *others, moves=(), preset="cardgames"):
     view = position(hand, *others, moves=moves, preset=preset)
-    return view.table.text(int(agents.load("heuristic").act(view)[0]))
+    return view.table.text(int(tienlen_agents.load("heuristic").act(view)[0]))
 
 
 def test_rule_1_empties_the_hand():
@@ -265,7 +265,7 @@ def test_rule_1_who_is_certain_goes_out_next(preset):
     num_rounds = 150
     batch = Batch(preset, num_rounds)
     batch.deal(np.arange(num_rounds))
-    agent, table = agents.load("heuristic"), batch.table
+    agent, table = tienlen_agents.load("heuristic"), batch.table
     expected = {}
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
         view = View(batch, games)
@@ -296,7 +296,7 @@ def test_rule_2_never_serves_a_player_with_one_card():
 def test_rule_2_in_every_game(preset):
     table = Batch(preset).table
     num_leads = 0
-    for view, _, chosen in rounds(preset, 4, 300, agents.load("heuristic"), seed=5000):
+    for view, _, chosen in rounds(preset, 4, 300, tienlen_agents.load("heuristic"), seed=5000):
         unseen = FULL_DECK & ~(view.hand | np.bitwise_or.reduce(view.played, axis=1))
         left = np.where(view.places < 0, view.num_cards_left, 0)[:, 1:]
         legal = view.legal_actions
@@ -346,7 +346,7 @@ def test_rules_7_and_9_save_nothing_for_a_trick_that_will_not_come():
 def summary(preset, num_players):
     """A digest of (game, seat, action) of all decisions, and their number."""
     digest, count = hashlib.sha256(), 0
-    for view, games, chosen in rounds(preset, num_players, 200, agents.load("heuristic")):
+    for view, games, chosen in rounds(preset, num_players, 200, tienlen_agents.load("heuristic")):
         digest.update(np.stack([games, view.seat, chosen], axis=1).astype("<i8").tobytes())
         count += len(games)
     return {"digest": digest.hexdigest(), "decisions": count}

@@ -10,15 +10,15 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-import agents
-from agents.features.tienlen import (
+import tienlen_agents
+from tienlen_agents.networks.features.tienlen import (
     NUM_ACTION_INPUTS,
     NUM_CARDS,
     NUM_FACTS,
     NUM_TABLE_FEATURES,
     FeatureReader,
 )
-from agents.network import (
+from tienlen_agents.networks.network import (
     FORMAT,
     ActionNetwork,
     NetworkAgent,
@@ -30,10 +30,10 @@ from agents.network import (
     segment_log_softmax,
     threads_for,
 )
-from tienlen_env.agent import View
-from tienlen_env.core.cards import card_ids, parse_cards
-from tienlen_env.core.rules import PRESETS, get_rules
-from tienlen_env.engine import Batch
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.cards import card_ids, parse_cards
+from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 
 
 def a_network(rules: str = "cardgames", num_players: int | None = None, **settings: object) -> ActionNetwork:
@@ -100,7 +100,7 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
 def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: str, num_players: int) -> None:
     network = a_network(preset, num_players, prior="heuristic")
     torch.nn.init.zeros_(network.score.weight)
-    agent, heuristic = NetworkAgent(network), agents.load("heuristic")
+    agent, heuristic = NetworkAgent(network), tienlen_agents.load("heuristic")
     for view in some_views(preset, num_players):
         assert np.array_equal(agent.act(view), heuristic.act(view))
 
@@ -208,7 +208,7 @@ def test_files_come_back_as_they_were(tmp_path: Path) -> None:
     agent = NetworkAgent(a_network(prior="heuristic"), card={"note": "tiến lên"})
     path = tmp_path / "a.safetensors"
     agent.save(path)
-    again = agents.load(f"policy:{path}")
+    again = tienlen_agents.load(f"policy:{path}")
     assert isinstance(again, NetworkAgent)
     assert again.card == {"note": "tiến lên"}
     assert again.network.config == agent.network.config

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tienlen_env.core.notation import FORMAT, RoundRecord, format_record, parse_record
-from tienlen_env.core.rules import CARDGAMES, FOICICA, PRESETS
 from tienlen_env.errors import NotationError
-from tienlen_env.game import Game
-from tienlen_env.round import Round
+from tienlen_env.games.tienlen.notation import FORMAT, RoundRecord, format_record, parse_record
+from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PRESETS
+from tienlen_env.single.game import Game
+from tienlen_env.single.tienlen import Round
 
 HANDS = "tienlen/1 cardgames p2 hands=3s4s9h/5s6sKd lead=0 : 3s 6s - 5s - Kd = 1 0"
 

@@ -10,12 +10,12 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
-from tienlen_env.agent import RandomAgent, View
-from tienlen_env.core.rules import PRESETS, get_rules
-from tienlen_env.engine import Batch
+from tienlen_env.engine.agent import RandomAgent, View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.envs.one_seat import OneSeatGames
+from tienlen_env.envs.vector import SelfPlayEnv, TienLenVectorEnv
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.one_seat import OneSeatGames
-from tienlen_env.vector_env import SelfPlayEnv, TienLenVectorEnv
+from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 
 REWARDS = ("points", "zero_sum", "win", "cards")
 

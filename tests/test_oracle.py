@@ -17,7 +17,7 @@ from tests.oracle import (
     combos_of_hand,
     shape_of,
 )
-from tienlen_env.core.rules import CARDGAMES, FOICICA, MOBILE, PAGAT, PRESETS, Rules
+from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, MOBILE, PAGAT, PRESETS, Rules
 
 SOUTH_LIKE = Rules(
     chops={1: ("2x3", "4x1", "2x4"), 2: ("4x1", "2x4")}, ladder=("2x3", "4x1", "2x4"), rejoin=("2x4",)

@@ -8,10 +8,10 @@ import pytest
 
 from tests.oracle import Oracle
 from tests.perft.generate import DEPTH, Position, perft_exact, perft_table, read
-from tienlen_env.core.cards import card_ids
-from tienlen_env.core.combos import build_action_table
-from tienlen_env.core.notation import parse_record
-from tienlen_env.round import Round
+from tienlen_env.games.common.cards import card_ids
+from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.notation import parse_record
+from tienlen_env.single.tienlen import Round
 
 POSITIONS = {p.name: p for p in read()}
 REFERENCE_NODES = 2_500  # of a position to be counted in plain Python, and by the oracle

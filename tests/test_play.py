@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from agents.dialogue import symbols
-from agents.human import HumanAgent, Leave
-from agents.play import Table, main, short_names
-from tienlen_env.agent import CardAgent, View
-from tienlen_env.core.cards import parse_cards
-from tienlen_env.core.rules import PRESETS, get_rules
-from tienlen_env.engine import Batch
-from tienlen_env.game import Game
+import tienlen_agents
+from tienlen_agents.terminal.dialogue import symbols
+from tienlen_agents.terminal.human import HumanAgent, Leave
+from tienlen_agents.terminal.play import Table, main, short_names
+from tienlen_env.engine.agent import CardAgent, View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.cards import parse_cards
+from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 from tienlen_env.rendering.ansi import NAME_COLUMNS
-from tienlen_env.round import Round
+from tienlen_env.single.game import Game
+from tienlen_env.single.tienlen import Round
 
 ROOT = Path(__file__).resolve().parents[1]
 THREE = ["--seats", "human", "greedy", "greedy_long"]
@@ -135,7 +135,7 @@ def test_who_has_a_long_name_is_told_once(play, rules):
     code, out = play(arguments, ANYTHING)
     assert code == 0
     told, _, game = out.partition("\n\n")
-    first, second = (agents.load(name).name for name in long)
+    first, second = (tienlen_agents.load(name).name for name in long)
     assert f"  search #1 is {first}\n  search #2 is {second}\n" in told + "\n"
     assert "search:" not in game
     assert all(f"  search #{number} " in game for number in (1, 2))  # whole, wherever it stands
@@ -206,7 +206,16 @@ def test_the_end_of_the_input_leaves(play, tmp_path):
 
 def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
     path = tmp_path / "left.txt"
-    command = [sys.executable, "-m", "agents.play", *THREE, "--key", "7", "--save", str(path)]
+    command = [
+        sys.executable,
+        "-m",
+        "tienlen_agents.terminal.play",
+        *THREE,
+        "--key",
+        "7",
+        "--save",
+        str(path),
+    ]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -257,7 +266,7 @@ def test_forfeits_are_told(play, tmp_path):
 
 
 def test_the_agent_sees_a_view_alone(monkeypatch, capsys):
-    agent = agents.load("human:hint=greedy")
+    agent = tienlen_agents.load("human:hint=greedy")
     assert isinstance(agent, HumanAgent)
     assert isinstance(agent, CardAgent)
     batch = Batch("cardgames", 2)

@@ -7,17 +7,17 @@ import sys
 import numpy as np
 import pytest
 
-import agents
-from agents.human import HumanAgent
-from agents.play import Table, main
+import tienlen_agents
 from tests.test_play import play  # noqa: F401 - a fixture
-from tienlen_env.agent import View
-from tienlen_env.deal import Deal
-from tienlen_env.engine import Batch
-from tienlen_env.game import Game
-from tienlen_env.games import get_rules
-from tienlen_env.thirteens.cards import parse_cards
-from tienlen_env.thirteens.rules import PRESETS
+from tienlen_agents.terminal.human import HumanAgent
+from tienlen_agents.terminal.play import Table, main
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.registry import get_rules
+from tienlen_env.games.thirteens.cards import parse_cards
+from tienlen_env.games.thirteens.rules import PRESETS
+from tienlen_env.single.game import Game
+from tienlen_env.single.thirteens import Deal
 
 FOUR = ["--rules", "thirteens", "--seats", "human", "trickster", "random", "random"]
 ANYTHING = ["1"] * 900
@@ -125,7 +125,7 @@ def test_agents_of_another_game_are_refused(capsys):
 
 
 def test_the_agent_sees_a_view_alone_and_melds(monkeypatch, capsys):
-    agent = agents.load("human")
+    agent = tienlen_agents.load("human")
     assert isinstance(agent, HumanAgent)
     batch = Batch("thirteens_manual", 1, num_players=3)
     batch.set_hands([[parse_cards(h) for h in ("Kc 2d", "Ac 9h", "5c *1")]], leader=0)
@@ -152,7 +152,7 @@ def test_the_agent_sees_a_view_alone_and_melds(monkeypatch, capsys):
 
 
 def test_a_hint_for_another_game_is_none(monkeypatch, capsys):
-    agent = agents.load("human:hint=heuristic")
+    agent = tienlen_agents.load("human:hint=heuristic")
     batch = Batch("thirteens", 1)
     batch.reset(1)
     monkeypatch.setattr(sys, "stdin", io.StringIO("s\n1\n"))

@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-import agents
-from tienlen_env.agent import Agent, View
-from tienlen_env.core.observe import observation_size
-from tienlen_env.core.rules import CARDGAMES
-from tienlen_env.engine import NO_ACTION, Batch
+import tienlen_agents
+from tienlen_env.engine.agent import Agent, View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.tienlen.observe import observation_size
+from tienlen_env.games.tienlen.rules import CARDGAMES
 
 torch = pytest.importorskip("torch")
 sb3_contrib = pytest.importorskip("sb3_contrib")
 
-from agents.policy import PolicyAgent  # noqa: E402  (needs torch)
+from tienlen_agents.networks.sb3_policy import PolicyAgent  # noqa: E402  (needs torch)
 
 NUM_OBSERVED, NUM_ACTIONS = observation_size(CARDGAMES), 453
 
@@ -129,17 +129,17 @@ def test_whole_rounds(model):
 
 def test_loading_needs_trust(path):
     with pytest.raises(ValueError, match=r"runs the pickled code .*,trust=1"):
-        agents.load(f"policy:{path}")
+        tienlen_agents.load(f"policy:{path}")
     with pytest.raises(ValueError, match="trust=True"):
         PolicyAgent.load(path)
 
 
 def test_load(path, model, view):
-    agent = agents.load(f"policy:{path},trust=1")
+    agent = tienlen_agents.load(f"policy:{path},trust=1")
     assert agent.name == f"policy:{path}"
     assert not agent.sample
     assert (agent.act(view) == PolicyAgent.from_model(model).act(view)).all()
-    assert agents.load(f"policy:{path},trust=1,sample=1").sample
+    assert tienlen_agents.load(f"policy:{path},trust=1,sample=1").sample
 
 
 def test_what_is_no_policy_is_refused(tmp_path):

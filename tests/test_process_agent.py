@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from agents import arena
-from agents.process import ProcessAgent, hello_message, play_requests
-from agents.protocol import main as protocol_main
-from tienlen_env.agent import CardAgent, FallibleAgent, View, choose_cards
-from tienlen_env.core.cards import card_ids, parse_cards
-from tienlen_env.core.rules import PRESETS, Rules
-from tienlen_env.engine import Batch
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.external.process import ProcessAgent, hello_message, play_requests
+from tienlen_agents.external.protocol import main as protocol_main
+from tienlen_env.engine.agent import CardAgent, FallibleAgent, View, choose_cards
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
+from tienlen_env.games.common.cards import card_ids, parse_cards
+from tienlen_env.games.tienlen.rules import PRESETS, Rules
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "bot.py")])
@@ -84,10 +84,10 @@ def wait_until(condition, seconds=5):
 
 def test_the_example_plays_as_greedy_does():
     assert len((ROOT / "examples" / "bot.py").read_text().splitlines()) <= 60
-    agent = agents.load(f"process:{EXAMPLE},name=example")
+    agent = tienlen_agents.load(f"process:{EXAMPLE},name=example")
     assert isinstance(agent, CardAgent)
     assert isinstance(agent, FallibleAgent)
-    result = arena.match(agent, agents.load("greedy"), num_deals=20)
+    result = arena.match(agent, tienlen_agents.load("greedy"), num_deals=20)
     assert result.scores[0].points == arena.Estimate(1.5, 0.0)
     assert result.scores[0].forfeits == ()
     agent.close()
@@ -99,7 +99,7 @@ def test_a_good_bot_under_all_rules(bot, preset):
     for num_players in (2, 4):
         seats = [0, 1, 0, 1][:num_players]
         played = arena.play_deals(
-            [agent, agents.load("random")], seats, np.arange(10), preset, num_players=num_players
+            [agent, tienlen_agents.load("random")], seats, np.arange(10), preset, num_players=num_players
         )
         assert played.forfeits == ((), ())
         assert (np.sort(played.places, axis=1) == np.arange(num_players)).all()
@@ -160,7 +160,8 @@ def play(m):
 """
     )
     one, again, other = (
-        arena.match(agent, agents.load("greedy"), num_deals=10, seed=seed).deal_points for seed in (1, 1, 2)
+        arena.match(agent, tienlen_agents.load("greedy"), num_deals=10, seed=seed).deal_points
+        for seed in (1, 1, 2)
     )
     assert (one == again).all()
     assert (one != other).any()
@@ -247,7 +248,7 @@ def test_the_documented_exchange_is_the_real_one():
     assert documented[0] == json.loads(json.dumps(hello_message(Rules(num_players=2), 1000)))
     batch = Batch("cardgames", 1, num_players=2)
     batch.deal([5])
-    greedy, number = agents.load("greedy"), 0
+    greedy, number = tienlen_agents.load("greedy"), 0
     questions = iter(documented[2:])
     expected, answer = next(questions), iter(answers[1:])
     while batch.state.turn[0] >= 0:
@@ -320,7 +321,7 @@ def test_no_failure_stops_a_match(bot, failure):
     patient = "handshake" not in reason and "time" not in reason
     agent = bot(body, limit_ms=3000 if patient else 40, start_ms=300 if failure == "late handshake" else 5000)
     begin = time.monotonic()
-    result = arena.match(agent, agents.load("greedy"), num_deals=3)
+    result = arena.match(agent, tienlen_agents.load("greedy"), num_deals=3)
     assert time.monotonic() - begin < 10
     forfeits = {f.reason: f for f in result.scores[0].forfeits}
     assert reason in forfeits
@@ -333,7 +334,7 @@ def test_no_failure_stops_a_match(bot, failure):
 
 def test_what_the_program_said_last_is_reported(bot):
     agent = bot('def play(m): print("x" * 9999 + "the end", file=sys.stderr); 1 / 0', restarts=0)
-    result = arena.match(agent, agents.load("greedy"), num_deals=2)
+    result = arena.match(agent, tienlen_agents.load("greedy"), num_deals=2)
     first, rest = result.scores[0].forfeits
     assert first.num_rounds == 1
     assert "exit code 1" in first.example
@@ -356,7 +357,7 @@ def play(m):
         limit_ms=1000,
     )
     agent.reset(0)
-    seats, random = [0, 1, 1, 1], agents.load("random")
+    seats, random = [0, 1, 1, 1], tienlen_agents.load("random")
     played = arena.play_deals([agent, random], seats, np.arange(8))
     assert [f[:2] for f in played.forfeits[0]] == [("no answer in time", 1)]
     assert (tmp_path / "late").read_text() == "x"
@@ -387,7 +388,7 @@ def test_a_forfeited_round_is_played_by_the_rule(bot):
 
 def test_reports_tell_of_forfeits(bot, capsys):
     agent = bot(FAILURES["no combination"][0])
-    report = arena.compare(agent, [agents.load("greedy")], num_deals=5)
+    report = arena.compare(agent, [tienlen_agents.load("greedy")], num_deals=5)
     report.print()
     out = " ".join(capsys.readouterr().out.split())
     assert "forfeited in 'bot v. 3 × greedy': 20 rounds by bot: an illegal play; the first: '3s 4h'" in out
@@ -433,9 +434,9 @@ def ready(m):
 
 def test_the_program_ends_with_ours(tmp_path):
     code = f"""
-import agents
+import tienlen_agents
 from tienlen_env import Batch, View
-agent = agents.load("process:" + {EXAMPLE!r})
+agent = tienlen_agents.load("process:" + {EXAMPLE!r})
 batch = Batch("cardgames", 1)
 batch.reset(0)
 agent.act(View(batch))
@@ -458,7 +459,7 @@ print(agent._child._process.pid)
 )
 def test_what_cannot_be_loaded(text, message):
     with pytest.raises(ValueError, match="process") as caught:
-        agents.load(text)
+        tienlen_agents.load(text)
     assert message in str(caught.value)
 
 
@@ -488,7 +489,7 @@ class Raiser:
         return self.act_cards(view)[0]
 
     def act_cards(self, view):
-        actions, cards = choose_cards(agents.load("greedy_long"), view)
+        actions, cards = choose_cards(tienlen_agents.load("greedy_long"), view)
         for i, mask in enumerate(cards.tolist()):
             for card in card_ids(int(view.hand[i]) & ~mask):
                 other = mask & ~(mask & -mask) | 1 << card
@@ -502,14 +503,14 @@ class Raiser:
 
 def test_exact_cards_are_played_in_the_arena():
     raiser = Raiser()
-    played = arena.play_deals([raiser, agents.load("random")], [0, 1, 1, 1], np.arange(60), "pagat")
+    played = arena.play_deals([raiser, tienlen_agents.load("random")], [0, 1, 1, 1], np.arange(60), "pagat")
     assert raiser.raised > 10
     assert (np.sort(played.places, axis=1) == np.arange(4)).all()
 
 
 def test_cards_of_others_name_the_agent():
     with pytest.raises(IllegalPlayError, match="'raiser' played against the rules"):
-        arena.match(agents.load("greedy"), Raiser(strange=1 << 51), num_deals=2)
+        arena.match(tienlen_agents.load("greedy"), Raiser(strange=1 << 51), num_deals=2)
 
 
 def test_views_know_their_games_and_cards():
@@ -519,7 +520,7 @@ def test_views_know_their_games_and_cards():
     assert View(batch, [4, 1]).games.tolist() == [4, 1]
     assert View(batch, np.arange(6) > 3).games.tolist() == [4, 5]
     view = View(batch, [4, 1])
-    actions = agents.load("greedy_long").act(view)
+    actions = tienlen_agents.load("greedy_long").act(view)
     assert (view.cards_of(actions) == batch.select([4, 1]).action_to_cards(actions)).all()
     assert view.cards_of(np.array([-1, 452])).tolist() == [0, 0]
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.test_engine_oracle import CUSTOM
-from tienlen_env.agent import View
-from tienlen_env.core.cards import FULL_DECK, card_ids, mask_of
-from tienlen_env.core.rules import PRESETS, Rules
-from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.game import Game
-from tienlen_env.round import Round
+from tienlen_env.games.common.cards import FULL_DECK, card_ids, mask_of
+from tienlen_env.games.tienlen.rules import PRESETS, Rules
+from tienlen_env.single.game import Game
+from tienlen_env.single.tienlen import Round
 
 KEYS = st.integers(-(2**63), 2**63 - 1)
 SEEDS = st.integers(0, 2**32 - 1)

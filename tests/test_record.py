@@ -1,4 +1,5 @@
-"""What the others passed over, followed with and led (`tienlen_env.core.record`), as bits for a network."""
+"""What the others passed over, followed with and led (`tienlen_env.games.tienlen.play_summary`), as bits for
+a network."""
 
 from __future__ import annotations
 
@@ -6,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import agents
-from agents.features.tienlen import FeatureReader
-from agents.record import num_record_bits
-from tienlen_env.agent import View
-from tienlen_env.core.cards import parse_cards
-from tienlen_env.core.record import FOLLOWED, LED, PASSED
-from tienlen_env.engine import Batch
+import tienlen_agents
+from tienlen_agents.networks.features.play_summary import num_record_bits
+from tienlen_agents.networks.features.tienlen import FeatureReader
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.cards import parse_cards
+from tienlen_env.games.tienlen.play_summary import FOLLOWED, LED, PASSED
 
 HANDS = ["3s 4s 5s 9h 9d 2h", "6s 6d 7s 8s 9s 10s", "Js Jd Qs Ks As 2s", "3d 4d 5d Kh Kd Ah"]
 
@@ -108,7 +109,7 @@ def test_a_record_is_public() -> None:
     """It does not change when the hidden cards do."""
     batch = Batch("cardgames", 30, kept=1)
     batch.reset(8)
-    heuristic = agents.load("heuristic")
+    heuristic = tienlen_agents.load("heuristic")
     for _ in range(9):
         batch.step(heuristic.act(View(batch)))
     before = read_record(batch)

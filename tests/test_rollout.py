@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import agents
-from agents.features import Inputs, features_of
-from agents.features.tienlen import HiddenFacts, foresee, num_foreseen, num_hidden
-from agents.heuristic.playout import action_returns
-from tienlen_env.agent import View
-from tienlen_env.core.cards import parse_cards
-from tienlen_env.core.definition import AnyRules
-from tienlen_env.core.rules import PRESETS
-from tienlen_env.engine import NO_ACTION, Batch
-from tienlen_env.games import get_rules
-from train.rollout import (
+import tienlen_agents
+from tienlen_agents.networks.features import Inputs, features_of
+from tienlen_agents.networks.features.tienlen import HiddenFacts, foresee, num_foreseen, num_hidden
+from tienlen_agents.rule_based.heuristic.playout import action_returns
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.common.cards import parse_cards
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import get_rules
+from tienlen_env.games.tienlen.rules import PRESETS
+from tienlen_train.rollout import (
     LEARNER,
     FloatArray,
     IntArray,
@@ -54,7 +54,7 @@ def rounds(
         controllers,
         [a_policy(seed), a_policy(seed + 1)],
         features_of(rules).reader("none", 1.0, record=False),
-        [agents.load("greedy")],
+        [tienlen_agents.load("greedy")],
         **settings,
     )
 
@@ -191,7 +191,7 @@ def test_action_returns_are_what_the_heuristic_plays() -> None:
     """Play one action in a copy of the game, and go on with the agent itself."""
     batch = Batch("cardgames", 6, reward="zero_sum")
     batch.reset(4)
-    heuristic, rng = agents.load("heuristic"), np.random.default_rng(1)
+    heuristic, rng = tienlen_agents.load("heuristic"), np.random.default_rng(1)
     for _ in range(9):
         batch.step(batch.sample(rng))
     view = View(batch)
@@ -220,7 +220,7 @@ def test_foresight_is_what_the_heuristic_players_do() -> None:
     assert facts.shape == (len(games), num_foreseen(batch.rules))
     assert np.array_equal(batch.rows, before)
     copy = batch.select(games)
-    turn, heuristic = copy.state.turn.copy(), agents.load("heuristic")
+    turn, heuristic = copy.state.turn.copy(), tienlen_agents.load("heuristic")
     while (running := np.flatnonzero(copy.state.turn >= 0)).size:
         actions = np.full(len(games), NO_ACTION)
         actions[running] = heuristic.act(View(copy, running))

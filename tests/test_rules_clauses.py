@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env.core.cards import CARD_TEXT, card_ids, format_cards, parse_cards
-from tienlen_env.core.combos import build_action_table
-from tienlen_env.core.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
-from tienlen_env.engine import Batch, action_to_cards, cards_to_action
+from tienlen_env.engine.batch import Batch, action_to_cards, cards_to_action
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, RulesError, TienLenError
-from tienlen_env.game import Game
-from tienlen_env.round import Cards, Round
+from tienlen_env.games.common.cards import CARD_TEXT, card_ids, format_cards, parse_cards
+from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
+from tienlen_env.single.game import Game
+from tienlen_env.single.tienlen import Cards, Round
 
 OPENER = None  # the holder of the opening card leads with it
 

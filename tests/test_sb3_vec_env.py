@@ -14,10 +14,10 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.vec_env import VecMonitor
 
-from tienlen_env.agent import RandomAgent
-from tienlen_env.core.rules import get_rules
+from tienlen_env.engine.agent import RandomAgent
+from tienlen_env.envs.sb3 import TienLenVecEnv
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.sb3_vec_env import TienLenVecEnv
+from tienlen_env.games.tienlen.rules import get_rules
 
 
 def choose(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:

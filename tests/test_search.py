@@ -6,18 +6,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import agents
-from agents import search
-from agents.arena import match
-from agents.endgame import solve
-from agents.heuristic import HeuristicAgent
-from agents.search import HISTORY, IsmctsAgent, SearchAgent
-from agents.search.loops import Desk
-from tienlen_env.agent import RandomAgent, View
-from tienlen_env.core import state as R
-from tienlen_env.core.cards import FULL_DECK, mask_of, masks_to_bits, parse_cards
-from tienlen_env.core.rules import PRESETS, get_rules
-from tienlen_env.engine import NO_ACTION, Batch
+import tienlen_agents
+from tienlen_agents import search
+from tienlen_agents.arena import match
+from tienlen_agents.endgame import solve
+from tienlen_agents.rule_based.heuristic import HeuristicAgent
+from tienlen_agents.search import HISTORY, IsmctsAgent, SearchAgent
+from tienlen_agents.search.loops import Desk
+from tienlen_env.engine.agent import RandomAgent, View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.common.cards import FULL_DECK, mask_of, masks_to_bits, parse_cards
+from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 
 
 def views(agent, rules, num_rounds, *, history=HISTORY, seed=3, num_players=None):
@@ -115,7 +115,7 @@ def surprises(batch, game, hands):
 @pytest.mark.parametrize("rules", ["cardgames", "foicica"])
 def test_worlds_are_as_likely_as_their_surprises_make_them(rules):
     inference, found = 0.7, 0
-    for batch, games, view in views(agents.load("greedy_long"), rules, 30):
+    for batch, games, view in views(tienlen_agents.load("greedy_long"), rules, 30):
         for index in range(len(games)):
             live = np.flatnonzero(view.places[index] < 0)
             left = view.num_cards_left[index][1:]
@@ -272,7 +272,7 @@ def test_a_decision_depends_on_the_seed_and_the_position_alone():
 
 @pytest.mark.parametrize("name", ["search:worlds=4", "ismcts:worlds=4"])
 def test_forced_decisions_are_not_searched(name, monkeypatch):
-    agent = agents.load(name)
+    agent = tienlen_agents.load(name)
     searched = []
     monkeypatch.setattr(
         agent, "_decide", lambda desk, position: searched.append(position) or position.candidates[0]
@@ -355,9 +355,9 @@ def test_the_budget_in_milliseconds(monkeypatch):
 )
 def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        agents.load(f"search:{options}")
+        tienlen_agents.load(f"search:{options}")
     with pytest.raises(ValueError, match="explore"):
-        agents.load("ismcts:explore=-1")
+        tienlen_agents.load("ismcts:explore=-1")
 
 
 # ---------------------------------------------------------------- play
@@ -367,7 +367,7 @@ def test_options_out_of_range_are_refused(options, message):
 @pytest.mark.parametrize("rules", PRESETS)
 @pytest.mark.parametrize("name", ["search:worlds=3", "ismcts:worlds=24"])
 def test_plays_by_the_rules(name, rules, num_players):
-    agent = agents.load(name)
+    agent = tienlen_agents.load(name)
     for batch, _, _ in views(agent, rules, 2, num_players=num_players):
         last = batch
     assert (last.state.turn < 0).all()
@@ -387,7 +387,7 @@ def test_plays_whole_games():
 def test_solved_endings_are_played_perfectly():
     agent = SearchAgent(worlds=2)
     num_endings = 0
-    for _, _, view in views(agents.load("greedy_long"), "cardgames", 60):
+    for _, _, view in views(tienlen_agents.load("greedy_long"), "cardgames", 60):
         found = solve(view)
         endings = np.flatnonzero(found.value)
         if endings.size:
@@ -415,9 +415,9 @@ class Certain(RandomAgent):
 
 
 def test_a_prior_drops_what_it_thinks_unlikely(monkeypatch):
-    monkeypatch.setattr(agents, "_factories", dict(agents._factories))
-    agents.register("certain", Certain)
-    agent = agents.load("search:worlds=4,prior=certain")
+    monkeypatch.setattr(tienlen_agents, "_factories", dict(tienlen_agents._factories))
+    tienlen_agents.register("certain", Certain)
+    agent = tienlen_agents.load("search:worlds=4,prior=certain")
     for _, _, view in views(RandomAgent(), "cardgames", 5):
         legal = view.legal_actions
         last = legal.action[np.append(legal.start[1:], len(legal.action)) - 1]
@@ -479,6 +479,6 @@ def test_a_match_keeps_what_its_agents_look_back_on():
             kept.append((view.last_plays[0].shape[1], view.observation.shape[1]))
             return super().act(view)
 
-    match(Looking(), agents.load("random"), num_deals=2)
+    match(Looking(), tienlen_agents.load("random"), num_deals=2)
     size = Batch("cardgames", 1).observation_size
     assert set(kept) == {(12, size)}

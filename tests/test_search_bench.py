@@ -2,7 +2,7 @@
 
 import pytest
 
-from train import bench_search
+from tienlen_train.benchmarks import search as bench_search
 
 
 def test_it_measures_times_points_and_gains(capsys):

@@ -9,18 +9,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import agents
-from agents.arena import match
-from agents.search import SearchAgent, deals
-from agents.search.thirteens import NUM_PLACES, Desk
-from agents.trickster import TricksterAgent
+import tienlen_agents
 from tests.test_thirteens_oracle import VARIANTS, variant_id
-from tienlen_env.agent import Agent, RandomAgent, View
-from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_agents.arena import match
+from tienlen_agents.rule_based.trickster import TricksterAgent
+from tienlen_agents.search import SearchAgent, deals
+from tienlen_agents.search.thirteens import NUM_PLACES, Desk
+from tienlen_env.engine.agent import Agent, RandomAgent, View
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import WrongGameError
-from tienlen_env.thirteens import state as R
-from tienlen_env.thirteens.cards import full_deck, parse_cards
-from tienlen_env.thirteens.rules import ThirteensRules
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.cards import full_deck, parse_cards
+from tienlen_env.games.thirteens.rules import ThirteensRules
 
 FOUR = ThirteensRules(jokers=2)
 
@@ -252,4 +252,4 @@ def test_beats_the_rule_based_player(name: str) -> None:
 
 def test_the_tree_search_is_for_tien_len() -> None:
     with pytest.raises(WrongGameError, match="ismcts"):
-        match(agents.load("ismcts"), TricksterAgent(), rules="thirteens", num_deals=2)
+        match(tienlen_agents.load("ismcts"), TricksterAgent(), rules="thirteens", num_deals=2)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-import agents
-from agents import arena
-from tienlen_env.games import get_rules
-from train import ppo
-from train.config import field_help
-from train.dmc import DMCConfig, DMCTrainer
-from train.ppo import PPOConfig, PPOTrainer
-from train.selfplay import SelfPlayConfig, Trainer
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_env.games.registry import get_rules
+from tienlen_train import ppo
+from tienlen_train.config import field_help
+from tienlen_train.dmc import DMCConfig, DMCTrainer
+from tienlen_train.ppo import PPOConfig, PPOTrainer
+from tienlen_train.trainer import SelfPlayConfig, Trainer
 
 TINY: dict[str, Any] = {
     "num_games": 12,
@@ -95,7 +95,7 @@ def test_the_policy_improves_on_a_tiny_budget() -> None:
     trainer = a_trainer(1, num_games=200, batch_size=512, learning_rate=3e-3, state_width=64)
     for _ in range(8):
         trainer.iterate()
-    result = arena.match(trainer.agent(), agents.load("random"), num_deals=100, seed=3)
+    result = arena.match(trainer.agent(), tienlen_agents.load("random"), num_deals=100, seed=3)
     assert result.scores[0].first.mean > 0.5  # parity is a quarter
 
 
@@ -175,7 +175,7 @@ def test_thirteens_is_trained_by_its_name(tmp_path: Path, capsys: pytest.Capture
     printed = "".join(capsys.readouterr().out.split())  # whatever the width of the terminal
     assert f"afteriteration{len(whole) - 2}training" in printed
     assert "trickster" in printed
-    policy = agents.load(f"policy:{out / 'policy.safetensors'}")
+    policy = tienlen_agents.load(f"policy:{out / 'policy.safetensors'}")
     result = arena.match(policy, "trickster", rules="thirteens", num_deals=4)
     assert result.num_games == 16
 

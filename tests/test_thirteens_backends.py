@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from tests.test_thirteens_oracle import VARIANTS, variant_id
-from tienlen_env.agent import View
-from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, NotationError, RulesError
-from tienlen_env.thirteens import state as R
-from tienlen_env.thirteens.actions import build_action_table
-from tienlen_env.thirteens.cards import CARD_TEXT, format_cards, parse_cards
-from tienlen_env.thirteens.observe import observation_layout, observation_size
-from tienlen_env.thirteens.rules import PRESETS, ThirteensRules
-from tienlen_env.thirteens.spec import build_spec
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, parse_cards
+from tienlen_env.games.thirteens.observe import observation_layout, observation_size
+from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
+from tienlen_env.games.thirteens.spec import build_spec
 
 
 def same(a: Any, b: Any) -> None:

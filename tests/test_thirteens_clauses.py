@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env.engine import Batch
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, RulesError
-from tienlen_env.thirteens import spec as S
-from tienlen_env.thirteens import state as R
-from tienlen_env.thirteens.actions import build_action_table
-from tienlen_env.thirteens.cards import CARD_TEXT, full_deck, parse_cards, pip_of, strength
-from tienlen_env.thirteens.explain import describe, why_refused, worst_reward
-from tienlen_env.thirteens.rules import PRESETS, ThirteensRules
+from tienlen_env.games.thirteens import spec as S
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.cards import CARD_TEXT, full_deck, parse_cards, pip_of, strength
+from tienlen_env.games.thirteens.explain import describe, why_refused, worst_reward
+from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 
 AUTO = ThirteensRules(num_players=3, jokers=2)
 MANUAL = replace(AUTO, melding="manual")

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-import agents
-from agents.arena.match import compare, match
-from agents.arena.result import WHOLE, place_shares
+import tienlen_agents
 from tests.games import SOME_THIRTEENS, THIRTEENS, Settings, choose
+from tienlen_agents.arena.match import compare, match
+from tienlen_agents.arena.result import WHOLE, place_shares
 from tienlen_env import thirteens_v0
-from tienlen_env.agent import RandomAgent, View
-from tienlen_env.core.rules import PRESETS as TIENLEN_PRESETS
-from tienlen_env.engine import Batch
+from tienlen_env.engine.agent import RandomAgent, View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.envs.one_seat import OneSeatGames
+from tienlen_env.envs.vector import SelfPlayEnv, TienLenVectorEnv
 from tienlen_env.errors import IllegalPlayError, RulesError, WrongGameError
-from tienlen_env.games import PRESETS, game_of, get_rules
-from tienlen_env.one_seat import OneSeatGames
-from tienlen_env.thirteens import definition
-from tienlen_env.thirteens.rules import ThirteensRules
-from tienlen_env.vector_env import SelfPlayEnv, TienLenVectorEnv
+from tienlen_env.games.registry import PRESETS, game_of, get_rules
+from tienlen_env.games.thirteens import game as definition
+from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_env.games.tienlen.rules import PRESETS as TIENLEN_PRESETS
 
 # ------------------------------------------------------------ conventions
 
@@ -219,7 +219,7 @@ def test_the_adapters_of_tienlen_play_it_by_name() -> None:
 
 def test_stable_baselines3() -> None:
     pytest.importorskip("stable_baselines3")
-    from tienlen_env.sb3_vec_env import TienLenVecEnv
+    from tienlen_env.envs.sb3 import TienLenVecEnv
 
     venv = TienLenVecEnv(8, "thirteens", reward="zero_sum", seed=0)
     venv.reset()
@@ -266,7 +266,7 @@ class First(RandomAgent):
 
 def test_the_arena_refuses_agents_of_another_game() -> None:
     with pytest.raises(WrongGameError, match="'greedy' plays tienlen"):
-        match(agents.load("greedy"), agents.load("random"), rules="thirteens", num_deals=2)
+        match(tienlen_agents.load("greedy"), tienlen_agents.load("random"), rules="thirteens", num_deals=2)
 
 
 def test_the_arena_writes_its_report(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env.deal import Deal
-from tienlen_env.engine import Batch
-from tienlen_env.thirteens.actions import build_action_table
-from tienlen_env.thirteens.cards import format_cards
-from tienlen_env.thirteens.rules import PRESETS, ThirteensRules
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.cards import format_cards
+from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
+from tienlen_env.single.thirteens import Deal
 
 FILE = Path(__file__).parent / "golden" / "thirteens_v0.json"
 KEYS = [0, 1, 42, 2**32, 2**63 - 1, -1, -(2**63)]

@@ -9,11 +9,11 @@ import pytest
 
 from tests.test_thirteens_oracle import VARIANTS, variant_id
 from tienlen_env import thirteens_v0
-from tienlen_env.engine import NO_ACTION, Batch
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import TienLenError
-from tienlen_env.thirteens import state as R
-from tienlen_env.thirteens.cards import full_deck, parse_cards
-from tienlen_env.thirteens.rules import ThirteensRules
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.cards import full_deck, parse_cards
+from tienlen_env.games.thirteens.rules import ThirteensRules
 
 THREE = ThirteensRules(num_players=3, jokers=2)
 DUMMY = ThirteensRules(num_players=3, jokers=1, dummy=True)

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from tests.oracle_thirteens import best_packing
-from tienlen_env.backends import numba_bits
-from tienlen_env.thirteens import melds, spec
-from tienlen_env.thirteens import state as R
-from tienlen_env.thirteens.actions import MELDS, PAIRS, STRAIGHTS, THIRTEENS
-from tienlen_env.thirteens.cards import CARD_TEXT, parse_cards
-from tienlen_env.thirteens.definition import THIRTEENS as GAME
-from tienlen_env.thirteens.melds import best_melds, pack, pip_counts, without
-from tienlen_env.thirteens.rules import ThirteensRules
+from tienlen_env.engine.backends import overloads as numba_bits
+from tienlen_env.games.thirteens import melds, spec
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.actions import MELDS, PAIRS, STRAIGHTS, THIRTEENS
+from tienlen_env.games.thirteens.cards import CARD_TEXT, parse_cards
+from tienlen_env.games.thirteens.game import THIRTEENS as GAME
+from tienlen_env.games.thirteens.melds import best_melds, pack, pip_counts, without
+from tienlen_env.games.thirteens.rules import ThirteensRules
 
 SPEC = spec.build_spec(ThirteensRules())[0]
 NUM_RANDOM = 2_000  # of each number of cards

@@ -8,14 +8,20 @@ import numpy as np
 import pytest
 
 from tests.test_thirteens_oracle import VARIANTS, variant_id
-from tienlen_env.deal import Deal
-from tienlen_env.engine import Batch
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
-from tienlen_env.game import Game
-from tienlen_env.thirteens.actions import build_action_table
-from tienlen_env.thirteens.cards import parse_cards
-from tienlen_env.thirteens.notation import DealRecord, format_record, parse_play, parse_record, play_text
-from tienlen_env.thirteens.rules import PRESETS, ThirteensRules
+from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.cards import parse_cards
+from tienlen_env.games.thirteens.notation import (
+    DealRecord,
+    format_record,
+    parse_play,
+    parse_record,
+    play_text,
+)
+from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
+from tienlen_env.single.game import Game
+from tienlen_env.single.thirteens import Deal
 
 HANDS = "thirteens/1 thirteens p3 j2 hands=Kc2d/Ac9h/3c*1 lead=0 : Kc Ac 3c 9h *1 2d = 3 4 -3"
 MANUAL = "thirteens/1 thirteens_manual p3 j0 hands=Kc6d/Ac5d/5c2h lead=0 : Kc Ac 5c K 5d 2h 6d 6+5+2 = 4 4 3"

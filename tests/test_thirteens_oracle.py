@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tests.oracle_thirteens import ALL_CARDS, Oracle
-from tienlen_env.engine import NO_ACTION, Batch
-from tienlen_env.thirteens.actions import build_action_table
-from tienlen_env.thirteens.rules import ThirteensRules
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.rules import ThirteensRules
 
 DECISIONS = 1_500  # of each of the 36 variants
 NIGHTLY_FACTOR = 10

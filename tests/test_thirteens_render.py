@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tienlen_env.engine import Batch
-from tienlen_env.render import Painter, TrickMemory, melds_text
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.thirteens.cards import CARD_TEXT, parse_cards
+from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.rendering import TrickView, render_ansi, render_rgb, render_svg
 from tienlen_env.rendering.scene import HEIGHT, WIDTH, build_scene
-from tienlen_env.thirteens.cards import CARD_TEXT, parse_cards
-from tienlen_env.thirteens.rules import ThirteensRules
+from tienlen_env.single.painter import Painter, TrickMemory, melds_text
 
 TABLES = [
     ThirteensRules(num_players=3, jokers=0),

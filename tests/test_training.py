@@ -17,16 +17,16 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-import agents
+import tienlen_agents
 from tests.test_selfplay import TINY as TINY_NETWORK
 from tests.test_selfplay import curve
-from tienlen_env.agent import View
-from tienlen_env.core.rules import CARDGAMES, FOICICA
-from tienlen_env.engine import Batch
-from train import ppo, ppo_sb3
-from train.config import field_help, parse_args
-from train.ppo_sb3 import PPOConfig, Trainer
-from train.runs import RunError, RunFolder, sole_run, write_atomic
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
+from tienlen_train import ppo, ppo_sb3
+from tienlen_train.config import field_help, parse_args
+from tienlen_train.ppo_sb3 import PPOConfig, Trainer
+from tienlen_train.runs import RunError, RunFolder, sole_run, write_atomic
 
 TINY: dict[str, Any] = {
     "decisions": 6 * 64,
@@ -179,8 +179,8 @@ def test_resume_is_exact(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "settings", "policy"),
     [
-        ("train.ppo", {**TINY_NETWORK, "critic_width": 16, "decisions": 6000}, "policy.safetensors"),
-        ("train.ppo_sb3", {**TINY, "decisions": 40 * 64}, "policy.zip,trust=1"),
+        ("tienlen_train.ppo", {**TINY_NETWORK, "critic_width": 16, "decisions": 6000}, "policy.safetensors"),
+        ("tienlen_train.ppo_sb3", {**TINY, "decisions": 40 * 64}, "policy.zip,trust=1"),
     ],
     ids=["ppo", "ppo_sb3"],
 )
@@ -223,7 +223,7 @@ def test_a_killed_run_goes_on_to_the_same_curve(
     assert before < settings["decisions"] <= last
     for name in (policy.partition(",")[0], "arena.json", "arena.csv", "arena.png", "config.json"):
         assert (tmp_path / "killed" / name).stat().st_size > 0
-    agent = agents.load(f"policy:{tmp_path / 'killed' / policy}")
+    agent = tienlen_agents.load(f"policy:{tmp_path / 'killed' / policy}")
     batch = Batch("cardgames", 3)
     batch.reset(0)
     assert agent.act(View(batch)).shape == (3,)

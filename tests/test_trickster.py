@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import agents
-from agents.trickster import TricksterAgent, Weights
+import tienlen_agents
 from tests.test_thirteens_clauses import Deal
 from tests.test_thirteens_oracle import VARIANTS, variant_id
-from tienlen_env.agent import RandomAgent, View
-from tienlen_env.engine import NO_ACTION, Batch
-from tienlen_env.thirteens.cards import full_deck
-from tienlen_env.thirteens.melds import POINTS, best_melds
-from tienlen_env.thirteens.rules import ThirteensRules
-from tienlen_env.thirteens.spec import build_spec
+from tienlen_agents.rule_based.trickster import TricksterAgent, Weights
+from tienlen_env.engine.agent import RandomAgent, View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.thirteens.cards import full_deck
+from tienlen_env.games.thirteens.melds import POINTS, best_melds
+from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_env.games.thirteens.spec import build_spec
 
 FOUR = ThirteensRules(num_players=4, jokers=2)
 THREE = ThirteensRules(num_players=3, jokers=2)
@@ -145,6 +145,6 @@ def test_declares_the_best_melds(rules: ThirteensRules) -> None:
 
 
 def test_loads_by_name_and_takes_weights() -> None:
-    agent = agents.load("trickster")
+    agent = tienlen_agents.load("trickster")
     assert agent.name == "trickster"
     assert TricksterAgent(Weights(spite=0.0)).weights.spite == 0.0

@@ -5,7 +5,7 @@ The import registers the environments; everything else is loaded when it is firs
 * PettingZoo: ``from tienlen_env import tienlen_v0; tienlen_v0.env()``, or
   ``pettingzoo.make("aec", "tienlen_env/tienlen_v0")``; likewise ``thirteens_v0``
 * Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v0")``, ``"tienlen_env/Thirteens-v0"``
-* batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.sb3_vec_env`
+* batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.envs.sb3`
 * people and bots: `Round`, `Deal`, `Game`
 """
 
@@ -19,15 +19,15 @@ import pettingzoo
 
 if TYPE_CHECKING:
     from tienlen_env import thirteens_v0, tienlen_v0
-    from tienlen_env.agent import Agent, RandomAgent, View
-    from tienlen_env.core.rules import PRESETS, Rules
-    from tienlen_env.deal import Deal
-    from tienlen_env.engine import Batch
-    from tienlen_env.game import Game
-    from tienlen_env.games import get_rules
-    from tienlen_env.round import Round
-    from tienlen_env.thirteens.rules import ThirteensRules
-    from tienlen_env.vector_env import SelfPlayEnv, TienLenVectorEnv
+    from tienlen_env.engine.agent import Agent, RandomAgent, View
+    from tienlen_env.engine.batch import Batch
+    from tienlen_env.envs.vector import SelfPlayEnv, TienLenVectorEnv
+    from tienlen_env.games.registry import get_rules
+    from tienlen_env.games.thirteens.rules import ThirteensRules
+    from tienlen_env.games.tienlen.rules import PRESETS, Rules
+    from tienlen_env.single.game import Game
+    from tienlen_env.single.thirteens import Deal
+    from tienlen_env.single.tienlen import Round
 
     __version__: str
 
@@ -50,19 +50,19 @@ __all__ = [
 ]
 
 _HOME = {
-    "PRESETS": "core.rules",
-    "Agent": "agent",
-    "Batch": "engine",
-    "Deal": "deal",
-    "Game": "game",
-    "RandomAgent": "agent",
-    "Round": "round",
-    "Rules": "core.rules",
-    "SelfPlayEnv": "vector_env",
-    "ThirteensRules": "thirteens.rules",
-    "TienLenVectorEnv": "vector_env",
-    "View": "agent",
-    "get_rules": "games",
+    "PRESETS": "games.tienlen.rules",
+    "Agent": "engine.agent",
+    "Batch": "engine.batch",
+    "Deal": "single.thirteens",
+    "Game": "single.game",
+    "RandomAgent": "engine.agent",
+    "Round": "single.tienlen",
+    "Rules": "games.tienlen.rules",
+    "SelfPlayEnv": "envs.vector",
+    "ThirteensRules": "games.thirteens.rules",
+    "TienLenVectorEnv": "envs.vector",
+    "View": "engine.agent",
+    "get_rules": "games.registry",
 }
 
 
@@ -96,19 +96,19 @@ def _register_envs() -> None:
     if "tienlen_env/TienLen-v0" not in gymnasium.registry:
         gymnasium.register(
             "tienlen_env/TienLen-v0",
-            entry_point="tienlen_env.gym_env:TienLenEnv",
-            vector_entry_point="tienlen_env.vector_env:TienLenVectorEnv",
+            entry_point="tienlen_env.envs.gymnasium:TienLenEnv",
+            vector_entry_point="tienlen_env.envs.vector:TienLenVectorEnv",
         )
     if "tienlen_env/Thirteens-v0" not in gymnasium.registry:
         gymnasium.register(
             "tienlen_env/Thirteens-v0",
-            entry_point="tienlen_env.thirteens_gym:ThirteensEnv",
-            vector_entry_point="tienlen_env.thirteens_gym:ThirteensVectorEnv",
+            entry_point="tienlen_env.envs.thirteens_gymnasium:ThirteensEnv",
+            vector_entry_point="tienlen_env.envs.thirteens_gymnasium:ThirteensVectorEnv",
         )
     # PettingZoo has a registry since 1.27.
     if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v0" not in pettingzoo.aec_registry:
-        pettingzoo.register("aec", "tienlen_env/tienlen_v0", entry_point="tienlen_env.aec:env")
-        pettingzoo.register("aec", "tienlen_env/thirteens_v0", entry_point="tienlen_env.thirteens_aec:env")
+        pettingzoo.register("aec", "tienlen_env/tienlen_v0", entry_point="tienlen_env.envs.tienlen:env")
+        pettingzoo.register("aec", "tienlen_env/thirteens_v0", entry_point="tienlen_env.envs.thirteens:env")
 
 
 _register_envs()

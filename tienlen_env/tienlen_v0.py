@@ -1,7 +1,7 @@
-"""The PettingZoo environment under its versioned name: ``tienlen_v0.env()``; see `tienlen_env.aec`."""
+"""Tiến lên under its versioned name: ``tienlen_v0.env()``; see `tienlen_env.envs.tienlen`."""
 
 from __future__ import annotations
 
-from tienlen_env.aec import env, raw_env
+from tienlen_env.envs.tienlen import env, raw_env
 
 __all__ = ["env", "raw_env"]

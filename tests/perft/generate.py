@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tienlen_env.engine import Batch
-from tienlen_env.round import Round
+from tienlen_env.engine.batch import Batch
+from tienlen_env.single.tienlen import Round
 
 DEPTH = 4
 FILE = Path(__file__).parent / "positions.txt"

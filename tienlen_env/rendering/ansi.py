@@ -10,9 +10,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tienlen_env.core.cards import NO_CARD, RANK_TEXT, SUIT_SYMBOLS, rank_of, suit_of
+from tienlen_env.games.common.cards import NO_CARD, RANK_TEXT, SUIT_SYMBOLS, rank_of, suit_of
+from tienlen_env.games.thirteens.cards import is_joker
 from tienlen_env.rendering.view import View, printable
-from tienlen_env.thirteens.cards import is_joker
 
 COLUMNS: Final = 78
 NAME_COLUMNS: Final = 14  # of a player

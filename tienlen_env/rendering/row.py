@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tienlen_env.core.cards import CARD_TEXT, card_ids, parse_cards
+from tienlen_env.games.common.cards import CARD_TEXT, card_ids, parse_cards
 from tienlen_env.rendering.scene import INK, MUTED, TABLE, Art, Box, Placed, fan, text_art, text_width
 from tienlen_env.rendering.svg import document
 

@@ -26,9 +26,9 @@ from typing import Final, Literal
 
 from PIL import ImageFont
 
-from tienlen_env.core.cards import NO_CARD, RANK_TEXT, rank_of, suit_of
+from tienlen_env.games.common.cards import NO_CARD, RANK_TEXT, rank_of, suit_of
+from tienlen_env.games.thirteens.cards import is_joker
 from tienlen_env.rendering.view import View, printable
-from tienlen_env.thirteens.cards import is_joker
 
 WIDTH: Final = 960
 HEIGHT: Final = 720

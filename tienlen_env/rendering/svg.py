@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
+from tienlen_env.games.thirteens.cards import CARD_TEXT
 from tienlen_env.rendering.scene import (
     HEIGHT,
     SUIT_OUTLINES,
@@ -20,7 +21,6 @@ from tienlen_env.rendering.scene import (
     text_width,
 )
 from tienlen_env.rendering.view import View, printable
-from tienlen_env.thirteens.cards import CARD_TEXT
 
 _FONTS = "Aileron, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from tienlen_env.core.cards import NO_CARD, card_ids
-from tienlen_env.thirteens import cards as thirteens
+from tienlen_env.games.common.cards import NO_CARD, card_ids
+from tienlen_env.games.thirteens import cards as thirteens
 
 PLACE_TEXT: Final = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th")
 
@@ -82,7 +82,7 @@ class TableView:
     """What is drawn: one moment of one game, seats absolute.
 
     Attributes:
-        hands: P card masks (bit card_id, see `tienlen_env.core.cards`).
+        hands: P card masks (bit card_id, see `tienlen_env.games.common.cards`).
         face_up: P flags: the hand is shown; otherwise backs are drawn and only its size is used.
         table_cards: mask of the cards on the table, 0 when it is empty.
         table_text: what they are, e.g. ``"pair 5h"``; ``""`` when the table is empty.

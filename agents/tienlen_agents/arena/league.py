@@ -1,0 +1,312 @@
+"""A league: several agents at all tables that can be set for them; who is how strong, and who beats whom.
+
+Every way to fill the chairs from the agents is played on the same deals, so each agent holds as many chairs
+and meets every other as often. Three answers come out, the more refined the further down:
+
+- *standings*, an agent's mean points over all tables;
+- *ratings*, by a Plackett–Luce model (openskill): one strength an agent, from the order in which the players
+  of each game finish;
+- the *payoff table*, who gains how much on whom where only the two sit, which no single number an agent can
+  hold: it may have cycles, A above B above C above A.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_agents.arena.lineup import rosters, unique_names
+from tienlen_agents.arena.match import all_rules, seat
+from tienlen_agents.arena.report import Report
+from tienlen_agents.arena.result import WHOLE, TableResult
+from tienlen_agents.arena.run import Entrant, Options, load_all, run_tables
+from tienlen_agents.arena.stats import Estimate, estimate
+from tienlen_env.games.common.game import AnyRules
+
+if TYPE_CHECKING:
+    from openskill.models import PlackettLuce, PlackettLuceRating
+
+IntArray = npt.NDArray[np.int64]
+
+RATED_GAMES: Final = 10_000  # the library takes one game a call: a quarter of a second
+RESAMPLES: Final = 40  # the width of an interval is then right to about a tenth
+
+
+class Standing(NamedTuple):
+    """An agent of a league.
+
+    Attributes:
+        name: unique in the league.
+        points: a game, over all its tables.
+        first: rate of first places.
+        places: rate of each place, first to last.
+        rating: Plackett–Luce strength on openskill's scale, the league's mean being 25.
+    """
+
+    name: str
+    points: Estimate
+    first: Estimate
+    places: tuple[Estimate, ...]
+    rating: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class League:
+    """A league under one variant (E agents).
+
+    Attributes:
+        rules: the variant.
+        standings: E, in the order of the agents.
+        payoffs: E rows of E: the points a seat that the row's agent has more than the column's, the mean over
+            the tables where only these two sit; None on the diagonal.
+        cycles: each a tuple of names, everyone proven above the next and the last above the first.
+        num_deals: of each table.
+        rated_games: games that the ratings are from.
+    """
+
+    rules: AnyRules
+    standings: tuple[Standing, ...]
+    payoffs: tuple[tuple[Estimate | None, ...], ...]
+    cycles: tuple[tuple[str, ...], ...]
+    num_deals: int
+    rated_games: int
+
+    @property
+    def ranking(self) -> tuple[int, ...]:
+        """Indices of the standings by points, which are from all games, the highest first."""
+        return tuple(sorted(range(len(self.standings)), key=lambda i: -self.standings[i].points.mean))
+
+
+def league(
+    agents: Sequence[Entrant],
+    *,
+    rules: str | AnyRules | Sequence[str | AnyRules] = "cardgames",
+    num_players: int | None = None,
+    command: str = "",
+    **options: Unpack[Options],
+) -> Report:
+    """Play a league.
+
+    Args:
+        agents: E agents, or their names; at least two.
+        rules: the variant, or several, each with a league of its own.
+        num_players: P; None keeps the number in `rules`.
+        command: what to type for the same result, for the report.
+        options: see `Options`; no table of a league may stop early.
+
+    Raises:
+        ValueError: fewer agents, `stop_when_clear`, or an option out of range.
+    """
+    if len(agents) < 2:
+        raise ValueError(f"a league of {len(agents)}: expected two agents or more")
+    if options.get("stop_when_clear"):
+        raise ValueError("stop_when_clear: expected no table of a league to stop, all share their deals")
+    loaded = load_all(agents)
+    names = unique_names(loaded)
+    variants = all_rules(rules, num_players)
+    tables, seated_at = [], []
+    for variant in variants:
+        for roster in rosters(len(agents), variant.num_players):
+            seated = sorted(set(roster))
+            lineup = [seated.index(index) for index in roster]
+            tables.append(seat(seated, [names[index] for index in seated], lineup, variant))
+            seated_at.append(tuple(seated))
+    results = run_tables(tables, agents, loaded, **options)
+    seed = options.get("seed", 0)
+    leagues = []
+    for variant in variants:
+        mine = [(s, r) for s, r in zip(seated_at, results, strict=True) if r.rules == variant]
+        leagues.append(evaluate(names, [s for s, _ in mine], [r for _, r in mine], seed))
+    return Report(tuple(results), command, leagues=tuple(leagues))
+
+
+def evaluate(
+    names: Sequence[str],
+    seated: Sequence[tuple[int, ...]],
+    results: Sequence[TableResult],
+    seed: int,
+    *,
+    rated_games: int = RATED_GAMES,
+    resamples: int = RESAMPLES,
+) -> League:
+    """What the tables of one variant say of the agents.
+
+    Args:
+        names: of E agents.
+        seated: for each table, which of them its agents are.
+        results: the tables, with the same deals.
+        seed: of the order in which games are rated, and of the resampling.
+        rated_games: at most so many are rated, those of the first deals.
+        resamples: of deals, for the intervals of the ratings.
+    """
+    mine = [
+        [(table, s.index(index)) for s, table in zip(seated, results, strict=True) if index in s]
+        for index in range(len(names))
+    ]
+    ratings, num_rated = rate(len(names), seated, results, seed, rated_games, resamples)
+    standings = []
+    for index, name in enumerate(names):
+        per_deal = sum(table.num_seatings * table.lineup.count(place) for table, place in mine[index])
+        points = sum(table.deal_points[:, place] for table, place in mine[index])
+        num_places = results[0].rules.num_players
+        shares = (
+            sum(table.deal_places(place, taken) for table, place in mine[index])
+            for taken in range(num_places)
+        )
+        places = tuple(estimate(np.asarray(total), per_deal * WHOLE) for total in shares)
+        standings.append(
+            Standing(
+                name,
+                estimate(np.asarray(points), per_deal),
+                places[0],
+                places,
+                ratings[index],
+            )
+        )
+    everyone = range(len(names))
+    payoffs = tuple(tuple(_payoff(row, column, seated, results) for column in everyone) for row in everyone)
+    return League(
+        rules=results[0].rules,
+        standings=tuple(standings),
+        payoffs=payoffs,
+        cycles=tuple(tuple(names[i] for i in cycle) for cycle in find_cycles(payoffs)),
+        num_deals=results[0].num_deals,
+        rated_games=num_rated,
+    )
+
+
+def _payoff(
+    row: int, column: int, seated: Sequence[tuple[int, ...]], results: Sequence[TableResult]
+) -> Estimate | None:
+    if row == column:
+        return None
+    pair = tuple(sorted((row, column)))
+    tables = [table for s, table in zip(seated, results, strict=True) if s == pair]
+    # All over one denominator, so that the sums stay whole (see `stats`).
+    games = [[table.num_seatings * table.lineup.count(place) for place in (0, 1)] for table in tables]
+    common = math.lcm(*(number for numbers in games for number in numbers))
+    own, other = pair.index(row), pair.index(column)
+    totals = sum(
+        table.deal_points[:, own] * (common // numbers[own])
+        - table.deal_points[:, other] * (common // numbers[other])
+        for table, numbers in zip(tables, games, strict=True)
+    )
+    return estimate(np.asarray(totals), common * len(tables))
+
+
+# ---------------------------------------------------------------- ratings
+
+
+class _Games(NamedTuple):
+    """The games of a table as they are rated: agents of the chairs, int8 (D, R, P) places."""
+
+    agents: tuple[int, ...]
+    places: npt.NDArray[np.int8]
+
+
+def rate(
+    num_agents: int,
+    seated: Sequence[tuple[int, ...]],
+    results: Sequence[TableResult],
+    seed: int,
+    max_games: int = RATED_GAMES,
+    resamples: int = RESAMPLES,
+) -> tuple[list[Estimate], int]:
+    """Plackett–Luce strengths, with intervals from resampled deals.
+
+    The library updates ratings game by game, so the games come in an order that is drawn; the intervals hold
+    what that order does, too.
+
+    Args:
+        num_agents: E.
+        seated: see `evaluate`, as for the next two.
+        results: the tables.
+        seed: of the order and the resampling.
+        max_games: at most so many are rated, those of the first deals.
+        resamples: of the deals, all tables together.
+
+    Returns:
+        E estimates on openskill's scale, centred at 25; the number of games rated.
+    """
+    from openskill.models import PlackettLuce
+
+    per_deal = sum(table.num_seatings for table in results)
+    num_deals = min(results[0].num_deals, max(2, max_games // per_deal))
+    games = [
+        _Games(tuple(s[place] for place in table.lineup), table.game_places[:num_deals])
+        for s, table in zip(seated, results, strict=True)
+    ]
+    # tau=0: strengths stand still, the agents do not learn from game to game.
+    model = PlackettLuce(tau=0.0)
+    rng = np.random.default_rng((seed, 0x9A7E))
+    every = np.arange(num_deals)
+    centre = _pass(model, num_agents, games, every, rng)
+    samples = [
+        _pass(model, num_agents, games, rng.integers(num_deals, size=num_deals), rng)
+        for _ in range(resamples)
+    ]
+    spread = np.std(samples, axis=0, ddof=1)
+    return [Estimate(float(c), 1.96 * float(s)) for c, s in zip(centre, spread, strict=True)], (
+        num_deals * per_deal
+    )
+
+
+def _pass(
+    model: PlackettLuce,
+    num_agents: int,
+    games: Sequence[_Games],
+    deals: IntArray,
+    rng: np.random.Generator,
+) -> npt.NDArray[np.float64]:
+    """Rate all games of some deals once, in an order that is drawn; float64 (E,) centred strengths."""
+    ratings: list[PlackettLuceRating] = [model.rating() for _ in range(num_agents)]
+    played = [
+        (table.agents, ranks)
+        for table in games
+        for ranks in table.places[deals].reshape(-1, len(table.agents)).tolist()
+    ]
+    for number in rng.permutation(len(played)).tolist():
+        chairs, ranks = played[number]
+        before = [[ratings[agent]] for agent in chairs]
+        after = model.rate(before, ranks=ranks)
+        # An agent on several chairs learns from each: shifts add up, and so do the gains in certainty.
+        for agent in set(chairs):
+            own = [team[0] for chair, team in zip(chairs, after, strict=True) if chair == agent]
+            old = ratings[agent]
+            mu = old.mu + sum(new.mu - old.mu for new in own)
+            sigma = old.sigma * math.prod(new.sigma / old.sigma for new in own)
+            ratings[agent] = model.rating(mu=mu, sigma=sigma)
+    strengths = np.array([rating.mu for rating in ratings])
+    centred: npt.NDArray[np.float64] = 25.0 + strengths - strengths.mean()
+    return centred
+
+
+# ---------------------------------------------------------------- cycles
+
+
+def find_cycles(payoffs: Sequence[Sequence[Estimate | None]]) -> list[tuple[int, ...]]:
+    """All simple cycles of agents each of whom is proven above the next; shortest first.
+
+    Args:
+        payoffs: see `League.payoffs`.
+    """
+    above = [
+        [j for j, value in enumerate(row) if value is not None and value.verdict(0.0) == "above"]
+        for row in payoffs
+    ]
+
+    def walk(path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        # Only agents after the first: each cycle is found once, from its smallest index.
+        for following in above[path[-1]]:
+            if following == path[0]:
+                yield path
+            elif following > path[0] and following not in path:
+                yield from walk((*path, following))
+
+    found = (cycle for start in range(len(above)) for cycle in walk((start,)))
+    return sorted(found, key=lambda cycle: (len(cycle), cycle))

@@ -1,0 +1,117 @@
+"""Who sits where: the chairs of a table, all its seatings, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations_with_replacement, permutations
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_env.engine.agent import Agent
+
+IntArray = npt.NDArray[np.int64]
+Permutations = Literal["rotations", "all"]
+
+
+def lineup_of(composition: str | None, num_players: int) -> list[int]:
+    """The chairs of two agents, 0 and 1.
+
+    Args:
+        composition: seats of the one and of the other, ``"2v2"``; None is one against the rest.
+        num_players: P.
+
+    Raises:
+        ValueError: a composition that does not fill the table.
+    """
+    counts = re.fullmatch(r"([1-9])v([1-9])", composition or f"1v{num_players - 1}")
+    if counts is None or int(counts[1]) + int(counts[2]) != num_players:
+        raise ValueError(
+            f"composition={composition!r}: expected <seats>v<seats>, {num_players} in all, "
+            f"e.g. '1v{num_players - 1}'"
+        )
+    return [0] * int(counts[1]) + [1] * int(counts[2])
+
+
+def seatings(lineup: Sequence[int]) -> IntArray:
+    """All distinct seatings of a table, int64 (R, P).
+
+    For one against three these are the P rotations; for two against two, 6; for four different agents all 24,
+    so that each agent sits as often in each seat, and before and after each other.
+
+    Args:
+        lineup: an agent's index for each of P chairs, in any order.
+    """
+    return np.array(sorted(set(permutations(lineup))), np.int64)
+
+
+@lru_cache(maxsize=256)
+def blocks(lineup: tuple[int, ...], which: Permutations = "rotations") -> IntArray:
+    """The seatings of one deal after the other, int64 (N, R, P): deal d is played in those of ``d % N``.
+
+    Every agent sits as often in every seat in each of the N. ``"all"`` has one block with all `seatings`.
+    ``"rotations"`` turns one seating round the table in each block, R = P; the blocks in turn have every
+    order round the table once, so that over the deals each agent sits as often before and after each other.
+    Where some order has fewer rotations than others (2 v. 2: ABAB turns into itself) all are one block.
+
+    Args:
+        lineup: an agent's index for each of P chairs, ascending.
+        which: ``"rotations"`` or ``"all"``.
+
+    Returns:
+        The chair, an index into `lineup`, in each seat. An agent's chairs come in ascending order in each.
+
+    Raises:
+        ValueError: another word.
+    """
+    if which not in get_args(Permutations):
+        raise ValueError(f"permutations={which!r}: expected one of {', '.join(get_args(Permutations))}")
+    orders = seatings(lineup)
+    if which == "rotations":
+        turned: dict[bytes, IntArray] = {}
+        for order in orders:
+            ring = np.unique([np.roll(order, shift) for shift in range(len(order))], axis=0)
+            turned[ring.tobytes()] = ring
+        rings = list(turned.values())
+        found = np.stack(rings) if all(len(ring) == len(lineup) for ring in rings) else orders[None]
+    else:
+        found = orders[None]
+    # The first seat of an agent is its first chair, the next its second. A stable sort finds each seat's
+    # number among the seats in the order of the chairs; its inverse is the chair of each seat.
+    chairs: IntArray = np.argsort(np.argsort(found, axis=-1, kind="stable"), axis=-1)
+    return chairs
+
+
+def rosters(num_agents: int, num_players: int) -> list[tuple[int, ...]]:
+    """All ways to fill P chairs from E agents, but for tables of one agent alone.
+
+    Every agent holds as many chairs in all of them together, and meets every other as often.
+    """
+    everything = combinations_with_replacement(range(num_agents), num_players)
+    return [lineup for lineup in everything if len(set(lineup)) > 1]
+
+
+def unique_names(agents: Sequence[Agent]) -> list[str]:
+    """The agents' names, numbered where several share one: ``"greedy #1"``."""
+    return numbered([agent.name for agent in agents])
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """The names, with a number where several are the same: ``"greedy #1"``."""
+    times, seen = Counter(names), Counter[str]()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(f"{name} #{seen[name]}" if times[name] > 1 else name)
+    return unique
+
+
+def title_of(names: Sequence[str], lineup: Sequence[int]) -> str:
+    """What a table is called: ``"greedy v. 3 × random"``, ``"greedy, random, greedy_long, search"``."""
+    counts = Counter(lineup)
+    parts = [f"{counts[i]} × {name}" if counts[i] > 1 else name for i, name in enumerate(names)]
+    return (" v. " if len(parts) == 2 else ", ").join(parts)

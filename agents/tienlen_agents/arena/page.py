@@ -1,0 +1,238 @@
+"""The page of an arena run: one HTML file that needs nothing else, for a phone as for a desk, light and dark.
+
+What is drawn is placed in shares of the width, so it grows and shrinks with the page; numbers stay text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tienlen_agents.arena.plot import place_colours
+from tienlen_agents.arena.report import decisions_per_second, interval_note
+from tienlen_agents.arena.stats import Estimate, Verdict
+from tienlen_agents.arena.terminal import ordinal
+from tienlen_agents.versions import code_digest, versions
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.rendering.view import printable
+
+if TYPE_CHECKING:
+    from tienlen_agents.arena.curves import Curve
+    from tienlen_agents.arena.league import League
+    from tienlen_agents.arena.report import Report
+    from tienlen_agents.arena.result import TableResult
+
+
+class Bar(NamedTuple):
+    """An interval on a scale, in percent of its width.
+
+    Attributes:
+        low, mean, high, parity: positions.
+        text: ``"2.057 ± 0.009"``.
+        verdict: against parity.
+    """
+
+    low: float
+    mean: float
+    high: float
+    parity: float
+    text: str
+    verdict: Verdict
+
+
+def bars(values: Sequence[Estimate], parities: Sequence[float], scale: float, digits: int) -> list[Bar]:
+    """Place intervals on a scale that they share.
+
+    Args:
+        values: what is shown.
+        parities: as many.
+        scale: factor of the text, 100 for percent.
+        digits: of the text.
+    """
+    low = min(*parities, *(value.low for value in values), values[0].low)
+    high = max(*parities, *(value.high for value in values), values[0].high)
+    room = 0.06 * (high - low) or 1.0
+    low, span = low - room, high - low + 2 * room
+
+    def at(value: float) -> float:
+        return round(100 * (value - low) / span, 2)
+
+    return [
+        Bar(
+            at(value.low),
+            at(value.mean),
+            at(value.high),
+            at(parity),
+            f"{scale * value.mean:.{digits}f} ± {scale * value.half_width:.{digits}f}",
+            value.verdict(parity),
+        )
+        for value, parity in zip(values, parities, strict=True)
+    ]
+
+
+def page(report: Report) -> str:
+    """Write the page.
+
+    Args:
+        report: what it shows.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    tables = report.tables
+    saved = report.variance_saved
+    return environment.get_template("page.html.j2").render(
+        title=_title(report),
+        command=report.command,
+        created=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        seed=tables[0].seed,
+        num_games=sum(result.num_games for result in tables),
+        note=interval_note(tables),
+        saved="" if saved is None else f"{'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} %",
+        variants=[_variant(report, rules) for rules in report.variants],
+        pilot=report.pilot,
+        latencies=report.latencies,
+        charts=_charts(report.curves),
+        forfeits=[
+            (result.title, score.name, f.num_rounds, f.reason, printable(f.example))
+            for result in tables
+            for score in result.scores
+            for f in score.forfeits
+        ],
+        versions=versions(),
+        code=code_digest(),
+    )
+
+
+def _title(report: Report) -> str:
+    if report.leagues:
+        return f"League of {len(report.leagues[0].standings)}"
+    return report.tables[0].names[0].removesuffix(" #1") if len(report.tables) > 1 else report.tables[0].title
+
+
+def _variant(report: Report, rules: AnyRules) -> dict[str, Any]:
+    results = report.of(rules)
+    scores = [(result, score) for result in results for score in result.scores]
+    parity = [result.parity_points for result, _ in scores]
+    firsts = [result.parity_first for result, _ in scores]
+    points = bars([score.points for _, score in scores], parity, 1, 3)
+    first = bars([score.first for _, score in scores], firsts, 100, 1)
+    rows = iter(zip(points, first, strict=True))
+    league = next((league for league in report.leagues if league.rules == rules), None)
+    deals = sorted({result.num_deals for result in results})
+    return {
+        "name": rules.name,
+        "num_players": rules.num_players,
+        "digest": rules.digest(),
+        "deals": " to ".join(f"{number:,}" for number in dict.fromkeys((deals[0], deals[-1]))),
+        "parity_points": f"{parity[0]:g}",
+        "parity_first": f"{100 * firsts[0]:g}",
+        "legend": [(ordinal(place), colour) for place, colour in enumerate(place_colours(rules.num_players))],
+        "tables": [_table(result, rows) for result in results],
+        "with_blunders": any(score.blunders is not None for _, score in scores),
+        "league": None if league is None else _league(league, results),
+    }
+
+
+def _places(places: Sequence[Estimate]) -> list[tuple[float, str, str, str]]:
+    """Width in percent, colour, text and what is told on pointing at it, of each place's part of a bar."""
+    return [
+        (
+            round(100 * value.mean, 3),
+            colour,
+            f"{100 * value.mean:.0f}" if value.mean >= 0.08 else "",
+            f"{ordinal(place)}: {100 * value.mean:.1f} ± {100 * value.half_width:.1f} %",
+        )
+        for place, (value, colour) in enumerate(zip(places, place_colours(len(places)), strict=True))
+    ]
+
+
+def _table(result: TableResult, rows: Any) -> dict[str, Any]:
+    lines = []
+    for label, score in zip(result.labels, result.scores, strict=True):
+        points, first = next(rows)
+        rate = decisions_per_second(score)
+        lines.append(
+            {
+                "label": label,
+                "points": points,
+                "first": first,
+                "places": _places(score.place_estimates),
+                "worth": f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
+                "blunders": "–" if score.blunders is None else f"{score.blunders.mean:.1f}",
+                "endings": score.endings,
+                "micros": f"{1e6 / rate:,.2f}" if rate else "–",
+            }
+        )
+    stopped = result.planned_deals is not None and result.num_deals < result.planned_deals
+    note = f"clear after {result.num_deals:,} of {result.planned_deals:,} deals" if stopped else ""
+    return {"title": result.title, "note": note, "rows": lines}
+
+
+def _league(league: League, results: Sequence[TableResult]) -> dict[str, Any]:
+    standings = [league.standings[index] for index in league.ranking]
+    size = len(standings)
+    ratings = bars([s.rating for s in standings], [25.0] * size, 1, 2)
+    points = bars([s.points for s in standings], [results[0].parity_points] * size, 1, 3)
+    first = bars([s.first for s in standings], [results[0].parity_first] * size, 100, 1)
+    payoffs = [[league.payoffs[row][column] for column in league.ranking] for row in league.ranking]
+    most = max((abs(v.mean) for row in payoffs for v in row if v is not None), default=0.0) or 1.0
+    return {
+        "rated_games": league.rated_games,
+        "rows": [
+            {"label": s.name, "rating": r, "points": p, "first": f, "places": _places(s.places)}
+            for s, r, p, f in zip(standings, ratings, points, first, strict=True)
+        ],
+        "names": [s.name for s in standings],
+        "payoffs": [
+            [
+                None
+                if value is None
+                else {
+                    "text": f"{value.mean:+.2f}",
+                    "error": f"± {value.half_width:.2f}",
+                    "share": round(65 * abs(value.mean) / most),
+                    "hue": "good" if value.mean > 0 else "bad",
+                }
+                for value in row
+            ]
+            for row in payoffs
+        ],
+        "cycles": [" > ".join((*cycle, cycle[0])) for cycle in league.cycles],
+    }
+
+
+def _charts(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    """One chart for each run: lines in a box of 100 × 100."""
+    charts = []
+    for run in dict.fromkeys(curve.run for curve in curves):
+        mine = [curve for curve in curves if curve.run == run]
+        left = min(curve.iterations[0] for curve in mine)
+        right = max(curve.iterations[-1] for curve in mine)
+        low = min(min(curve.values) for curve in mine)
+        high = max(max(curve.values) for curve in mine)
+        width, height = right - left or 1.0, high - low or 1.0
+        lines = []
+        for number, curve in enumerate(mine):
+            points = " ".join(
+                f"{100 * (x - left) / width:.2f},{100 - 100 * (y - low) / height:.2f}"
+                for x, y in zip(curve.iterations, curve.values, strict=True)
+            )
+            lines.append((curve.measure, points, number % 5, f"{curve.values[-1]:.2f}"))
+        charts.append(
+            {
+                "run": run,
+                "lines": lines,
+                "x": (f"{left:g}", f"{right:g}"),
+                "y": [f"{low + height * part / 4:.2f}" for part in range(4, -1, -1)],
+            }
+        )
+    return charts

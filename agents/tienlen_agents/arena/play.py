@@ -1,0 +1,189 @@
+"""The games themselves: one round a game, many games at once, each agent asked for all its decisions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_env.engine.agent import Agent, CardAgent, FallibleAgent, View, check_plays, history_of
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import get_rules
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Forfeits(NamedTuple):
+    """Rounds that an agent forfeited for one reason (see `FallibleAgent`).
+
+    Attributes:
+        reason: a few words.
+        num_rounds: how many.
+        example: what happened the first time.
+    """
+
+    reason: str
+    num_rounds: int
+    example: str
+
+
+class Played(NamedTuple):
+    """B finished rounds (E agents, P seats).
+
+    Attributes:
+        places: int64 (B, P), 0 is first; seats that share a place all have the better one.
+        points: int64 (B, P), what the places are worth.
+        decisions: int64 (E,), taken by each agent.
+        seconds: float64 (E,), that each agent took for them.
+        forfeits: E tuples, what each agent forfeited.
+    """
+
+    places: IntArray
+    points: IntArray
+    decisions: IntArray
+    seconds: npt.NDArray[np.float64]
+    forfeits: tuple[tuple[Forfeits, ...], ...]
+
+
+def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
+    """Games for some agents, with so many plays in observations; all games of the arena are made here."""
+    batch = Batch(rules, num_games, history=history, kept=history_of(agents))
+    check_plays(agents, batch)
+    return batch
+
+
+def play_deals(
+    agents: Sequence[Agent],
+    seats: npt.ArrayLike,
+    keys: npt.ArrayLike,
+    rules: str | AnyRules = "cardgames",
+    *,
+    num_players: int | None = None,
+    history: int = 0,
+    on_step: Callable[[float, int], None] | None = None,
+    on_decisions: Callable[[int, View, IntArray], None] | None = None,
+) -> Played:
+    """Play one round a game, all games at once; agents are not reset.
+
+    Args:
+        agents: E agents.
+        seats: int (B, P) or (P,), who sits where, as indices into `agents`.
+        keys: int64 (B,), the deals.
+        rules: the variant.
+        num_players: P; None keeps the number in `rules`.
+        history: plays that observations show; policies need what they were trained with.
+        on_step: called after every step with the games and decisions it added (see `Progress.advance`).
+        on_decisions: called with an agent's index, what it saw and the actions it chose, before it is played.
+
+    Raises:
+        IllegalPlayError: an agent chose what the rules refuse; the message names it.
+        ValueError: seats that fit neither the games nor the agents, or an answer that is no (n,) of ints.
+    """
+    keys = np.asarray(keys)
+    batch = batch_for(agents, get_rules(rules, num_players), len(keys), history)
+    seats = np.asarray(seats)
+    if seats.shape[-1:] != (batch.num_players,) or (seats < 0).any() or (seats >= len(agents)).any():
+        raise ValueError(f"seats: expected (B, {batch.num_players}) indices of {len(agents)} agents")
+    seats = np.broadcast_to(seats, (batch.num_games, batch.num_players))
+    batch.deal(keys)
+
+    decisions, seconds = np.zeros(len(agents), np.int64), np.zeros(len(agents))
+    actions = np.empty(batch.num_games, np.int64)
+    by_cards = [agent if isinstance(agent, CardAgent) else None for agent in agents]
+    # Only where somebody chooses exact cards: finding those of all the others costs time.
+    cards = np.zeros(batch.num_games, np.int64) if any(by_cards) else None
+    num_dealt = cards_left = int(batch.state.num_cards_left.sum())
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        to_move = seats[games, batch.state.turn[games]]
+        actions.fill(NO_ACTION)
+        for index, agent in enumerate(agents):
+            mine = games[to_move == index]
+            if mine.size:
+                view = View(batch, mine)
+                begin = time.perf_counter()
+                exact, card_agent = None, by_cards[index]
+                if card_agent is None:
+                    chosen = np.asarray(agent.act(view))
+                else:
+                    chosen, exact = card_agent.act_cards(view)
+                seconds[index] += time.perf_counter() - begin
+                if chosen.shape != mine.shape or chosen.dtype.kind not in "iu":
+                    raise ValueError(f"agent {agent.name!r} answered {len(mine)} decisions with {chosen!r}")
+                actions[mine] = chosen
+                if cards is not None:
+                    cards[mine] = view.cards_of(chosen) if exact is None else exact
+                decisions[index] += len(mine)
+                if on_decisions is not None:
+                    on_decisions(index, view, chosen)
+        try:
+            batch.step(actions, cards)
+        except IllegalPlayError as error:
+            culprit = agents[to_move[_refused(batch, games, actions, cards).argmax()]].name
+            raise IllegalPlayError(f"agent {culprit!r} played against the rules: {error}") from error
+        if on_step is not None:
+            before, running = cards_left, batch.state.turn >= 0
+            cards_left = int(np.bitwise_count(batch.state.hands[running]).sum())
+            on_step((before - cards_left) / num_dealt * len(keys), len(games))
+    forfeits = tuple(
+        by_reason(Forfeits(f.reason, 1, f.detail) for f in agent.take_forfeits())
+        if isinstance(agent, FallibleAgent)
+        else ()
+        for agent in agents
+    )
+    return Played(batch.state.places.copy(), batch.scores(), decisions, seconds, forfeits)
+
+
+def _refused(batch: Batch, games: IntArray, actions: IntArray, cards: IntArray | None) -> BoolArray:
+    """Which of the games' actions or cards the rules refuse, bool (number of `games`,)."""
+    known = np.clip(actions[games], 0, batch.num_actions - 1)
+    refused: BoolArray = (batch.legal_mask()[games, known] == 0) | (known != actions[games])
+    if cards is not None:
+        hand, duty = batch.state.hands[games, batch.state.turn[games]], batch.state.duty[games]
+        refused |= (cards[games] & ~hand != 0) | ((duty != 0) & (cards[games] & duty == 0))
+    return refused
+
+
+def by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:
+    """One for each reason, in order of appearance, with the first example."""
+    found: dict[str, Forfeits] = {}
+    for more in forfeits:
+        known = found.get(more.reason)
+        found[more.reason] = more if known is None else known._replace(num_rounds=known[1] + more[1])
+    return tuple(found.values())
+
+
+def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
+    """Have Numba compile what the agents will ask for, so that no agent's clock pays for it.
+
+    Each is asked for some first and last decisions of a game whose moves are drawn. Programs compile nothing.
+    """
+    compile_engine(rules)
+    batch = batch_for(agents, rules, 1, history)
+    batch.deal(np.zeros(1, np.int64))
+    rng = np.random.default_rng(0)
+    positions = []
+    while batch.state.turn[0] >= 0:
+        positions.append(batch.copy())
+        batch.step(batch.sample(rng))
+    for agent in agents:
+        if not isinstance(agent, FallibleAgent):
+            agent.reset(0)
+            for position in positions[:2] + positions[2:][-8:]:
+                agent.act(View(position))
+
+
+@lru_cache(maxsize=8)
+def compile_engine(rules: AnyRules) -> None:
+    """Have Numba compile the loops of the engine."""
+    batch = Batch(rules)
+    batch.reset(0)
+    view = View(batch)
+    view.legal_actions, view.action_mask, view.observation  # noqa: B018
+    batch.step(view.sample(np.random.default_rng(0)))

@@ -1,0 +1,312 @@
+"""An arena run in the terminal: tables, and a progress bar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from tienlen_agents.arena.report import decisions_per_second, heading, interval_note
+from tienlen_agents.arena.stats import Estimate, Verdict
+from tienlen_env.rendering.view import plural, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from tienlen_agents.arena.league import League
+    from tienlen_agents.arena.pilot import Pilot
+    from tienlen_agents.arena.report import Report
+    from tienlen_agents.arena.result import TableResult
+    from tienlen_env.games.common.game import AnyRules
+
+STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
+
+_MARK: Final[dict[Verdict, str]] = {"above": "▲", "at": "=", "below": "▼"}
+
+
+def ordinal(place: int) -> str:
+    """``"1st"`` of 0, ``"2nd"`` of 1, ...; there are no more than 20 places."""
+    return f"{place + 1}{('st', 'nd', 'rd', 'th')[min(place, 3)]}"
+
+
+def show(report: Report, console: Console | None = None) -> None:
+    """Print a report.
+
+    Args:
+        report: what to print.
+        console: a `rich` console; None: the terminal.
+    """
+    if console is None:
+        from rich.console import Console
+
+        console = Console()
+    for rules in report.variants:
+        results = report.of(rules)
+        # The many tables of a league are in the files; what they say together is shown.
+        if not report.leagues:
+            for part in _scores(rules, results, report):
+                console.print(part)
+    for league in report.leagues:
+        for part in _league(league, report):
+            console.print(part)
+    if len(report.variants) > 1 and not report.leagues:
+        console.print(_by_rules(report))
+    if report.latencies:
+        console.print(_latencies(report))
+    saved = report.variance_saved
+    if saved is not None:
+        told = f"{'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} %"
+        console.print(
+            f"Duplication {told} of the variance that as many games of independent deals would have.",
+            style="dim",
+            highlight=False,
+        )
+    if report.with_bootstrap:
+        _bootstrap(report, console)
+    for result in report.tables:
+        if result.planned_deals is not None and result.num_deals < result.planned_deals:
+            console.print(
+                f"{result.title!r} was clear after {result.num_deals:,} of {result.planned_deals:,} deals.",
+                markup=False,
+                highlight=False,
+            )
+        for score in result.scores:
+            for forfeits in score.forfeits:
+                rounds = plural(forfeits.num_rounds, "round")
+                console.print(
+                    f"forfeited in {result.title!r}: {rounds} by {score.name}: {forfeits.reason}; "
+                    f"the first: {printable(forfeits.example)}",
+                    style="red",
+                    markup=False,
+                    highlight=False,
+                )
+
+
+def show_pilot(pilot: Pilot, console: Console | None = None) -> None:
+    """Print how many deals a precision needs, before they are played."""
+    if console is None:
+        from rich.console import Console
+
+        console = Console()
+    grid = _grid(f"Deals for ± {pilot.precision:g} points, from a pilot of {pilot.num_deals} other deals")
+    grid.add_column("figure", overflow="fold")
+    grid.add_column("pilot", justify="right", no_wrap=True)
+    grid.add_column("deals", justify="right", no_wrap=True)
+    for need in pilot.needs:
+        grid.add_row(need.title, f"± {need.half_width:.3f}", f"{need.num_deals:,}")
+    console.print(grid)
+
+
+def _grid(title: str | None = None) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(
+        title=title,
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+        title_style="bold",
+        title_justify="left",
+    )
+
+
+def _cell(value: Estimate, parity: float, scale: float = 1, digits: int = 3) -> Text:
+    from rich.text import Text
+
+    text = f"{scale * value.mean:.{digits}f} ± {scale * value.half_width:.{digits}f}"
+    return Text(text, STYLE[value.verdict(parity)])
+
+
+def _gain(value: Estimate, with_error: bool) -> Text:
+    from rich.text import Text
+
+    text = f"{value.mean:+.2f}" + (f" ± {value.half_width:.2f}" if with_error else "")
+    return Text(text, STYLE[value.verdict(0.0)])
+
+
+def _percents(shares: Sequence[float]) -> str:
+    return " ".join(f"{100 * share:3.0f}" for share in shares)
+
+
+def _scores(rules: AnyRules, results: Sequence[TableResult], report: Report) -> list[RenderableType]:
+    from rich.text import Text
+
+    first = results[0]
+    with_blunders = any(score.blunders is not None for result in results for score in result.scores)
+    note = (
+        f"±: {interval_note(results)} · ×: independent games that a duplicate one is worth · "
+        "µs: a decision, many at once"
+    )
+    if with_blunders:
+        note += " · bl.: blunders per 100 decisions in solved endings"
+    grid = _grid()
+    grid.add_column("agent", overflow="fold", min_width=12)
+    grid.add_column("points", justify="right", no_wrap=True)
+    grid.add_column("first %", justify="right", no_wrap=True)
+    places = [ordinal(place) for place in range(1, rules.num_players)]
+    grid.add_column(" ".join(places), justify="right", no_wrap=True)
+    grid.add_column("×", justify="right", no_wrap=True)
+    if with_blunders:
+        grid.add_column("bl.", justify="right", no_wrap=True)
+    grid.add_column("µs", justify="right", no_wrap=True)
+    grid.add_column("", no_wrap=True)
+    for result in results:
+        for score, label in zip(result.scores, result.labels, strict=True):
+            verdict = score.points.verdict(result.parity_points)
+            rate = decisions_per_second(score)
+            grid.add_row(
+                Text(label),
+                _cell(score.points, result.parity_points),
+                _cell(score.first, result.parity_first, 100, 1),
+                _percents(score.places[1:]),
+                f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
+                *([f"{score.blunders.mean:.1f}" if score.blunders else "–"] if with_blunders else []),
+                f"{1e6 / rate:,.2f}" if rate else "–",
+                Text(_MARK[verdict], STYLE[verdict]),
+                end_section=score is result.scores[-1],
+            )
+    share = f"{100 * first.parity_first:.1f}"
+    blank = " " * len(" ± 0.000")  # the numbers stand under the means
+    shares = _percents([first.parity_first] * (rules.num_players - 1))
+    # In a game whose points a table does not fix, each table has its own mean.
+    parities = {round(result.parity_points, 3) for result in results}
+    points = f"{first.parity_points:.3f}" if len(parities) == 1 else "mean "
+    grid.add_row("parity", f"{points}{blank}", share + blank[2:], shares, style="dim")
+    return [Text(heading(rules, results), "bold"), grid, Text(note + "\n", "dim")]
+
+
+def _league(league: League, report: Report) -> list[RenderableType]:
+    from rich.text import Text
+
+    rules, results = league.rules, report.of(league.rules)
+    parity = results[0].parity_points
+    grid = _grid()
+    note = f"±: {interval_note(results)} · rating: Plackett–Luce, mean 25, from {league.rated_games:,} games"
+    grid.add_column("agent", overflow="fold", min_width=12)
+    grid.add_column("rating", justify="right", no_wrap=True)
+    grid.add_column("points", justify="right", no_wrap=True)
+    grid.add_column("first %", justify="right", no_wrap=True)
+    grid.add_column(" ".join(ordinal(p) for p in range(1, rules.num_players)), justify="right", no_wrap=True)
+    for index in league.ranking:
+        standing = league.standings[index]
+        grid.add_row(
+            Text(standing.name),
+            f"{standing.rating.mean:.2f} ± {standing.rating.half_width:.2f}",
+            _cell(standing.points, parity),
+            _cell(standing.first, 1 / rules.num_players, 100, 1),
+            _percents([value.mean for value in standing.places[1:]]),
+        )
+    matrix = _grid()
+    matrix.add_column("", overflow="fold", min_width=10)
+    for number in range(1, len(league.ranking) + 1):
+        matrix.add_column(f"v. {number}", justify="right", no_wrap=True)
+    with_error = len(league.ranking) <= 4  # as many as fit side by side; the files have all
+    for number, row in enumerate(league.ranking, start=1):
+        values = [league.payoffs[row][column] for column in league.ranking]
+        cells = [Text("–", "dim") if v is None else _gain(v, with_error) for v in values]
+        matrix.add_row(Text(f"{number} {league.standings[row].name}"), *cells)
+    told = [" > ".join((*cycle, cycle[0])) for cycle in league.cycles]
+    found = "; ".join(told) if told else "none that is proven"
+    cycles = Text(f"Cycles: {found}", "yellow" if told else "dim")
+    title = heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}")
+    payoffs = "Payoffs: points a seat above the column's agent, only these two at the table"
+    return [Text(title, "bold"), grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
+
+
+def _by_rules(report: Report) -> RenderableType:
+    from rich.text import Text
+
+    grid = _grid("Points by variant")
+    grid.add_column("table", overflow="fold", min_width=12)
+    for rules in report.variants:
+        grid.add_column(rules.name, justify="right", no_wrap=True)
+    for title in dict.fromkeys(result.title for result in report.tables):
+        row = []
+        for rules in report.variants:
+            found = [result for result in report.of(rules) if result.title == title]
+            row.append(_cell(found[0].scores[0].points, found[0].parity_points) if found else Text("–"))
+        grid.add_row(Text(title), *row)
+    return grid
+
+
+def _latencies(report: Report) -> RenderableType:
+    from rich.text import Text
+
+    grid = _grid("One decision at a time")
+    grid.add_column("agent", overflow="fold", min_width=12)
+    for name in ("mean ms", "99 % ms", "decisions"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for found in report.latencies:
+        name = found.name if len(report.variants) == 1 else f"{found.name} · {found.rules}"
+        grid.add_row(Text(name), f"{found.mean_ms:.3f}", f"{found.p99_ms:.3f}", f"{found.decisions:,}")
+    return grid
+
+
+def _bootstrap(report: Report, console: Console) -> None:
+    console.print("Intervals of the points, analytic and by bootstrap over deals:", style="bold")
+    for result in report.tables:
+        for index, score in enumerate(result.scores):
+            low, high = result.bootstrap(index)
+            console.print(
+                f"  {result.title}, {score.name}: {score.points.low:.4f} .. {score.points.high:.4f}, "
+                f"bootstrap {low:.4f} .. {high:.4f}",
+                markup=False,
+                highlight=False,
+            )
+
+
+class LiveProgress:
+    """A progress bar in the terminal: games, decisions a second, time left. Use it with ``with``."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.table import Column
+
+        self._bar = Progress(
+            TextColumn("{task.description}", table_column=Column(no_wrap=True, ratio=1), markup=False),
+            BarColumn(bar_width=12),
+            TextColumn("{task.fields[games]}", justify="right"),
+            TextColumn("{task.fields[rate]}", justify="right"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+            expand=True,
+        )
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def start(self, title: str, num_games: int) -> None:
+        """Begin a line of its own for a run."""
+        self._done, self._decisions, self._begin = 0.0, 0, 0.0
+        self._total = num_games
+        self._task = self._bar.add_task(title, total=num_games, games="", rate="")
+
+    def advance(self, num_games: float, num_decisions: int) -> None:
+        """Move the bar."""
+        # The clock starts with the first step: what is compiled before it is no playing time.
+        if not self._begin:
+            self._begin = time.perf_counter()
+        else:
+            self._decisions += num_decisions
+        seconds = time.perf_counter() - self._begin
+        # Workers' first chunks come together: a rate from the moment between them would be absurd.
+        rate = f"{self._decisions / seconds / 1000:,.1f}k decisions/s" if seconds > 0.5 else ""
+        self._done += num_games
+        # Sums of shares end a hair beside the total.
+        done = self._total if abs(self._total - self._done) < 1e-3 else self._done
+        self._bar.update(
+            self._task,
+            completed=done,
+            games=f"{done:,.0f}/{self._total:,}",
+            rate=rate,
+        )

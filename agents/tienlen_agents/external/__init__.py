@@ -1,0 +1,1 @@
+"""Programs as players: bots in any language that speak JSON lines (PROTOCOL.md)."""

@@ -1,0 +1,522 @@
+"""``process:<command>``: any program in any language plays, over JSON lines on its stdin and stdout.
+
+The protocol is described, with an example exchange, in ``agents/tienlen_agents/external/PROTOCOL.md``;
+`tienlen_agents.external.protocol` checks a program against it. Nothing that the program does stops a match:
+an answer that is late, unreadable or illegal, or none because the program has ended, costs the round in which
+it was due. The rest of that round is played for it by a fixed rule (`ProcessAgent`), and the reason goes into
+the report (`FallibleAgent`).
+
+Needs pipes that can be waited for, so Linux, macOS or another POSIX system.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from functools import lru_cache, partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_env.engine.agent import Forfeit, View
+from tienlen_env.errors import TienLenError
+from tienlen_env.games.common.cards import format_cards, parse_cards
+from tienlen_env.games.tienlen.actions import PASS, ActionTable
+from tienlen_env.games.tienlen.rules import Rules
+
+IntArray = npt.NDArray[np.int64]
+
+VERSION: Final = 1
+MAX_LINE: Final = 1 << 16  # bytes of an answer; a legal one has less than a hundred
+STDERR_KEPT: Final = 4096  # bytes of the end of stderr that go into a report
+GRACE_S: Final = 0.5  # to end in, once stdin is closed
+
+# ---------------------------------------------------------------- messages
+
+
+def hello_message(rules: Rules, limit_ms: int) -> dict[str, Any]:
+    """The first message to a program: the version of the protocol, the rules, the time limit."""
+    fields = asdict(rules)
+    for name in ("ladder", "rejoin"):
+        fields[name] = [str(shape) for shape in getattr(rules, name)]
+    fields["chops"] = [[twos, [str(shape) for shape in shapes]] for twos, shapes in rules.chops]
+    return {
+        "type": "hello",
+        "version": VERSION,
+        "seats": rules.num_players,
+        "limit_ms": limit_ms,
+        "rules": {
+            "name": rules.name,
+            "digest": rules.digest(),
+            "points": list(rules.place_points),
+            "fields": fields,
+        },
+    }
+
+
+class Request(NamedTuple):
+    """A decision that a program is asked for.
+
+    Attributes:
+        decision: its index in the view.
+        message: what is sent.
+        hand: mask of its cards.
+        must: mask of a card that the play must contain, or 0.
+        legal: legal action ids.
+    """
+
+    decision: int
+    message: Mapping[str, Any]
+    hand: int
+    must: int
+    legal: frozenset[int]
+
+
+_text = lru_cache(maxsize=1 << 16)(format_cards)
+
+
+def play_requests(view: View, indices: list[int], number: Callable[[int], tuple[int, int]]) -> list[Request]:
+    """Ask for some of the decisions of a view; every list in a message goes by absolute seat.
+
+    Args:
+        view: n decisions.
+        indices: which of them.
+        number: the id of the request and the id of the game for the decision of an index.
+    """
+    legal, num_players = view.legal_actions, view.rules.num_players
+    ends = np.append(legal.start[1:], len(legal.action)).tolist()
+    starts, ids, masks = legal.start.tolist(), legal.action.tolist(), legal.cards.tolist()
+    seats, hands = view.seat.tolist(), view.hand.tolist()
+    table, owners = view.table_cards.tolist(), view.table_owner.tolist()
+    relative = [view.num_cards_left, view.played, view.places, view.scores, view.passed_mask]
+    columns = [column.tolist() for column in relative]
+    requests = []
+    for i in indices:
+        seat, own = seats[i], slice(starts[i], ends[i])
+        # From relative to absolute seats: the player to move, first in its own row, is number `seat`.
+        counts, played, places, scores, passed = (c[i][-seat:] + c[i][:-seat] for c in columns)
+        must = 0
+        if owners[i] < 0:
+            must = -1
+            for mask in masks[own]:
+                must &= mask
+        request, game = number(i)
+        message = {
+            "type": "play",
+            "id": request,
+            "game": game,
+            "seat": seat,
+            "hand": _text(hands[i]),
+            "table": _text(table[i]),
+            "owner": None if owners[i] < 0 else (owners[i] + seat) % num_players,
+            "must": _text(must),
+            "passed": [s for s in range(num_players) if passed[s]],
+            "counts": counts,
+            "played": [_text(mask) for mask in played],
+            "places": [None if place < 0 else place for place in places],
+            "scores": scores,
+            "legal": [_text(mask) for mask in masks[own]],
+        }
+        requests.append(Request(i, message, hands[i], must, frozenset(ids[own])))
+    return requests
+
+
+class Failure(Exception):
+    """A program has not done what the protocol asks; `reason` is the kind of failure, `detail` this one."""
+
+    def __init__(self, reason: str, detail: str, *, broken: bool = False) -> None:
+        super().__init__(reason, detail)
+        self.reason = reason
+        self.detail = detail
+        self.broken = broken  # it cannot be talked to any more
+
+
+def read_message(line: bytes) -> dict[str, Any]:
+    """Read a line of a program.
+
+    Raises:
+        Failure: it is no JSON object.
+    """
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise Failure("an answer that is no JSON object", _shortened(line))
+    return message
+
+
+def judge(request: Request, cards: object, table: ActionTable) -> tuple[int, int]:
+    """The action id and the mask of the cards that a program plays.
+
+    Raises:
+        Failure: they are no cards, or the rules refuse them.
+    """
+    if not isinstance(cards, str):
+        raise Failure("an answer without cards", f'"cards" is no string; {_position(request)}')
+    try:
+        mask = parse_cards(cards)
+        action = table.classify(mask)
+    except TienLenError as error:
+        raise Failure("an illegal play", f"{cards[:120]!r}: {error}; {_position(request)}") from None
+    if missing := mask & ~request.hand:
+        problem = f"{format_cards(missing)} is not in the hand"
+    elif action not in request.legal:
+        problem = (
+            "a leader may not pass" if action == PASS else f"{table.text(action)} may not be played here"
+        )
+    elif request.must & ~mask:
+        problem = f"the opening play must contain {format_cards(request.must)}"
+    else:
+        return action, mask
+    raise Failure("an illegal play", f"{cards!r}: {problem}; {_position(request)}")
+
+
+def _position(request: Request) -> str:
+    names = ("game", "seat", "table", "hand")
+    return ", ".join(f"{name} {request.message[name]!r}" for name in names)
+
+
+def _shortened(line: bytes, length: int = 120) -> str:
+    text = line[:length].decode(errors="backslashreplace")
+    return repr(text) + (f" and {len(line) - length} bytes more" if len(line) > length else "")
+
+
+def _check_length(line: bytes) -> None:
+    if len(line) > MAX_LINE:
+        raise Failure(f"a line of more than {MAX_LINE} bytes", _shortened(line), broken=True)
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """A message as a line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+# ---------------------------------------------------------------- the child process
+
+
+class Child:
+    """A running command; neither its silence nor its noise can block the caller.
+
+    All three pipes are served from one loop: what is to be sent leaves as fast as the child reads it, and
+    stderr is emptied, while its answers are waited for.
+
+    Args:
+        arguments: the command and its arguments.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+
+    def __init__(self, arguments: list[str]) -> None:
+        self._owner = os.getpid()
+        pipe = subprocess.PIPE
+        # In a session of its own: Ctrl-C is for us to handle, and its children can be ended with it.
+        self._process = subprocess.Popen(
+            arguments, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+        )
+        streams: Any = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._in, self._out, self._err = streams
+        self._selector = selectors.DefaultSelector()
+        for stream in (self._out, self._err):
+            os.set_blocking(stream.fileno(), False)
+            self._selector.register(stream, selectors.EVENT_READ)
+        os.set_blocking(self._in.fileno(), False)
+        self._unsent = memoryview(b"")
+        self._partial = b""
+        self._lines: deque[bytes] = deque()
+        self._ended = self._stopped = False
+        self._stderr = b""
+
+    def send(self, data: bytes) -> None:
+        """Have it sent while answers are waited for."""
+        if not self._unsent:
+            self._selector.register(self._in, selectors.EVENT_WRITE)
+        self._unsent = memoryview(bytes(self._unsent) + data)
+
+    def line(self, deadline: float) -> bytes:
+        """The next line of its stdout, without the end of the line.
+
+        Args:
+            deadline: by `time.monotonic`.
+
+        Raises:
+            Failure: none came in time, it was too long, or stdout has been closed.
+        """
+        while not self._lines:
+            _check_length(self._partial)
+            if self._ended:
+                raise Failure("the program ended", self._farewell(), broken=True)
+            left = deadline - time.monotonic()
+            self._serve(max(left, 0))  # also when it is late: what has come, has come in time
+            if left <= 0 and not self._lines and not self._ended:
+                raise self.late()
+        line = self._lines.popleft()
+        _check_length(line)
+        return line
+
+    def late(self) -> Failure:
+        """What to raise when its time is up."""
+        return Failure("no answer in time", self.stderr, broken=True)
+
+    def _serve(self, timeout: float) -> None:
+        for key, _ in self._selector.select(timeout):
+            if key.fileobj is self._in:
+                self._write()
+                continue
+            try:
+                data = os.read(key.fd, 1 << 16)
+            except BlockingIOError:
+                continue
+            if not data:
+                self._selector.unregister(key.fileobj)
+                self._ended |= key.fileobj is self._out
+            elif key.fileobj is self._err:
+                self._stderr = (self._stderr + data)[-STDERR_KEPT:]
+            else:
+                *lines, self._partial = (self._partial + data).split(b"\n")
+                self._lines.extend(line for line in lines if line.strip())
+
+    def _write(self) -> None:
+        try:
+            self._unsent = self._unsent[os.write(self._in.fileno(), self._unsent[: 1 << 16]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # it reads no more; its closed stdout, or the clock, will tell
+            self._unsent = memoryview(b"")
+        if not self._unsent:
+            self._selector.unregister(self._in)
+
+    @property
+    def stderr(self) -> str:
+        """The end of what it wrote to stderr, or a word that there is nothing."""
+        text = self._stderr.decode(errors="backslashreplace").strip()
+        return f"its stderr ends: {text}" if text else "its stderr is empty"
+
+    def _farewell(self) -> str:
+        with suppress(subprocess.TimeoutExpired):  # stdout closes a moment before the process is gone
+            self._process.wait(GRACE_S)
+        self._serve(0)
+        code = self._process.returncode
+        how = "its stdout is closed" if code is None else f"exit code {code}"
+        return f"{how}; {self.stderr}"
+
+    def stop(self, grace: float = GRACE_S) -> int | None:
+        """End it and whatever it has started, and leave no zombie; twice does no harm.
+
+        Args:
+            grace: seconds to end by itself in, once its stdin is closed.
+
+        Returns:
+            The exit code, or None if it had to be killed.
+        """
+        if self._stopped or self._owner != os.getpid():  # a fork inherits the object, but not the child
+            return None
+        self._stopped = True
+        self._selector.close()
+        self._in.close()
+        code = None
+        with suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(grace)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._out.close()
+        self._err.close()
+        return code
+
+
+# ---------------------------------------------------------------- the agent
+
+
+class ProcessAgent:
+    """A program that plays over the protocol of ``agents/tienlen_agents/external/PROTOCOL.md``.
+
+    It is started when the first decision waits, and ended with `close`, at the latest with this process. All
+    waiting decisions are sent at once; the program may answer them in any order. The clock of `limit_ms` runs
+    from when they are sent, or from its last answer: a program that answers one after the other has the limit
+    for each.
+
+    A round is forfeited when its answer is late, unreadable or illegal; then, to the end of that round, the
+    agent passes where it may and else plays the legal action with the lowest id. A program that is late, ends
+    or writes without end of line is killed and started anew, with the questions that are still open; of them
+    the one that waits longest is taken for the culprit.
+
+    Args:
+        command: what to run, split as a shell would; no shell is started. A command with a comma in it goes
+            into a script, since `tienlen_agents.load` splits at commas.
+        limit_ms: milliseconds for an answer.
+        start_ms: milliseconds to start in, that is to answer ``hello``.
+        restarts: how often it is started anew between two `reset`s; then all remaining rounds are forfeited.
+        name: what tables and plots call it; empty for ``process:<command>``.
+
+    Raises:
+        ValueError: there is no such command, or a limit out of range.
+    """
+
+    plays = "tienlen"
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        limit_ms: int = 1000,
+        start_ms: int = 10_000,
+        restarts: int = 3,
+        name: str = "",
+    ) -> None:
+        self.name = name or f"process:{command}"
+        try:
+            self.arguments = shlex.split(command)
+        except ValueError as error:
+            raise ValueError(f"process: {command!r} cannot be split into words ({error})") from None
+        if not self.arguments or shutil.which(self.arguments[0]) is None:
+            raise ValueError(f"process: there is no command {command!r}")
+        if limit_ms < 1 or start_ms < 1 or restarts < 0:
+            raise ValueError(
+                f"process: limit_ms={limit_ms}, start_ms={start_ms}, restarts={restarts}: expected 1 or more "
+                "milliseconds and no negative number of restarts"
+            )
+        self.limit_ms, self.start_ms, self.restarts = limit_ms, start_ms, restarts
+        self._remake = partial(
+            ProcessAgent, command, limit_ms=limit_ms, start_ms=start_ms, restarts=restarts, name=name
+        )
+        self._child: Child | None = None
+        self._rules: Rules | None = None
+        self._num_requests = 0
+        self.reset(0)
+
+    def __reduce__(self) -> tuple[Callable[[], ProcessAgent], tuple[()]]:
+        return self._remake, ()  # a copy, in another process too, runs a program of its own
+
+    def reset(self, seed: int) -> None:
+        """Start afresh: the program is told the seed, and may be restarted as often as before."""
+        self._seed = seed
+        self._restarts_left = self.restarts + 1  # the start is one of them
+        self._rounds: dict[tuple[int, int, int], int] = {}
+        self._lost: set[int] = set()
+        self._forfeits: list[Forfeit] = []
+        if self._child is not None:
+            self._restarts_left -= 1
+            self._child.send(encode({"type": "reset", "seed": seed}))
+
+    def close(self) -> None:
+        """End the program; a later decision starts it again."""
+        if self._child is not None:
+            self._finalizer()
+            self._child = None
+
+    def take_forfeits(self) -> list[Forfeit]:
+        """See `FallibleAgent.take_forfeits`."""
+        taken, self._forfeits = self._forfeits, []
+        return taken
+
+    def act(self, view: View) -> IntArray:
+        """Choose for n decisions; the table's cards are played instead of those chosen (see `Agent.act`)."""
+        return self.act_cards(view)[0]
+
+    def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
+        """Choose the cards for n decisions (see `CardAgent.act_cards`)."""
+        legal = view.legal_actions
+        # What is played for a forfeited round: the pass has the lowest id of all.
+        actions, cards = legal.action[legal.start], legal.cards[legal.start]
+        rounds = self._rounds_of(view)
+        playing = [i for i, number in enumerate(rounds) if number not in self._lost]
+        requests = play_requests(view, playing, lambda i: (self._next_request(), rounds[i]))
+        waiting = {int(request.message["id"]): request for request in requests}
+        games, seats = view.games, view.seat
+        asked: Child | None = None
+        while waiting:
+            culprit = next(iter(waiting))
+            try:
+                child = self.start(view.rules)
+                if child is not asked:
+                    child.send(b"".join(encode(request.message) for request in waiting.values()))
+                    asked = child
+                culprit, answer = self._answer(child, waiting)
+                request = waiting[culprit]
+                action, mask = judge(request, answer.get("cards"), view.table)
+                actions[request.decision], cards[request.decision] = action, mask
+                del waiting[culprit]
+            except Failure as failure:
+                if failure.broken:
+                    self._kill()
+                decision = waiting.pop(culprit).decision
+                self._lost.add(rounds[decision])
+                self._forfeits.append(
+                    Forfeit(int(games[decision]), int(seats[decision]), failure.reason, failure.detail)
+                )
+        return actions, cards
+
+    def _answer(self, child: Child, waiting: Mapping[int, Request]) -> tuple[int, dict[str, Any]]:
+        """The next answer that somebody waits for, and the id of its question."""
+        deadline = time.monotonic() + self.limit_ms / 1000
+        while True:
+            answer = read_message(child.line(deadline))
+            number = answer.get("id")
+            if type(number) is not int or not 0 < number <= self._num_requests:
+                raise Failure("an answer to no question", f"its id is {str(number)[:120]}")
+            if number in waiting:
+                return number, answer
+            # The question was settled before, its round is lost. This is no crime, but takes of the time.
+            if time.monotonic() > deadline:
+                raise child.late()
+
+    def _next_request(self) -> int:
+        self._num_requests += 1
+        return self._num_requests
+
+    def _rounds_of(self, view: View) -> list[int]:
+        """The number of each decision's round; one player's rounds are told apart by the 13 cards dealt."""
+        dealt = view.hand | view.played[:, 0]
+        keys = zip(view.games.tolist(), view.seat.tolist(), dealt.tolist(), strict=True)
+        return [self._rounds.setdefault(key, len(self._rounds) + 1) for key in keys]
+
+    def start(self, rules: Rules) -> Child:
+        """The program, started if it does not run or was started for other rules; `act` calls this.
+
+        Raises:
+            Failure: it does not start, or has been started too often.
+        """
+        if self._child is not None and rules != self._rules:
+            self.close()
+            self._restarts_left += 1  # not its fault
+        if self._child is not None:
+            return self._child
+        if not self._restarts_left:
+            raise Failure("the program failed too often", f"it was started {self.restarts + 1} times")
+        self._restarts_left -= 1
+        try:
+            child = Child(self.arguments)
+        except OSError as error:
+            raise Failure("the program does not start", str(error)) from None
+        self._child, self._rules = child, rules
+        self._finalizer = weakref.finalize(self, child.stop)
+        child.send(encode(hello_message(rules, self.limit_ms)))
+        try:
+            answer = read_message(child.line(time.monotonic() + self.start_ms / 1000))
+        except Failure as failure:
+            raise Failure("no handshake", f"{failure.reason}: {failure.detail}", broken=True) from None
+        if answer.get("type") != "ready" or answer.get("version") != VERSION:
+            detail = f"expected type 'ready' and version {VERSION}, got {_shortened(encode(answer))}"
+            raise Failure("no handshake", detail, broken=True)
+        child.send(encode({"type": "reset", "seed": self._seed}))
+        return child
+
+    def _kill(self) -> None:
+        if self._child is not None:
+            self._finalizer.detach()
+            self._child.stop(grace=0)
+            self._child = None

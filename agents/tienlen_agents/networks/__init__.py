@@ -1,0 +1,1 @@
+"""Policy networks as players, their input features, and the weights that are shipped."""

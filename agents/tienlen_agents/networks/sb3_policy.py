@@ -1,0 +1,143 @@
+"""A trained network as an agent: stable-baselines3 / sb3-contrib `MaskablePPO`.
+
+This module imports torch; `tienlen_agents.load("policy:...")` imports it only when such an agent is asked
+for.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from tienlen_agents.networks.network import threads_for
+from tienlen_env.engine.agent import View
+
+IntArray = npt.NDArray[np.int64]
+
+
+class PolicyAgent:
+    """Plays the legal action with the highest logit, or draws from the policy.
+
+    Only the actor is kept, as a copy on the CPU, so training may go on with the model that it came from.
+    Decisions with one legal action cost no forward pass.
+
+    Args:
+        policy: a `MaskableActorCriticPolicy` on flat observations with discrete actions.
+        sample: draw actions from the policy instead of taking the most probable one.
+        name: what tables and plots call it.
+
+    Raises:
+        ValueError: a policy of another kind.
+    """
+
+    def __init__(self, policy: Any, *, sample: bool = False, name: str = "policy") -> None:
+        observation_shape = getattr(policy.observation_space, "shape", None)
+        num_actions = getattr(policy.action_space, "n", None)
+        if observation_shape is None or len(observation_shape) != 1 or num_actions is None:
+            raise ValueError(
+                "expected a policy on flat observations with discrete actions, got one for "
+                f"{policy.observation_space} and {policy.action_space}"
+            )
+        self.name = name
+        self.sample = sample
+        self.observation_size = int(observation_shape[0])
+        self.num_actions = int(num_actions)
+        parts = (policy.pi_features_extractor, policy.mlp_extractor, policy.action_net)
+        self._features, self._mlp, self._head = (
+            copy.deepcopy(part).cpu().eval().requires_grad_(False) for part in parts
+        )
+        self._rng = np.random.default_rng(0)
+
+    @classmethod
+    def from_model(cls, model: Any, *, sample: bool = False, name: str = "policy") -> Self:
+        """A snapshot of a `MaskablePPO` that may be in training; its weights are copied."""
+        return cls(model.policy, sample=sample, name=name)
+
+    @classmethod
+    def load(cls, path: str | Path, *, trust: bool = False, sample: bool = False) -> Self:
+        """Read what ``MaskablePPO.save(path)`` wrote.
+
+        Args:
+            path: the zip file.
+            trust: must be True. The format holds pickles, and reading a pickle runs whatever code its author
+                put there; only load files that you or someone you trust made.
+            sample: see `PolicyAgent`.
+
+        Raises:
+            ValueError: `trust` is False, or the file holds no such model.
+            FileNotFoundError: there is no such file.
+        """
+        if not trust:
+            raise ValueError(
+                f"policy {str(path)!r}: loading a stable-baselines3 zip runs the pickled code inside it. "
+                f"If you trust where it comes from, say so: 'policy:{path},trust=1' or load(path, trust=True)"
+            )
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
+        from sb3_contrib import MaskablePPO
+
+        try:
+            model = MaskablePPO.load(path, device="cpu")
+        except Exception as error:  # a pickle can fail in any way; the cause is kept
+            raise ValueError(f"policy {str(path)!r}: this is no MaskablePPO zip ({error})") from error
+        return cls.from_model(model, sample=sample, name=f"policy:{path}")
+
+    def reset(self, seed: int) -> None:
+        """Draw from this seed from now on; matters only with `sample`."""
+        self._rng = np.random.default_rng(seed)
+
+    def act(self, view: View) -> IntArray:
+        """Choose for n decisions (see `Agent.act`).
+
+        Raises:
+            ValueError: the network was trained on observations or actions of another size.
+        """
+        mask = view.action_mask
+        self._check(view, mask)
+        actions: IntArray = mask.argmax(axis=1)  # right where there is one legal action
+        free = np.flatnonzero(view.num_legal > 1)
+        if free.size:
+            logits = self.logits(view.observation[free])
+            logits[mask[free] == 0] = -np.inf
+            actions[free] = self._draw(logits) if self.sample else logits.argmax(axis=1)
+        return actions
+
+    def logits(self, observation: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        """The network's output before masking.
+
+        Args:
+            observation: uint8 (n, O).
+
+        Returns:
+            float32 (n, A).
+        """
+        with torch.inference_mode(), threads_for(len(observation)):
+            features = self._features(torch.from_numpy(observation).float())
+            logits: npt.NDArray[np.float32] = self._head(self._mlp.forward_actor(features)).numpy()
+        return logits
+
+    def _draw(self, logits: npt.NDArray[np.float32]) -> IntArray:
+        # float64: the last sum must exceed every draw, or the pass would be taken where it is not legal.
+        weight = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=np.float64)
+        total = weight.cumsum(axis=1)
+        draw = self._rng.random((len(logits), 1)) * total[:, -1:]
+        chosen: IntArray = (total > draw).argmax(axis=1)
+        return chosen
+
+    def _check(self, view: View, mask: npt.NDArray[np.int8]) -> None:
+        if mask.shape[1] != self.num_actions:
+            raise ValueError(
+                f"{self.name} was trained for {self.num_actions} actions, but the {view.rules.name} rules "
+                f"have {mask.shape[1]}: another preset?"
+            )
+        size = view.observation.shape[1]
+        if size != self.observation_size:
+            raise ValueError(
+                f"{self.name} was trained on observations of length {self.observation_size}, but here they "
+                f"have {size}: another number of players, target or history?"
+            )

@@ -1,0 +1,346 @@
+"""A player of Thirteens by rules: the strategy section of the source text in numbers.
+
+It knows what anybody at the table can know: its cards, all cards shown, who is void in what, the trick. For
+every card that it may play it works out two things about this trick:
+
+* the **chance to win** it: that no later player holds a higher card of the suit, or is void and has a joker;
+* the **worth** of the trick in the end: its melds and jokers with this card in it, and what the cards still
+  to come add on average (every card not seen counts the same).
+
+Points won count as they are. Points given away count for a part (`Weights.spite`), for they help one of
+several opponents. From this follow the pieces of advice in the text:
+
+1. **Kings after the ace is out.** The worth of a trick holds the king's three points, and its chance to
+   win jumps when no ace is left unseen; before, leading it gives them away.
+2. **Ducking and dumping.** A trick that will be lost gets the card that adds least to it. A joker, once it
+   cannot win, takes four points from whoever takes the trick.
+3. **No thirteen for the last player.** What a card lets the cards to come meld counts as well as what it
+   melds itself.
+4. **Biding time.** A card that can win later tricks (`keeping`) is not spent on a poor one: its price is its
+   chance to win then, times what a trick is worth.
+5. **Null.** Without a trick, losing this one keeps the hope for the three points for none: their worth times
+   the chance to get through with the cards left (`null_chance`). So hands without high cards duck.
+
+When melds are declared it declares the best ones. Ties go to the lowest action id; there is no randomness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from numba.extending import register_jitable
+
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.backends import overloads as numba_bits
+from tienlen_env.engine.backends.build import build_of
+from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
+from tienlen_env.games.thirteens import spec as S
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.cards import JOKERS
+from tienlen_env.games.thirteens.game import THIRTEENS
+from tienlen_env.games.thirteens.melds import POINTS, best_melds, without
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much each consideration counts.
+
+    Attributes:
+        spite: of a point that an opponent gets, times the number of opponents.
+        keeping: of a later trick that a card can win, in points.
+        wait: chance that a higher card falls before the card is led.
+        trump: chance that who can take a trick by a joker does so.
+        null: of the points for no trick, beside points for tricks.
+    """
+
+    spite: float = 1.25
+    keeping: float = 4.5
+    wait: float = 0.55
+    trump: float = 0.1
+    null: float = 1.0
+
+
+SPITE, KEEPING, WAIT, TRUMP, NULL = range(5)
+
+
+def _jit(function: Any) -> Any:
+    return register_jitable(function)
+
+
+@_jit
+def ranked_above(card: int) -> int:
+    """The cards of a card's suit that beat it, as a mask."""
+    suit = LOWEST_SUIT << (card & 3)
+    if card >= 48:
+        return suit & ~(15 << 48)  # a 2: every other
+    return suit & ~((2 << card) - 1) & ~(15 << 48)
+
+
+@_jit
+def trick_worth(spec: Any, pile: int) -> float:
+    """What a trick pays."""
+    return float(1 - 4 * popcount(pile & JOKERS) + (best_melds(spec, pile) >> POINTS))
+
+
+@_jit
+def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
+    """What a trick pays on average when so many unseen cards are added, each as one added alone."""
+    now: float = trick_worth(spec, pile)
+    count = popcount(unseen)
+    if num_more == 0 or count == 0:
+        return now
+    more = 0.0
+    for rank in range(13):
+        of_rank = unseen & 15 << 4 * rank
+        if of_rank != 0:
+            # The card added is one of the unseen of its rank; suits do not matter to melds.
+            more += popcount(of_rank) * (trick_worth(spec, pile | (of_rank & -of_rank)) - now)
+    more -= 4 * popcount(unseen & JOKERS)
+    return now + num_more * more / count
+
+
+@_jit
+def chance_none(num_cards: int, places: int, hidden: int) -> float:
+    """The chance that none of some unseen cards lies in so many of the hidden places."""
+    chance = 1.0
+    for i in range(num_cards):
+        if hidden - i <= 0:
+            return chance
+        chance *= max(hidden - places - i, 0) / (hidden - i)
+    return chance
+
+
+@_jit
+def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, unseen: int) -> float:
+    """The chance that no later player beats a card of the seat to act that is the highest so far.
+
+    Args:
+        row: the public state.
+        spec: the variant.
+        weights: of `Weights`.
+        suit: all cards of the suit of the trick.
+        higher: how many unseen cards of it are higher.
+        unseen: the unseen cards.
+    """
+    num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
+    hidden = popcount(unseen)
+    first = (seat - row[R.LEADER]) % num_players
+    of_suit, jokers = popcount(unseen & suit), popcount(unseen & JOKERS)
+    places = 0
+    chance = 1.0
+    for after in range(1, num_players - first):
+        other = (seat + after) % num_players
+        num_cards = popcount(row[R.HAND + seat])  # as many as it will have left, about
+        is_void = row[R.VOID] >> (4 * other + lowest_index(suit)) & 1
+        if not is_void:
+            places += num_cards
+        if jokers > 0:
+            void = 1.0 if is_void else chance_none(of_suit, num_cards, hidden)
+            chance *= 1 - weights[TRUMP] * void * (1 - chance_none(jokers, num_cards, hidden))
+    return float(chance * chance_none(higher, places, hidden))
+
+
+@_jit
+def keeping(weights: Any, unseen: int, card: int) -> float:
+    """How likely a card is to win a trick later: nothing higher held by others, or it was drawn out."""
+    if card >= 52:
+        return 0.5
+    higher = popcount(unseen & ranked_above(card))
+    lower = popcount(unseen & (LOWEST_SUIT << (card & 3))) - higher
+    # Each higher card must fall first. Without lower cards about, others are void and discard or trump.
+    return float(weights[WAIT] ** higher * (1.0 if lower > 0 or higher == 0 else 0.5))
+
+
+@_jit
+def null_chance(hand: int, unseen: int) -> float:
+    """How likely a hand is to win nothing more.
+
+    A card is safe if nobody else can lead its suit, and the less so the more of the suit lies below it.
+    """
+    chance = 1.0 if hand & JOKERS == 0 else 0.5
+    hand &= ~JOKERS
+    while hand != 0:
+        card = lowest_index(hand)
+        hand &= hand - 1
+        of_suit = popcount(unseen & (LOWEST_SUIT << (card & 3)))
+        if of_suit > 0:
+            below = 1 - popcount(unseen & ranked_above(card)) / of_suit
+            chance *= 1 - below * below
+    return chance
+
+
+@_jit
+def unseen_cards(row: Any, spec: Any) -> int:
+    """The cards that the seat to act has not seen, as a mask."""
+    seen = row[R.SHOWN] | row[R.HAND + row[R.TURN]]
+    for other in range(spec[S.NUM_PLAYERS]):
+        seen |= row[R.PLAYED + other]
+    return int(((1 << spec[S.NUM_CARDS]) - 1) & ~seen)
+
+
+@_jit
+def judge_card(
+    row: Any, spec: Any, weights: Any, card: int, unseen: int
+) -> tuple[float, float, float, float, float]:
+    """What playing a card is worth, in points, and what that is made of: see `TricksterAgent.judge`."""
+    num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
+    first = (seat - row[R.LEADER]) % num_players
+    bit = 1 << card
+    pile = row[R.ON_TABLE] | row[R.ASIDE] | bit
+    worth = final_worth(spec, pile, unseen, num_players - 1 - first)
+    is_joker = card >= 52
+    if is_joker:
+        win = 1.0 if row[R.BEST] < S.JOKER_STRENGTH else 0.0
+    elif first == 0:
+        suit = LOWEST_SUIT << (card & 3)
+        higher = popcount(unseen & ranked_above(card))
+        win = chance_to_win(row, spec, weights, suit, higher, unseen)
+    elif row[R.FOLLOW] & bit != 0 and row[R.BEST] < (card // 4 + 1) % 13:
+        higher = popcount(unseen & ranked_above(card))
+        win = chance_to_win(row, spec, weights, row[R.FOLLOW], higher, unseen)
+    else:
+        win = 0.0
+    null = 0.0
+    if row[R.COUNTS + seat] & 255 == 0:
+        null = null_chance(row[R.HAND + seat] & ~bit, unseen)
+    lost = 3 * weights[NULL] * null - worth * weights[SPITE] / (num_players - 1)
+    later = keeping(weights, unseen, card)
+    return float(win * worth + (1 - win) * lost - weights[KEEPING] * later), win, worth, null, later
+
+
+@_jit
+def choose_card(row: Any, spec: Any, weights: Any, ids: Any, start: int, end: int) -> int:
+    """The best card to play."""
+    unseen = unseen_cards(row, spec)
+    best, best_score = ids[start], -1e9
+    for i in range(start, end):
+        score = judge_card(row, spec, weights, ids[i], unseen)[0]
+        if score > best_score:
+            best, best_score = ids[i], score
+    return int(best)
+
+
+@_jit
+def judge_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
+    """The points of a meld and of the best ones after it; 0 for the end."""
+    at = action * S.ACTION_FIELDS
+    kind = actions[at + S.KIND]
+    if kind == 0:
+        return 0
+    rest = without(row[R.PILE], actions[at + S.NEED])
+    return int((3 if kind == R.THIRTEENS else 1) + (best_melds(spec, rest) >> POINTS))
+
+
+@_jit
+def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: int) -> int:
+    """The first meld that leads to the most points."""
+    best, best_points = ids[start], -1
+    for i in range(start, end):
+        points = judge_meld(row, spec, actions, ids[i])
+        if points > best_points:
+            best, best_points = ids[i], points
+    return int(best)
+
+
+@cache
+def _loops() -> tuple[Any, Any]:
+    numba_bits.teach(THIRTEENS)
+    build = build_of((*THIRTEENS.sources, numba_bits))
+
+    def choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(out.shape[0]):
+            row = rows[b]
+            end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
+            if end - start[b] == 1:
+                out[b] = ids[start[b]]
+            elif row[R.PILE] != 0:
+                out[b] = choose_meld(row, spec, actions, ids, start[b], end)
+            else:
+                out[b] = choose_card(row, spec, weights, ids, start[b], end)
+
+    def judge_all(rows, spec, actions, weights, ids, start, scores, facts):  # type: ignore[no-untyped-def]
+        build  # noqa: B018
+        for b in range(rows.shape[0]):
+            row = rows[b]
+            end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
+            if row[R.PILE] != 0:
+                for i in range(start[b], end):
+                    scores[i] = facts[i, 1] = judge_meld(row, spec, actions, ids[i])
+                    facts[i, 0] = facts[i, 2] = facts[i, 3] = 0
+            else:
+                unseen = unseen_cards(row, spec)
+                for i in range(start[b], end):
+                    scores[i], facts[i, 0], facts[i, 1], facts[i, 2], facts[i, 3] = judge_card(
+                        row, spec, weights, ids[i], unseen
+                    )
+
+    return (
+        njit(choose_all, nogil=True, cache=True, _nrt=False),
+        njit(judge_all, nogil=True, cache=True, _nrt=False),
+    )
+
+
+@cache
+def tables(rules: Any) -> tuple[IntArray, IntArray]:
+    """A variant as compiled functions read it (see `build_spec`)."""
+    return S.build_spec(rules)
+
+
+class TricksterAgent:
+    """The player of this module.
+
+    Args:
+        weights: how much each consideration counts.
+
+    Attributes:
+        weight_array: float64 (5,), the weights as compiled functions read them.
+    """
+
+    name = "trickster"
+    plays: Final = "thirteens"
+
+    def __init__(self, weights: Weights | None = None) -> None:
+        self.weights = Weights() if weights is None else weights
+        self.weight_array = np.array(astuple(self.weights))
+
+    def reset(self, seed: int) -> None:
+        """Nothing to forget and nothing to draw."""
+
+    def act(self, view: View) -> IntArray:
+        """Choose by the rules above (see `Agent.act`)."""
+        legal = view.legal_actions
+        spec, actions = tables(view.rules)
+        out = np.empty(len(view), np.int64)
+        _loops()[0](view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, out)
+        return out
+
+    def judge(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """What the rules think of every legal action, for agents that start from it.
+
+        Args:
+            view: n decisions.
+
+        Returns:
+            ``(behind, facts)``, a row for each of ``view.legal_actions``. `behind` is float32 (N,): by how
+            many points its score is below that of the action which `act` chooses. `facts` is float32 (N, 4),
+            of cards: the chance to win the trick; its worth in the end; without a trick so far, the chance
+            to win none with the cards left, else 0; how likely the card is to win a trick later. A meld has
+            its worth with the best ones after it, and three zeros.
+        """
+        legal = view.legal_actions
+        spec, actions = tables(view.rules)
+        scores = np.empty(len(legal.action))
+        facts = np.empty((len(legal.action), 4), np.float32)
+        _loops()[1](
+            view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, scores, facts
+        )
+        best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
+        return (scores - best[legal.game]).astype(np.float32), facts

@@ -1,0 +1,1 @@
+"""Playing in a terminal: the table, the dialogue, the person as an agent."""

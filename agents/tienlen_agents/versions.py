@@ -1,0 +1,46 @@
+"""What results were made with: the packages they depend on, and a digest of the project's own code."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+import tienlen_agents
+import tienlen_env
+
+PACKAGES = (
+    "tienlen-env",
+    "numpy",
+    "numba",
+    "torch",
+    "gymnasium",
+    "pettingzoo",
+    "stable-baselines3",
+    "sb3-contrib",
+    "openskill",
+)
+
+
+def versions() -> dict[str, str]:
+    """Python, the machine and the packages that results depend on, as far as they are installed."""
+    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """16 hex digits of the Python sources of the environment and the agents, which decide every result."""
+    digest = hashlib.sha256()
+    for package in (tienlen_env, tienlen_agents):
+        root = Path(package.__path__[0])
+        for path in sorted(root.rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,185 @@
+"""Compilation by Numba: loops over plain Python functions, cached on disk by a digest of all that they use.
+
+Kernels are plain Python functions of scalars and array rows, so that every executor runs the same source.
+`loop` compiles a function that is called from Python. Before its first compilation it follows the calls from
+there, and lets compiled code call every plain function that it meets: inlined, unless the function is marked
+by `tienlen_env.games.common.hints.noinline`. Nobody lists modules by hand.
+
+The same walk gives the key of the cache: a digest of the byte code of these functions and of the constants
+that they read, wherever those are defined. Numba itself would notice a change of the loop's own file only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import njit
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.dispatcher import Dispatcher
+from numba.extending import register_jitable
+
+from tienlen_env.engine.backends import overloads
+from tienlen_env.games.common.hints import is_noinline
+
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
+
+# A damaged cache file fails in one of these ways when it is unpickled.
+_DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
+
+
+def loop(function: AnyFunction) -> AnyFunction:
+    """Compile a function that Python calls; the code holds no lock and is cached on disk.
+
+    It allocates nothing that is reference-counted: views of rows would cost several times what the rules
+    cost. Where no folder for the cache can be written, the function is compiled in every process.
+    """
+    compiled = njit(function, nogil=True, _nrt=False)
+    if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
+        try:
+            compiled._cache = _Cache(function)
+        except RuntimeError:  # no folder can be written
+            compiled._cache = _NoCache(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+class _Cache(FunctionCache):
+    """A cache on disk whose key is the digest; what cannot be read or written is compiled anew."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        _register(self._py_func)
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, *_DAMAGED):
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except _DAMAGED:  # of the index: it is written anew
+            self.flush()
+            super().save_overload(sig, data)
+        except OSError:
+            pass  # no space: this process has its code, the next one compiles it again
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return sig, codegen.magic_tuple(), digest_of(self._py_func)
+
+
+class _NoCache(NullCache):
+    def __init__(self, function: Any) -> None:
+        self._py_func = function
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        _register(self._py_func)
+
+
+def _register(function: Any) -> None:
+    """Let compiled code call every plain function that this one reaches."""
+    for reached in reachable(function):
+        is_plain = isinstance(reached, FunctionType) and not _is_foreign(reached)
+        if is_plain and reached is not function and reached not in overloads.REGISTERED:
+            overloads.REGISTERED.add(reached)
+            register_jitable(_nrt=False, forceinline=not is_noinline(reached))(reached)
+
+
+def reachable(function: Any) -> list[Any]:
+    """The functions that compiled code of a function contains, and the constants that it reads.
+
+    Args:
+        function: a plain or compiled function.
+
+    Returns:
+        Plain functions (the given one first) and other values, in a fixed order. Functions for which compiled
+        code has instructions, or Numba an implementation, are listed but not followed.
+    """
+    found: list[Any] = []
+    seen: set[FunctionType] = set()
+    todo = [function]
+    while todo:
+        value = todo.pop()
+        value = getattr(value, "py_func", value)
+        if isinstance(value, FunctionType):
+            if value in seen:
+                continue
+            seen.add(value)
+            if value not in overloads.PRIMITIVES and not _is_foreign(value):
+                todo.extend(reversed(list(_used_by(value))))
+        elif isinstance(value, tuple):
+            todo.extend(reversed(value))
+        found.append(value)
+    return found
+
+
+def _is_foreign(function: FunctionType) -> bool:
+    """Whether Numba has a meaning of its own for the function: it is NumPy's, or of the standard library."""
+    package = function.__module__.partition(".")[0]
+    return package in ("numpy", "numba", "llvmlite") or package in sys.stdlib_module_names
+
+
+def _used_by(function: FunctionType) -> Iterator[Any]:
+    """What the names in a function's code stand for: globals, free variables, attributes of modules."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    for code in _codes(function.__code__):
+        values = [cells[name].cell_contents for name in code.co_freevars if name in cells]
+        names = code.co_names
+        values += [function.__globals__[name] for name in names if name in function.__globals__]
+        for value in values:
+            if isinstance(value, ModuleType):
+                yield from (getattr(value, name) for name in names if name in vars(value))
+            else:
+                yield value
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+@cache
+def _overloads_digest() -> bytes:
+    return hashlib.sha256(Path(overloads.__file__).read_bytes()).digest()
+
+
+@cache
+def digest_of(function: Any) -> str:
+    """64 hex digits that change with the code of a function, or with any code or constant that it uses."""
+    digest = hashlib.sha256(_overloads_digest())
+    for value in reachable(function):
+        digest.update(_description(value) + b"\0")
+    return digest.hexdigest()
+
+
+def _description(value: Any) -> bytes:
+    """Bytes that are the same in every process, and others for another value."""
+    if isinstance(value, FunctionType) and not _is_foreign(value):
+        parts = [
+            (code.co_code, code.co_names, code.co_varnames, code.co_freevars, _plain_constants(code))
+            for code in _codes(value.__code__)
+        ]
+        return marshal.dumps((value.__qualname__, is_noinline(value), repr(value.__defaults__), parts), 2)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}".encode() + value.tobytes()
+    if isinstance(value, frozenset):
+        return repr(sorted(value, key=repr)).encode()
+    if isinstance(value, int | float | str | bytes | None):
+        return repr(value).encode()
+    if isinstance(value, tuple):
+        return f"{type(value).__qualname__} of {len(value)}".encode()  # its items follow
+    if isinstance(value, type | BuiltinFunctionType) or callable(value):
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}".encode()
+    return type(value).__qualname__.encode()
+
+
+def _plain_constants(code: CodeType) -> str:
+    return repr([c for c in code.co_consts if not isinstance(c, CodeType | frozenset)])

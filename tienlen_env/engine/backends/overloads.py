@@ -1,0 +1,151 @@
+"""Teaches Numba the core: the primitives of `core.bits` as single instructions, the rest as it stands.
+
+Importing this module registers overloads, so that any compiled function (CPU or CUDA) may call the plain
+Python functions of Tiến lên's core, and those of another game's after `teach`; the source that runs is the
+core's own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload, register_jitable
+
+from tienlen_env.games.common import bits
+from tienlen_env.games.common.bits import LOWEST_SUIT
+from tienlen_env.games.common.game import Definition
+from tienlen_env.games.common.hints import is_noinline
+from tienlen_env.games.tienlen.game import TIENLEN
+
+_I64 = ir.IntType(64)
+
+
+def _unary(llvm_name: str) -> Any:
+    """An intrinsic ``int64 -> int64`` that is one LLVM bit-counting instruction."""
+
+    @intrinsic
+    def count(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            function = getattr(builder, llvm_name)
+            return (
+                function(args[0])
+                if llvm_name == "ctpop"
+                else function(args[0], ir.Constant(ir.IntType(1), 1))
+            )
+
+        return types.int64(types.int64), codegen
+
+    return count
+
+
+_ctpop, _cttz, _ctlz = _unary("ctpop"), _unary("cttz"), _unary("ctlz")
+
+
+@intrinsic
+def _lshr(typingctx: Any, x: Any, n: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.lshr(args[0], args[1])
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+def _store(num_bits: int) -> Any:
+    """An intrinsic that stores the low bits of a word, a byte each, at once: a vector, zero-extended."""
+
+    @intrinsic
+    def store(typingctx: Any, out: Any, start: Any, word: Any) -> Any:
+        if not isinstance(out, types.Array) or out.dtype.bitwidth != 8 or out.layout != "C":
+            raise TypeError("words are written to contiguous arrays of bytes")
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            low = args[2] if num_bits == 64 else builder.trunc(args[2], ir.IntType(num_bits))
+            bytes_type = ir.VectorType(ir.IntType(8), num_bits)
+            vector = builder.zext(builder.bitcast(low, ir.VectorType(ir.IntType(1), num_bits)), bytes_type)
+            address = cgutils.gep_inbounds(builder, array.data, args[1])
+            builder.store(vector, builder.bitcast(address, bytes_type.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(out, types.int64, types.int64), codegen
+
+    return store
+
+
+_store_word, _store_half = _store(64), _store(32)
+
+
+def _bmi2(llvm_name: str) -> Any:
+    """An intrinsic ``(int64, int64) -> int64`` that is one instruction of x86 BMI2: pdep or pext."""
+
+    @intrinsic
+    def move_bits(typingctx: Any, x: Any, mask: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            function_type = ir.FunctionType(_I64, [_I64, _I64])
+            function = cgutils.get_or_insert_function(
+                builder.module, function_type, f"llvm.x86.bmi.{llvm_name}.64"
+            )
+            return builder.call(function, args)
+
+        return types.int64(types.int64, types.int64), codegen
+
+    return move_bits
+
+
+_pdep, _pext = _bmi2("pdep"), _bmi2("pext")
+_HAS_BMI2 = llvm.get_host_cpu_features().get("bmi2", False)
+
+# An overload is a function of the argument types that returns the implementation.
+overload(bits.popcount)(lambda x: lambda x: _ctpop(x))
+overload(bits.lowest_index)(lambda x: lambda x: _cttz(x))
+overload(bits.highest_index)(lambda x: lambda x: 63 - _ctlz(x))
+overload(bits.shift_left)(lambda x, n: lambda x, n: x << n)
+overload(bits.shift_right)(lambda x, n: lambda x, n: _lshr(x, n))
+overload(bits.add)(lambda x, y: lambda x, y: x + y)
+if _HAS_BMI2:
+    overload(bits.nth_index, target="cpu")(lambda x, n: lambda x, n: _cttz(_pdep(1 << n, x)))
+    overload(bits.squeeze, target="cpu")(
+        lambda cards, width: lambda cards, width: _pext(cards, LOWEST_SUIT * ((15 << (width - 1)) & 15))
+    )
+overload(bits.write_word)(lambda out, start, word: lambda out, start, word: _store_word(out, start, word))
+overload(bits.write_half)(lambda out, start, word: lambda out, start, word: _store_half(out, start, word))
+
+PRIMITIVES: frozenset[Any] = frozenset(
+    {
+        bits.popcount,
+        bits.lowest_index,
+        bits.highest_index,
+        bits.shift_left,
+        bits.shift_right,
+        bits.add,
+        bits.write_word,
+        bits.write_half,
+    }
+)
+
+_taught: set[ModuleType] = set()
+REGISTERED: set[Any] = set(PRIMITIVES)  # functions that compiled code may call
+
+
+def teach(definition: Definition) -> None:
+    """Let compiled functions call those of a game's core.
+
+    All are inlined but for the large ones, for a call would pass its arrays on the stack.
+    """
+    for module in (bits, *definition.compiled):
+        if module in _taught:
+            continue
+        _taught.add(module)
+        for _, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ == module.__name__ and function not in REGISTERED:
+                REGISTERED.add(function)
+                is_cold = is_noinline(function)
+                register_jitable(_nrt=False, forceinline=not is_cold)(function)
+
+
+teach(TIENLEN)

@@ -1,0 +1,1 @@
+"""Environments for PettingZoo, Gymnasium and stable-baselines3. They translate; no rule is in here."""

@@ -1,0 +1,153 @@
+"""Tiến lên from one seat, as a Gymnasium environment: ``gymnasium.make("tienlen_env/TienLen-v0")``.
+
+The other seats are played by agents. The observation is the flat array of `tienlen_env.envs.tienlen` (its
+page has the pieces, the actions and the rewards); the mask is in ``info["action_mask"]`` and, for
+sb3-contrib, in `TienLenEnv.action_masks`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, SupportsIndex, Unpack
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, Opponents, Seat
+from tienlen_env.envs.pettingzoo import illegal_reward
+from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
+
+
+class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
+    """One seat of one game.
+
+    A reward is everything the seat earned since its last decision. With ``episode="round"`` the episode ends
+    when its place is settled, with ``"game"`` at the end of the game.
+
+    Args:
+        opponents: ``"random"``, one agent for all other seats, or a sequence of P-1, the first for the seat
+            after the learner's.
+        rules: a preset's name, or the rules of any game.
+        seat: the learner's seat; ``"random"`` draws it for every deal.
+        illegal: what an illegal action does: ``"terminate"`` ends the episode with a reward of one less than
+            the worst that honest play can bring and ``info["illegal"] = True``; ``"raise"`` raises
+            `IllegalPlayError` and leaves the game as it was.
+        skip_forced: decisions with a single legal action are played without asking.
+        render_mode: None, ``"human"``, ``"ansi"``, ``"rgb_array"`` or ``"svg"``; only the learner's hand
+            is face up.
+        settings: see `tienlen_env.engine.Batch`.
+
+    Raises:
+        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012
+
+    def __init__(
+        self,
+        opponents: Opponents = "random",
+        rules: str | AnyRules = "cardgames",
+        *,
+        seat: Seat = "random",
+        illegal: Literal["terminate", "raise"] = "terminate",
+        skip_forced: bool = False,
+        render_mode: str | None = None,
+        **settings: Unpack[GameSettings],
+    ) -> None:
+        if illegal not in ("terminate", "raise"):
+            raise ValueError(f"illegal={illegal!r}: expected 'terminate' or 'raise'")
+        self.games = OneSeatGames(
+            1,
+            rules,
+            opponents=opponents,
+            line_up=True,
+            seat=seat,
+            skip_forced=skip_forced,
+            auto_reset=False,
+            **settings,
+        )
+        batch = self.games.batch
+        self.observation_space = spaces.Box(0, 1, (batch.observation_size,), np.uint8)
+        self.action_space = spaces.Discrete(batch.num_actions)
+        self.render_mode = check_render_mode(render_mode)
+        self._illegal = illegal
+        self._illegal_reward = illegal_reward(batch, batch.reward)
+        self._is_over = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+        """Deal, and play on to the seat's first decision.
+
+        Args:
+            seed: of the deal, the seat and the opponents; None goes on with the present stream.
+            options: not used.
+
+        Returns:
+            uint8 (O,) and the info with ``"action_mask"`` and ``"seat"``.
+        """
+        super().reset(seed=seed)
+        self.games.reset(self.np_random)
+        self._is_over = False
+        if self.render_mode == "human":
+            self.render()
+        return self._observe()
+
+    def _observe(self) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+        observation = np.empty((1, self.games.batch.observation_size), np.uint8)
+        mask = np.empty((1, self.games.batch.num_actions), np.int8)
+        self.games.observe(observation, mask)
+        return observation[0], {"action_mask": mask[0], "seat": int(self.games.seat[0])}
+
+    def step(self, action: SupportsIndex) -> tuple[npt.NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
+        """Play, and on to the seat's next decision or the end of its episode.
+
+        Args:
+            action: an action id.
+
+        Returns:
+            Observation uint8 (O,), reward, terminated, truncated (never), info. At the end the mask is
+            all-zero and ``info["place"]`` is the place, 0 = first.
+
+        Raises:
+            IllegalPlayError: the episode is over, or an illegal action with ``illegal="raise"``.
+        """
+        if self._is_over:
+            raise IllegalPlayError("the episode is over; call reset()")
+        try:
+            self.games.step(np.array([action]))
+        except IllegalPlayError:
+            if self._illegal == "raise":
+                raise
+            self._is_over = True
+            observation, info = self._observe()
+            info["action_mask"][:] = 0
+            return observation, self._illegal_reward, True, False, {**info, "illegal": True}
+        self._is_over = bool(self.games.dones[0])
+        if self.render_mode == "human":
+            self.render()
+        observation, info = self._observe()
+        if self._is_over:
+            info["action_mask"][:] = 0
+            info["place"] = self.games.finished.place.item()
+        return observation, float(self.games.rewards[0]), self._is_over, False, info
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """int8 (A,): 1 = legal; all-zero when the episode is over."""
+        if self._is_over:
+            return np.zeros(self.games.batch.num_actions, np.int8)
+        mask: npt.NDArray[np.int8] = self.games.batch.legal_mask()[0]
+        return mask
+
+    def render(self) -> Any:
+        """The table in `render_mode`; see `tienlen_env.single.painter.Painter.render`."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("You are calling render method without specifying any render mode.")
+            return None
+        return Painter(self.games.batch).render(self.render_mode, [int(self.games.seat[0])])
+
+    def _repr_svg_(self) -> str:
+        return str(Painter(self.games.batch).render("svg", [int(self.games.seat[0])]))

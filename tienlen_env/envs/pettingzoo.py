@@ -1,0 +1,325 @@
+"""A game of a batch as a PettingZoo AEC environment, whichever game it is.
+
+The environments with names, arguments and pages of their own stand on this: `tienlen_env.envs.tienlen` and
+`tienlen_env.envs.thirteens`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils import wrappers
+
+from tienlen_env.engine.backends.python import OVER, PAID
+from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.game import AnyRules, Episode
+from tienlen_env.games.tienlen.spec import Reward
+from tienlen_env.single.painter import Painter, check_render_mode
+
+Observation = dict[str, npt.NDArray[Any]]
+
+_empty = np.empty
+_INT8, _UINT8 = np.dtype(np.int8), np.dtype(np.uint8)
+
+
+class GameEnv(AECEnv):
+    """The environment without wrappers.
+
+    Dictionaries are touched only in the few steps that pay a reward or end the game, and one call into the
+    backend checks, plays and writes what the next player sees.
+
+    Args:
+        rules: the rules of any game.
+        num_players: None keeps the number in `rules`.
+        episode: ``"round"`` or ``"game"``.
+        reward: one of the game's.
+        render_mode: None or one of `RENDER_MODES`.
+        history: how many of the last plays the observation shows.
+
+    Raises:
+        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+    """
+
+    def __init__(
+        self,
+        rules: str | AnyRules,
+        num_players: int | None = None,
+        episode: Episode = "round",
+        reward: Reward = "points",
+        render_mode: str | None = None,
+        history: int = 0,
+    ) -> None:
+        super().__init__()
+        self._arguments = (rules, num_players, episode, reward, render_mode, history)
+        self.render_mode = check_render_mode(render_mode)
+        self._batch = batch = Batch(
+            rules, num_players=num_players, episode=episode, reward=reward, history=history
+        )
+        self.possible_agents = [f"player_{seat}" for seat in range(batch.num_players)]
+        self.observation_spaces = {
+            agent: spaces.Dict(
+                {
+                    "observation": spaces.Box(0, 1, (batch.observation_size,), np.uint8),
+                    "action_mask": spaces.Box(0, 1, (batch.num_actions,), np.int8),
+                }
+            )
+            for agent in self.possible_agents
+        }
+        self.action_spaces = {agent: spaces.Discrete(batch.num_actions) for agent in self.possible_agents}
+        self.state_space = spaces.Box(0, 1, (batch.state_size,), np.uint8)
+        self._painter = Painter(batch)
+        self._play_one = batch.backend.play_one
+        self._row = batch.rows[0]
+        self._spec, self._action_table = batch.spec, batch.actions
+        self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
+        self._gained = np.zeros(batch.num_players, np.float32)
+        self._key, self._seat, self._round = np.zeros((3, 1), np.int64)
+        self._leader = np.full(1, -1)
+        self._fixed = frozenset(self.__dict__) | {"_fixed"}
+        # From here on what changes as the game goes, and makes up a copy of it.
+        self._rng: np.random.Generator | None = None
+        self.agents: list[str] = []
+        self.agent_selection = self.possible_agents[0]
+        self.rewards: dict[str, float] = {}
+        self._cumulative_rewards: dict[str, float] = {}
+        self.terminations: dict[str, bool] = {}
+        self.truncations: dict[str, bool] = {}
+        self.infos: dict[str, dict[str, Any]] = {}
+        self._skip_agent_selection: str | None = None
+        self._is_owing = False  # some entry of `rewards` or `_cumulative_rewards` is not zero
+        self._current: Observation = {}  # what `agent_selection` sees
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """The observation space of an agent."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
+        """The action space of an agent."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Deal and begin.
+
+        Args:
+            seed: of the environment's generator; None goes on with its stream.
+            options: ``"key"``: the deal's; or what the game's page says.
+
+        Raises:
+            ValueError: a key or a position that cannot be.
+        """
+        if seed is not None or self._rng is None:
+            self._rng = np.random.default_rng(seed)
+        options = options or {}
+        if not self._set_hands(options):
+            if "key" not in options:
+                self._key[0] = self._rng.integers(-(2**63), 2**63)
+            elif -(2**63) <= operator.index(options["key"]) < 2**63:
+                self._key[0] = options["key"]
+            else:
+                raise ValueError(f"key={options['key']}: expected a signed 64-bit number")
+            self._deal()
+        agents = self.possible_agents
+        self.agents = agents[:]
+        self.rewards = dict.fromkeys(agents, 0)
+        self._cumulative_rewards = dict.fromkeys(agents, 0)
+        self.terminations = dict.fromkeys(agents, False)
+        self.truncations = dict.fromkeys(agents, False)
+        self.infos = {agent: {} for agent in agents}
+        self.agent_selection = agents[self._batch.state.turn.item()]
+        self._skip_agent_selection = None
+        self._is_owing = False
+        self._current = {
+            "observation": self._observe(self._batch.state.turn.item()),
+            "action_mask": self._batch.legal_mask()[0],
+        }
+        if self.render_mode is not None:
+            self._painter.forget()
+            if self.render_mode == "human":
+                self.render()
+
+    def _set_hands(self, options: dict[str, Any]) -> bool:
+        """Start from the hands in the options, if there are any."""
+        if "hands" not in options:
+            return False
+        parse_cards = self._batch.definition.cards.parse_cards
+        hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
+        aside = {name: options[name] for name in ("dummy", "remainder", "starter") if name in options}
+        aside = {name: parse_cards(c) if isinstance(c, str) else c for name, c in aside.items()}
+        leader = options.get("leader")
+        self._batch.set_hands([hands], -1 if leader is None else leader, **aside)
+        return True
+
+    def step(self, action: int | None) -> None:
+        """Play for `agent_selection`; None removes an agent that has terminated.
+
+        Raises:
+            IllegalPlayError: the action is not legal; the game is as it was.
+        """
+        agent = self.agent_selection
+        if self.terminations.get(agent):
+            self._was_dead_step(action)
+            return
+        mask = _empty(self._num_actions, _INT8)
+        observation = _empty(self._observation_size, _UINT8)
+        try:
+            seat = self._play_one(
+                self._row,
+                self._spec,
+                self._action_table,
+                action if type(action) is int else operator.index(action),  # type: ignore[arg-type]
+                self._gained,
+                mask,
+                observation,
+            )
+        except (TypeError, OverflowError):
+            seat = -1
+        if seat < 0:
+            raise self._refusal(action)
+        self._current = {"observation": observation, "action_mask": mask}
+        if seat < PAID:
+            self.agent_selection = self.possible_agents[seat]
+            if self._is_owing:
+                self._settle_up(agent, False)
+        else:
+            self._settle_up(agent, bool(seat & PAID))
+            if seat & OVER:
+                self._end()
+            else:
+                self.agent_selection = self.possible_agents[seat - PAID]
+        if self.render_mode is not None:
+            self._painter.note(self.possible_agents.index(agent))
+            if self.render_mode == "human":
+                self.render()
+
+    def _settle_up(self, agent: str, is_paid: bool) -> None:
+        """Renew `rewards` and `_cumulative_rewards` after a step of `agent`."""
+        total = self._cumulative_rewards
+        total[agent] = 0
+        self.rewards = dict.fromkeys(self.agents, 0)
+        if is_paid:
+            self.rewards = dict(zip(self.agents, self._gained.tolist(), strict=True))
+            for other, reward in self.rewards.items():
+                total[other] += reward
+        self._is_owing = is_paid or any(total.values())
+
+    def _end(self) -> None:
+        state = self._batch.state
+        self.terminations = dict.fromkeys(self.agents, True)
+        for agent, place, score in zip(
+            self.agents, state.places[0].tolist(), state.scores[0].tolist(), strict=True
+        ):
+            self.infos[agent] = {"place": place, "score": score}
+        self.agent_selection = self.agents[0]
+
+    def _refusal(self, action: Any) -> IllegalPlayError:
+        """Why an action was refused: the play, the table, the hand."""
+        state, table = self._batch.state, self._batch.table
+        seat = state.turn.item()
+        if seat < 0 or not self.agents:
+            return IllegalPlayError("no game is running; call reset()")
+        try:
+            number = operator.index(action)
+        except TypeError:
+            return IllegalPlayError(f"action {action!r} is no integer")
+        if not 0 <= number < table.num_actions:
+            return IllegalPlayError(f"action {number} is outside 0..{table.num_actions - 1}")
+        explain, row = self._batch.definition.explain, self._row.tolist()
+        return IllegalPlayError(
+            f"{self.possible_agents[seat]} cannot play action {number} ({table.text(number)}): "
+            f"{explain.why_refused(table, row, number)}; {explain.describe(table, row)}"
+        )
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Observation, reward since its last step, termination, truncation and info of `agent_selection`."""
+        agent = self.agent_selection
+        is_over = self.terminations[agent]
+        observation = None
+        if observe:
+            observation = self.observe(agent) if is_over else self._current
+        return (
+            observation,
+            self._cumulative_rewards[agent],
+            is_over,
+            self.truncations[agent],
+            self.infos[agent],
+        )
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees now, whoever is to move."""
+        if agent == self.agent_selection and not self.terminations.get(agent, True):
+            return self._current
+        return {
+            "observation": self._observe(self.possible_agents.index(agent)),
+            "action_mask": np.zeros(self._num_actions, np.int8),
+        }
+
+    def _deal(self) -> None:
+        batch = self._batch
+        batch.backend.begin(batch.rows, batch.spec, batch.actions, self._key, self._round, self._leader)
+
+    def _observe(self, seat: int) -> npt.NDArray[np.uint8]:
+        batch, out = self._batch, _empty((1, self._observation_size), _UINT8)
+        self._seat[0] = seat
+        batch.backend.observe_seats(batch.rows, batch.spec, batch.actions, self._seat, out)
+        first: npt.NDArray[np.uint8] = out[0]
+        return first
+
+    def state(self) -> npt.NDArray[np.uint8]:
+        """uint8 (`state_space.shape`): everything, for centralised critics."""
+        everything: npt.NDArray[np.uint8] = self._batch.observe_all()[0]
+        return everything
+
+    def render(self) -> Any:
+        """The table in `render_mode`, all hands face up; see `tienlen_env.single.painter.Painter.render`."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("You are calling render method without specifying any render mode.")
+            return None
+        return self._painter.render(self.render_mode)
+
+    def _repr_svg_(self) -> str:
+        return str(self._painter.render("svg"))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and pickles carry the game; compiled functions, tables and spaces are made anew.
+        changing = {name: value for name, value in self.__dict__.items() if name not in self._fixed}
+        return {"arguments": self._arguments, "row": self._row, "changing": changing}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        GameEnv.__init__(self, *state["arguments"])
+        self._row[:] = state["row"]
+        self.__dict__.update(state["changing"])
+        self._painter.forget()
+
+
+def wrap(bare: GameEnv, reward: Reward) -> AECEnv:
+    """The environment behind the wrappers of PettingZoo's classic games.
+
+    An illegal move ends the game at the mover's cost, an action outside the space or a call out of order is
+    an error.
+    """
+    legal = wrappers.TerminateIllegalWrapper(bare, illegal_reward=illegal_reward(bare._batch, reward))
+    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(legal))
+
+
+def illegal_reward(batch: Batch, reward: Reward) -> float:
+    """What an illegal move costs: one less than the worst reward of honest play."""
+    worst: float = batch.definition.explain.worst_reward(batch.rules, reward)
+    return worst - 1
+
+
+def observation_rows(batch: Batch) -> str:
+    """The table of the pieces of an observation, for an environment's page."""
+    return "\n".join(
+        f"| {p.name} | {p.slice.start}:{p.slice.stop} | {p.shape} | {p.meaning} |"
+        for p in batch.layout.values()
+    )

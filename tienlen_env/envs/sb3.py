@@ -1,0 +1,169 @@
+"""The one-seat games as a stable-baselines3 `VecEnv`: MaskablePPO on hundreds of games, no subprocesses.
+
+Needs stable-baselines3 (``pip install 'tienlen-env[train]'``); nothing else of the package imports this.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env.base_vec_env import VecEnv
+
+from tienlen_env.envs.one_seat import OneSeatGames, OneSeatSettings, Opponents
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.single.painter import Painter, check_render_mode
+
+Indices = None | int | Iterable[int]
+
+
+class TienLenVecEnv(VecEnv):
+    """One learning seat in each of B games.
+
+    What an episode and a reward are is said in `tienlen_env.envs.one_seat`. A game that ends is dealt anew in
+    the same step, as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 =
+    first) and ``"episode"`` with the sum of the rewards ``"r"``, the decisions ``"l"`` and the time ``"t"``,
+    as from SB3's `Monitor`. Observations live in two buffers that are written in turn: what `step` returns is
+    overwritten by the second call after it (SB3 copies it into its rollout buffer before that).
+
+    Args:
+        num_envs: B.
+        rules: a preset's name, or the rules of any game.
+        render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
+        seed: of the first `reset`; later ones go on with its stream unless `seed()` was called.
+        settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
+
+    Attributes:
+        rules: the rules.
+        games: the games.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        rules: str | AnyRules = "cardgames",
+        *,
+        render_mode: str | None = None,
+        seed: int | None = None,
+        **settings: Unpack[OneSeatSettings],
+    ) -> None:
+        self.games = OneSeatGames(num_envs, rules, **settings)
+        batch = self.games.batch
+        self.rules = batch.rules
+        self.render_mode = check_render_mode(render_mode)
+        self.num_envs = batch.num_games
+        super().__init__(
+            batch.num_games,
+            spaces.Box(0, 1, (batch.observation_size,), np.uint8),
+            spaces.Discrete(batch.num_actions),
+        )
+        if seed is not None:
+            self.seed(seed)
+        self._observations = [np.zeros((batch.num_games, batch.observation_size), np.uint8) for _ in range(2)]
+        self._mask = np.zeros((batch.num_games, batch.num_actions), np.int8)
+        self._mask_rows = list(self._mask)
+        self._no_infos: list[dict[str, Any]] = [{} for _ in range(batch.num_games)]
+        self._actions: npt.NDArray[Any] = np.zeros(batch.num_games, np.int64)
+        self._start = time.time()
+
+    def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
+        """Change who plays the other seats; see `OneSeatGames.set_opponents`."""
+        self.games.set_opponents(opponents, probabilities)
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """int8 (B, A): 1 = legal; overwritten by the next step."""
+        return self._mask
+
+    def _observe(self) -> npt.NDArray[np.uint8]:
+        self._observations.reverse()
+        self.games.observe(self._observations[0], self._mask)
+        return self._observations[0]
+
+    def reset(self) -> npt.NDArray[np.uint8]:
+        """Deal every game anew; uint8 (B, O)."""
+        self.games.reset(self._seeds[0])
+        self._reset_seeds()
+        self._reset_options()
+        return self._observe()
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Keep the actions, integers (B,), for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(
+        self,
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+        """Play them; observations uint8 (B, O), rewards float32 (B,), dones bool (B,), infos.
+
+        Raises:
+            IllegalPlayError: an action that is not legal; no game has moved.
+        """
+        self.games.step(self._actions)
+        observation = self._observe()
+        infos = self._no_infos.copy()
+        finished = self.games.finished
+        if len(finished.game):
+            now = round(time.time() - self._start, 6)
+            for game, seen, place, total, length in zip(
+                finished.game.tolist(),
+                finished.observation,
+                finished.place.tolist(),
+                finished.total.tolist(),
+                finished.length.tolist(),
+                strict=True,
+            ):
+                infos[game] = {
+                    "terminal_observation": seen,
+                    "TimeLimit.truncated": False,
+                    "place": place,
+                    "episode": {"r": total, "l": length, "t": now},
+                }
+        return observation, self.games.rewards, self.games.dones, infos
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """An attribute of this object, once for each of the games asked for."""
+        return [getattr(self, attr_name)] * self._count(indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Set an attribute of this object, which is that of all games.
+
+        Raises:
+            ValueError: only some games were named.
+        """
+        if self._count(indices) != self.num_envs:
+            raise ValueError(f"{attr_name}: the games share their attributes; set it for all of them")
+        setattr(self, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method; ``"action_masks"`` gives one row a game, others run once and repeat their result."""
+        if method_name == "action_masks":
+            if indices is None:
+                return self._mask_rows
+            return [self._mask_rows[i] for i in self._get_indices(indices)]
+        result = getattr(self, method_name)(*method_args, **method_kwargs)
+        return [result] * self._count(indices)
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
+        """True for `Monitor`, whose work is done here (``infos[i]["episode"]``); False for any other."""
+        return [issubclass(wrapper_class, Monitor)] * self._count(indices)
+
+    def get_images(self) -> list[npt.NDArray[np.uint8]]:
+        """The tables as RGB arrays, the learner's hand face up."""
+        games = self.games
+        return [
+            Painter(games.batch, game).render("rgb_array", [int(games.seat[game])])
+            for game in range(self.num_envs)
+        ]
+
+    def _count(self, indices: Indices) -> int:
+        return len(list(self._get_indices(indices)))

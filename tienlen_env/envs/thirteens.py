@@ -1,0 +1,234 @@
+"""Thirteens, the trick-taking game of jokers and melds, as a PettingZoo AEC environment.
+
+>>> from tienlen_env import thirteens_v0
+>>> env = thirteens_v0.env(num_players=4, jokers=1)
+>>> env.reset(seed=42)
+>>> for agent in env.agent_iter():
+...     observation, reward, termination, truncation, info = env.last()
+...     done = termination or truncation
+...     env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
+
+Three to seven players take tricks with the highest card of the suit led, or with a joker, and meld what they
+took: cards that add up to thirteen, pairs and straights. Captured jokers cost points; to take no trick at all
+brings some (RULES.md 8). All seats terminate together at the end.
+
+Arguments:
+---------
+`env` and `raw_env` take the same.
+
+| argument | default | meaning |
+|---|---|---|
+| num_players | 4 | 3 to 7; exactly 3 with a dummy |
+| jokers | 1 | 0, 1 or 2 jokers in the deck |
+| melding | 'auto' | 'auto': a trick's winner melds the most it can; 'manual': declares meld after meld |
+| dummy | False | three players and a hidden hand that gives a card to every trick |
+| target | 50 | points to which a game is played; 0: a game is one deal |
+| episode | 'round' | 'round': one deal; 'game': deals until one total reaches the target and is unique |
+| reward | 'points' | 'points', 'zero_sum' or 'win', see Rewards |
+| render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
+| rules | None | a preset's name or a `ThirteensRules`, instead of the first five arguments |
+
+`reset(seed=...)` seeds the environment's own generator; without a seed its stream goes on. It draws a 64-bit
+key, and the deal is a pure function of that. ``options={"key": k}`` deals that key;
+``options={"hands": ["Ks 2h", ...], "leader": 0}`` starts from given hands, as text or as masks, with
+``"dummy"``, ``"remainder"`` and ``"starter"`` where there are such (`Batch.set_hands`).
+
+Observation
+-----------
+A dict of ``"observation"``, uint8 (O,) of 0 and 1, and ``"action_mask"``, int8 (A,), 1 = legal. Seats are
+relative to the observer: 0 is the observer, 1 the next to play. The mask is all-zero off turn and at the
+end. Arrays that were handed out never change. The pieces with the default arguments:
+
+| piece | slice | shape | meaning |
+|---|---|---|---|
+| hand | 0:53 | (53,) | own cards, by card id (52 and 53 are jokers) |
+| played | 53:265 | (4, 53) | cards played this deal by each seat, by card id |
+| trick | 265:477 | (4, 53) | card of each seat in the trick, by card id; in order from `leader` |
+| aside | 477:530 | (53,) | what else goes with this trick: the remainder, the dummy's card |
+| shown | 530:583 | (53,) | remainder and dummy's cards flipped so far this deal |
+| scores | 583:823 | (4, 60) | points in the game, a thermometer: bit k above k |
+| points | 823:951 | (4, 32) | points of this deal so far, a thermometer: bit k above k - 8 |
+| thirteens | 951:983 | (4, 8) | thirteens melded this deal, a thermometer: bit k above k |
+| pairs | 983:1015 | (4, 8) | pairs melded this deal, in the same way |
+| straights | 1015:1047 | (4, 8) | straights melded this deal, in the same way |
+| jokers | 1047:1051 | (4, 1) | jokers captured this deal at a cost, in the same way |
+| tricks | 1051:1103 | (4, 13) | tricks taken this deal, in the same way |
+| void | 1103:1119 | (4, 4) | suits that each seat is known not to hold: spades, clubs, diamonds, hearts |
+| leader | 1119:1123 | (4,) | who leads this trick |
+| winner | 1123:1127 | (4,) | who is winning it |
+| follow | 1127:1131 | (4,) | suit to be played if held: the one led, or the starter suit on the first lead |
+| joker_led | 1131:1132 | (1,) | a joker was led, so anything may be played |
+| lead | 1132:1133 | (1,) | no card has been played to the trick |
+| first_trick | 1133:1134 | (1,) | this is the first trick of the deal |
+
+`state()` is uint8 too: the observation of player_0, the turn (one-hot P), the hands of the other seats and
+the dummy's. In a notebook ``env.unwrapped`` shows the table.
+
+Actions
+-------
+``Discrete(A)``. A card's action is its id: rank * 4 + suit, ranks 3 to 2 and suits ♠♣♦♥ as in
+`tienlen_env.envs.tienlen`, jokers 52 and 53. With ``melding="manual"`` the melds follow. They name pips only,
+as suits never matter to a meld: the cards of the lowest ids are taken. With one joker, A = 53 or, by hand,
+154:
+
+| ids | action |
+|---|---|
+| 0..52 | the card of that id |
+| 53 | end: meld no more of this trick |
+| 54..129 | thirteen: meld K to meld 3+3+3+3+A |
+| 130..142 | pair: meld A A to meld K K |
+| 143..153 | straight: meld A-2-3 to meld J-Q-K |
+
+| melding | jokers | A | O for 3, 4, 5, 6, 7 players |
+|---|---|---|---|
+| auto | 0 | 52 | 892, 1119, 1343, 1567, 1794 |
+| auto | 1 | 53 | 904, 1134, 1361, 1588, 1818 |
+| auto | 2 | 54 | 919, 1149, 1379, 1615, 1842 |
+| manual | 0 | 153 | 944, 1171, 1395, 1619, 1846 |
+| manual | 1 | 154 | 957, 1187, 1414, 1641, 1871 |
+| manual | 2 | 155 | 973, 1203, 1433, 1669, 1896 |
+
+Legal moves: the mask is exact, the rules (RULES.md) decide. An illegal action on `raw_env` raises
+`IllegalPlayError` and leaves the game as it was; `env` ends the game as PettingZoo's classic games do
+(`TerminateIllegalWrapper`): the offender gets one less than the worst possible reward, the others nothing.
+
+Rewards
+-------
+| reward | given |
+|---|---|
+| points | as scored: 1 a trick, 3 a thirteen, 1 a pair or straight, -4 a joker; 3 for no trick at the end |
+| zero_sum | the same less its mean over all seats (in whole 1024ths) |
+| win | at the end of the episode +1 to the first, -1 to the others; k who share it get 2 / k - 1 each |
+
+`infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last deal; equal points
+share the better place) and ``"score"`` (points of the whole game).
+
+Version history
+---------------
+* v0: first version.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from pettingzoo import AECEnv
+
+from tienlen_env.engine.batch import Batch
+from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
+from tienlen_env.errors import RulesError
+from tienlen_env.games.common.game import Episode
+from tienlen_env.games.registry import get_rules
+from tienlen_env.games.thirteens.observe import observation_size
+from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, Melding, ThirteensRules
+from tienlen_env.games.thirteens.spec import Reward
+from tienlen_env.single.painter import RENDER_MODES
+
+
+class raw_env(GameEnv):
+    """The environment without wrappers; the module's docstring describes it.
+
+    Args:
+        num_players: 3..7.
+        jokers: 0..2.
+        melding: ``"auto"`` or ``"manual"``.
+        dummy: play with a dummy's hand.
+        target: points of a game.
+        episode: ``"round"`` or ``"game"``.
+        reward: ``"points"``, ``"zero_sum"`` or ``"win"``.
+        render_mode: None or one of `RENDER_MODES`.
+        rules: a preset's name or a `ThirteensRules`, instead of the first five.
+
+    Raises:
+        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+    """
+
+    metadata = {  # noqa: RUF012 - PettingZoo's way
+        "name": "thirteens_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        num_players: int = 4,
+        jokers: int = 1,
+        melding: Melding = "auto",
+        dummy: bool = False,
+        target: int = 50,
+        episode: Episode = "round",
+        reward: Reward = "points",
+        render_mode: str | None = None,
+        rules: str | ThirteensRules | None = None,
+    ) -> None:
+        chosen = make_rules(num_players, jokers, melding, dummy, target, rules)
+        super().__init__(chosen, None, episode, reward, render_mode)
+
+
+def env(
+    num_players: int = 4,
+    jokers: int = 1,
+    melding: Melding = "auto",
+    dummy: bool = False,
+    target: int = 50,
+    episode: Episode = "round",
+    reward: Reward = "points",
+    render_mode: str | None = None,
+    rules: str | ThirteensRules | None = None,
+) -> AECEnv:
+    """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
+
+    An illegal move ends the game at the mover's cost, an action outside the space or a call out of order is
+    an error.
+    """
+    bare = raw_env(num_players, jokers, melding, dummy, target, episode, reward, render_mode, rules)
+    return wrap(bare, reward)
+
+
+def make_rules(
+    num_players: int = 4,
+    jokers: int = 1,
+    melding: Melding = "auto",
+    dummy: bool = False,
+    target: int = 50,
+    rules: str | ThirteensRules | None = None,
+) -> ThirteensRules:
+    """The rules that the arguments of an environment describe.
+
+    Raises:
+        RulesError: a setting that is unknown or out of range, or the rules of another game.
+    """
+    if rules is None:
+        return ThirteensRules(
+            num_players=num_players, jokers=jokers, melding=melding, dummy=dummy, target=target
+        )
+    found = get_rules(rules)
+    if not isinstance(found, ThirteensRules):
+        raise RulesError(f"rules={rules!r}: expected a preset of Thirteens or a ThirteensRules")
+    return found
+
+
+def page_tables() -> dict[str, str]:
+    """The tables of this module's docstring that follow from the code, for the test that compares them."""
+    table = Batch(make_rules(melding="manual"), backend="python").table
+    actions = [f"| 0..{table.num_cards - 1} | the card of that id |"]
+    actions.append(f"| {table.num_cards} | end: meld no more of this trick |")
+    first = table.num_cards + 1
+    for kind, melds in groupby(table.melds, key=lambda meld: meld.kind):
+        found = list(melds)
+        last = first + len(found) - 1
+        actions.append(f"| {first}..{last} | {kind}: {table.text(first)} to {table.text(last)} |")
+        first = last + 1
+    sizes = []
+    for melding in ("auto", "manual"):
+        for jokers in range(3):
+            rules = [make_rules(p, jokers, melding) for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
+            lengths = ", ".join(str(observation_size(r)) for r in rules)
+            num_actions = Batch(rules[0], backend="python").num_actions
+            sizes.append(f"| {melding} | {jokers} | {num_actions} | {lengths} |")
+    return {
+        "observation": observation_rows(Batch(make_rules(), backend="python")),
+        "actions": "\n".join(actions),
+        "sizes": "\n".join(sizes),
+    }

@@ -1,0 +1,188 @@
+"""Tiến lên (Thirteen) as a PettingZoo AEC environment.
+
+>>> from tienlen_env import tienlen_v0
+>>> env = tienlen_v0.env(rules="cardgames", num_players=4)
+>>> env.reset(seed=42)
+>>> for agent in env.agent_iter():
+...     observation, reward, termination, truncation, info = env.last()
+...     done = termination or truncation
+...     env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
+
+Each of two to four players holds 13 cards and wants to be rid of them first. Whoever has gone out is
+skipped; all seats terminate together at the end, each having received its reward when its place was settled.
+
+Arguments:
+---------
+`env` and `raw_env` take the same.
+
+| argument | default | meaning |
+|---|---|---|
+| rules | 'cardgames' | a preset (cardgames, mobile, foicica, pagat) or a `Rules` |
+| num_players | 4 | 2, 3 or 4; with a `Rules`, None keeps the number in it |
+| episode | 'round' | 'round': one round; 'game': rounds until one total reaches the rules' target |
+| reward | 'points' | 'points', 'zero_sum', 'win' or 'cards', see Rewards |
+| render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
+| history | 0 | K, how many of the last plays the observation shows |
+
+`reset(seed=...)` seeds the environment's own generator; without a seed its stream goes on. It draws a 64-bit
+key, and the deal is a pure function of that. ``options={"key": k}`` deals that key. ``options={"hands": ...,
+"leader": seat}`` sets a position: P texts (``"3s 3h Tc"``) or card masks; without a leader the holder of the
+lowest card opens.
+
+Observation
+-----------
+A dict of ``"observation"``, uint8 (O,) of 0 and 1, and ``"action_mask"``, int8 (A,), 1 = legal. Seats are
+relative to the observer: 0 is the observer, 1 the next to play. The mask is all-zero off turn and at the
+end. Arrays that were handed out never change. The pieces with P = 4 players and the `cardgames` rules:
+
+| piece | slice | shape | meaning |
+|---|---|---|---|
+| hand | 0:52 | (52,) | own cards, by card id |
+| played | 52:260 | (4, 52) | cards played this round by each seat, by card id |
+| scores | 260:312 | (4, 13) | points in the game as a thermometer: bit k is 1 above k points |
+| cards_left | 312:364 | (4, 13) | cards in each hand as a thermometer: bit k is 1 above k cards |
+| table_top | 364:416 | (52,) | highest card of the combination on the table, by card id |
+| table_width | 416:420 | (4,) | its cards of each rank: 1, 2, 3, 4 |
+| table_length | 420:433 | (13,) | its consecutive ranks: 1..13 |
+| table_owner | 433:437 | (4,) | who played it |
+| passed | 437:441 | (4,) | who has passed in this trick |
+| finished | 441:445 | (4,) | who is out of the round |
+| barred | 445:449 | (4,) | who was knocked out of this trick |
+| suit_lock | 449:450 | (1,) | only suited runs may follow in this trick |
+| opening_duty | 450:451 | (1,) | this play must contain the opening card, the lowest card dealt |
+| lead | 451:452 | (1,) | the table is empty |
+
+`state()` is uint8 too: the observation of player_0, the turn (one-hot P) and the hands of the other seats.
+In a notebook ``env.unwrapped`` shows the table.
+
+Actions
+-------
+``Discrete(A)``. Action 0 is the pass; the others name a combination by its shape and its top card (and so
+its ranks), weakest first within a shape. The inner cards are the lowest suits held. A card's id is rank * 4 +
+suit, ranks 3 to 2, suits ♠♣♦♥. The `cardgames` rules, A = 453:
+
+| ids | combination | cards |
+|---|---|---|
+| 0 | pass | 0 |
+| 1..52 | single | 1 |
+| 53..91 | pair | 2 |
+| 92..117 | triple | 3 |
+| 118..130 | quad | 4 |
+| 131..350 | run | 3..12 |
+| 351..452 | double sequence | 6..12 |
+
+| rules | A | O for 2, 3, 4 players |
+|---|---|---|
+| cardgames | 453 | 284, 367, 452 |
+| mobile | 453 | 284, 367, 452 |
+| foicica | 994 | 262, 331, 400 |
+| pagat | 509 | 262, 331, 400 |
+
+Legal moves: the mask is exact, the rules (RULES.md) decide. An illegal action on `raw_env` raises
+`IllegalPlayError` and leaves the game as it was; `env` ends the game as PettingZoo's classic games do
+(`TerminateIllegalWrapper`): the offender gets one less than the worst possible reward, the others nothing.
+
+Rewards
+-------
+| reward | given when a place is settled |
+|---|---|
+| points | the points of the place: 3, 2, 1, 0 for four players |
+| zero_sum | the points minus their mean: 1.5, 0.5, -0.5, -1.5 |
+| win | +1 for the first place, -1 for any other |
+| cards | when the first goes out, each other player pays it one a card left in the hand |
+
+`infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last round) and
+``"score"`` (points of the whole game).
+
+Version history
+---------------
+* v0: first version.
+"""
+
+from __future__ import annotations
+
+from pettingzoo import AECEnv
+
+from tienlen_env.engine.batch import Batch
+from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
+from tienlen_env.games.common.game import Episode
+from tienlen_env.games.tienlen.actions import kind_name
+from tienlen_env.games.tienlen.observe import observation_size
+from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape, get_rules
+from tienlen_env.games.tienlen.spec import Reward
+from tienlen_env.single.painter import RENDER_MODES
+
+
+class raw_env(GameEnv):
+    """The environment without wrappers; the module's docstring describes it.
+
+    Args:
+        rules: a preset's name or a `Rules`.
+        num_players: 2..4; None keeps the number in `rules`.
+        episode: ``"round"`` or ``"game"``.
+        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``.
+        render_mode: None or one of `RENDER_MODES`.
+        history: how many of the last plays the observation shows.
+
+    Raises:
+        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+    """
+
+    metadata = {  # noqa: RUF012 - PettingZoo's way
+        "name": "tienlen_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        rules: str | Rules = "cardgames",
+        num_players: int | None = 4,
+        episode: Episode = "round",
+        reward: Reward = "points",
+        render_mode: str | None = None,
+        history: int = 0,
+    ) -> None:
+        super().__init__(get_rules(rules), num_players, episode, reward, render_mode, history)
+
+
+def env(
+    rules: str | Rules = "cardgames",
+    num_players: int | None = 4,
+    episode: Episode = "round",
+    reward: Reward = "points",
+    render_mode: str | None = None,
+    history: int = 0,
+) -> AECEnv:
+    """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
+
+    An illegal move ends the game at the mover's cost, an action outside the space or a call out of order is
+    an error.
+    """
+    return wrap(raw_env(rules, num_players, episode, reward, render_mode, history), reward)
+
+
+def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
+    """The tables of this module's docstring that follow from the code, for other rules too.
+
+    Args:
+        rules: the variant of the tables ``"observation"`` and ``"actions"``; ``"sizes"`` has all presets.
+    """
+    rules = get_rules(rules)
+    batch = Batch(rules, backend="python")
+    table = batch.table
+    kinds: dict[str, tuple[list[int], list[int]]] = {}
+    for (shape, _), ids in table.group.items():
+        found_ids, cards = kinds.setdefault(kind_name(Shape(*shape)), ([], []))
+        found_ids += ids
+        cards.append(shape.num_cards)
+    actions = ["| 0 | pass | 0 |"]
+    for kind, (found_ids, cards) in kinds.items():
+        size = f"{cards[0]}..{cards[-1]}" if len(cards) > 1 else f"{cards[0]}"
+        actions.append(f"| {found_ids[0]}..{found_ids[-1]} | {kind} | {size} |")
+    sizes = []
+    for name in PRESETS:
+        lengths = ", ".join(str(observation_size(get_rules(name, p))) for p in (2, 3, 4))
+        sizes.append(f"| {name} | {Batch(name, backend='python').num_actions} | {lengths} |")
+    return {"observation": observation_rows(batch), "actions": "\n".join(actions), "sizes": "\n".join(sizes)}

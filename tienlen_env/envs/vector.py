@@ -1,0 +1,251 @@
+"""Batched environments without subprocesses: self-play with all seats, and Gymnasium's `VectorEnv`.
+
+`SelfPlayEnv` hands out every decision of every seat; `TienLenVectorEnv` asks one learning seat a game and
+lets agents play the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Unpack
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from tienlen_env.engine.batch import Batch
+from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, OneSeatSettings, Opponents
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.single.painter import Painter, check_render_mode
+
+IntArray = npt.NDArray[np.int64]
+
+
+class Decisions(NamedTuple):
+    """The decision that waits in each of B games, P seats.
+
+    Attributes:
+        observation: uint8 (B, O), of the seat to act.
+        action_mask: int8 (B, A), 1 = legal; at least one a game.
+        seat: int64 (B,), the seat to act.
+        rewards: float32 (B, P), what each seat earned by the last step.
+        dones: bool (B,), games that ended in the last step; their next deal is what is shown.
+    """
+
+    observation: npt.NDArray[np.uint8]
+    action_mask: npt.NDArray[np.int8]
+    seat: IntArray
+    rewards: npt.NDArray[np.float32]
+    dones: npt.NDArray[np.bool_]
+
+
+class SelfPlayEnv:
+    """B games in which the caller plays every seat; a game that ends is dealt anew within the step.
+
+    A seat's reward comes in the step that settles its place, whoever moved: add up ``rewards[:, seat]``
+    between two decisions of a seat. Arrays are written in turn to two sets of buffers: what `step` returns
+    stays as it is through the next call and is overwritten by the one after that. Copy what must live longer.
+
+    Args:
+        num_games: B.
+        rules: a preset's name, or the rules of any game.
+        threads: threads of the numba loops.
+        settings: see `tienlen_env.engine.Batch`.
+
+    Attributes:
+        batch: the games.
+        num_games, num_players, num_actions, observation_size: B, P, A, O.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: str | AnyRules = "cardgames",
+        *,
+        threads: int = 1,
+        **settings: Unpack[GameSettings],
+    ) -> None:
+        self.batch = batch = Batch(rules, num_games, auto_reset=True, threads=threads, **settings)
+        self.num_games, self.num_players = batch.num_games, batch.num_players
+        self.num_actions, self.observation_size = batch.num_actions, batch.observation_size
+        self._now, self._next = self._buffers(), self._buffers()
+
+    def _buffers(self) -> Decisions:
+        return Decisions(
+            np.zeros((self.num_games, self.observation_size), np.uint8),
+            np.zeros((self.num_games, self.num_actions), np.int8),
+            np.zeros(self.num_games, np.int64),
+            np.zeros((self.num_games, self.num_players), np.float32),
+            np.zeros(self.num_games, np.bool_),
+        )
+
+    def reset(self, seed: int | np.random.Generator | None = None) -> Decisions:
+        """Deal every game anew.
+
+        Args:
+            seed: of the deals; None takes fresh entropy.
+
+        Returns:
+            The first decisions; rewards and dones are zero.
+        """
+        self.batch.reset(seed)
+        self._now, self._next = self._next, self._now
+        self.batch.observe(out=self._now.observation)
+        self.batch.legal_mask(out=self._now.action_mask)
+        self._now.seat[:] = self.batch.state.turn
+        self._now.rewards[:] = 0
+        self._now.dones[:] = False
+        return self._now
+
+    def step(self, actions: npt.ArrayLike) -> Decisions:
+        """Play one action in every game.
+
+        Args:
+            actions: int64 (B,), a legal action a game.
+
+        Returns:
+            The next decisions, and what the last ones earned.
+
+        Raises:
+            IllegalPlayError: an action that is not legal; no game has moved.
+            ValueError: another shape or type.
+        """
+        new = self._next
+        self.batch.step(
+            actions, rewards=new.rewards, dones=new.dones, mask=new.action_mask, observation=new.observation
+        )
+        new.seat[:] = self.batch.state.turn
+        self._now, self._next = new, self._now
+        return new
+
+
+class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[Any]]):
+    """One learning seat in each of B games, as a Gymnasium vector environment.
+
+    Observations are flat, uint8 (B, O); the masks, int8 (B, A), are in ``infos["action_mask"]`` and
+    `action_masks()`. What an episode and a reward are is said in `tienlen_env.envs.one_seat`. Games reset in
+    the same step (``AutoresetMode.SAME_STEP``), so every step is a decision in every game; what the learner
+    saw last is in ``infos["final_obs"]`` and its place (0 = first) in ``infos["final_info"]["place"]``.
+
+    Args:
+        num_envs: B.
+        rules: a preset's name, or the rules of any game.
+        copy: hand out fresh arrays; else observations and masks live in two sets of buffers that are written
+            in turn, as in `SelfPlayEnv`.
+        render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
+        settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's way
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+        "render_modes": ["ansi", "rgb_array", "svg"],
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: str | AnyRules = "cardgames",
+        *,
+        copy: bool = True,
+        render_mode: str | None = None,
+        **settings: Unpack[OneSeatSettings],
+    ) -> None:
+        self.games = OneSeatGames(num_envs, rules, **settings)
+        self.num_envs = self.games.batch.num_games
+        self.single_observation_space = spaces.Box(0, 1, (self.games.batch.observation_size,), np.uint8)
+        self.single_action_space = spaces.Discrete(self.games.batch.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.render_mode = check_render_mode(render_mode)
+        self._copy = copy
+        self._buffers = [self._new_arrays(), self._new_arrays()]
+        self._mask = self._buffers[0][1]
+
+    def _new_arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int8]]:
+        batch = self.games.batch
+        return (
+            np.empty((self.num_envs, batch.observation_size), np.uint8),
+            np.zeros((self.num_envs, batch.num_actions), np.int8),
+        )
+
+    def _observe(self) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+        if self._copy:
+            observation, self._mask = self._new_arrays()
+        else:
+            self._buffers.reverse()
+            observation, self._mask = self._buffers[0]
+        self.games.observe(observation, self._mask)
+        return observation, {"action_mask": self._mask, "_action_mask": np.ones(self.num_envs, np.bool_)}
+
+    def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
+        """Change who plays the other seats; see `OneSeatGames.set_opponents`."""
+        self.games.set_opponents(opponents, probabilities)
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """int8 (B, A): 1 = legal for the decisions that wait."""
+        return self._mask
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+        """Deal every game anew.
+
+        Args:
+            seed: of deals, seats, opponents and their play; None goes on with the present stream.
+            options: not used.
+
+        Returns:
+            uint8 (B, O) observations and the infos.
+        """
+        super().reset(seed=seed)
+        self.games.reset(self.np_random)
+        return self._observe()
+
+    def step(
+        self, actions: IntArray
+    ) -> tuple[
+        npt.NDArray[np.uint8],
+        npt.NDArray[np.float32],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        dict[str, Any],
+    ]:
+        """Play the learner's action in every game, and on to its next decision.
+
+        Args:
+            actions: int64 (B,), a legal action a game.
+
+        Returns:
+            Observations uint8 (B, O), rewards float32 (B,), terminations and truncations bool (B,), infos.
+
+        Raises:
+            IllegalPlayError: an action that is not legal; no game has moved.
+            ValueError: another shape or type.
+        """
+        self.games.step(actions)
+        observation, infos = self._observe()
+        finished = self.games.finished
+        if len(finished.game):
+            final_obs = np.full(self.num_envs, None, dtype=object)
+            for game, seen in zip(finished.game.tolist(), finished.observation, strict=True):
+                final_obs[game] = seen
+            place = np.zeros(self.num_envs, np.int64)
+            place[finished.game] = finished.place
+            dones = self.games.dones
+            infos["final_obs"], infos["_final_obs"] = final_obs, dones.copy()
+            infos["final_info"], infos["_final_info"] = {"place": place, "_place": dones.copy()}, dones.copy()
+        truncations = np.zeros(self.num_envs, np.bool_)
+        return observation, self.games.rewards, self.games.dones, truncations, infos
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A picture a game, the learner's hand face up; None without a render mode."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("You are calling render method without specifying any render mode.")
+            return None
+        games = self.games
+        return tuple(
+            Painter(games.batch, game).render(self.render_mode, [int(games.seat[game])])
+            for game in range(self.num_envs)
+        )

@@ -1,0 +1,62 @@
+"""Words for what the rules refuse, and what breaking them costs; for error messages, never for deciding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tienlen_env.games.common.cards import SUIT_TEXT
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.actions import ThirteensTable
+from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, is_joker
+from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_env.games.thirteens.spec import Reward
+
+SUIT_NAME: Final = ("spades", "clubs", "diamonds", "hearts")
+_MOST_MELDED: Final = 84  # the pips of the deck make 28 thirteens
+
+
+def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: int | None = None) -> str:
+    """Why a play is not legal, with the clause of RULES.md that it breaks.
+
+    Args:
+        table: the actions.
+        row: the game (`tienlen_env.games.thirteens.state`), in which the play is not legal.
+        action: the id of an action.
+        cards: not read: an action is one card or none.
+    """
+    seat, pile = row[R.TURN], row[R.PILE]
+    if seat < 0:
+        return "nobody may play any more, 8.9"
+    if pile:
+        if action < table.num_cards:
+            return "the trick is to be melded before the next lead, 8.8"
+        return f"{format_cards(pile)} does not hold it, 8.8"
+    if action >= table.num_cards:
+        return "only the winner of a trick melds, at once, 8.8"
+    if not row[R.HAND + seat] >> action & 1:
+        return "not in the hand, 8.5"
+    suit = SUIT_NAME[(row[R.FOLLOW] & -row[R.FOLLOW]).bit_length() - 1]
+    if row[R.TRICK] == 0:
+        return f"the starter suit, {suit}, must be led if held, 8.4"
+    kind = "no joker" if is_joker(action) else "no other suit"
+    return f"{suit} were led and must be followed if held, {kind}, 8.5"
+
+
+def describe(table: ThirteensTable, row: Sequence[int]) -> str:
+    """The position of the seat to act in a few words: ``"trick: 7s Kd; hand: As 3d *1"``."""
+    codes = [row[R.TRICK] >> 6 * i & 63 for i in range(table.rules.num_players)]
+    trick = " ".join(CARD_TEXT[code - 1] for code in codes if code) or "none"
+    text = f"trick: {trick}"
+    if row[R.PILE]:
+        text += f"; to meld: {format_cards(row[R.PILE])}"
+    elif row[R.TRICK] == 0 and row[R.FOLLOW]:
+        text += f"; starter suit: {SUIT_TEXT[(row[R.FOLLOW] & -row[R.FOLLOW]).bit_length() - 1]}"
+    return f"{text}; hand: {format_cards(row[R.HAND + row[R.TURN]])}"
+
+
+def worst_reward(rules: ThirteensRules, reward: Reward) -> float:
+    """A bound below what honest play of a deal can bring: all jokers in one's only trick."""
+    points = 1.0 - 4 * rules.jokers
+    most = rules.hand_size + _MOST_MELDED + 3 * rules.num_players
+    return {"points": points, "zero_sum": points - most / rules.num_players, "win": -1.0}[reward]

@@ -1,0 +1,54 @@
+"""Deals of Thirteens from hands that are given instead of dealt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_env.errors import TienLenError
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.cards import full_deck
+from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_env.games.tienlen.hands import check_disjoint
+
+IntArray = npt.NDArray[np.int64]
+
+
+def set_hands(
+    rows: IntArray, rules: ThirteensRules, hands: IntArray, aside: IntArray, begin: Callable[[], None]
+) -> None:
+    """Start a deal in every row, or the end of one: with n cards in each hand its last n tricks.
+
+    Cards that are given nowhere count as shown, as if all had seen them fall.
+
+    Args:
+        rows: int64 (B, ROW), the states.
+        rules: the variant.
+        hands: int64 (B, P), masks of equally many cards.
+        aside: int64 (B, 3), masks: the dummy's hand, with as many cards as others (RULES.md 8.10); what goes
+            with the first trick, no more cards than the remainder has (8.2, 8.7); that card of it which was
+            flipped first (8.3).
+        begin: lets the backend begin a deal of the hands in the rows.
+
+    Raises:
+        TienLenError: cards that cannot lie so; nothing has changed.
+    """
+    dummy, remainder, starter = aside.T
+    union = check_disjoint(np.column_stack([hands, dummy, remainder]), rules.num_cards)
+    sizes = np.bitwise_count(hands)
+    if (sizes != sizes[:, :1]).any() or (sizes < 1).any() or (sizes > rules.hand_size).any():
+        raise TienLenError(f"hands: expected equally many cards in each, 1 to {rules.hand_size}")
+    if (np.bitwise_count(dummy) != sizes[:, 0] * rules.dummy).any():
+        raise TienLenError(f"dummy: expected {'as many cards as in a hand' if rules.dummy else 'no cards'}")
+    if (np.bitwise_count(remainder) > rules.num_aside).any():
+        raise TienLenError(f"remainder: expected at most {rules.num_aside} cards")
+    if ((np.bitwise_count(starter) != (remainder != 0)) | (starter & ~remainder != 0)).any():
+        raise TienLenError("starter: expected one card of the remainder, if there is one")
+    rows[:] = 0
+    rows[:, R.HAND : R.HAND + hands.shape[1]] = hands
+    rows[:, R.DUMMY], rows[:, R.REMAINDER], rows[:, R.STARTER] = dummy, remainder, starter
+    begin()
+    rows[:, R.SHOWN] |= full_deck(rules.jokers) & ~union
+    rows[:, R.NUM_TRICKS] = rules.hand_size - np.bitwise_count(hands[:, 0])

@@ -1,0 +1,424 @@
+"""The rules of Thirteens in motion: scalar functions on one game's row (RULES.md 8).
+
+As in `tienlen_env.games.tienlen.kernels`: every executor runs this source, which allocates nothing, raises
+nothing and touches no globals that change. A deal runs `begin_trick`, `play_card` .., `take_trick`,
+(`play_meld` ..), `end_trick` until the hands are empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tienlen_env.games.common.bits import (
+    lowest_index,
+    nth_index,
+    philox,
+    popcount,
+    shift_left,
+    shift_right,
+    wrap,
+    write_half,
+    write_word,
+)
+from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.thirteens import spec as S
+from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens.cards import JOKERS
+from tienlen_env.games.thirteens.melds import LANES, POINTS, best_melds, holds, pip_counts, without
+from tienlen_env.games.tienlen import kernels as tienlen
+
+KEY_STEP: Final = tienlen.KEY_STEP
+
+# Blocks of random words of a deal: 0..13 deal the cards, then
+FLIP_BLOCK: Final = 14  # the first card of the remainder
+FIRST_BLOCK: Final = 15  # who leads the first deal of the game (of round 0, whatever the round)
+DUMMY_BLOCK: Final = 16  # and on: the dummy's card of each trick
+
+
+# ---------------------------------------------------------------- dealing (RULES.md 8.2, 8.3)
+
+
+@noinline
+def deal(row: Any, spec: Any) -> None:
+    """Deal hands, the dummy's hand and the remainder from the row's key and round, uniformly.
+
+    Cards are handed out one by one, as in Tiến lên: card c goes to a hand with probability (places left in
+    it) / (C - c). `end_i` is the number of places left in the hands before i + 1; what lies behind the last
+    hand's is the remainder.
+    """
+    key, game_round, num_cards = row[R.KEY], row[R.ROUND], spec[S.NUM_CARDS]
+    size = spec[S.HAND_SIZE]
+    num_hands = spec[S.NUM_PLAYERS] + spec[S.HAS_DUMMY]
+    for hand in range(8):
+        row[R.HAND + hand] = 0
+    none = num_cards  # behind every place
+    end_0 = size
+    end_1 = 2 * size
+    end_2 = 3 * size
+    end_3 = 4 * size if num_hands > 3 else none
+    end_4 = 5 * size if num_hands > 4 else none
+    end_5 = 6 * size if num_hands > 5 else none
+    end_6 = 7 * size if num_hands > 6 else none
+    for block in range(14):
+        word_0, word_1, word_2, word_3 = philox(key, game_round, block)
+        for i in range(4):
+            card = 4 * block + i
+            if card < num_cards:
+                word = word_0 if i == 0 else word_1 if i == 1 else word_2 if i == 2 else word_3
+                place = (word * (num_cards - card)) >> 32
+                # Without branches, which would be mispredicted.
+                after_0 = 1 if place >= end_0 else 0
+                after_1 = 1 if place >= end_1 else 0
+                after_2 = 1 if place >= end_2 else 0
+                after_3 = 1 if place >= end_3 else 0
+                after_4 = 1 if place >= end_4 else 0
+                after_5 = 1 if place >= end_5 else 0
+                after_6 = 1 if place >= end_6 else 0
+                end_0 -= 1 - after_0
+                end_1 -= 1 - after_1
+                end_2 -= 1 - after_2
+                end_3 -= 1 - after_3
+                end_4 -= 1 - after_4
+                end_5 -= 1 - after_5
+                end_6 -= 1 - after_6
+                after = after_0 + after_1 + after_2 + after_3 + after_4 + after_5 + after_6
+                row[R.HAND + after] |= 1 << card
+    remainder = row[R.HAND + num_hands]
+    row[R.HAND + num_hands] = 0
+    if spec[S.HAS_DUMMY]:
+        row[R.DUMMY] = row[R.HAND + 3]
+        row[R.HAND + 3] = 0
+    row[R.REMAINDER] = remainder
+    row[R.STARTER] = 0
+    if remainder != 0:
+        row[R.STARTER] = 1 << nth_index(remainder, draw(key, game_round, FLIP_BLOCK, popcount(remainder)))
+
+
+def draw(key: int, game_round: int, block: int, n: int) -> int:
+    """A number in 0..n-1, uniformly, that belongs to a block of a deal's random words."""
+    return philox(key, game_round, block)[0] * n >> 32
+
+
+@noinline
+def begin_game(row: Any, spec: Any, key: int, game_round: int, leader: int) -> None:
+    """Start a game (or a single deal) from a key, its round and who leads (see `begin_round`)."""
+    row[R.KEY] = key
+    row[R.ROUND] = game_round
+    for seat in range(7):
+        row[R.SCORE + seat] = 0
+    deal(row, spec)
+    begin_round(row, spec, leader)
+
+
+@noinline
+def begin_round(row: Any, spec: Any, leader: int) -> None:
+    """Set up a deal of the hands in the row; `update_legal` is due afterwards.
+
+    Args:
+        row: hands, the dummy's hand, remainder and starter card are in place.
+        spec: the variant.
+        leader: the eldest, who leads; -1: as many seats after the first leader of the key's game as rounds
+            have been played (8.2).
+    """
+    num_players = spec[S.NUM_PLAYERS]
+    for seat in range(7):
+        row[R.PLAYED + seat] = 0
+        row[R.TAKEN + seat] = 0
+        row[R.POINTS + seat] = 0
+        row[R.COUNTS + seat] = 0
+        row[R.PLACE + seat] = -1
+    if leader < 0:
+        first = draw(row[R.KEY], 0, FIRST_BLOCK, num_players) if spec[S.FIRST_DRAWN] else 0
+        leader = (first + row[R.ROUND]) % num_players
+    row[R.ELDEST] = leader
+    row[R.NUM_TRICKS] = 0
+    row[R.VOID] = 0
+    row[R.SHOWN] = row[R.REMAINDER]
+    row[R.ASIDE] = row[R.REMAINDER]
+    row[R.LAST_PILE] = 0
+    row[R.LAST_WINNER] = -1
+    begin_trick(row, spec, leader)
+    # A joker flipped first starts no suit (8.3).
+    if row[R.STARTER] & ~JOKERS:
+        row[R.FOLLOW] = S.LOWEST_OF_SUIT << (lowest_index(row[R.STARTER]) & 3)
+
+
+def begin_trick(row: Any, spec: Any, leader: int) -> None:
+    """Clear the table for a lead; the dummy's card is flipped (8.10)."""
+    row[R.LEADER] = leader
+    row[R.TURN] = leader
+    row[R.TRICK] = 0
+    row[R.ON_TABLE] = 0
+    row[R.FOLLOW] = 0
+    row[R.WINNER] = -1
+    row[R.BEST] = -1
+    row[R.PILE] = 0
+    if spec[S.HAS_DUMMY]:
+        flip_dummy(row)
+
+
+@noinline
+def flip_dummy(row: Any) -> None:
+    """Turn up a card of the dummy's hand, each with the same probability."""
+    hand = row[R.DUMMY]
+    if hand != 0:
+        n = draw(row[R.KEY], row[R.ROUND], DUMMY_BLOCK + row[R.NUM_TRICKS], popcount(hand))
+        card = 1 << nth_index(hand, n)
+        row[R.DUMMY] ^= card
+        row[R.ASIDE] |= card
+        row[R.SHOWN] |= card
+
+
+# ---------------------------------------------------------------- legal actions (RULES.md 8.4, 8.5, 8.11)
+
+
+def update_legal(row: Any, spec: Any, actions: Any) -> None:
+    """Recompute the packed legal-action mask of the seat to act; none when the game is over."""
+    seat = row[R.TURN]
+    for word in range(1, spec[S.NUM_WORDS]):
+        row[R.LEGAL + word] = 0
+    if seat < 0:
+        row[R.LEGAL] = 0
+    elif row[R.PILE] != 0:
+        row[R.LEGAL] = 0
+        add_melds(row, spec, actions)
+    else:
+        hand = row[R.HAND + seat]
+        bound = hand & row[R.FOLLOW]
+        row[R.LEGAL] = bound if bound != 0 else hand
+
+
+@noinline
+def add_melds(row: Any, spec: Any, actions: Any) -> None:
+    """Set the bits of the melds that the pile holds, and of the end (8.11)."""
+    counts, end = pip_counts(row[R.PILE]), spec[S.NUM_CARDS]
+    row[R.LEGAL] |= shift_left(1, end)
+    for action in range(end + 1, spec[S.NUM_ACTIONS]):
+        if holds(counts, actions[action * S.ACTION_FIELDS + S.NEED]):
+            row[R.LEGAL + (action >> 6)] |= shift_left(1, action & 63)
+
+
+def is_legal(row: Any, spec: Any, action: int) -> bool:
+    """Whether an action's bit is set in the packed mask."""
+    if action < 0 or action >= spec[S.NUM_ACTIONS]:
+        return False
+    return bool((row[R.LEGAL + (action >> 6)] >> (action & 63)) & 1)
+
+
+def can_play_cards(row: Any, cards: int) -> bool:
+    """Whether a mask is cards of the seat to act; 0, for melds, always is."""
+    return bool(cards & ~row[R.HAND + row[R.TURN]] == 0)
+
+
+def action_cards(hand: int, actions: Any, action: int) -> int:
+    """The card that an action plays as a mask; 0 for melds and the end."""
+    return shift_left(1, action) & hand if action < 54 else 0
+
+
+# ---------------------------------------------------------------- playing (RULES.md 8.5-8.11)
+
+
+def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
+    """Play a legal action; `update_legal` is due afterwards.
+
+    Args:
+        row: the game, not over.
+        spec: the variant.
+        actions: its action table.
+        action: a legal action id.
+        cards: not read: an action is one card or none.
+        rewards: P numbers, to which the rewards of this decision are added.
+    """
+    if action < spec[S.NUM_CARDS]:
+        play_card(row, spec, actions, action, rewards)
+    else:
+        play_meld(row, spec, actions, action, rewards)
+
+
+def play_card(row: Any, spec: Any, actions: Any, card: int, rewards: Any) -> None:
+    """`play` a card to the trick."""
+    num_players, seat, follow = spec[S.NUM_PLAYERS], row[R.TURN], row[R.FOLLOW]
+    bit = 1 << card
+    row[R.HAND + seat] ^= bit
+    row[R.PLAYED + seat] |= bit
+    if follow != 0 and follow & bit == 0:
+        # It would have had to follow: all see that it cannot (8.5, and 8.4 for the starter suit).
+        row[R.VOID] |= 1 << (4 * seat + lowest_index(follow))
+    position = wrap(seat - row[R.LEADER] + num_players, num_players)
+    row[R.TRICK] |= (1 + card) << (6 * position)
+    row[R.ON_TABLE] |= bit
+    at = card * S.ACTION_FIELDS
+    strength = actions[at + S.STRENGTH]
+    if position == 0:
+        row[R.FOLLOW] = actions[at + S.SUIT]
+        row[R.WINNER] = seat
+        row[R.BEST] = strength
+    elif strength > row[R.BEST] and (follow & bit != 0 or strength == S.JOKER_STRENGTH):
+        # The first joker is never beaten: there is nothing stronger (8.6).
+        row[R.WINNER] = seat
+        row[R.BEST] = strength
+    if position == num_players - 1:
+        take_trick(row, spec, rewards)
+    else:
+        row[R.TURN] = wrap(seat + 1, num_players)
+
+
+def pay(row: Any, spec: Any, rewards: Any, seat: int, points: int) -> None:
+    """Give a seat points and their reward."""
+    row[R.POINTS + seat] += points
+    row[R.SCORE + seat] += points
+    if spec[S.REWARD] == 0:
+        rewards[seat] += points
+    elif spec[S.REWARD] == 1:
+        # In whole 1024ths, so that sums are exact in float32, in any order, and zero over the seats.
+        num_players = spec[S.NUM_PLAYERS]
+        share = (1024 * points // num_players) / 1024
+        for other in range(num_players):
+            rewards[other] -= share
+        rewards[seat] += num_players * share
+
+
+def take_trick(row: Any, spec: Any, rewards: Any) -> None:
+    """The winner takes the trick and what goes with it, and melds (8.7, 8.8)."""
+    winner = row[R.WINNER]
+    pile = row[R.ON_TABLE] | row[R.ASIDE]
+    costly = pile & JOKERS
+    if not spec[S.ASIDE_JOKERS]:
+        costly &= ~row[R.REMAINDER]
+    num_jokers = popcount(costly)
+    row[R.TAKEN + winner] |= pile
+    row[R.LAST_PILE] = pile
+    row[R.LAST_WINNER] = winner
+    row[R.NUM_TRICKS] += 1
+    row[R.ASIDE] = 0
+    row[R.COUNTS + winner] += 1 + (num_jokers << R.NUM_JOKERS)
+    worth = best_melds(spec, pile)
+    points = 1 - 4 * num_jokers
+    if spec[S.MANUAL]:
+        pay(row, spec, rewards, winner, points)
+        if worth != 0:
+            row[R.PILE] = pile & ~JOKERS
+            row[R.FOLLOW] = 0
+            row[R.TURN] = winner
+            return
+    else:
+        row[R.COUNTS + winner] += worth & LANES
+        pay(row, spec, rewards, winner, points + (worth >> POINTS))
+    end_trick(row, spec, rewards)
+
+
+@noinline
+def play_meld(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> None:
+    """`play` a declared meld or the end; the turn to meld also ends when nothing is left to meld (8.11)."""
+    winner = row[R.WINNER]
+    at = action * S.ACTION_FIELDS
+    if action == spec[S.NUM_CARDS]:
+        row[R.PILE] = 0
+    else:
+        row[R.PILE] = without(row[R.PILE], actions[at + S.NEED])
+        row[R.COUNTS + winner] += 1 << actions[at + S.KIND]
+        pay(row, spec, rewards, winner, 3 if actions[at + S.KIND] == R.THIRTEENS else 1)
+    if best_melds(spec, row[R.PILE]) == 0:
+        end_trick(row, spec, rewards)
+
+
+def end_trick(row: Any, spec: Any, rewards: Any) -> None:
+    """The winner leads the next trick, or the deal ends."""
+    if row[R.NUM_TRICKS] == spec[S.HAND_SIZE]:
+        end_round(row, spec, rewards)
+    else:
+        begin_trick(row, spec, row[R.WINNER])
+
+
+@noinline
+def end_round(row: Any, spec: Any, rewards: Any) -> None:
+    """Pay the nulls, settle the places, and deal again or end the game (8.8, 8.9)."""
+    num_players = spec[S.NUM_PLAYERS]
+    for seat in range(num_players):
+        if row[R.COUNTS + seat] & 255 == 0:
+            pay(row, spec, rewards, seat, 3)
+    best, num_best = row[R.SCORE], 0
+    for seat in range(num_players):
+        best = max(best, row[R.SCORE + seat])
+        place = 0
+        for other in range(num_players):
+            place += 1 if row[R.POINTS + other] > row[R.POINTS + seat] else 0
+        row[R.PLACE + seat] = place
+    for seat in range(num_players):
+        num_best += 1 if row[R.SCORE + seat] == best else 0
+    row[R.PILE] = 0
+    if spec[S.EPISODE_GAME] and not (best >= spec[S.TARGET] and num_best == 1):
+        row[R.ROUND] += 1
+        deal(row, spec)
+        begin_round(row, spec, wrap(row[R.ELDEST] + 1, num_players))
+        return
+    row[R.TURN] = -1
+    if spec[S.REWARD] == 2:
+        for seat in range(num_players):
+            rewards[seat] += 2 / num_best - 1 if row[R.SCORE + seat] == best else -1
+
+
+# ---------------------------------------------------------------- masks and choices
+
+
+def write_mask(row: Any, spec: Any, out: Any, start: int) -> None:
+    """Expand the packed legal-action mask to bytes ``out[start:start + A]``."""
+    num_actions = spec[S.NUM_ACTIONS]
+    if spec[S.NUM_WORDS] == 1:
+        # 52 to 54 bytes: two halves that overlap.
+        write_half(out, start, row[R.LEGAL])
+        write_half(out, start + num_actions - 32, row[R.LEGAL] >> (num_actions - 32))
+    else:
+        # Three words, the last of which ends with the row.
+        write_word(out, start, row[R.LEGAL])
+        write_word(out, start + 64, row[R.LEGAL + 1])
+        surplus = 192 - num_actions
+        last = shift_left(row[R.LEGAL + 2], surplus) | shift_right(row[R.LEGAL + 1], 64 - surplus)
+        write_word(out, start + num_actions - 64, last)
+
+
+def num_legal(row: Any, spec: Any) -> int:
+    """Number of legal actions."""
+    count = popcount(row[R.LEGAL])
+    for word in range(1, spec[S.NUM_WORDS]):
+        count += popcount(row[R.LEGAL + word])
+    return count
+
+
+def nth_legal(row: Any, spec: Any, n: int) -> int:
+    """The n-th legal action in order of ids, from 0; -1 if there is none such."""
+    if n < 0:
+        return -1
+    for i in range(spec[S.NUM_WORDS]):
+        count = popcount(row[R.LEGAL + i])
+        if n < count:
+            return 64 * i + nth_index(row[R.LEGAL + i], n)
+        n -= count
+    return -1
+
+
+def choose_legal(row: Any, spec: Any, draw: float) -> int:
+    """A legal action, uniformly, by a draw in [0, 1); -1 if there is none."""
+    count = num_legal(row, spec)
+    # The product may round up to `count` itself.
+    return nth_legal(row, spec, min(int(draw * count), count - 1))
+
+
+def list_legal(row: Any, spec: Any, actions: Any, ids: Any, cards: Any, start: int) -> int:
+    """Write the legal action ids in order, and the card each would play, from index `start` on.
+
+    Returns:
+        The index after the last one.
+    """
+    if row[R.TURN] < 0:
+        return start
+    hand = row[R.HAND + row[R.TURN]]
+    for i in range(spec[S.NUM_WORDS]):
+        word = row[R.LEGAL + i]
+        while word != 0:
+            lowest = lowest_index(word)
+            ids[start] = 64 * i + lowest
+            cards[start] = action_cards(hand, actions, 64 * i + lowest)
+            start += 1
+            word ^= shift_left(1, lowest)  # not `word - 1`: bit 63 makes the word negative
+    return start

@@ -1,0 +1,125 @@
+"""The rules of Thirteens as data: one frozen value a variant, and the named presets (RULES.md 8)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from operator import index
+from types import MappingProxyType
+from typing import Any, Final, Literal, get_args
+
+from tienlen_env.errors import RulesError
+from tienlen_env.games.thirteens.cards import MAX_JOKERS, NUM_PLAIN
+
+MIN_PLAYERS: Final = 3
+MAX_PLAYERS: Final = 7
+Melding = Literal["auto", "manual"]
+FirstLead = Literal["drawn", "seat_0"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThirteensRules:
+    """One variant of Thirteens.
+
+    Attributes:
+        num_players: 3..7 (RULES.md 8.1).
+        jokers: 0..2 jokers in the deck (8.1).
+        melding: ``"auto"`` the winner of a trick gets the most points that its cards can meld; ``"manual"``
+            the winner declares melds one after another (8.11).
+        dummy: three players and a fourth, hidden hand that gives a card to every trick (8.10).
+        target: a game ends after a deal in which the highest total is at least this and unique (8.9);
+            0: no target, a game is one deal.
+        first_lead: who leads the first deal of a game, which the text leaves open: ``"drawn"`` from the key
+            of the deal; ``"seat_0"``. Then the deal passes to the left (8.2).
+        aside_jokers: whether jokers among the remainder cost the winner of the first trick as others do
+            (8.8); the text speaks of those "taken in a trick".
+
+    Raises:
+        RulesError: an unknown value or an impossible combination; the message names the field.
+    """
+
+    num_players: int = 4
+    jokers: int = 1
+    melding: Melding = "auto"
+    dummy: bool = False
+    target: int = 50
+    first_lead: FirstLead = "drawn"
+    aside_jokers: bool = True
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("num_players", MIN_PLAYERS, MAX_PLAYERS),
+            ("jokers", 0, MAX_JOKERS),
+            ("target", 0, 1_000_000),
+        ):
+            value = _as_int(name, getattr(self, name))
+            object.__setattr__(self, name, value)
+            if not low <= value <= high:
+                raise RulesError(f"{name}={value}: expected {low}..{high}")
+        for name, literal in (("melding", Melding), ("first_lead", FirstLead)):
+            if getattr(self, name) not in get_args(literal):
+                known = ", ".join(get_args(literal))
+                raise RulesError(f"{name}={getattr(self, name)!r}: expected one of {known}")
+        for name in ("dummy", "aside_jokers"):
+            if not isinstance(getattr(self, name), bool):
+                raise RulesError(f"{name}={getattr(self, name)!r}: expected True or False")
+        if self.dummy and self.num_players != MIN_PLAYERS:
+            raise RulesError(
+                f"dummy=True: only with {MIN_PLAYERS} players, not num_players={self.num_players}"
+            )
+
+    @property
+    def num_cards(self) -> int:
+        """Cards in the deck, C."""
+        return NUM_PLAIN + self.jokers
+
+    @property
+    def hand_size(self) -> int:
+        """Cards in a hand at the deal, as many as there are tricks (RULES.md 8.2)."""
+        return self.num_cards // (self.num_players + self.dummy)
+
+    @property
+    def num_aside(self) -> int:
+        """Cards of the remainder (RULES.md 8.2)."""
+        return self.num_cards % (self.num_players + self.dummy)
+
+    def digest(self) -> str:
+        """16 hex digits that name this variant in records, checkpoints and results."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:  # networks check it at every decision
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def name(self) -> str:
+        """The preset's name, whatever the number of players and jokers, or ``"custom-<digest>"``."""
+        for name, preset in PRESETS.items():
+            if preset.dummy == self.dummy and self == replace(
+                preset, num_players=self.num_players, jokers=self.jokers
+            ):
+                return name
+        return f"custom-{self.digest()}"
+
+
+def _as_int(field: str, value: Any) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return index(value)
+    except TypeError:
+        raise RulesError(f"{field}={value!r}: expected an integer") from None
+
+
+PRESETS: Final[Mapping[str, ThirteensRules]] = MappingProxyType(
+    {
+        "thirteens": ThirteensRules(),
+        "thirteens_manual": ThirteensRules(melding="manual"),
+        "thirteens_dummy": ThirteensRules(num_players=3, dummy=True),
+        "thirteens_dummy_manual": ThirteensRules(num_players=3, dummy=True, melding="manual"),
+    }
+)

@@ -1,0 +1,604 @@
+"""The rules in motion: scalar functions on one game's row, the only per-game logic of the project.
+
+Every executor (plain Python, Numba, CUDA) runs this source. The functions take ints and array rows, allocate
+nothing, raise nothing and touch no globals that change; what beats what comes from `spec` and `actions`.
+
+Masks of top cards: for a shape, the set of cards that could be the top of such a combination in a hand.
+Peeling the lowest card of each rank ``n - 1`` times leaves the tops of sets of n; shifting "which ranks have
+a set" over itself gives the ranks on which a sequence can end.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tienlen_env.games.common.bits import (
+    FULL,
+    LOWEST_SUIT,
+    highest_index,
+    lowest_index,
+    lowest_of_rank,
+    nth_index,
+    philox,
+    popcount,
+    ranks_of,
+    shift_left,
+    shift_right,
+    squeeze,
+    write_word,
+)
+from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.tienlen import spec as S
+from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.play_summary import note
+
+# Keys of successive automatic deals differ by this odd number (2**64 over the golden ratio), so that no two
+# games of a batch ever fall into the same sequence of keys.
+KEY_STEP: Final = 0x9E3779B97F4A7C15 - (1 << 64)
+
+
+# ---------------------------------------------------------------- dealing (RULES.md 1.1, 1.3)
+
+
+@noinline
+def deal(row: Any, spec: Any) -> None:
+    """Deal 13 cards to each seat from the row's key and round, uniformly over all deals.
+
+    Cards 0..51 are handed out one by one; card c goes to a seat with probability (places left in its
+    hand) / (52 - c). `end_i` is the number of places left in the hands of seats before i+1.
+    """
+    num_players = spec[S.NUM_PLAYERS]
+    key, game_round = row[R.KEY], row[R.ROUND]
+    for seat in range(5):
+        row[R.HAND + seat] = 0
+    end_0 = 13
+    end_1 = 26
+    end_2 = 39 if num_players > 2 else 26
+    end_3 = 52 if num_players > 3 else end_2
+    for block in range(13):
+        word_0, word_1, word_2, word_3 = philox(key, game_round, block)
+        for i in range(4):
+            word = word_0 if i == 0 else word_1 if i == 1 else word_2 if i == 2 else word_3
+            card = 4 * block + i
+            place = (word * (52 - card)) >> 32
+            # Without branches: they would be mispredicted three times in four.
+            after_0 = 1 if place >= end_0 else 0
+            after_1 = 1 if place >= end_1 else 0
+            after_2 = 1 if place >= end_2 else 0
+            after_3 = 1 if place >= end_3 else 0
+            end_0 -= 1 - after_0
+            end_1 -= 1 - after_1
+            end_2 -= 1 - after_2
+            end_3 -= 1 - after_3
+            # Seats that do not play have no places: a card beyond the last player's falls through to 4.
+            row[R.HAND + after_0 + after_1 + after_2 + after_3] |= 1 << card
+
+
+@noinline
+def begin_game(row: Any, spec: Any, key: int, game_round: int, leader: int) -> None:
+    """Start a game (or a single round) from a key, its round and who leads (see `begin_round`)."""
+    row[R.KEY] = key
+    row[R.ROUND] = game_round
+    for seat in range(4):
+        row[R.SCORE + seat] = 0
+    deal(row, spec)
+    begin_round(row, spec, leader)
+
+
+@noinline
+def begin_round(row: Any, spec: Any, leader: int) -> None:
+    """Set up a round of the hands in the row; `update_legal` is due afterwards.
+
+    Args:
+        row: hands and undealt cards are in place.
+        spec: the variant.
+        leader: who leads freely; -1: the holder of the lowest card dealt, with the opening duty (1.3, 1.4).
+    """
+    num_players = spec[S.NUM_PLAYERS]
+    for seat in range(4):
+        row[R.PLAYED + seat] = 0
+        row[R.PLACE + seat] = -1
+    for column in range(spec[S.RECORD], spec[S.ROW_SIZE]):
+        row[column] = 0
+    row[R.LEGAL + spec[S.NUM_WORDS]] = 0  # the spare word
+    row[R.DUTY] = 0
+    if leader < 0:
+        dealt = row[R.HAND] | row[R.HAND + 1] | row[R.HAND + 2] | row[R.HAND + 3]
+        opening = dealt & -dealt
+        for seat in range(num_players):
+            if row[R.HAND + seat] & opening:
+                leader = seat
+        if spec[S.OPENING_PLAY] > 0:
+            row[R.DUTY] = opening
+    row[R.LIVE] = (1 << num_players) - 1
+    row[R.NUM_FIRST] = 0
+    row[R.NUM_LAST] = 0
+    clear_table(row, leader)
+
+
+def clear_table(row: Any, leader: int) -> None:
+    """Clear the table; `leader` leads anything (1.8)."""
+    row[R.TABLE] = 0
+    row[R.TABLE_CARDS] = 0
+    row[R.OWNER] = -1
+    row[R.PASSED] = 0
+    row[R.BARRED] = 0
+    row[R.LOCK] = 0
+    row[R.PENDING] = 1 << leader
+    row[R.TURN] = leader
+
+
+# ---------------------------------------------------------------- legal actions (RULES.md 1.5-1.10, 3.2-3.6)
+
+
+def add_actions(row: Any, spec: Any, width: int, length: int, suited: int, tops: int) -> None:
+    """Set the bits of a group's actions whose top card is in `tops`."""
+    first = spec[S.GROUP_FIRST + (width - 1) * 32 + length * 2 + suited]
+    bits = squeeze(tops >> (4 * (length - 1)), width)
+    word = R.LEGAL + (first >> 6)
+    offset = first & 63
+    row[word] |= shift_left(bits, offset)
+    row[word + 1] |= bits >> 1 >> (63 - offset)
+
+
+def mixed_only(hand: int, length: int) -> int:
+    """Cards that top a run of this length whose every inner card is forced to their own suit."""
+    alone = lowest_of_rank(hand)
+    alone &= ~(ranks_of(hand ^ alone) * 15)
+    forced = FULL
+    for below in range(1, length):
+        forced &= alone << (4 * below)
+    return forced
+
+
+def suited_tops(hand: int, length: int) -> int:
+    """Cards that top a run of this length in one suit."""
+    tops = hand
+    for below in range(1, length):
+        tops &= hand << (4 * below)
+    return tops
+
+
+def sequence_hand(spec: Any, width: int, cards: int) -> int:
+    """The cards that may be in sequences of this width: without the 2s where they may not (1.5)."""
+    has_twos = spec[S.RUN_TWOS] if width == 1 else spec[S.SET_RUN_TWOS]
+    return cards if has_twos else cards & (FULL >> 4)
+
+
+def add_lead_actions(row: Any, spec: Any, hand: int) -> None:
+    """All combinations in a hand; under the opening duty those that can contain the opening card.
+
+    The duty card is the lowest of the hand, so it is in a set of its rank or at the bottom of a sequence.
+    """
+    pairs = hand ^ lowest_of_rank(hand)
+    triples = pairs ^ lowest_of_rank(pairs)
+    quads = triples ^ lowest_of_rank(triples)
+    duty = row[R.DUTY]
+    if duty == 0:
+        add_sets(row, hand, pairs, triples, quads)
+        add_sequences(row, spec, 1, hand, 0)
+        add_sequences(row, spec, 2, pairs, 0)
+        add_sequences(row, spec, 3, triples, 0)
+        add_sequences(row, spec, 4, quads, 0)
+    elif spec[S.OPENING_PLAY] == 2:
+        add_sets(row, duty, 0, 0, 0)
+    else:
+        rank = 15 << (lowest_index(duty) & ~3)
+        add_sets(row, duty, pairs & rank, triples & rank, quads & rank)
+        add_sequences(row, spec, 1, hand, duty)
+        add_sequences(row, spec, 2, pairs, duty)
+        add_sequences(row, spec, 3, triples, duty)
+        add_sequences(row, spec, 4, quads, duty)
+
+
+def add_sets(row: Any, singles: int, pairs: int, triples: int, quads: int) -> None:
+    """Set the bits of sets by their top cards. In every variant they are the actions 1..130.
+
+    Singles begin at bit 1, pairs at 53, triples at 92 = 64 + 28, quads at 118 = 64 + 54.
+    """
+    pairs, triples, quads = squeeze(pairs, 2), squeeze(triples, 3), squeeze(quads, 4)
+    row[R.LEGAL] = shift_left(pairs, 53) | singles << 1
+    row[R.LEGAL + 1] = shift_left(quads, 54) | triples << 28 | pairs >> 11
+    row[R.LEGAL + 2] = quads >> 10
+
+
+def add_sequences(row: Any, spec: Any, width: int, tops: int, duty: int) -> None:
+    """Set the bits of sequences of sets of `width`, given the cards that can top such a set."""
+    minimum = spec[S.SEQUENCE_MIN + width - 1]
+    if minimum == 0:
+        return
+    ends = sequence_hand(spec, width, tops)
+    ranks = ranks_of(ends)
+    # `chain` has the ranks on which a sequence of the present length can end.
+    chain = ranks
+    for below in range(1, minimum):
+        chain &= ranks << (4 * below)
+    length = minimum
+    while chain != 0:
+        found = ends & (chain * 15)
+        if duty != 0:
+            found &= 15 << ((lowest_index(duty) & ~3) + 4 * (length - 1))
+        if width == 1 and spec[S.FLUSH_LOCK]:
+            runs = ends
+            if duty != 0:
+                # A run goes through the opening card itself, not through another card of its rank.
+                runs = (ends & ~(15 << (lowest_index(duty) & ~3))) | duty
+            add_actions(row, spec, 1, length, 1, found & suited_tops(runs, length))
+            found &= ~mixed_only(runs, length)
+        add_actions(row, spec, width, length, 0, found)
+        chain &= ranks << (4 * length)
+        length += 1
+
+
+def tops_of_shape(spec: Any, hand: int, width: int, length: int) -> int:
+    """Cards of a hand that top a combination of this shape, whatever its suits."""
+    tops = hand
+    for _ in range(1, width):
+        tops ^= lowest_of_rank(tops)
+    if length == 1:
+        return tops
+    tops = sequence_hand(spec, width, tops)
+    ranks = ranks_of(tops)
+    chain = ranks
+    for below in range(1, length):
+        chain &= ranks << (4 * below)
+    return tops & (chain * 15)
+
+
+def add_follow_actions(row: Any, spec: Any, actions: Any, hand: int, seat: int) -> None:
+    """What beats the table: higher of the same shape, and the shapes that beat its class (1.6, 1.9)."""
+    action = row[R.TABLE] * S.ACTION_FIELDS
+    width, length, top = actions[action + S.WIDTH], actions[action + S.LENGTH], actions[action + S.TOP]
+    is_locked = spec[S.PASS_LOCK] and (row[R.PASSED] >> seat) & 1
+    if not is_locked or spec[S.GROUP_REJOIN + (width - 1) * 16 + length]:
+        found = tops_of_shape(spec, hand, width, length) & (FULL << (top + 1))
+        if length == 1:
+            add_sets(
+                row,
+                found if width == 1 else 0,
+                found if width == 2 else 0,
+                found if width == 3 else 0,
+                found if width == 4 else 0,
+            )
+        elif actions[action + S.SUITED]:
+            runs = sequence_hand(spec, 1, hand)
+            if not row[R.LOCK]:
+                add_actions(row, spec, 1, length, 0, found & ~mixed_only(runs, length))
+            add_actions(row, spec, 1, length, 1, found & suited_tops(runs, length))
+        else:
+            add_actions(row, spec, width, length, 0, found)
+    if actions[action + S.CLASS]:
+        beater = S.BEATERS + actions[action + S.CLASS] * 16
+        while spec[beater]:
+            width, length = spec[beater] >> 4, spec[beater] & 15
+            if not is_locked or spec[S.GROUP_REJOIN + (width - 1) * 16 + length]:
+                add_actions(row, spec, width, length, 0, tops_of_shape(spec, hand, width, length))
+            beater += 1
+
+
+def update_legal(row: Any, spec: Any, actions: Any) -> None:
+    """Recompute the packed legal-action mask of the seat to act; none when the game is over."""
+    if row[R.TURN] >= 0 and row[R.TABLE] == 0:
+        update_lead(row, spec)
+    else:
+        update_follow(row, spec, actions)
+
+
+def update_lead(row: Any, spec: Any) -> None:
+    """`update_legal` on an empty table."""
+    clear_legal(row, spec)
+    add_lead_actions(row, spec, row[R.HAND + row[R.TURN]])
+
+
+def update_follow(row: Any, spec: Any, actions: Any) -> None:
+    """`update_legal` where there is something to beat, or the game is over."""
+    clear_legal(row, spec)
+    seat = row[R.TURN]
+    if seat >= 0:
+        add_follow_actions(row, spec, actions, row[R.HAND + seat], seat)
+        row[R.LEGAL] |= 1  # a follower may always pass (1.7)
+
+
+def clear_legal(row: Any, spec: Any) -> None:
+    """Set the packed mask to nothing."""
+    # The usual number of words is a constant: compiled code unrolls the loop.
+    if spec[S.NUM_WORDS] == 8:
+        for word in range(8):
+            row[R.LEGAL + word] = 0
+    else:
+        for word in range(spec[S.NUM_WORDS]):
+            row[R.LEGAL + word] = 0
+
+
+def is_legal(row: Any, spec: Any, action: int) -> bool:
+    """Whether an action's bit is set in the packed mask."""
+    if action < 0 or action >= spec[S.NUM_ACTIONS]:
+        return False
+    return bool((row[R.LEGAL + (action >> 6)] >> (action & 63)) & 1)
+
+
+def can_play_cards(row: Any, cards: int) -> bool:
+    """Whether cards are in the hand to move and contain the opening card if they must (1.3).
+
+    With `is_legal` of the action that the cards are, this is the whole test of an exact play.
+    """
+    if cards & ~row[R.HAND + row[R.TURN]] != 0:
+        return False
+    return bool(row[R.DUTY] == 0 or cards & row[R.DUTY] != 0)
+
+
+def action_cards(hand: int, actions: Any, action: int) -> int:
+    """The cards that an action plays from a hand that holds it: its top, and the lowest suits (7.1).
+
+    A run that must be mixed and whose lowest cards are of one suit takes the second card of the highest
+    inner rank that has one; so the lowest card, which an opening may need, goes along if it can.
+    """
+    at = action * S.ACTION_FIELDS
+    width, length, top = actions[at + S.WIDTH], actions[at + S.LENGTH], actions[at + S.TOP]
+    if width == 0:
+        return 0
+    card: int = 1 << top
+    rank = top >> 2
+    below_top = (1 << (4 * rank)) - 1
+    inner = below_top & ~((1 << (4 * (rank - length + 1))) - 1)
+    if actions[at + S.SUITED] == 2:
+        card |= inner & (LOWEST_SUIT << (top & 3))
+        return card
+    rest = hand
+    fewer = 0  # the lowest width - 1 cards of each rank
+    for _ in range(1, width):
+        lowest = lowest_of_rank(rest)
+        fewer |= lowest
+        rest ^= lowest
+    lowest = lowest_of_rank(rest)
+    cards: int = card | (fewer & (15 << (4 * rank))) | ((fewer | lowest) & inner)
+    if actions[at + S.SUITED] == 1 and cards & ~(LOWEST_SUIT << (top & 3)) == 0:
+        second = lowest_of_rank(rest ^ lowest) & inner
+        if second != 0:
+            nibble = 15 << (highest_index(second) & ~3)
+            cards = (cards & ~nibble) | (second & nibble)
+    return cards
+
+
+# ---------------------------------------------------------------- playing (RULES.md 1.7-1.14, 3.4-3.8)
+
+
+def next_seat(seats: int, seat: int) -> int:
+    """The first seat of a non-empty seat mask after `seat`."""
+    after = seats & -(2 << seat)
+    return lowest_index(after if after != 0 else seats)
+
+
+@noinline
+def settle(row: Any, spec: Any, rewards: Any, seat: int, place: int) -> None:
+    """Give a seat its place: it leaves the round and gets its points and reward."""
+    row[R.PLACE + seat] = place
+    row[R.LIVE] &= ~(1 << seat)
+    points = spec[S.POINTS + place]
+    row[R.SCORE + seat] += points
+    scheme = spec[S.REWARD]
+    if scheme == 0:
+        rewards[seat] += points
+    elif scheme == 1:
+        rewards[seat] += points - spec[S.POINTS_SUM] / spec[S.NUM_PLAYERS]
+    elif scheme == 2:
+        rewards[seat] += 1 if place == 0 else -1
+    elif place == 0:
+        for other in range(spec[S.NUM_PLAYERS]):
+            if other != seat:
+                num_left = popcount(row[R.HAND + other])
+                rewards[other] -= num_left
+                rewards[seat] += num_left
+
+
+@noinline
+def end_round(row: Any, spec: Any) -> None:
+    """Start the next round of the game, or end it (1.12)."""
+    num_players = spec[S.NUM_PLAYERS]
+    winner = 0
+    best = row[R.SCORE]
+    num_best = 0
+    for seat in range(num_players):
+        best = max(best, row[R.SCORE + seat])
+    for seat in range(num_players):
+        if row[R.SCORE + seat] == best:
+            num_best += 1
+        if row[R.PLACE + seat] == 0:
+            winner = seat
+    if spec[S.EPISODE_GAME] and not (best >= spec[S.TARGET] and num_best == 1):
+        row[R.ROUND] += 1
+        deal(row, spec)
+        begin_round(row, spec, -1 if spec[S.OPENING_EVERY] else winner)
+    else:
+        row[R.TURN] = -1
+        row[R.PENDING] = 0
+
+
+def advance(row: Any, spec: Any, seat: int) -> None:
+    """Give the turn to the next seat that must answer, or clear the table for who leads next."""
+    pending, owner = row[R.PENDING], row[R.OWNER]
+    owner_is_out = not row[R.LIVE] >> owner & 1
+    if pending == 0:
+        # All others have passed (1.8); a winner who has gone out leaves the lead to the next seat (1.14).
+        clear_table(row, next_seat(row[R.LIVE], owner) if owner_is_out else owner)
+    elif (
+        spec[S.HEIR_LAST_LIVE]
+        and owner_is_out
+        and pending & (pending - 1) == 0
+        and pending & row[R.PASSED] == 0
+    ):
+        clear_table(row, lowest_index(pending))
+    else:
+        row[R.TURN] = next_seat(pending, seat)
+
+
+def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
+    """Play a legal action with these cards (0 for the pass); `update_legal` is due afterwards.
+
+    Args:
+        row: the game, not over.
+        spec: the variant.
+        actions: its action table.
+        action: a legal action id.
+        cards: the cards of the action, in the hand of the seat to act.
+        rewards: P numbers, to which the rewards of this decision are added.
+    """
+    if action == 0:
+        play_pass(row, spec)
+    else:
+        play_cards(row, spec, actions, action, cards, rewards)
+
+
+def remember(row: Any, spec: Any, event: int) -> None:
+    """Enter a play or pass in the record and put it at the head of the history."""
+    num_kept = spec[S.NUM_KEPT]
+    if num_kept > 0:
+        note(row, spec[S.RECORD], event)
+        newest = spec[S.HISTORY]
+        for k in range(num_kept - 1, 0, -1):
+            row[newest + k] = row[newest + k - 1]
+        row[newest] = event
+
+
+def play_pass(row: Any, spec: Any) -> None:
+    """`play` a pass."""
+    seat = row[R.TURN]
+    remember(row, spec, (1 + seat) << R.HISTORY_SEAT_SHIFT)
+    row[R.PASSED] |= 1 << seat
+    row[R.PENDING] &= ~(1 << seat)
+    advance(row, spec, seat)
+
+
+def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> None:
+    """Knock out the player of the 2s on the table if `action` chops them (3.7)."""
+    at, before, owner = action * S.ACTION_FIELDS, row[R.TABLE] * S.ACTION_FIELDS, row[R.OWNER]
+    is_twos = 1 <= actions[before + S.CLASS] <= 4
+    same_shape = (
+        actions[before + S.WIDTH] == actions[at + S.WIDTH]
+        and actions[before + S.LENGTH] == actions[at + S.LENGTH]
+    )
+    if is_twos and not same_shape and row[R.LIVE] >> owner & 1:
+        row[R.PASSED] |= 1 << owner
+        row[R.BARRED] |= 1 << owner
+        if spec[S.KNOCKOUT] == 2:
+            settle(row, spec, rewards, owner, spec[S.NUM_PLAYERS] - 1 - row[R.NUM_LAST])
+            row[R.NUM_LAST] += 1
+
+
+def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
+    """`play` a combination."""
+    seat = row[R.TURN]
+    bit = 1 << seat
+    remember(row, spec, cards | (1 + seat) << R.HISTORY_SEAT_SHIFT)
+    row[R.HAND + seat] &= ~cards
+    row[R.PLAYED + seat] |= cards
+    row[R.DUTY] = 0
+    at = action * S.ACTION_FIELDS
+    # A suited lead locks the trick; without a branch, for leads come unforeseen.
+    row[R.LOCK] |= (1 - min(row[R.TABLE], 1)) & (actions[at + S.SUITED] >> 1)
+    if spec[S.KNOCKOUT] > 0:
+        knock_out(row, spec, actions, action, rewards)
+    row[R.TABLE] = action
+    row[R.TABLE_CARDS] = cards
+    row[R.OWNER] = seat
+    if row[R.HAND + seat] == 0:
+        settle(row, spec, rewards, seat, row[R.NUM_FIRST])
+        row[R.NUM_FIRST] += 1
+    live = row[R.LIVE]
+    if live & (live - 1) == 0:
+        # One player holds cards, or none (1.11, 3.8).
+        if live != 0:
+            settle(row, spec, rewards, lowest_index(live), row[R.NUM_FIRST])
+        end_round(row, spec)
+        return
+    pending = live & ~bit & ~row[R.BARRED]
+    if not spec[S.PASS_LOCK]:
+        row[R.PASSED] = row[R.BARRED]
+    elif not actions[at + S.REOPENS]:
+        pending &= ~row[R.PASSED]
+    row[R.PENDING] = pending
+    advance(row, spec, seat)
+
+
+# ---------------------------------------------------------------- masks and choices
+
+
+def write_mask(row: Any, spec: Any, out: Any, start: int) -> None:
+    """Expand the packed legal-action mask to bytes ``out[start:start + A]``."""
+    # The usual numbers of words are constants in their branches: compiled code unrolls the loops.
+    if spec[S.NUM_WORDS] == 8:
+        write_mask_words(row, spec[S.NUM_ACTIONS], 8, out, start)
+    elif spec[S.NUM_WORDS] == 16:
+        write_mask_words(row, spec[S.NUM_ACTIONS], 16, out, start)
+    else:
+        write_mask_words(row, spec[S.NUM_ACTIONS], spec[S.NUM_WORDS], out, start)
+
+
+def write_mask_words(row: Any, num_actions: int, num_words: int, out: Any, start: int) -> None:
+    """`write_mask` for a given number of words; the last one ends with the row."""
+    for word in range(num_words - 1):
+        write_word(out, start + 64 * word, row[R.LEGAL + word])
+    last = row[R.LEGAL + num_words - 1]
+    surplus = 64 * num_words - num_actions
+    if surplus > 0:
+        last = shift_left(last, surplus) | shift_right(row[R.LEGAL + num_words - 2], 64 - surplus)
+    write_word(out, start + num_actions - 64, last)
+
+
+def num_legal(row: Any, spec: Any) -> int:
+    """Number of legal actions."""
+    return num_legal_in(row, 8) if spec[S.NUM_WORDS] == 8 else num_legal_in(row, spec[S.NUM_WORDS])
+
+
+def num_legal_in(row: Any, num_words: int) -> int:
+    """`num_legal` for a given number of words."""
+    count = 0
+    for word in range(num_words):
+        count += popcount(row[R.LEGAL + word])
+    return count
+
+
+def nth_legal(row: Any, spec: Any, n: int) -> int:
+    """The n-th legal action in order of ids, from 0; -1 if there is none such."""
+    return nth_legal_in(row, 8, n) if spec[S.NUM_WORDS] == 8 else nth_legal_in(row, spec[S.NUM_WORDS], n)
+
+
+def nth_legal_in(row: Any, num_words: int, n: int) -> int:
+    """`nth_legal` for a given number of words."""
+    before = 0  # legal actions in the words passed over
+    chosen, rest = -1, n
+    for i in range(num_words):
+        if n >= before:
+            chosen, rest = i, n - before
+        before += popcount(row[R.LEGAL + i])
+    if n < 0 or n >= before:
+        return -1
+    return 64 * chosen + nth_index(row[R.LEGAL + chosen], rest)
+
+
+def choose_legal(row: Any, spec: Any, draw: float) -> int:
+    """A legal action, uniformly, by a draw in [0, 1); -1 if there is none."""
+    count = num_legal(row, spec)
+    # The product may round up to `count` itself.
+    return nth_legal(row, spec, min(int(draw * count), count - 1))
+
+
+def list_legal(row: Any, spec: Any, actions: Any, ids: Any, cards: Any, start: int) -> int:
+    """Write the legal action ids in order, and the cards each would play, from index `start` on.
+
+    Returns:
+        The index after the last one.
+    """
+    if row[R.TURN] < 0:
+        return start
+    hand = row[R.HAND + row[R.TURN]]
+    for i in range(spec[S.NUM_WORDS]):
+        word = row[R.LEGAL + i]
+        while word != 0:
+            lowest = lowest_index(word)
+            action = 64 * i + lowest
+            ids[start] = action
+            cards[start] = action_cards(hand, actions, action)
+            start += 1
+            word ^= shift_left(1, lowest)  # not `word - 1`: bit 63 makes the word negative
+    return start

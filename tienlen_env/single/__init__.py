@@ -1,0 +1,1 @@
+"""One game at a time, for people and bots."""

@@ -1,0 +1,1 @@
+"""Training: one readable script per algorithm, run as `python -m train.<name>`."""

@@ -1,0 +1,1 @@
+"""Measurements of speed, learning and search; each is a command."""

@@ -1,0 +1,102 @@
+"""Train every algorithm with several seeds, one core each, for learning curves side by side.
+
+    python -m tienlen_train.benchmarks.curves
+    python docs/plot_runs.py runs/curves/* --over cpu --out docs/pictures/curves
+
+A run that is there and complete is kept, one that was stopped goes on, so the command can be repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from tienlen_train.config import parse_args
+
+COMMON = ("--threads", "1", "--final-deals", "0")
+# What they learn from in one to three minutes on one core, and how often they are compared on the way.
+ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "PPO": ("tienlen_train.ppo", "--decisions", "1500000", "--eval-every", "6"),
+    "PPO, prior none": (
+        "tienlen_train.ppo",
+        "--prior",
+        "none",
+        "--decisions",
+        "1500000",
+        "--eval-every",
+        "6",
+    ),
+    "DMC": ("tienlen_train.dmc", "--decisions", "1500000", "--eval-every", "6"),
+    "DMC, counterfactual": (
+        *("tienlen_train.dmc", "--returns", "counterfactual", "--decisions", "800000", "--eval-every", "3"),
+    ),
+    "MaskablePPO": (
+        "tienlen_train.ppo_sb3",
+        "--decisions",
+        "600000",
+        "--eval-every",
+        "8",
+        "--eval-deals",
+        "250",
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvesConfig:
+    """Settings.
+
+    Attributes:
+        seeds: runs of each algorithm.
+        at_once: runs at a time.
+        out: folder of the run folders, ``<algorithm>-<seed>``.
+        more: further flags for all of them, with blanks between.
+    """
+
+    seeds: int = 3
+    at_once: int = 2
+    out: str = "runs/curves"
+    more: str = ""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run what is not there yet; the exit status is 1 if a run failed."""
+    config = parse_args(CurvesConfig, __doc__.splitlines()[0], argv)
+    console = Console()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+    def run(name: str, seed: int) -> bool:
+        folder = Path(config.out) / f"{name}-{seed}"
+        command = [
+            sys.executable,
+            "-m",
+            *ALGORITHMS[name],
+            *COMMON,
+            "--seed",
+            str(seed),
+            "--out",
+            str(folder),
+        ]
+        command += config.more.split()
+        if folder.exists():
+            command.append("--resume")
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        console.print(f"{folder}: {'done' if done.returncode == 0 else done.stderr.strip()}", highlight=False)
+        return done.returncode == 0
+
+    jobs = [(name, seed) for seed in range(1, config.seeds + 1) for name in ALGORITHMS]
+    with ThreadPoolExecutor(config.at_once) as pool:
+        succeeded = list(pool.map(run, *zip(*jobs, strict=True)))
+    if not all(succeeded):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""What perfect play in endings costs and gains.
+
+    python -m tienlen_train.benchmarks.endgame
+    python -m tienlen_train.benchmarks.endgame --base heuristic --rules foicica
+
+Two tables. The first has, for endings as they come up when agents play themselves, the time of a decision
+(one at a time, as `EndgameAgent` takes it: the base agent's action is tried first, a win is enough), the time
+to find all actions that win, the positions searched, the share handed back at the limit, and how often the
+agent itself blundered. Only decisions with a choice count. The second has duplicate matches of
+``endgame:<base>`` against three ``<base>``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+import tienlen_agents
+from tienlen_agents.arena import match
+from tienlen_agents.endgame import MAX_NODES, Solver, open_endings
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_train.config import parse_args
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndgameBenchConfig:
+    """Settings of the benchmark.
+
+    Attributes:
+        rules: the variant.
+        base: the agent that gets perfect endings in the matches.
+        players: agents whose endings are solved, with commas between.
+        rounds: rounds that each of them plays against itself.
+        deals: of the match; 0 for none.
+        nodes: positions searched for a decision before it is handed back.
+        seed: of deals and agents.
+    """
+
+    rules: str = "cardgames"
+    base: str = "greedy_long"
+    players: str = "greedy_long,random,endgame:greedy_long"
+    rounds: int = 4000
+    deals: int = 10000
+    nodes: int = MAX_NODES
+    seed: int = 0
+
+
+def endings(name: str, rules: str, num_rounds: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Play an agent against itself; yield the endings that had a choice and the actions taken in them.
+
+    Yields:
+        ``(rows, chosen)``: int64 (m, ROW) states with both hands, int64 (m,) action ids.
+    """
+    batch, agent = Batch(rules, num_rounds), tienlen_agents.load(name)
+    batch.reset(seed)
+    agent.reset(seed)
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        view = View(batch, games)
+        chosen = agent.act(view)
+        found, rows = open_endings(view)
+        has_choice = view.num_legal[found] > 1
+        yield rows[has_choice], chosen[found[has_choice]]
+        actions = np.full(num_rounds, NO_ACTION)
+        actions[games] = chosen
+        batch.step(actions)
+
+
+def percentiles(values: npt.ArrayLike, form: str) -> str:
+    """The median, three high percentiles and the maximum as text."""
+    return "".join(f"{v:{form}}" for v in np.percentile(values, [50, 90, 99, 99.9, 100]))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    config = parse_args(EndgameBenchConfig, __doc__ or "", argv)
+    solver = Solver(Batch(config.rules).rules)
+    head = "".join(f"{name:>9}" for name in ("50 %", "90 %", "99 %", "99.9 %", "max"))
+    print(f"{config.rules}: endings from {config.rounds} rounds of an agent against itself\n{'':34}{head}")
+    for name in config.players.split(","):
+        parts = zip(*endings(name, config.rules, config.rounds, config.seed), strict=True)
+        rows, chosen = (np.concatenate(part) for part in parts)
+        solver.solve(rows[:1])  # compiles
+        times: dict[bool, list[float]] = {True: [], False: []}
+        nodes, unsolved, won, blunders = [], 0, 0, 0
+        for row, action in zip(np.split(rows, len(rows)), np.split(chosen, len(rows)), strict=True):
+            for find_all in (False, True):
+                begin = time.perf_counter()
+                found = solver.solve(row, wanted=None if find_all else action, max_nodes=config.nodes)
+                times[find_all].append(1000 * (time.perf_counter() - begin))
+                if not find_all:
+                    nodes.append(found.num_nodes[0])
+                    unsolved += found.value[0] == 0
+            won += found.value[0] == 1
+            blunders += found.value[0] == 1 and not found.best_mask[0, action[0]]
+        print(f"{name:<24}ms       {percentiles(times[False], '9.3f')}")
+        print(f"{'':<24}ms, all  {percentiles(times[True], '9.3f')}")
+        print(f"{'':<24}positions{percentiles(nodes, '9.0f')}")
+        print(
+            f"  {len(rows)} decisions, {won / len(rows):.1%} won, {unsolved} handed back; "
+            f"{100 * blunders / len(rows):.2f} blunders per 100 decisions"
+        )
+    if config.deals:
+        base = tienlen_agents.load(config.base)
+        better = tienlen_agents.load(f"endgame:{config.base}")
+        result = match(better, base, rules=config.rules, num_deals=config.deals, seed=config.seed)
+        score = result.scores[0]
+        places = ", ".join(f"{rate:.2%}" for rate in score.places)
+        print(
+            f"\n{result.title}: {score.points.mean:.4f} ± {score.points.half_width:.4f} points "
+            f"({result.num_deals} deals × {result.num_seatings} seatings), places {places}; "
+            f"{1e6 * score.seconds / score.decisions:.2f} µs a decision, the base's own included"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""How many decisions a second are played and learned from, beside MaskablePPO with a network of that size.
+
+    python -m tienlen_train.benchmarks.learning
+
+Acting, learning and resets are all in it; every row trains networks of about 460,000 weights (policy and
+critic together). Rows are measured in turn, three times over, by wall time.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import torch
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.wrappers import ActionMasker
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+import tienlen_env  # noqa: F401  (registers the environment)
+from tienlen_env.envs.sb3 import TienLenVecEnv
+from tienlen_train.benchmarks.speed import cpu_name
+from tienlen_train.config import parse_args
+from tienlen_train.ppo import PPOConfig, PPOTrainer
+from tienlen_train.runs import versions, write_atomic
+from tienlen_train.trainer import keep_memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningBenchConfig:
+    """Settings of the benchmark.
+
+    Attributes:
+        seconds: length of one run of a row, at least; an iteration is never cut.
+        runs: runs of each row, taken in turn.
+        out: where the JSON result goes.
+    """
+
+    seconds: float = 8.0
+    runs: int = 3
+    out: str = "runs/bench_learning.json"
+
+
+# Learns for at least so many seconds; the decisions learned from, and the share of time outside the network
+# (None where it is not known).
+Learn = Callable[[float], tuple[int, float | None]]
+
+
+def ours(threads: int, **settings: Any) -> tuple[Learn, int]:
+    """`tienlen_train.ppo` with two epochs."""
+    trainer = PPOTrainer(
+        PPOConfig(threads=threads, state_width=192, critic_width=144, final_deals=0, **settings)
+    )
+
+    def learn(seconds: float) -> tuple[int, float | None]:
+        before, shares, begin = trainer.num_decisions, [], time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            shares.append(trainer.iterate()["outside_network"])
+        return trainer.num_decisions - before, statistics.mean(shares)
+
+    return learn, sum(p.numel() for p in trainer.learner.parameters())
+
+
+def maskable_ppo(env: Any, **settings: Any) -> tuple[Learn, int]:
+    """MaskablePPO of sb3-contrib."""
+    width = 256
+    model = MaskablePPO(
+        "MlpPolicy", env, policy_kwargs={"net_arch": [width, width]}, device="cpu", seed=1, **settings
+    )
+
+    def learn(seconds: float) -> tuple[int, float | None]:
+        before, begin = model.num_timesteps, time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            model.learn(model.n_steps * model.n_envs, reset_num_timesteps=False)
+        return model.num_timesteps - before, None
+
+    return learn, sum(p.numel() for p in model.policy.parameters())
+
+
+def default_env() -> Any:
+    """One game of the Gymnasium environment, as in MaskablePPO's documentation."""
+    return DummyVecEnv(
+        [
+            lambda: ActionMasker(
+                gymnasium.make("tienlen_env/TienLen-v0"), lambda env: env.unwrapped.action_masks()
+            )
+        ]
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print the table and write the JSON."""
+    config = parse_args(LearningBenchConfig, __doc__.splitlines()[0], argv)
+    console = Console()
+    keep_memory()
+    torch.set_num_threads(1)
+    torch.distributions.Distribution.set_default_validate_args(False)
+    rows: dict[str, tuple[Learn, int]] = {
+        "MaskablePPO, defaults": maskable_ppo(default_env()),
+        "MaskablePPO, 64 games, batches of 2,048, 4 epochs": maskable_ppo(
+            TienLenVecEnv(64), n_steps=64, batch_size=2048, n_epochs=4
+        ),
+        "MaskablePPO, 256 games, batches of 8,192, 2 epochs": maskable_ppo(
+            TienLenVecEnv(256), n_steps=64, batch_size=8192, n_epochs=2
+        ),
+        "tienlen_train.ppo, 1 thread": ours(1),
+        "tienlen_train.ppo, 2 threads": ours(2),
+        "tienlen_train.ppo, 2 threads, 2,048 games, batches of 8,192": ours(
+            2, num_games=2048, batch_size=8192
+        ),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in rows}
+    outside: dict[str, list[float]] = {name: [] for name in rows}
+    for name, (learn, _) in rows.items():  # once to warm up
+        learn(0.01)
+        console.print(f"warmed up: {name}", style="dim")
+    for _ in range(config.runs):
+        for name, (learn, _) in rows.items():
+            begin = time.perf_counter()
+            decisions, share = learn(config.seconds)
+            rates[name].append(decisions / (time.perf_counter() - begin))
+            if share is not None:
+                outside[name].append(share)
+            console.print(f"{rates[name][-1]:10,.0f}  {name}", style="dim", highlight=False)
+    table = Table(title="decisions a second, acting and learning", box=SIMPLE_HEAD, pad_edge=False)
+    for header in ("", "weights", "median", "min", "max", "outside the network"):
+        table.add_column(header, justify="left" if not header else "right")
+    result: dict[str, Any] = {}
+    for name, (_, weights) in rows.items():
+        found = rates[name]
+        share = statistics.median(outside[name]) if outside[name] else None
+        result[name] = {"weights": weights, "rates": found, "outside_network": share}
+        table.add_row(
+            name,
+            f"{weights:,}",
+            *(f"{x:,.0f}" for x in (statistics.median(found), min(found), max(found))),
+            "" if share is None else f"{share:.0%}",
+        )
+    console.print(f"{cpu_name()} · " + " · ".join(f"{k} {v}" for k, v in versions().items()), style="dim")
+    console.print(table)
+    data = {"cpu": cpu_name(), "versions": versions(), "rows": result}
+    write_atomic(Path(config.out), (json.dumps(data, indent=1) + "\n").encode())
+    console.print(f"written to {config.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""What search costs and gains.
+
+    python -m tienlen_train.benchmarks.search
+    python -m tienlen_train.benchmarks.search --agents "search search:ms=20 ismcts" --threads 2
+
+For each agent three lines. The time of a decision: one game at a time on one core, in CPU time, which other
+work on the machine disturbs least, over some rounds against the base; forced decisions only come into the
+mean of all. A duplicate match, alone against the base in all other seats. And what it gains on the first
+agent of the list in the same deals, paired deal by deal: that is how inference is measured against the same
+search without.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import tienlen_agents
+from tienlen_agents.arena import match
+from tienlen_agents.arena.match import TableResult
+from tienlen_agents.arena.stats import estimate
+from tienlen_env.engine.agent import Agent, View, history_of
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.registry import get_rules
+from tienlen_train.config import parse_args
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchBenchConfig:
+    """Settings of the benchmark.
+
+    Attributes:
+        agents: those that are measured, with blanks between.
+        base: the agent in all other seats.
+        rules: the variant.
+        num_players: seats at the table.
+        rounds: rounds whose decisions are timed; 0 for none.
+        deals: of the matches; 0 for none.
+        threads: decisions searched at a time in the matches.
+        seed: of deals and agents.
+    """
+
+    agents: str = "search:inference=0 search"
+    base: str = "heuristic"
+    rules: str = "cardgames"
+    num_players: int = 4
+    rounds: int = 40
+    deals: int = 600
+    threads: int = 1
+    seed: int = 1
+
+
+def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tuple[list[float], list[float]]:
+    """Play rounds one by one, the agent in seat 0.
+
+    Returns:
+        ``(searched, other)``: milliseconds of CPU time of each of the agent's decisions with a choice, and of
+        those that are forced.
+    """
+    times: dict[bool, list[float]] = {True: [], False: []}
+    kept = history_of([agent, base])
+    batch = Batch(config.rules, 1, num_players=config.num_players, kept=kept)
+    for number in range(config.rounds + 1):
+        batch.deal([number + 1_000_000 * config.seed])
+        agent.reset(number)
+        base.reset(number)
+        while batch.state.turn[0] >= 0:
+            is_own = batch.state.turn[0] == 0
+            begin = time.thread_time()
+            view = View(batch)
+            action = (agent if is_own else base).act(view)
+            if is_own and number:  # the first round compiles
+                times[bool(view.num_legal[0] > 1)].append(1000 * (time.thread_time() - begin))
+            batch.step(action)
+    return times[True], times[False]
+
+
+def gain(result: TableResult, over: TableResult) -> str:
+    """How many more points a round the first agent of one table made than that of another, as text."""
+    paired = result.deal_points[:, 0] - over.deal_points[:, 0]
+    found = estimate(paired, result.num_seatings)
+    return f"{found.mean:+.3f} ± {found.half_width:.3f}"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    config = parse_args(SearchBenchConfig, __doc__ or "", argv)
+    rules = get_rules(config.rules, config.num_players)
+    print(f"{rules.name}, {config.num_players} players, against {config.base}", flush=True)
+    first: TableResult | None = None
+    for name in config.agents.split():
+        print(name)
+        base = tienlen_agents.load(config.base)
+        if config.rounds:
+            searched, forced = decision_times(tienlen_agents.load(name), base, config)
+            high = "".join(f"{v:9.2f}" for v in np.percentile(searched, [50, 90, 99, 100]))
+            every = searched + forced
+            print(
+                f"  CPU ms of {len(searched)} decisions with a choice: mean {np.mean(searched):.2f}; 50, 90, "
+                f"99 %, max:{high}; mean of all {len(every)} decisions {np.mean(every):.2f}",
+                flush=True,
+            )
+        if config.deals:
+            threads = f"{',' if ':' in name else ':'}threads={config.threads}" if config.threads > 1 else ""
+            result = match(
+                tienlen_agents.load(name + threads),
+                base,
+                rules=rules,
+                num_deals=config.deals,
+                seed=config.seed,
+            )
+            score = result.scores[0]
+            print(
+                f"  {result.num_deals} deals × {result.num_seatings} seatings: {score.points.mean:.3f} ± "
+                f"{score.points.half_width:.3f} points, {100 * score.first.mean:.1f} ± "
+                f"{100 * score.first.half_width:.1f} % first, {score.decisions} decisions"
+            )
+            if first is not None:
+                print(f"  {gain(result, first)} points more than the first agent, paired by deal")
+            first = first or result
+
+
+if __name__ == "__main__":
+    main()

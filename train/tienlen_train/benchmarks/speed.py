@@ -1,0 +1,482 @@
+"""Decisions a second of every path through the environment, beside other libraries in the same run.
+
+    python -m tienlen_train.benchmarks.speed                 # with the peers of `pip install '.[bench]'`
+    python -m tienlen_train.benchmarks.speed --only Batch
+
+A step is one decision, with the observation and the legal-action mask of the next player; resets are inside
+the timed loop and are not counted. Single-threaded rows are steps per CPU second of the process, so that
+other work on the machine disturbs them little; the rows about threads are per second of wall time. The
+cases are measured in turn, three times over, so that ratios hold when the machine's speed drifts.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tienlen_train.config import parse_args
+
+Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchConfig:
+    """Settings of the benchmark.
+
+    Attributes:
+        seconds: length of one run of one case.
+        runs: runs of each case, taken in turn.
+        only: measure only cases whose name contains this text.
+        out: where the JSON result goes.
+    """
+
+    seconds: float = 2.0
+    runs: int = 3
+    only: str = ""
+    out: str = "runs/bench.json"
+
+
+# ---------------------------------------------------------------- the AEC loop
+
+
+def aec_loop(env: Any) -> Play:
+    """The loop of PettingZoo's documentation, choosing uniformly from the mask."""
+    draw = random.Random(0).random
+
+    def play(deadline: float) -> int:
+        steps = 0
+        while True:
+            env.reset()
+            for _ in env.agent_iter():
+                observation, _, termination, truncation, _ = env.last()
+                if termination or truncation:
+                    env.step(None)
+                    continue
+                legal = np.flatnonzero(observation["action_mask"])
+                env.step(int(legal[int(draw() * len(legal))]))
+                steps += 1
+            if time.perf_counter() >= deadline:
+                return steps
+
+    return play
+
+
+def null_aec(num_observations: int, num_actions: int) -> Any:
+    """An AEC environment that does nothing, at the least cost the interface allows: the ceiling."""
+    import gymnasium
+    from pettingzoo import AECEnv
+
+    class NullEnv(AECEnv):  # type: ignore[misc]
+        metadata: ClassVar = {"name": "null_v0", "is_parallelizable": False, "render_modes": []}
+        render_mode = None
+        num_steps = 66
+
+        def __init__(self) -> None:
+            self.possible_agents = [f"player_{i}" for i in range(4)]
+            self._next = {f"player_{i}": f"player_{(i + 1) % 4}" for i in range(4)}
+            space = gymnasium.spaces.Dict(
+                observation=gymnasium.spaces.Box(0, 1, (num_observations,), np.uint8),
+                action_mask=gymnasium.spaces.Box(0, 1, (num_actions,), np.int8),
+            )
+            self.observation_spaces = dict.fromkeys(self.possible_agents, space)
+            self.action_spaces = {a: gymnasium.spaces.Discrete(num_actions) for a in self.possible_agents}
+            mask = np.zeros(num_actions, np.int8)
+            mask[[0, 5, 17, 200]] = 1
+            self._observation = {"observation": np.zeros(num_observations, np.uint8), "action_mask": mask}
+
+        def observation_space(self, agent: str) -> Any:
+            return self.observation_spaces[agent]
+
+        def action_space(self, agent: str) -> Any:
+            return self.action_spaces[agent]
+
+        def observe(self, agent: str) -> Any:
+            return self._observation
+
+        def reset(self, seed: int | None = None, options: Any = None) -> None:
+            self.agents = self.possible_agents[:]
+            self.rewards = dict.fromkeys(self.agents, 0)
+            self._cumulative_rewards = dict.fromkeys(self.agents, 0)
+            self.terminations = dict.fromkeys(self.agents, False)
+            self.truncations = dict.fromkeys(self.agents, False)
+            self.infos: dict[str, dict[str, Any]] = {a: {} for a in self.agents}
+            self.agent_selection = self.agents[0]
+            self.t = 0
+
+        def last(self, observe: bool = True) -> Any:
+            a = self.agent_selection
+            return (
+                self._observation if observe else None,
+                self._cumulative_rewards[a],
+                self.terminations[a],
+                self.truncations[a],
+                self.infos[a],
+            )
+
+        def step(self, action: int | None) -> None:
+            if self.t >= self.num_steps:
+                self._was_dead_step(action)
+                return
+            self.t += 1
+            self.agent_selection = self._next[self.agent_selection]
+            if self.t >= self.num_steps:
+                self.terminations = dict.fromkeys(self.agents, True)
+
+    return NullEnv()
+
+
+def wrapped(env: Any) -> Any:
+    """The three wrappers of PettingZoo's classic games, in their order."""
+    from pettingzoo.utils import wrappers
+
+    env = wrappers.TerminateIllegalWrapper(env, illegal_reward=-1)
+    env = wrappers.AssertOutOfBoundsWrapper(env)
+    return wrappers.OrderEnforcingWrapper(env)
+
+
+# ---------------------------------------------------------------- our other paths
+
+
+def round_loop() -> Play:
+    """The scalar `Round`: the list of legal plays, a choice, the play."""
+    from tienlen_env.single.tienlen import Round
+
+    draw = random.Random(0).random
+    keys = iter(range(1 << 40))
+
+    def play(deadline: float) -> int:
+        steps = 0
+        while True:
+            game = Round("cardgames", key=next(keys))
+            plays = game.legal_plays()
+            while plays:
+                game.play(plays[int(draw() * len(plays))])
+                steps += 1
+                plays = game.legal_plays()
+            if time.perf_counter() >= deadline:
+                return steps
+
+    return play
+
+
+def batched(rules: str, num_games: int, threads: int = 1) -> Play:
+    """The batched engine: a uniform legal choice, the step, the full mask and observation, resets in."""
+    from tienlen_env.engine.batch import Batch
+
+    batch = Batch(rules, num_games, auto_reset=True, threads=threads)
+    rng = np.random.default_rng(0)
+    batch.reset(rng)
+    mask, observation = batch.legal_mask(), batch.observe()
+    actions, draws = batch.sample(rng), np.empty(num_games)
+    next_actions = np.empty_like(actions)
+
+    def play(deadline: float) -> int:
+        nonlocal actions, next_actions
+        steps = 0
+        while True:
+            rng.random(out=draws)
+            batch.step(actions, mask=mask, observation=observation, draws=draws, next_actions=next_actions)
+            actions, next_actions = next_actions, actions
+            steps += num_games
+            if time.perf_counter() >= deadline:
+                return steps
+
+    return play
+
+
+def batched_halves(rules: str, num_games: int) -> Play:
+    """The games shared out to two batches, each stepped by a Python thread: the kernels hold no lock."""
+    halves = [batched(rules, num_games // 2) for _ in range(2)]
+    pool = ThreadPoolExecutor(2)
+    return lambda deadline: sum(pool.map(lambda half: half(deadline), halves))
+
+
+# ---------------------------------------------------------------- peers
+
+
+def rlcard_loop() -> Play:
+    """RLCard's dou dizhu, stepped by hand."""
+    import rlcard
+
+    env = rlcard.make("doudizhu", config={"seed": 1})
+    draw = random.Random(0).random
+
+    def play(deadline: float) -> int:
+        steps = 0
+        while True:
+            state, _ = env.reset()
+            while not env.is_over():
+                legal = list(state["legal_actions"])
+                state, _ = env.step(legal[int(draw() * len(legal))])
+                steps += 1
+            if time.perf_counter() >= deadline:
+                return steps
+
+    return play
+
+
+def open_spiel_loop(with_mask: bool) -> Play:
+    """OpenSpiel's dou dizhu from Python: its list of legal actions, or also the observation and a mask."""
+    import pyspiel
+    from open_spiel.python.observation import make_observation
+
+    game = pyspiel.load_game("dou_dizhu")
+    num_actions, observation = game.num_distinct_actions(), make_observation(game)
+    draw = random.Random(0).random
+
+    def play(deadline: float) -> int:
+        steps = 0
+        while True:
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                if state.is_chance_node():
+                    outcomes = state.chance_outcomes()
+                    state.apply_action(outcomes[int(draw() * len(outcomes))][0])
+                    continue
+                legal = state.legal_actions()
+                if with_mask:
+                    observation.set_from(state, state.current_player())
+                    mask = np.zeros(num_actions, np.bool_)
+                    mask[legal] = True
+                state.apply_action(legal[int(draw() * len(legal))])
+                steps += 1
+            if time.perf_counter() >= deadline:
+                return steps
+
+    return play
+
+
+def tictactoe_loop(raw: bool) -> Play:
+    """PettingZoo's tic-tac-toe, the lightest of its classic games."""
+    from pettingzoo.classic import tictactoe_v3
+
+    return aec_loop(tictactoe_v3.raw_env() if raw else tictactoe_v3.env())
+
+
+# ---------------------------------------------------------------- measuring
+
+
+ABSOLUTE = "decisions/s"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: how to make its loop, and what it is to be compared with."""
+
+    name: str
+    make: Callable[[], Play]
+    wall: bool = False  # per second of wall time, for rows about threads
+    targets: tuple[tuple[str, float], ...] = ()  # (another row or ABSOLUTE, at least so many times it)
+    needs: str = ""  # a package that may be missing
+
+
+def cases() -> list[Case]:
+    """All rows, peers first."""
+    from tienlen_env import thirteens_v0, tienlen_v0
+
+    probe = tienlen_v0.raw_env()
+    space = probe.observation_space("player_0")
+    size = int(space["observation"].shape[0]), int(space["action_mask"].shape[0])
+    return [
+        Case("do-nothing AEC, raw", lambda: aec_loop(null_aec(*size))),
+        Case("do-nothing AEC, wrapped", lambda: aec_loop(wrapped(null_aec(*size)))),
+        Case("PettingZoo tictactoe, raw_env()", lambda: tictactoe_loop(True), needs="pettingzoo.classic"),
+        Case("PettingZoo tictactoe, env()", lambda: tictactoe_loop(False), needs="pettingzoo.classic"),
+        Case("RLCard doudizhu", rlcard_loop, needs="rlcard"),
+        Case("OpenSpiel dou_dizhu, mask", lambda: open_spiel_loop(True), needs="pyspiel"),
+        Case("OpenSpiel dou_dizhu, list", lambda: open_spiel_loop(False), needs="pyspiel"),
+        Case(
+            "tienlen_v0.raw_env()",
+            lambda: aec_loop(tienlen_v0.raw_env()),
+            targets=(("do-nothing AEC, raw", 0.4), ("RLCard doudizhu", 15)),
+        ),
+        Case(
+            "tienlen_v0.env()",
+            lambda: aec_loop(tienlen_v0.env()),
+            targets=(("do-nothing AEC, wrapped", 0.8),),
+        ),
+        Case(
+            "thirteens_v0.raw_env()",
+            lambda: aec_loop(thirteens_v0.raw_env()),
+            targets=(("tienlen_v0.raw_env()", 1),),
+        ),
+        Case(
+            "Round, legal_plays()",
+            round_loop,
+            targets=(("OpenSpiel dou_dizhu, mask", 1),),
+        ),
+        Case("Batch cardgames", lambda: batched("cardgames", 4096), targets=((ABSOLUTE, 15e6),)),
+        Case("Batch foicica", lambda: batched("foicica", 4096), targets=((ABSOLUTE, 8e6),)),
+        Case("Batch thirteens", lambda: batched("thirteens", 4096), targets=((ABSOLUTE, 5e6),)),
+        Case("Batch cardgames, 1 thread", lambda: batched("cardgames", 16384), wall=True),
+        Case(
+            "Batch cardgames, 2 threads",
+            lambda: batched("cardgames", 16384, 2),
+            wall=True,
+            targets=((ABSOLUTE, 1.8 * 15e6),),
+        ),
+        Case(
+            "2 batches, a thread each",
+            lambda: batched_halves("cardgames", 16384),
+            wall=True,
+            targets=(("Batch cardgames, 1 thread", 1.8),),
+        ),
+    ]
+
+
+def measure(case: Case, play: Play, seconds: float) -> float:
+    """Steps a second of one run: of CPU time, or of wall time for rows that say so."""
+    clock = time.perf_counter if case.wall else time.process_time
+    start = clock()
+    steps = play(time.perf_counter() + seconds)
+    return steps / (clock() - start)
+
+
+FIRST_STEP = """
+import time; start = time.perf_counter()
+from tienlen_env import tienlen_v0
+env = tienlen_v0.env(); env.reset(seed=1)
+mask = env.last()[0]["action_mask"]; env.step(int(mask.argmax()))
+print(time.perf_counter() - start)
+"""
+
+
+START_GOALS = {"first step, cold cache": "15 s", "first step, warm cache": "1 s"}
+
+
+def first_step(runs: int) -> dict[str, list[float]]:
+    """Seconds from import to the first step of a fresh process, with an empty and a filled compile cache."""
+    cold, warm = [], []
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+            for times in (cold, warm):
+                command = [sys.executable, "-c", FIRST_STEP]
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+                times.append(float(done.stdout))
+    return dict(zip(START_GOALS, (cold, warm), strict=True))
+
+
+def cpu_name() -> str:
+    """The processor's name where the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the benchmark, print the table and write the JSON."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+    from tienlen_agents.versions import versions
+    from tienlen_train.runs import write_atomic
+
+    config = parse_args(BenchConfig, __doc__.splitlines()[0], argv)
+    console = Console(width=max(Console().width, 92))  # the table needs as much
+    chosen = [c for c in cases() if config.only in c.name]
+    missing = [c for c in chosen if c.needs and importlib.util.find_spec(c.needs.partition(".")[0]) is None]
+    plays: dict[str, Play] = {}
+    for case in chosen:
+        try:
+            plays[case.name] = case.make()
+        except ImportError:
+            missing.append(case)
+    chosen = [c for c in chosen if c.name in plays and c not in missing]
+    rates: dict[str, list[float]] = {c.name: [] for c in chosen}
+    # Else every collection of a row's garbage walks through the libraries that other rows have loaded.
+    gc.collect()
+    gc.freeze()
+    # Drawn by hand between two runs: the bar's own thread would take its share of what is measured.
+    with Progress(console=console, transient=True, auto_refresh=False) as progress:
+        task = progress.add_task("measuring", total=len(chosen) * (config.runs + 1))
+        for run in range(config.runs + 1):
+            for case in chosen:
+                progress.update(task, description=case.name, refresh=True)
+                seconds = config.seconds if run else min(1.0, config.seconds)  # the first run warms up
+                rate = measure(case, plays[case.name], seconds)
+                if run:
+                    rates[case.name].append(rate)
+                progress.advance(task)
+    starts = first_step(config.runs) if not config.only or "first step" in config.only else {}
+
+    packages = (*versions().items(), *peer_versions().items())
+    console.print(f"{cpu_name()} · " + " · ".join(f"{k} {v}" for k, v in packages), style="dim")
+    table = Table(title="decisions a second", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for header, width in (("", 2), ("path", 32), ("median", 7), ("min", 7), ("max", 7), ("", 26)):
+        table.add_column(header, min_width=width)
+    for column in table.columns:
+        column.no_wrap = True
+    for column in table.columns[2:5]:
+        column.justify = "right"
+    number = {case.name: i for i, case in enumerate(chosen, 1)}
+    rows: dict[str, Any] = {}
+    for case in chosen:
+        found = rates[case.name]
+        goals, ratios = [], {}
+        for other, factor in case.targets:
+            if other == ABSOLUTE:
+                goals.append(f"goal {short(factor)}")
+            elif other in rates:
+                # Run by run, as the runs of the two alternate.
+                pairs = [a / b for a, b in zip(found, rates[other], strict=True)]
+                ratios[other] = statistics.median(pairs)
+                goals.append(f"{ratios[other]:.2f} x row {number[other]}, goal {factor:g}")
+        rows[case.name] = {"median": statistics.median(found), "runs": found, "ratios": ratios}
+        figures = [short(f(found)) for f in (statistics.median, min, max)]
+        style = "" if case.targets else "dim"
+        table.add_row(str(number[case.name]), case.name, *figures, "\n".join(goals), style=style)
+    for name, times in starts.items():
+        rows[name] = {"median_seconds": statistics.median(times), "runs": times}
+        figures = [f"{f(times):.2f} s" for f in (statistics.median, min, max)]
+        table.add_row("", name, *figures, f"goal {START_GOALS[name]}")
+    console.print(table)
+    for case in missing:
+        console.print(f"not installed: {case.name} (pip install '.[bench]')", style="dim")
+    result = {"cpu": cpu_name(), "versions": dict(packages), "seconds": config.seconds, "rows": rows}
+    write_atomic(Path(config.out), json.dumps(result, indent=1).encode())
+    console.print(f"written to {config.out}", style="dim")
+
+
+def short(rate: float) -> str:
+    """A rate to three digits, in thousands or millions."""
+    return f"{rate / 1e6:.3g} M" if rate >= 1e6 else f"{rate / 1e3:.3g} k"
+
+
+def peer_versions() -> dict[str, str]:
+    """Versions of the peers that are installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for package in ("open_spiel", "rlcard"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    main()

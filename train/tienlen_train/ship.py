@@ -1,0 +1,185 @@
+"""Measure a trained policy on held-out deals and write it, with its card, where ``champion`` finds it.
+
+    python -m tienlen_train.ship --policy runs/a/policy.safetensors --size small --how "the commands"
+
+The card says what the policy reaches, how it was trained and what it cannot do. Deals are of a seed that no
+training and no choice between candidates uses.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.networks import champion
+from tienlen_agents.networks.features import features_of
+from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.terminal.dialogue import dialogue_of
+from tienlen_agents.versions import versions
+from tienlen_env.games.registry import get_rules
+from tienlen_train.benchmarks.speed import cpu_name
+from tienlen_train.config import parse_args
+from tienlen_train.runs import write_atomic
+
+SEED = 3_000_001
+# What a policy of each game, with a record or without, does not see or do.
+BLIND_TO = {
+    ("tienlen", False): "The network does not look back over the round. It plays the lowest suits of the "
+    "action table.",
+    ("tienlen", True): "Of what has happened in the round the network sees over what each opponent passed, "
+    "with what it followed and what it led, but not when; where a batch keeps no plays "
+    "(`tienlen_agents.networks.features.play_summary`) it is blind to that. It plays the lowest suits of "
+    "the action table.",
+    ("thirteens", False): "Of what was played before this trick the network sees by whom, but not when.",
+}
+LIMITS = (
+    "Its looks take all others for the rule-based player: by that they guess who holds what, and how the "
+    "round goes on. It knows these rules and this number of players only. It was chosen by its points "
+    "against rule-based players; people may find other holes in it."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShipConfig:
+    """What to ship.
+
+    Attributes:
+        policy: the file that a training run left; of several, with blanks between, the mean of the weights
+            is shipped. Runs that began with the same weights differ by noise that the mean is rid of.
+        size: what to call the network's size.
+        version: of the weights of this name; what has been published keeps its own.
+        how: the commands that made it, with blanks around ``&&`` between them.
+        seed: of its training.
+        wall_time: of its training, in words.
+        exploit: what a best response gained (`tienlen_train.best_response` prints the line).
+        deals: held-out deals of each comparison, each in as many seatings as there are players.
+    """
+
+    policy: str = ""
+    size: str = "small"
+    version: int = 1
+    how: str = ""
+    seed: int = 1
+    wall_time: str = ""
+    exploit: str = ""
+    deals: int = 2500
+
+
+def mean_policy(paths: Sequence[str]) -> NetworkAgent:
+    """The policy of a file, or the one whose weights are the mean of several files'.
+
+    Raises:
+        OSError, ValueError: see `NetworkAgent.load`; or there is no file, or they are of different networks.
+    """
+    if not paths:
+        raise ValueError("policy: expected a file")
+    policies = [NetworkAgent.load(path) for path in paths]
+    if any(policy.network.config != policies[0].network.config for policy in policies):
+        raise ValueError(f"policy={' '.join(paths)!r}: the networks differ in more than their weights")
+    weights = [policy.network.state_dict() for policy in policies]
+    mean = {key: torch.stack([each[key] for each in weights]).mean(0) for key in weights[0]}
+    policies[0].network.load_state_dict(mean)
+    return policies[0]
+
+
+def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
+    """A line of a table for each opponent: as `champion` will play, and the network alone."""
+    made_for = agent.network.config
+    rules = get_rules(made_for.rules, made_for.num_players)
+    lines = [
+        f"| alone against {rules.num_players - 1} | parity | points a {dialogue_of(rules).unit} "
+        "| first places | network alone | first places |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in (*reversed(features_of(rules).rivals), "random"):
+        looking, alone = (
+            arena.match(player, tienlen_agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
+            for player in (champion.looking(agent), agent)
+        )
+        cells = [f"`{name}`", f"{alone.parity_points:.3f}"]
+        for result in (looking, alone):
+            points, first = result.scores[0].points, result.scores[0].first
+            cells.append(f"{points.mean:.3f} ± {points.half_width:.3f}")
+            cells.append(f"{100 * first.mean:.1f} ± {100 * first.half_width:.1f} %")
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, 110, break_on_hyphens=False, break_long_words=False)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, and write the weights and the card."""
+    config = parse_args(ShipConfig, "Ship a trained policy with its card.", argv)
+    torch.set_num_threads(1)
+    console = Console()
+    try:
+        paths = config.policy.split()
+        agent = mean_policy(paths)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from error
+    made_for = agent.network.config
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    table = "\n".join(results(agent, config))
+    share = 100 / made_for.num_players
+    measured = _fill(
+        f"{config.deals:,} held-out deals × {made_for.num_players} seatings, seed {SEED}; 95 % intervals "
+        f"clustered by deal; equal players would have the points of parity and {share:.0f} %. The champion "
+        f"looks at the network's choices in {champion.WORLDS} worlds (`tienlen_agents.networks.champion`); "
+        "`champion:worlds=0` is the network alone.",
+    )
+    exploit = config.exploit or "not measured"
+    blind_to = BLIND_TO[made_for.game, made_for.record]
+    limits = _fill(f"**What it cannot do.** {blind_to} {LIMITS}")
+    exploited = _fill(
+        f"**How exploitable it is**, at least (`python -m tienlen_train.best_response`): {exploit}"
+    )
+    trained = _fill(
+        f"**Trained** by these commands, seed {config.seed}, {config.wall_time or 'wall time not noted'}, "
+        f"{cpu_name()}; written after commit {commit or 'unknown'}:"
+    )
+    joined = " and ".join(f"`{path}`" for path in paths)
+    mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""
+    card = f"""\
+# {made_for.rules}-{config.size}-v{config.version}
+
+A network of {agent.network.num_weights:,} weights that scores legal actions
+(`tienlen_agents.networks.network`), for the `{made_for.rules}` rules with {made_for.num_players} players;
+prior: {made_for.prior}.
+
+{table}
+
+{measured}
+
+{exploited}
+
+{trained}
+
+```
+{config.how.replace(" && ", chr(10))}
+```
+
+{mean}{limits}
+"""
+    agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
+    path = champion.WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
+    agent.save(path)
+    write_atomic(path.with_suffix(".md"), card.encode())
+    console.print(f"{path} ({math.ceil(Path(path).stat().st_size / 1000):,} kB)")
+    console.print(card, highlight=False, markup=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""Finds the heuristic player's parameters: CMA-ES on duplicate deals.
+
+``python -m tienlen_train.tune_heuristic --generations 300 --out runs/heuristic.json``
+
+Every generation has deals of its own, and all its candidates play the same ones, so that luck of the cards
+falls on all alike (common random numbers); only the order of the candidates counts, which keeps the search
+steady under what noise is left. A candidate's worth is a weighted mean of its points alone against three
+greedy_long, three greedy, three random, and three of the search's present mean: the first are what figures
+are published against, the last keeps it from living off their weaknesses alone. The same seed gives the same
+result.
+
+Source: N. Hansen, The CMA Evolution Strategy: A Tutorial, arXiv:1604.00772.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters
+from tienlen_env.engine.agent import Agent
+from tienlen_env.games.tienlen.rules import Rules, get_rules
+from tienlen_train.config import parse_args
+from tienlen_train.runs import RunError, write_atomic
+
+FloatArray = npt.NDArray[np.float64]
+# The best of very many looks on the same deals is partly luck, so each purpose has deals of its own.
+HELD_OUT = 1_000_000
+SAVE_EVERY = 10  # generations
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneConfig:
+    """Settings of a search.
+
+    Attributes:
+        rules: preset of the rules.
+        num_players: seats at the table, 2 to 4.
+        generations: generations to search; the budget.
+        population: candidates of a generation.
+        num_deals: deals of a generation; each candidate plays them in all seats against each opponent.
+        step: first step, as a share of each parameter.
+        greedy_long: weight of the points against three greedy_long.
+        greedy: weight of the points against three greedy.
+        random: weight of the points against three random.
+        mean: weight of the points against three of the search's mean.
+        start: JSON file with the parameters to start from; None for the defaults of the player.
+        held_out_deals: deals of the comparison at the end, which no search uses.
+        seed: of everything.
+        out: JSON file that gets the parameters found.
+    """
+
+    rules: str = "cardgames"
+    num_players: int = 4
+    generations: int = 300
+    population: int = 24
+    num_deals: int = 200
+    step: float = 0.3
+    greedy_long: float = 0.4
+    greedy: float = 0.1
+    random: float = 0.1
+    mean: float = 0.4
+    start: str | None = None
+    held_out_deals: int = 2500
+    seed: int = 1
+    out: str = "runs/heuristic.json"
+
+
+class Search:
+    """CMA-ES with rank-one and rank-mu updates, maximising, in units of each parameter's first step."""
+
+    def __init__(self, start: FloatArray, scale: FloatArray, population: int, seed: int) -> None:
+        n = len(start)
+        self.scale, self.population, self.rng = scale, population, np.random.default_rng(seed)
+        self.mean = start / scale
+        num_parents = population // 2
+        weights = np.log(num_parents + 0.5) - np.log(np.arange(1, num_parents + 1))
+        self.weights = weights / weights.sum()
+        self.mass = mass = 1 / (self.weights**2).sum()
+        self.cc = (4 + mass / n) / (n + 4 + 2 * mass / n)
+        self.cs = (mass + 2) / (n + mass + 5)
+        self.c1 = 2 / ((n + 1.3) ** 2 + mass)
+        self.cmu = min(1 - self.c1, 2 * (mass - 2 + 1 / mass) / ((n + 2) ** 2 + mass))
+        self.damping = 1 + 2 * max(0.0, np.sqrt((mass - 1) / (n + 1)) - 1) + self.cs
+        self.expected = np.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n))
+        self.path_c, self.path_s = np.zeros(n), np.zeros(n)
+        self.covariance, self.sigma = np.eye(n), 1.0
+
+    def ask(self) -> FloatArray:
+        """float64 (population, n): the candidates of a generation."""
+        lengths, self._axes = np.linalg.eigh(self.covariance)
+        self._lengths = np.sqrt(np.maximum(lengths, 1e-12))
+        draws = self.rng.standard_normal((self.population, len(self.mean)))
+        self._steps = draws * self._lengths @ self._axes.T
+        found: FloatArray = (self.mean + self.sigma * self._steps) * self.scale
+        return found
+
+    def tell(self, worth: FloatArray) -> None:
+        """Learn how good the candidates were, float64 (population,)."""
+        n = len(self.mean)
+        best = self._steps[np.argsort(-worth, kind="stable")[: len(self.weights)]]
+        step = self.weights @ best
+        self.mean = self.mean + self.sigma * step
+        whitened = self._axes @ ((self._axes.T @ step) / self._lengths)
+        self.path_s = (1 - self.cs) * self.path_s + np.sqrt(self.cs * (2 - self.cs) * self.mass) * whitened
+        length = float(np.linalg.norm(self.path_s))
+        goes_on = length / self.expected < 1.4 + 2 / (n + 1)
+        self.path_c = (1 - self.cc) * self.path_c
+        if goes_on:
+            self.path_c += np.sqrt(self.cc * (2 - self.cc) * self.mass) * step
+        self.covariance = (
+            (1 - self.c1 - self.cmu) * self.covariance
+            + self.c1 * np.outer(self.path_c, self.path_c)
+            + self.cmu * (best.T * self.weights) @ best
+        )
+        self.sigma *= float(np.exp(self.cs / self.damping * (length / self.expected - 1)))
+
+    @property
+    def found(self) -> FloatArray:
+        """float64 (n,): the mean, which is better than any one candidate where looks are noisy."""
+        found: FloatArray = self.mean * self.scale
+        return found
+
+
+def player(values: npt.ArrayLike) -> HeuristicAgent:
+    """The player with these parameters; what only makes sense from 0 on is mirrored there."""
+    bounded = ["decay" in field.name or field.name.startswith("hold") for field in fields(Parameters)]
+    return HeuristicAgent(Parameters.from_array(np.where(bounded, np.abs(values), values)))
+
+
+def points(agent: Agent, opponent: Agent, rules: Rules, num_deals: int, seed: int) -> float:
+    """Mean points of the agent alone against the opponent in all other seats."""
+    result = arena.match(agent, opponent, rules=rules, num_deals=num_deals, seed=seed)
+    return result.scores[0].points.mean
+
+
+def search(config: TuneConfig, start: Parameters, console: Console) -> Parameters:
+    """Run all generations; the parameters found."""
+    rules = get_rules(config.rules, config.num_players)
+    first = start.to_array()
+    cma = Search(first, config.step * np.maximum(np.abs(first), 0.3), config.population, config.seed)
+    weights = {"greedy_long": config.greedy_long, "greedy": config.greedy, "random": config.random}
+    columns = (
+        TextColumn("[bold]tuning"),
+        BarColumn(bar_width=24),
+        TextColumn("generation {task.completed} of {task.total}"),
+        TextColumn("{task.fields[text]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    smooth: dict[str, float] = {}
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("tuning", total=config.generations, text="")
+        for generation in range(config.generations):
+            seed = (config.seed << 32) + generation
+            opponents: list[tuple[Agent, float]] = [
+                (tienlen_agents.load(n), w) for n, w in weights.items() if w
+            ]
+            if config.mean:
+                opponents.append((player(cma.found), config.mean))
+            candidates = [player(values) for values in cma.ask()]
+            table = np.array(
+                [[points(a, b, rules, config.num_deals, seed) for b, _ in opponents] for a in candidates]
+            )
+            cma.tell(table @ [weight for _, weight in opponents])
+            for (opponent, _), mean in zip(opponents, table.mean(axis=0).tolist(), strict=True):
+                smooth[opponent.name] = 0.9 * smooth.get(opponent.name, mean) + 0.1 * mean
+            text = " ".join(f"{v:.3f} v. {k}" for k, v in smooth.items())
+            text += f" step {cma.sigma:.2f}"
+            progress.update(task, advance=1, text=text)
+            if (generation + 1) % SAVE_EVERY == 0:
+                write(config, player(cma.found).parameters)
+                if not console.is_terminal:
+                    console.print(f"generation {generation + 1} of {config.generations}: {text}")
+    return player(cma.found).parameters
+
+
+def check(found: Parameters, start: Parameters, config: TuneConfig, console: Console) -> dict[str, Any]:
+    """Points and firsts of both on held-out deals, against each opponent and against one another."""
+    rules = get_rules(config.rules, config.num_players)
+    result: dict[str, Any] = {}
+    pairs: Sequence[tuple[str, Agent]] = [
+        (n, tienlen_agents.load(n)) for n in ("random", "greedy", "greedy_long")
+    ]
+    for label, parameters in (("found", found), ("start", start)):
+        other = start if label == "found" else found
+        for name, opponent in [*pairs, ("the other", HeuristicAgent(other))]:
+            played = arena.match(
+                HeuristicAgent(parameters),
+                opponent,
+                rules=rules,
+                num_deals=config.held_out_deals,
+                seed=config.seed + HELD_OUT,
+            )
+            score = played.scores[0]
+            result[f"{label} v. {name}"] = {
+                "points": [score.points.mean, score.points.half_width],
+                "first": [score.first.mean, score.first.half_width],
+            }
+            console.print(
+                f"{label} v. {name}: {score.points.mean:.3f} ± {score.points.half_width:.3f} points, "
+                f"{100 * score.first.mean:.1f} ± {100 * score.first.half_width:.1f} % first"
+            )
+    return result
+
+
+def write(config: TuneConfig, found: Parameters, held_out: dict[str, Any] | None = None) -> None:
+    """Write what was found so far; `held_out` is there once the search is over."""
+    record = {"parameters": asdict(found), "held_out": held_out, "config": asdict(config)}
+    write_atomic(Path(config.out), (json.dumps(record, indent=1) + "\n").encode())
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Search, compare on held-out deals, and write the parameters."""
+    config = parse_args(TuneConfig, "Find the parameters of the heuristic player by CMA-ES.", argv)
+    console = Console()
+    start = Parameters()
+    try:
+        if config.start is not None:
+            start = Parameters(**json.loads(Path(config.start).read_text())["parameters"])
+        found = search(config, start, console)
+        write(config, found, check(found, start, config, console))
+    except (RunError, OSError) as error:
+        raise SystemExit(f"error: {error}") from error
+    console.print(f"wrote {config.out}")
+
+
+if __name__ == "__main__":
+    main()
