@@ -14,9 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-import tienlen_agents.rule_based.trickster
 from tienlen_agents.networks.features.base import ONE, Features, Inputs, IntArray, Prior
 from tienlen_agents.rule_based.trickster import (
     TricksterAgent,
@@ -27,14 +25,12 @@ from tienlen_agents.rule_based.trickster import (
     unseen_cards,
 )
 from tienlen_env.engine.agent import View
-from tienlen_env.engine.backends import overloads as numba_bits
-from tienlen_env.engine.backends.build import build_of
+from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import JOKERS, NUM_CARDS
-from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.thirteens.melds import pip_counts, without
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
@@ -52,13 +48,9 @@ _BEHIND: Final = 6.0  # points; what is further behind the best is as good as ru
 
 @cache
 def _compiled() -> Any:
-    numba_bits.teach(THIRTEENS)
-    build = build_of((*THIRTEENS.sources, numba_bits, tienlen_agents.rule_based.trickster))
-
     def write_features(  # type: ignore[no-untyped-def]
         rows, spec, actions, weights, ids, start, behind, has_prior, judged, fact, bits, out
     ):
-        build  # noqa: B018
         num_players = spec[S.NUM_PLAYERS]
         for b in range(rows.shape[0]):
             row = rows[b]
@@ -148,7 +140,7 @@ def _compiled() -> Any:
                     # To the nearest, not down.
                     out[i, FACTS + k] = (bits[k] + 0x8000) >> 16
 
-    return njit(write_features, nogil=True, cache=True, _nrt=False)
+    return jit.loop(write_features)
 
 
 class FeatureReader:
@@ -185,7 +177,7 @@ class FeatureReader:
         """The inputs of n decisions."""
         legal = view.legal_actions
         num_legal = np.diff(np.append(legal.start, len(legal.action)))
-        behind, judged = self._rules.judge(view)
+        behind, judged = self._rules.evaluate_actions(view)
         has_prior = self.prior == "heuristic"
         behind = np.maximum(behind, -_BEHIND) if has_prior else np.zeros_like(behind)
         after = np.empty((len(legal.action), NUM_ACTION_INPUTS), np.uint16)

@@ -18,23 +18,18 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from tienlen_agents.networks.features import play_summary as record
 from tienlen_agents.networks.features.base import ONE, Features, FloatArray, Inputs, IntArray, Prior
 from tienlen_agents.networks.features.play_summary import num_record_bits, write_record
 from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout
 from tienlen_env.engine.agent import View
-from tienlen_env.engine.backends import overloads as numba_bits
-from tienlen_env.engine.backends.build import build_of
+from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.games.common.cards import NUM_CARDS
-from tienlen_env.games.tienlen import actions as combos
 from tienlen_env.games.tienlen import kernels, observe
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.game import TIENLEN
 from tienlen_env.games.tienlen.rules import Rules
 
 NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
@@ -45,11 +40,6 @@ _MOST_PLAYS: Final = 8
 _BEHIND: Final = 4.0  # plays; what is further behind the best is as good as ruled out
 
 
-def _inline(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False, forceinline=True)
-
-
-@_inline
 def write_action(actions: Any, action: int, left: int, out: Any) -> None:
     """Write what an action is and the cards that it leaves: all that comes before the facts.
 
@@ -79,10 +69,9 @@ def write_action(actions: Any, action: int, left: int, out: Any) -> None:
         out[NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = ONE
 
 
-@_inline
 def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
     """Write how many cards of each rank are neither held nor played, as thermometers of 4."""
-    unseen = decide.look(spec, row)[1]
+    unseen = decide.public_view(spec, row).unseen
     for rank in range(13):
         num_of_rank = popcount(unseen & 15 << 4 * rank)
         for k in range(4):
@@ -91,10 +80,7 @@ def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
 
 @cache
 def _compiled() -> tuple[Any, Any, Any]:
-    build = build_of((*TIENLEN.sources, combos, numba_bits, parameters, decide, record))
-
     def count_legal(rows, games, spec, start, num_legal):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
         end = 0
         for b in range(games.shape[0]):
             start[b] = end
@@ -106,8 +92,7 @@ def _compiled() -> tuple[Any, Any, Any]:
         rows, games, spec, actions, desk, record_at, has_prior, prior_scale, start, ids, cards, scores,
         judged, fact, bits, observation, after, prior,
     ):  # fmt: skip
-        build  # noqa: B018
-        decide.set_variant(desk, spec)
+        decide.set_rules(desk, spec)
         for b in range(games.shape[0]):
             row = rows[games[b]]
             seat = row[R.TURN]
@@ -117,7 +102,9 @@ def _compiled() -> tuple[Any, Any, Any]:
             write_unseen(row, spec, observation[b], observation.shape[1] - NUM_CARDS)
 
             end = kernels.list_legal(row, spec, actions, ids, cards, start[b])
-            decide.judge_row(desk, spec, actions, row, ids, cards, start[b], end, scores, judged)
+            decide.evaluate_row(
+                desk, spec, actions, row, ids, cards, (start[b], end), decide.ActionFacts(scores, judged)
+            )
             best = scores[start[b]]
             fewest = least = np.float32(1e9)
             for i in range(start[b], end):
@@ -148,10 +135,9 @@ def _compiled() -> tuple[Any, Any, Any]:
                     after[i, FACTS + k] = (bits[k] + 0x8000) >> 16
 
     def write_hidden(rows, games, spec, desk, hands, num_plays, out):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
         # How many plays a hand is does not depend on what is around it, so that is the same for all hands.
-        decide.set_variant(desk, spec)
-        decide.look_around(desk, spec, FULL, 0, 0, 0, 0)
+        decide.set_rules(desk, spec)
+        decide.measure_plays(desk, spec, FULL, 0, 0, 0, 0)
         num_players = spec[S.NUM_PLAYERS]
         for i in range(games.shape[0]):
             row, game = rows[games[i]], games[i]
@@ -168,10 +154,7 @@ def _compiled() -> tuple[Any, Any, Any]:
                 for k in range(_MOST_PLAYS):
                     out[i, at + k] = num_plays[game, seat] > k
 
-    def compiled(function: Any) -> Any:
-        return njit(function, nogil=True, cache=True, _nrt=False)
-
-    return compiled(count_legal), compiled(write_inputs), compiled(write_hidden)
+    return jit.loop(count_legal), jit.loop(write_inputs), jit.loop(write_hidden)
 
 
 class FeatureReader:
@@ -194,7 +177,7 @@ class FeatureReader:
         self.record = record
         self.history = int(record)  # a batch that keeps any plays keeps the record
         self.prior_scale = prior_scale
-        self._desk = decide.new_desk(Parameters())
+        self._desk = decide.new_workspace(Parameters())
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
@@ -229,7 +212,7 @@ class HiddenFacts:
     """
 
     def __init__(self) -> None:
-        self._desk = decide.new_desk(Parameters())
+        self._desk = decide.new_workspace(Parameters())
         self._hands = self._num_plays = np.zeros((0, 0), np.int64)
 
     def __call__(self, batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
