@@ -35,10 +35,10 @@ def legal(batch: Batch) -> np.ndarray:
 
 
 def unharmed(batch: Batch, call: Call, errors: Any) -> str:
-    before = batch.rows.copy()
+    before = batch.state.rows.copy()
     with pytest.raises(errors) as caught:
         call(batch)
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)
     return str(caught.value)
 
 
@@ -134,18 +134,18 @@ def test_stepping_a_finished_game(backend: Any) -> None:
     while not batch.state.over_mask.all():
         batch.step(batch.sample(rng))
     assert (batch.sample(rng) == NO_ACTION).all()
-    assert not batch.legal_mask().any()
+    assert not batch.action_mask().any()
     assert not batch.observe().any()
-    assert len(batch.legal_actions().action) == 0
+    assert len(batch.list_legal().action) == 0
     for action in (0, 1, 452, 453, -2):
         message = unharmed(batch, lambda b, a=action: b.step(np.full(B, a)), IllegalPlayError)
         assert "game 0 is over" in message
     unharmed(batch, lambda b: b.action_to_cards(np.zeros(B, np.int64)), ValueError)
-    before = batch.rows.copy()
+    before = batch.state.rows.copy()
     rewards, dones = batch.step(np.full(B, NO_ACTION))
     assert not rewards.any()
     assert not dones.any()
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)
 
 
 HANDS: dict[str, Any] = {
@@ -175,7 +175,7 @@ def array_of(shape: Any, dtype: Any) -> np.ndarray:
 
 def buffers(batch: Batch) -> dict[str, tuple[tuple[int, ...], Any, Call]]:
     """Every buffer that a caller may provide: its shape, its type, and a call with it."""
-    a, o, s = batch.num_actions, batch.observation_size, batch.state_size
+    a, o, s = batch.num_actions, batch.observation_size, batch.global_observation_size
     rng = np.random.default_rng(3)
 
     def step(name: str) -> Any:
@@ -194,9 +194,9 @@ def buffers(batch: Batch) -> dict[str, tuple[tuple[int, ...], Any, Call]]:
         "observation": ((B, o), np.uint8, step("observation")),
         "next_actions": ((B,), np.int64, next_actions),
         "draws": ((B,), np.float64, draws),
-        "legal_mask": ((B, a), np.int8, lambda b, out: b.legal_mask(out)),
+        "action_mask": ((B, a), np.int8, lambda b, out: b.action_mask(out)),
         "observe": ((B, o), np.uint8, lambda b, out: b.observe(out=out)),
-        "observe_all": ((B, s), np.uint8, lambda b, out: b.observe_all(out)),
+        "global_observation": ((B, s), np.uint8, lambda b, out: b.global_observation(out)),
         "sample out": ((B,), np.int64, lambda b, out: b.sample(rng, out)),
         "sample draws": ((B,), np.float64, lambda b, out: b.sample(rng, None, out)),
     }  # type: ignore[return-value]
@@ -283,7 +283,7 @@ def test_random_steps_never_harm() -> None:
     batch.deal(np.arange(2))
     moved = 0
     for step in range(2000):
-        mask, before = batch.legal_mask(), batch.rows.copy()
+        mask, before = batch.action_mask(), batch.state.rows.copy()
         ids = batch.sample(np.random.default_rng(step)).tolist()
         for b in range(2):
             if rng.random() < 0.4:
@@ -294,7 +294,7 @@ def test_random_steps_never_harm() -> None:
             batch.step(np.array(ids))
         except IllegalPlayError:
             assert not is_legal
-            assert np.array_equal(batch.rows, before)
+            assert np.array_equal(batch.state.rows, before)
         else:
             assert is_legal
             moved += 1
