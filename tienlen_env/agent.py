@@ -38,7 +38,10 @@ class View:
 
     Args:
         batch: the games.
-        games: int64 (n,), which of them; None for all. Their state is copied.
+        games: int64 (n,), which of them, or bool (B,), a mask; None for all. Their state is copied.
+
+    Raises:
+        ValueError: games of another shape or type, or that are not there.
     """
 
     def __init__(self, batch: Batch, games: npt.ArrayLike | None = None) -> None:
@@ -52,8 +55,12 @@ class View:
 
         Args:
             batch: the games.
-            games: int64 (n,), which of them.
+            games: int64 (n,), which of them, each in 0..B-1.
+
+        Raises:
+            ValueError: games of another shape or type, or that are not there.
         """
+        games = batch._indices(games)
         view = cls.__new__(cls)
         view._look_at(batch, games, games)
         return view

@@ -76,6 +76,20 @@ def action_to_cards(rules: str | Rules, hand: int, action: int) -> int:
     return int(action_cards(int(hand), build_spec(table.rules)[1].tolist(), int(action)))
 
 
+def _integers(values: npt.ArrayLike, name: str) -> IntArray:
+    """An int64 array, contiguous; what does not fit becomes negative.
+
+    Raises:
+        ValueError: they are no integers. Bools are none; an empty list of whatever type passes.
+    """
+    array = np.asarray(values)
+    if array.dtype != np.int64 or not array.flags.c_contiguous:
+        if array.dtype.kind not in "iu" and array.size:
+            raise ValueError(f"{name}: expected integers, got {array.dtype}")
+        array = np.ascontiguousarray(array, np.int64).reshape(array.shape)  # it makes (1,) of a number
+    return array
+
+
 class Batch:
     """B games of one variant, dealt from 64-bit keys.
 
@@ -297,14 +311,23 @@ class Batch:
         Afterwards each of them waits for a decision with a choice, or is over.
 
         Args:
-            games: int64 (n,), which games, none of them twice.
+            games: int64 (n,), which games, each in 0..B-1 and none of them twice.
             actions: int64 (n,), a legal action for each.
-            rewards: float32 (B, P), to which the rewards are added.
+            rewards: float32 (B, P), contiguous, to which the rewards are added.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
+            ValueError: an argument of the wrong shape or type, or games that are not there or come twice.
         """
-        which, ids = np.asarray(games, np.int64), np.asarray(actions, np.int64)
+        which = self._indices(games)
+        is_asked = np.zeros(self.num_games, np.bool_)
+        is_asked[which] = True
+        if np.count_nonzero(is_asked) != which.size:
+            raise ValueError("games: expected no game twice")
+        ids = _integers(actions, "actions")
+        if ids.shape != which.shape:
+            raise ValueError(f"actions: expected shape {which.shape}, one for each game, got {ids.shape}")
+        self._check_out(rewards, "rewards", self.num_players, np.float32)
         anyone = np.zeros(self.num_games, np.int64)  # no seat's decisions are different from the others'
         turns = np.empty(len(which), np.int64)
         refused = self.backend.step_games(
@@ -415,8 +438,21 @@ class Batch:
         return self.select(np.arange(self.num_games))
 
     def select(self, games: npt.ArrayLike) -> Self:
-        """An independent batch with copies of some games, in the order given (repeats allowed)."""
-        rows = self.rows[np.asarray(games)]
+        """An independent batch with copies of some games, in the order given (repeats allowed).
+
+        Args:
+            games: integers (n,), -1 for the last game and so on; or bool (B,), a mask.
+
+        Raises:
+            ValueError: something else, or games that are not there.
+        """
+        which = np.asarray(games)
+        if which.dtype != np.bool_:
+            which = _integers(which, "games")
+        try:
+            rows = self.rows[which]
+        except IndexError as error:
+            raise ValueError(f"games: {error}") from None
         if rows.ndim != 2:
             raise ValueError("games: expected a list of indices or a mask of games")
         new = object.__new__(type(self))
@@ -425,6 +461,26 @@ class Batch:
         return new
 
     # ------------------------------------------------------------ arguments
+
+    def _indices(self, games: npt.ArrayLike) -> IntArray:
+        """Games as compiled code may be told them, which checks no index.
+
+        Args:
+            games: integers (n,), each in 0..B-1.
+
+        Returns:
+            int64 (n,), contiguous; the same array where it is that already.
+
+        Raises:
+            ValueError: no integers, of another shape, or games that are not there.
+        """
+        which = _integers(games, "games")
+        if which.ndim != 1:
+            raise ValueError(f"games: expected shape (n,), got {which.shape}")
+        # Seen as unsigned, negative numbers are the largest.
+        if which.size and which.view(np.uint64).max() >= self.num_games:
+            raise ValueError(f"games: expected 0..{self.num_games - 1}, got {which.min()}..{which.max()}")
+        return which
 
     def _refuse(self, game: int, action: int) -> NoReturn:
         turn = int(self.state.turn[game])
@@ -435,11 +491,7 @@ class Batch:
         raise IllegalPlayError(f"game {game}: action {action} ({name}) is not legal for seat {turn}")
 
     def _games(self, values: npt.ArrayLike, name: str) -> IntArray:
-        array = np.asarray(values)
-        if array.dtype != np.int64 or not array.flags.c_contiguous:
-            if array.dtype.kind not in "iu":
-                raise ValueError(f"{name}: expected integers, got {array.dtype}")
-            array = np.ascontiguousarray(array, np.int64)
+        array = _integers(values, name)
         if array.shape != (self.num_games,):
             raise ValueError(f"{name}: expected shape ({self.num_games},), got {array.shape}")
         return array
@@ -454,6 +506,20 @@ class Batch:
         return default if out is None else self._check_array(out, name, default.shape, default.dtype)
 
     def _check_out(self, out: Any, name: str, width: int, dtype: Any) -> Any:
+        """An array that compiled code may write to, which checks no bounds.
+
+        Args:
+            out: (B, width), contiguous and writeable.
+            name: what messages call it.
+            width: length of a row.
+            dtype: its type.
+
+        Returns:
+            The same array.
+
+        Raises:
+            ValueError: it is another.
+        """
         return self._check_array(out, name, (self.num_games, width), np.dtype(dtype))
 
     def _check_array(self, out: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
