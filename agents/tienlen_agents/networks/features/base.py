@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.agent import View
+from tienlen_env.engine.view import View
 from tienlen_env.engine.batch import Batch
 
 IntArray = npt.NDArray[np.int64]

@@ -24,7 +24,7 @@ from tienlen_agents.rule_based.trickster import (
     trick_worth,
     unseen_cards,
 )
-from tienlen_env.engine.agent import View
+from tienlen_env.engine.view import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount

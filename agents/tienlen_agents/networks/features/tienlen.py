@@ -22,7 +22,7 @@ import numpy.typing as npt
 from tienlen_agents.networks.features.base import ONE, Features, FloatArray, Inputs, IntArray, Prior
 from tienlen_agents.networks.features.play_summary import num_record_bits, write_record
 from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout
-from tienlen_env.engine.agent import View
+from tienlen_env.engine.view import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, write_word
@@ -182,9 +182,10 @@ class FeatureReader:
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
         batch, games = view.source
+        arrays = batch.kernel_arrays
         count_legal, write_inputs, _ = _compiled()
         start, num_legal = np.empty((2, len(view)), np.int64)
-        num_actions = count_legal(batch.rows, games, batch.spec, start, num_legal)
+        num_actions = count_legal(arrays.rows, games, arrays.spec, start, num_legal)
         size = batch.observation_size + self.record * num_record_bits(batch.num_players) + NUM_CARDS
         observation = np.empty((len(view), size), np.uint8)
         action, cards, scores = np.empty((3, num_actions), np.int64)
@@ -193,7 +194,7 @@ class FeatureReader:
         prior = np.zeros(num_actions, np.float32)
         fact = np.zeros(NUM_FACTS, np.float32)  # scratch
         write_inputs(
-            batch.rows, games, batch.spec, batch.actions, self._desk, self.record * batch.observation_size,
+            arrays.rows, games, arrays.spec, arrays.actions, self._desk, self.record * batch.observation_size,
             self.prior == "heuristic", np.float32(self.prior_scale), start, action, cards, scores, judged,
             fact, fact.view(np.uint32), observation, after, prior,
         )  # fmt: skip
@@ -229,7 +230,8 @@ class HiddenFacts:
         if self._hands.shape != batch.state.hands.shape:
             self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
         facts = np.empty((len(games), num_hidden(batch.rules)), np.uint8)
-        _compiled()[2](batch.rows, games, batch.spec, self._desk, self._hands, self._num_plays, facts)
+        arrays = batch.kernel_arrays
+        _compiled()[2](arrays.rows, games, arrays.spec, self._desk, self._hands, self._num_plays, facts)
         return facts
 
 
@@ -249,7 +251,8 @@ def foresee(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
         uint8 (n, F), relative seats: each one's place, one bit of P.
     """
     num_players = batch.num_players
-    places = playout.final_places(batch.rows, batch.spec, batch.actions, games)
+    rows, spec, actions = batch.kernel_arrays
+    places = playout.final_places(rows, spec, actions, games)
     seats = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
     relative = np.take_along_axis(places, seats, axis=1)
     bits: npt.NDArray[np.uint8] = (relative[:, :, None] == np.arange(num_players)).astype(np.uint8)
@@ -258,10 +261,10 @@ def foresee(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
 
 def action_returns(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
     """What each legal action returns if everyone plays on by the heuristic's rules, float32 (N,)."""
-    rows = batch.rows[games]
-    cards = batch.select(games).legal_actions().cards
+    rows, spec, actions = batch.kernel_arrays
+    cards = batch.select(games).list_legal().cards
     returns: FloatArray = playout.action_returns(
-        rows, batch.spec, batch.actions, inputs.start, inputs.action, cards
+        rows[games], spec, actions, inputs.start, inputs.action, cards
     )
     return returns
 
