@@ -148,7 +148,7 @@ def test_agents_terminate_together_and_masks_are_zero_off_turn(game: Case) -> No
     while not env.terminations[env.agent_selection]:
         for agent in env.agents:
             assert env.observe(agent)["action_mask"].any() == (agent == env.agent_selection)
-        has_had_news |= game.has_news(env._batch)
+        has_had_news |= game.has_news(env.batch)
         assert set(env.terminations.values()) == {False}
         assert env.agents == env.possible_agents
         env.step(choose(rng, env.last()[0]))
@@ -194,7 +194,7 @@ def test_illegal_action_ends_the_wrapped_game(
         assert truncation
         assert not observation["action_mask"].any()
         np.testing.assert_array_equal(
-            observation["observation"], env.unwrapped._batch.observe(int(agent[-1]))[0]
+            observation["observation"], env.unwrapped.batch.observe(int(agent[-1]))[0]
         )
         env.step(None)
     cost = game.illegal_costs[reward]
@@ -246,7 +246,7 @@ def test_rewards_of_a_round(players: int, reward: Any) -> None:
         for agent in env.agent_iter():
             observation, earned, termination, _, info = env.last()
             total[agent] += earned
-            hands = env.unwrapped._batch.state.hands[0]
+            hands = env.unwrapped.batch.state.hands[0]
             if first_out_left is None and 0 in hands:
                 first_out_left = np.bitwise_count(hands).tolist()
             if termination:
@@ -275,9 +275,9 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
         (453, "outside"),
         (-1, "outside"),
         (10**30, "outside"),
-        ("3s", "no integer"),
-        (None, "no integer"),
-        (1.0, "no integer"),
+        ("3s", "not an integer"),
+        (None, "not an integer"),
+        (1.0, "not an integer"),
     ]:
         with pytest.raises(IllegalPlayError, match=message):
             env.step(action)
@@ -294,7 +294,7 @@ def test_reset_streams_and_options() -> None:
     deals = []
     for seed in (5, None, 5, None, 6):
         env.reset(seed=seed)
-        deals.append(env._batch.state.hands[0].tolist())
+        deals.append(env.batch.state.hands[0].tolist())
     assert deals[0] == deals[2]
     assert deals[1] == deals[3]
     assert len({str(deal) for deal in deals}) == 3

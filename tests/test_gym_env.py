@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 import tienlen_env  # noqa: F401 - registers the environment where the package is not installed
 from tienlen_env.engine.agent import RandomAgent, View
-from tienlen_env.envs.gymnasium import TienLenEnv
+from tienlen_env.envs.tienlen_gymnasium import TienLenEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import PRESETS
 

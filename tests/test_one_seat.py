@@ -13,7 +13,8 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.one_seat import OneSeatGames
-from tienlen_env.envs.vector import SelfPlayEnv, TienLenVectorEnv
+from tienlen_env.envs.tienlen_gymnasium import TienLenVectorEnv
+from tienlen_env.envs.vector import SelfPlayEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 
@@ -121,8 +122,8 @@ def test_same_as_a_plain_simulation(
     """What was earned while others moved reaches the learner, in the step of its last decision."""
     num_games = 12
     games = OneSeatGames(
-        num_games,
         rules,
+        num_games,
         num_players=players,
         episode=episode,
         reward=reward,
@@ -148,7 +149,7 @@ def test_same_as_a_plain_simulation(
         for game, slow in enumerate(plain):
             expected = slow.step(int(actions[game]))
             assert games.rewards[game] == expected
-            assert games.dones[game] == slow.is_over == (game in finished)
+            assert games.terminations[game] == slow.is_over == (game in finished)
             total[game] += expected
             if game in finished:
                 num_finished += 1
@@ -167,7 +168,7 @@ def test_same_as_a_plain_simulation(
 def test_knocked_out_player_pays_its_cards() -> None:
     """With knockout="round" and reward "cards" the reward comes after the place: the round is played out."""
     rules = get_rules("foicica", 4).__class__(**{**vars_of(get_rules("foicica")), "knockout": "round"})
-    games = OneSeatGames(64, rules, reward="cards", opponents="random")
+    games = OneSeatGames(rules, 64, reward="cards", opponents="random")
     games.reset(0)
     rng = np.random.default_rng(0)
     for _ in range(60):
@@ -181,7 +182,7 @@ def vars_of(rules: Any) -> dict[str, Any]:
 
 
 def test_forced_decisions_are_skipped() -> None:
-    games = OneSeatGames(64, skip_forced=True)
+    games = OneSeatGames("cardgames", 64, skip_forced=True)
     games.reset(0)
     rng = np.random.default_rng(0)
     for _ in range(40):
@@ -191,7 +192,7 @@ def test_forced_decisions_are_skipped() -> None:
 
 def test_learner_sits_everywhere_and_opponents_come_by_their_shares() -> None:
     agents = [HashAgent(1), HashAgent(2), HashAgent(3)]
-    games = OneSeatGames(4000, opponents=agents, probabilities=[0.5, 0.3, 0.2])
+    games = OneSeatGames("cardgames", 4000, opponents=agents, probabilities=[0.5, 0.3, 0.2])
     games._rng = np.random.default_rng(0)
     games._deal(np.arange(4000))
     np.testing.assert_allclose(np.bincount(games.seat) / 4000, 0.25, atol=0.03)
@@ -212,7 +213,7 @@ def test_opponents_that_look_back_see_the_round() -> None:
             seen.append(int((view.last_plays[1] >= 0).sum(axis=1).max()))
             return super().act(view)
 
-    games = OneSeatGames(6, history=2)
+    games = OneSeatGames("cardgames", 6, history=2)
     assert games.batch.state.history.shape == (6, 2)
     games.reset(3)
     rng = np.random.default_rng(3)
@@ -221,7 +222,7 @@ def test_opponents_that_look_back_see_the_round() -> None:
     games.set_opponents(Looking())
     assert games.batch.state.history.shape == (6, 7)
     assert np.array_equal(games.batch.rows[:, : rows.shape[1]], rows)
-    assert games.batch.observation_size == OneSeatGames(1, history=2).batch.observation_size
+    assert games.batch.observation_size == OneSeatGames("cardgames", history=2).batch.observation_size
     for _ in range(10):
         games.step(games.batch.sample(rng))
     assert max(seen) == 7
@@ -230,7 +231,7 @@ def test_opponents_that_look_back_see_the_round() -> None:
 
 
 def test_set_opponents_under_way() -> None:
-    games = OneSeatGames(16, opponents=[HashAgent(1), HashAgent(2), HashAgent(3)])
+    games = OneSeatGames("cardgames", 16, opponents=[HashAgent(1), HashAgent(2), HashAgent(3)])
     games.reset(0)
     rng = np.random.default_rng(0)
     games.step(games.batch.sample(rng))
@@ -247,7 +248,7 @@ def test_set_opponents_under_way() -> None:
     assert len(agent.seeds) == 1
     for opponents, probabilities in [
         ([], None),
-        ("greedy", None),
+        ("nobody", None),
         ([object()], None),
         ([agent], [1, 2]),
         ([agent], [0]),
@@ -258,7 +259,7 @@ def test_set_opponents_under_way() -> None:
             games.set_opponents(opponents, probabilities)
 
 
-@pytest.mark.parametrize("make", [OneSeatGames, lambda n: TienLenVectorEnv(n).games])
+@pytest.mark.parametrize("make", [lambda n: OneSeatGames("cardgames", n), lambda n: TienLenVectorEnv(n).games])
 def test_illegal_action_moves_no_game(make: Any) -> None:
     games = make(8)
     games.reset(1)
@@ -278,7 +279,7 @@ def test_illegal_action_moves_no_game(make: Any) -> None:
 
 @pytest.mark.parametrize("rules", PRESETS)
 def test_backends_agree(rules: str) -> None:
-    runs = [OneSeatGames(6, rules, backend=backend) for backend in ("numba", "python")]
+    runs = [OneSeatGames(rules, 6, backend=backend) for backend in ("numba", "python")]
     for games in runs:
         games.reset(4)
     rng = np.random.default_rng(4)
@@ -381,7 +382,7 @@ def test_vector_env_is_reproducible_and_hands_out_its_own_arrays() -> None:
 @pytest.mark.parametrize("rules", PRESETS)
 @pytest.mark.parametrize("players", [2, 4])
 def test_self_play_is_the_batch(rules: str, players: int) -> None:
-    env = SelfPlayEnv(32, rules, num_players=players, reward="zero_sum", history=3)
+    env = SelfPlayEnv(rules, 32, num_players=players, reward="zero_sum", history=3)
     batch = Batch(rules, 32, num_players=players, reward="zero_sum", history=3, auto_reset=True)
     rng = np.random.default_rng(0)
     now = env.reset(seed=6)
@@ -400,14 +401,14 @@ def test_self_play_is_the_batch(rules: str, players: int) -> None:
         now = env.step(actions)
         rewards, dones = batch.step(actions)
         np.testing.assert_array_equal(now.rewards, rewards)
-        np.testing.assert_array_equal(now.dones, dones)
+        np.testing.assert_array_equal(now.terminations, dones)
         num_done += int(dones.sum())
     assert num_done > 32
 
 
 def test_random_agent_is_an_even_match() -> None:
     """A random learner among random opponents: ends and deals favour nobody."""
-    games = OneSeatGames(512, reward="zero_sum", opponents=RandomAgent(), skip_forced=False)
+    games = OneSeatGames("cardgames", 512, reward="zero_sum", opponents=RandomAgent(), skip_forced=False)
     games.reset(0)
     rng = np.random.default_rng(0)
     totals = []

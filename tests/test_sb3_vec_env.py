@@ -15,7 +15,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.vec_env import VecMonitor
 
 from tienlen_env.engine.agent import RandomAgent
-from tienlen_env.envs.sb3 import TienLenVecEnv
+from tienlen_env.envs.tienlen_sb3 import TienLenVecEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import get_rules
 

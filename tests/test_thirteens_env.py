@@ -18,7 +18,7 @@ from tienlen_env import thirteens_v0
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.one_seat import OneSeatGames
-from tienlen_env.envs.vector import SelfPlayEnv, TienLenVectorEnv
+from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.errors import IllegalPlayError, RulesError, WrongGameError
 from tienlen_env.games.registry import PRESETS, game_of, get_rules
 from tienlen_env.games.thirteens import game as definition
@@ -68,13 +68,13 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
         env.step(0)
     env.reset(seed=0)
     before = env._row.copy()
-    hand = int(env._batch.state.hands[0, env._batch.state.turn[0]])
+    hand = int(env.batch.state.hands[0, env.batch.state.turn[0]])
     absent = next(card for card in range(53) if not hand >> card & 1)
     for action, message in [
         (absent, r"8\.5; trick: none"),
         (53, "outside"),
         (-1, "outside"),
-        ("Ks", "no integer"),
+        ("Ks", "not an integer"),
     ]:
         with pytest.raises(IllegalPlayError, match=message):
             env.step(action)
@@ -114,8 +114,8 @@ class OnlyTienLen(RandomAgent):
 
 def test_agents_of_another_game_are_refused() -> None:
     with pytest.raises(WrongGameError, match="plays tienlen, not thirteens"):
-        OneSeatGames(2, "thirteens", opponents=OnlyTienLen())
-    OneSeatGames(2, "cardgames", opponents=OnlyTienLen())
+        OneSeatGames("thirteens", 2, opponents=OnlyTienLen())
+    OneSeatGames("cardgames", 2, opponents=OnlyTienLen())
     batch = Batch("thirteens", 2)
     batch.reset(0)
     for name in ("table_action", "table_cards", "table_owner", "passed_mask"):
@@ -204,24 +204,24 @@ def test_vector_environment() -> None:
     assert ended > 30
 
 
-def test_the_adapters_of_tienlen_play_it_by_name() -> None:
+def test_the_adapters_play_any_game_by_its_rules() -> None:
     rng = np.random.default_rng(0)
-    self_play = SelfPlayEnv(8, "thirteens", num_players=5)
+    self_play = SelfPlayEnv("thirteens", 8, num_players=5)
     decisions = self_play.reset(0)
     dealt = np.zeros((8, 5))
     for _ in range(200):
         decisions = self_play.step([rng.choice(np.flatnonzero(mask)) for mask in decisions.action_mask])
         dealt += decisions.rewards
     assert (dealt > 0).any()
-    envs = TienLenVectorEnv(4, "thirteens_manual", num_players=7)
+    envs = OneSeatVectorEnv(4, rules="thirteens_manual", num_players=7)
     assert envs.reset(seed=1)[0].shape == (4, envs.games.batch.observation_size)
 
 
 def test_stable_baselines3() -> None:
     pytest.importorskip("stable_baselines3")
-    from tienlen_env.envs.sb3 import TienLenVecEnv
+    from tienlen_env.envs.sb3 import OneSeatVecEnv
 
-    venv = TienLenVecEnv(8, "thirteens", reward="zero_sum", seed=0)
+    venv = OneSeatVecEnv(8, rules="thirteens", reward="zero_sum", seed=0)
     venv.reset()
     rng = np.random.default_rng(0)
     ended = []

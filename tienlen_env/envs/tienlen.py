@@ -18,7 +18,7 @@ Arguments:
 | argument | default | meaning |
 |---|---|---|
 | rules | 'cardgames' | a preset (cardgames, mobile, foicica, pagat) or a `Rules` |
-| num_players | 4 | 2, 3 or 4; with a `Rules`, None keeps the number in it |
+| num_players | None | 2, 3 or 4; None: as in the rules, which is 4 for every preset |
 | episode | 'round' | 'round': one round; 'game': rounds until one total reaches the rules' target |
 | reward | 'points' | 'points', 'zero_sum', 'win' or 'cards', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
@@ -138,18 +138,24 @@ class raw_env(GameEnv):
     def __init__(
         self,
         rules: str | Rules = "cardgames",
-        num_players: int | None = 4,
+        num_players: int | None = None,
         episode: Episode = "round",
         reward: Reward = "points",
         render_mode: str | None = None,
         history: int = 0,
     ) -> None:
-        super().__init__(get_rules(rules), num_players, episode, reward, render_mode, history)
+        super().__init__(
+            get_rules(rules, num_players),
+            episode=episode,
+            reward=reward,
+            render_mode=render_mode,
+            history=history,
+        )
 
 
 def env(
     rules: str | Rules = "cardgames",
-    num_players: int | None = 4,
+    num_players: int | None = None,
     episode: Episode = "round",
     reward: Reward = "points",
     render_mode: str | None = None,
@@ -157,10 +163,10 @@ def env(
 ) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
 
-    An illegal move ends the game at the mover's cost, an action outside the space or a call out of order is
+    An illegal move ends the game at the mover's cost; an action outside the space or a call out of order is
     an error.
     """
-    return wrap(raw_env(rules, num_players, episode, reward, render_mode, history), reward)
+    return wrap(raw_env(rules, num_players, episode, reward, render_mode, history))
 
 
 def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
