@@ -12,17 +12,17 @@ from typing import Any, Literal, SupportsIndex, Unpack
 
 import gymnasium
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 
-from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, Opponents, Seat, check_order
+from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, Opponents, Seat
 from tienlen_env.envs.pettingzoo import illegal_reward
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.arrays import ByteArray, MaskArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 
 
-class OneSeatEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
+class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
     """One seat of one game.
 
     A reward is the sum of what the seat earned since its last decision. With ``episode="round"`` the episode
@@ -85,7 +85,7 @@ class OneSeatEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+    ) -> tuple[ByteArray, dict[str, Any]]:
         """Deal, and play on to the seat's first decision.
 
         Args:
@@ -102,13 +102,13 @@ class OneSeatEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             self.render()
         return self._observe()
 
-    def _observe(self) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+    def _observe(self) -> tuple[ByteArray, dict[str, Any]]:
         observation = np.empty((1, self.games.batch.observation_size), np.uint8)
         mask = np.empty((1, self.games.batch.num_actions), np.int8)
         self.games.observe(observation, mask)
         return observation[0], {"action_mask": mask[0], "seat": int(self.games.seat[0])}
 
-    def step(self, action: SupportsIndex) -> tuple[npt.NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:
         """Play, and on to the seat's next decision or the end of its episode.
 
         Args:
@@ -125,8 +125,8 @@ class OneSeatEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             raise IllegalPlayError("the episode is over; call reset()")
         try:
             self.games.step(np.array([action]))
-        except IllegalPlayError:
-            if self._illegal == "raise":
+        except IllegalPlayError as error:
+            if self._illegal == "raise" or error.seat != self.games.seat[0]:  # of an opponent
                 raise
             self._is_over = True
             observation, info = self._observe()
@@ -141,11 +141,11 @@ class OneSeatEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             info["place"] = self.games.finished.place.item()
         return observation, float(self.games.rewards[0]), self._is_over, False, info
 
-    def action_masks(self) -> npt.NDArray[np.int8]:
+    def action_masks(self) -> MaskArray:
         """int8 (A,): 1 = legal; all-zero when the episode is over."""
         if self._is_over:
             return np.zeros(self.games.batch.num_actions, np.int8)
-        mask: npt.NDArray[np.int8] = self.games.batch.legal_mask()[0]
+        mask: MaskArray = self.games.batch.action_mask()[0]
         return mask
 
     def action_to_text(self, action: int) -> str:

@@ -14,20 +14,20 @@ played without a query (except the first one of a deal).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Final, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of
-from tienlen_env.engine.batch import BackendName, Batch
-from tienlen_env.envs import _engine
-from tienlen_env.envs._engine import Turn
-from tienlen_env.games.common.game import AnyRules, Episode
-from tienlen_env.games.tienlen.spec import Reward
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.turn import Turn
+from tienlen_env.errors import renamed
+from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.spec import Episode
 
-IntArray = npt.NDArray[np.int64]
 Opponents = str | Agent | Sequence[str | Agent]
 Seat = int | Literal["random"]
 
@@ -39,7 +39,7 @@ class GameSettings(TypedDict, total=False):
 
     num_players: int | None
     episode: Episode
-    reward: Reward
+    reward: str
     history: int
     backend: BackendName
 
@@ -65,9 +65,9 @@ class Finished(NamedTuple):
     """
 
     game: IntArray
-    observation: npt.NDArray[np.uint8]
+    observation: ByteArray
     place: IntArray
-    total: npt.NDArray[np.float32]
+    total: RewardArray
     length: IntArray
 
 
@@ -143,7 +143,7 @@ class OneSeatGames:
         *,
         num_players: int | None = None,
         episode: Episode = "round",
-        reward: Reward = "points",
+        reward: str = "points",
         history: int = 0,
         opponents: Opponents = "random",
         probabilities: npt.ArrayLike | None = None,
@@ -154,8 +154,7 @@ class OneSeatGames:
         backend: BackendName = "numba",
     ) -> None:
         check_order(rules, num_games, "OneSeatGames(rules, num_games)")
-        self._make_batch = partial(
-            Batch,
+        self.batch = batch = Batch(
             rules,
             num_games,
             num_players=num_players,
@@ -164,7 +163,6 @@ class OneSeatGames:
             history=history,
             backend=backend,
         )
-        self.batch = batch = self._make_batch()
         num_players = batch.num_players
         if seat != "random" and (isinstance(seat, str | bool) or not 0 <= seat < num_players):
             raise ValueError(f"seat={seat!r}: expected 0..{num_players - 1} or 'random'")
@@ -172,9 +170,7 @@ class OneSeatGames:
         self._line_up = line_up
         self._skip_forced = skip_forced
         self._auto_reset = auto_reset
-        # With reward "cards" a player knocked out of the round still pays when the first goes out.
-        late_reward = reward == "cards" and getattr(batch.rules, "knockout", "none") == "round"
-        self._cut = episode == "round" and not late_reward
+        self._until_placed = episode == "round" and not batch.game.pays_late(batch.rules, reward)
         self._rng = np.random.default_rng()
         self._games = np.arange(batch.num_games)
         self.seat = np.zeros(batch.num_games, np.int64)
@@ -191,7 +187,7 @@ class OneSeatGames:
             np.zeros(0, np.int64),
         )
         self.finished = self._nothing
-        self._ended: list[tuple[IntArray, npt.NDArray[np.uint8], IntArray]] = []
+        self._ended: list[tuple[IntArray, ByteArray, IntArray]] = []
         self._clear()
         self.set_opponents(opponents, probabilities)
 
@@ -224,14 +220,10 @@ class OneSeatGames:
             agents *= num_others
         if self._line_up and len(agents) != num_others:
             raise ValueError(f"opponents: expected 1 or {num_others} agents, got {len(agents)}")
-        self._keep(history_of(agents))
+        self.batch = self.batch.with_history_length(history_of(agents))
         self._agents = agents
         self._cumulative = np.cumsum(shares) / shares.sum()
         self._seat_players(self._games)
-
-    def _keep(self, num_plays: int) -> None:
-        """Store at least this many past plays from now on, for agents that need them."""
-        self.batch = _engine.widen(self.batch, self._make_batch, num_plays)
 
     def _seat_players(self, games: IntArray) -> None:
         """Draw which agent plays which seat of these games."""
@@ -285,15 +277,15 @@ class OneSeatGames:
         self._total += self.rewards
         self._finish_step()
 
-    def observe(self, observation: npt.NDArray[np.uint8], mask: npt.NDArray[np.int8]) -> None:
+    def observe(self, observation: ByteArray, mask: MaskArray) -> None:
         """Write what the learners see.
 
         Args:
             observation: uint8 (B, O), contiguous.
             mask: int8 (B, A), contiguous.
         """
-        _engine.observe(self.batch, self.seat, observation)
-        self.batch.legal_mask(mask)
+        self.batch.observe(self.seat, observation)
+        self.batch.action_mask(mask)
 
     # ------------------------------------------------------------ inside a step
     # `turns` is int64 (n,): the seat to act, `Turn.ASKED` if that is the learner's, or `Turn.OVER`.
@@ -301,7 +293,7 @@ class OneSeatGames:
     def _deal(self, games: IntArray) -> IntArray:
         """Deal these games; the turn of each."""
         batch, n = self.batch, len(games)
-        _engine.deal_games(batch, games, self._rng.integers(-(2**63), 2**63, n, np.int64))
+        batch.deal_games(games, self._rng.integers(-(2**63), 2**63, n, np.int64))
         if self._fixed_seat == "random":
             self.seat[games] = self._rng.integers(batch.num_players, size=n)
         else:
@@ -332,7 +324,7 @@ class OneSeatGames:
             return self._agents[0].act(View(batch, games))
         ids = np.empty(len(games), np.int64)
         if len(forced):  # the first decision of a deal; `step_games` plays the later ones
-            ids[forced] = batch.select(games[forced]).legal_actions().action
+            ids[forced] = batch.first_legal(games[forced])
         for index, agent in enumerate(self._agents):
             chosen = (player == index).nonzero()[0]
             if len(chosen):
@@ -341,14 +333,13 @@ class OneSeatGames:
 
     def _play(self, games: IntArray, ids: IntArray) -> IntArray:
         """Play in these games; the next turn of each."""
-        return _engine.step_games(
-            self.batch,
+        return self.batch.step_games(
             games,
             ids,
             self._earned,
             seats=self.seat,
             skip_forced=self._skip_forced,
-            until_placed=self._cut,
+            until_placed=self._until_placed,
         )
 
     def _settle(self, games: IntArray, turns: IntArray) -> tuple[IntArray, IntArray]:
@@ -360,7 +351,7 @@ class OneSeatGames:
             ended = over[has_decided]
             if len(ended):
                 batch, seat = self.batch, self.seat[ended]
-                observation = _engine.observe(batch, seat, games=ended)
+                observation = batch.observe(seat, games=ended)
                 self.terminations[ended] = True
                 self.rewards[ended] = self._earned[ended, seat]
                 self._ended.append((ended, observation, batch.state.places[ended, seat]))
@@ -382,3 +373,5 @@ class OneSeatGames:
             game, observation[order], place[order], self._total[game], self._lengths[game]
         )
         self._total[game] = 0
+
+    __getattr__ = renamed(dones="terminations")

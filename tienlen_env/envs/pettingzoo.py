@@ -15,11 +15,13 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from tienlen_env.engine.backends.python import OVER, PAID
-from tienlen_env.engine.batch import BackendName, Batch
-from tienlen_env.errors import IllegalPlayError
-from tienlen_env.games.common.game import AnyRules, Episode
-from tienlen_env.games.tienlen.spec import Reward
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.backends.protocol import FINISHED, PAID
+from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import IllegalPlayError, renamed
+from tienlen_env.games.common.arrays import ByteArray
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.spec import Episode
 from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 
 Observation = dict[str, npt.NDArray[Any]]
@@ -65,7 +67,7 @@ class GameEnv(AECEnv):
         *,
         num_players: int | None = None,
         episode: Episode = "round",
-        reward: Reward = "points",
+        reward: str = "points",
         render_mode: str | None = None,
         history: int = 0,
         backend: BackendName = "numba",
@@ -76,7 +78,7 @@ class GameEnv(AECEnv):
             rules, num_players=num_players, episode=episode, reward=reward, history=history, backend=backend
         )
         if "name" not in self.metadata:
-            self.metadata = {**self.metadata, "name": batch.definition.name}
+            self.metadata = {**self.metadata, "name": batch.game.name}
         self.possible_agents = [f"player_{seat}" for seat in range(batch.num_players)]
         self.observation_spaces = {
             agent: spaces.Dict(
@@ -88,7 +90,7 @@ class GameEnv(AECEnv):
             for agent in self.possible_agents
         }
         self.action_spaces = {agent: spaces.Discrete(batch.num_actions) for agent in self.possible_agents}
-        self.state_space = spaces.Box(0, 1, (batch.state_size,), np.uint8)
+        self.state_space = spaces.Box(0, 1, (batch.global_observation_size,), np.uint8)
         self._painter = Painter(batch)
         self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
         self._gained = np.zeros(batch.num_players, np.float32)
@@ -151,7 +153,7 @@ class GameEnv(AECEnv):
             self._end()
         else:
             self.agent_selection = agents[seat]
-            self._current = {"observation": self._observe(seat), "action_mask": self.batch.legal_mask()[0]}
+            self._current = {"observation": self._observe(seat), "action_mask": self.batch.action_mask()[0]}
         if self.render_mode is not None:
             self._painter.forget()
             if self.render_mode == "human":
@@ -161,7 +163,7 @@ class GameEnv(AECEnv):
         """Start from the hands in the options, if there are any."""
         if "hands" not in options:
             return False
-        parse_cards = self.batch.definition.cards.parse_cards
+        parse_cards = self.batch.game.cards.parse_cards
         hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
         aside = {name: options[name] for name in ("dummy", "remainder", "starter") if name in options}
         aside = {name: parse_cards(c) if isinstance(c, str) else c for name, c in aside.items()}
@@ -202,7 +204,7 @@ class GameEnv(AECEnv):
                 self._settle_up(agent, False)
         else:
             self._settle_up(agent, bool(seat & PAID))
-            if seat & OVER:
+            if seat & FINISHED:
                 self._end()
             else:
                 self.agent_selection = self.possible_agents[seat - PAID]
@@ -243,7 +245,7 @@ class GameEnv(AECEnv):
             return IllegalPlayError(f"action {action!r} is not an integer")
         if not 0 <= number < table.num_actions:
             return IllegalPlayError(f"action {number} is outside 0..{table.num_actions - 1}")
-        explain, row = self.batch.definition.explain, self._row.tolist()
+        explain, row = self.batch.game.explain, self._row.tolist()
         return IllegalPlayError(
             f"{self.possible_agents[seat]} cannot play action {number} ({table.text(number)}): "
             f"{explain.why_refused(table, row, number)}; {explain.describe(table, row)}"
@@ -273,8 +275,8 @@ class GameEnv(AECEnv):
             "action_mask": np.zeros(self._num_actions, np.int8),
         }
 
-    def _observe(self, seat: int) -> npt.NDArray[np.uint8]:
-        observation: npt.NDArray[np.uint8] = self.batch.observe(seat)[0]
+    def _observe(self, seat: int) -> ByteArray:
+        observation: ByteArray = self.batch.observe(seat)[0]
         return observation
 
     def action_to_text(self, action: int) -> str:
@@ -285,9 +287,9 @@ class GameEnv(AECEnv):
         """The action id of a name; see `Batch.text_to_action`."""
         return self.batch.text_to_action(text)
 
-    def state(self) -> npt.NDArray[np.uint8]:
+    def state(self) -> ByteArray:
         """uint8 (`state_space.shape`): the whole state, hidden cards included, for centralised critics."""
-        everything: npt.NDArray[np.uint8] = self.batch.observe_all()[0]
+        everything: ByteArray = self.batch.observe_all()[0]
         return everything
 
     def render(self) -> Any:
@@ -316,7 +318,7 @@ def make_aec(
     *,
     num_players: int | None = None,
     episode: Episode = "round",
-    reward: Reward = "points",
+    reward: str = "points",
     render_mode: str | None = None,
     history: int = 0,
     backend: BackendName = "numba",
@@ -360,7 +362,7 @@ def wrap(bare: GameEnv) -> AECEnv:
 
 def illegal_reward(batch: Batch) -> float:
     """The reward of an illegal move: one less than the worst reward of honest play."""
-    worst: float = batch.definition.explain.worst_reward(batch.rules, batch.reward)
+    worst: float = batch.game.explain.worst_reward(batch.rules, batch.reward)
     return worst - 1
 
 

@@ -122,9 +122,10 @@ from pettingzoo import AECEnv
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
 from tienlen_env.errors import RulesError
-from tienlen_env.games.common.game import Episode
+from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.registry import get_rules
-from tienlen_env.games.thirteens.observe import observation_size
+from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.layout import observation_layout
 from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, Melding, ThirteensRules
 from tienlen_env.games.thirteens.spec import Reward
 from tienlen_env.single.painter import RENDER_MODES
@@ -225,7 +226,7 @@ def make_rules(
 
 def page_tables() -> dict[str, str]:
     """The tables of this module's docstring that follow from the code, for the test that compares them."""
-    table = Batch(make_rules(melding="manual"), backend="python").table
+    table = build_action_table(make_rules(melding="manual"))
     actions = [f"| 0..{table.num_cards - 1} | the card of that id |"]
     actions.append(f"| {table.num_cards} | end: meld no more of this trick |")
     first = table.num_cards + 1
@@ -238,7 +239,7 @@ def page_tables() -> dict[str, str]:
     for melding in ("auto", "manual"):
         for jokers in range(3):
             rules = [make_rules(num_players=p, jokers=jokers, melding=melding) for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
-            lengths = ", ".join(str(observation_size(r)) for r in rules)
+            lengths = ", ".join(str(observation_layout(r, 0).size) for r in rules)
             num_actions = Batch(rules[0], backend="python").num_actions
             sizes.append(f"| {melding} | {jokers} | {num_actions} | {lengths} |")
     return {

@@ -10,12 +10,12 @@ from typing import Literal, Unpack
 
 import numpy.typing as npt
 
-from tienlen_env.engine.batch import BackendName
+from tienlen_env.engine.backends import BackendName
 from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.envs.one_seat import Opponents, Seat
 from tienlen_env.envs.thirteens import ThirteensSettings, make_rules
 from tienlen_env.envs.vector import OneSeatVectorEnv
-from tienlen_env.games.common.game import Episode
+from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.spec import Reward
 

@@ -105,9 +105,9 @@ from pettingzoo import AECEnv
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
-from tienlen_env.games.common.game import Episode
-from tienlen_env.games.tienlen.actions import kind_name
-from tienlen_env.games.tienlen.observe import observation_size
+from tienlen_env.games.common.spec import Episode
+from tienlen_env.games.tienlen.actions import build_action_table, kind_name
+from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape, get_rules
 from tienlen_env.games.tienlen.spec import Reward
 from tienlen_env.single.painter import RENDER_MODES
@@ -177,7 +177,7 @@ def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
     """
     rules = get_rules(rules)
     batch = Batch(rules, backend="python")
-    table = batch.table
+    table = batch.action_table
     kinds: dict[str, tuple[list[int], list[int]]] = {}
     for (shape, _), ids in table.group.items():
         found_ids, cards = kinds.setdefault(kind_name(Shape(*shape)), ([], []))
@@ -189,6 +189,6 @@ def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
         actions.append(f"| {found_ids[0]}..{found_ids[-1]} | {kind} | {size} |")
     sizes = []
     for name in PRESETS:
-        lengths = ", ".join(str(observation_size(get_rules(name, p))) for p in (2, 3, 4))
+        lengths = ", ".join(str(observation_layout(get_rules(name, p), 0).size) for p in (2, 3, 4))
         sizes.append(f"| {name} | {Batch(name, backend='python').num_actions} | {lengths} |")
     return {"observation": observation_rows(batch), "actions": "\n".join(actions), "sizes": "\n".join(sizes)}

@@ -16,12 +16,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tienlen_env.engine.batch import Batch
-from tienlen_env.envs import _engine
 from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, OneSeatSettings, Opponents, check_order
+from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import Painter, check_render_mode
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Decisions(NamedTuple):
@@ -35,14 +33,14 @@ class Decisions(NamedTuple):
         terminations: bool (B,), games that ended in the last step; the decision is of their next deal.
     """
 
-    observation: npt.NDArray[np.uint8]
-    action_mask: npt.NDArray[np.int8]
+    observation: ByteArray
+    action_mask: MaskArray
     seat: IntArray
-    rewards: npt.NDArray[np.float32]
-    terminations: npt.NDArray[np.bool_]
+    rewards: RewardArray
+    terminations: BoolArray
 
     @property
-    def dones(self) -> npt.NDArray[np.bool_]:
+    def dones(self) -> BoolArray:
         """The former name of `terminations`."""
         return self.terminations
 
@@ -102,7 +100,7 @@ class SelfPlayEnv:
         self._deal_again()
         self._now, self._next = self._next, self._now
         self.batch.observe(out=self._now.observation)
-        self.batch.legal_mask(out=self._now.action_mask)
+        self.batch.action_mask(out=self._now.action_mask)
         self._now.seat[:] = self.batch.state.turn
         self._now.rewards[:] = 0
         self._now.terminations[:] = False
@@ -111,7 +109,7 @@ class SelfPlayEnv:
     def _deal_again(self) -> None:
         """Deal the games anew that are over before their first decision."""
         while len(over := (self.batch.state.turn < 0).nonzero()[0]):
-            _engine.deal_games(self.batch, over, self.batch.state.key[over] + 1)
+            self.batch.deal_games(over, self.batch.state.key[over] + 1)
 
     def step(self, actions: npt.ArrayLike) -> Decisions:
         """Play one action in every game.
@@ -138,7 +136,7 @@ class SelfPlayEnv:
         if new.seat.min() < 0:
             self._deal_again()
             self.batch.observe(out=new.observation)
-            self.batch.legal_mask(out=new.action_mask)
+            self.batch.action_mask(out=new.action_mask)
             new.seat[:] = self.batch.state.turn
         self._now, self._next = new, self._now
         return new
@@ -152,7 +150,7 @@ class SelfPlayEnv:
         return self.batch.text_to_action(text)
 
 
-class OneSeatVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[Any]]):
+class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
     """One learning seat in each of B games, as a Gymnasium vector environment.
 
     Observations are flat, uint8 (B, O); the masks, int8 (B, A), are in ``infos["action_mask"]`` and
@@ -194,14 +192,14 @@ class OneSeatVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
         self._buffers = [self._new_arrays(), self._new_arrays()]
         self._mask = self._buffers[0][1]
 
-    def _new_arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int8]]:
+    def _new_arrays(self) -> tuple[ByteArray, MaskArray]:
         batch = self.games.batch
         return (
             np.empty((self.num_envs, batch.observation_size), np.uint8),
             np.zeros((self.num_envs, batch.num_actions), np.int8),
         )
 
-    def _observe(self) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+    def _observe(self) -> tuple[ByteArray, dict[str, Any]]:
         if self._copy:
             observation, self._mask = self._new_arrays()
         else:
@@ -214,13 +212,13 @@ class OneSeatVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
         """Change who plays the other seats; see `OneSeatGames.set_opponents`."""
         self.games.set_opponents(opponents, probabilities)
 
-    def action_masks(self) -> npt.NDArray[np.int8]:
+    def action_masks(self) -> MaskArray:
         """int8 (B, A): 1 = legal for the decisions that wait."""
         return self._mask
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+    ) -> tuple[ByteArray, dict[str, Any]]:
         """Deal every game anew.
 
         Args:
@@ -237,10 +235,10 @@ class OneSeatVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
     def step(
         self, actions: IntArray
     ) -> tuple[
-        npt.NDArray[np.uint8],
-        npt.NDArray[np.float32],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        ByteArray,
+        RewardArray,
+        BoolArray,
+        BoolArray,
         dict[str, Any],
     ]:
         """Play the learner's action in every game, and on to its next decision.
