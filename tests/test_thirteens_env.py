@@ -18,6 +18,7 @@ from tienlen_env import thirteens_v0
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.one_seat import OneSeatGames
+from tienlen_env.envs.thirteens import make_rules
 from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.errors import IllegalPlayError, RulesError, WrongGameError
 from tienlen_env.games.registry import PRESETS, game_of, get_rules
@@ -67,7 +68,7 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
     with pytest.raises(IllegalPlayError, match="no game is running"):
         env.step(0)
     env.reset(seed=0)
-    before = env._row.copy()
+    before = env.batch.kernel_arrays.rows[0].copy()
     hand = int(env.batch.state.hands[0, env.batch.state.turn[0]])
     absent = next(card for card in range(53) if not hand >> card & 1)
     for action, message in [
@@ -78,7 +79,38 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
     ]:
         with pytest.raises(IllegalPlayError, match=message):
             env.step(action)
-        np.testing.assert_array_equal(env._row, before)
+        np.testing.assert_array_equal(env.batch.kernel_arrays.rows[0], before)
+
+
+@pytest.mark.parametrize("rules", ["thirteens", ThirteensRules()], ids=["name", "rules"])
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("num_players", 3), ("jokers", 2), ("melding", "manual"), ("target", 12)],
+)
+def test_settings_replace_fields_of_the_rules(rules: Any, setting: str, value: Any) -> None:
+    """They were ignored where rules were given."""
+    assert getattr(make_rules(rules, **{setting: value}), setting) == value
+    assert getattr(make_rules(rules, **{setting: None}), setting) == getattr(ThirteensRules(), setting)
+    for made in (
+        thirteens_v0.env(rules, **{setting: value}).unwrapped,
+        thirteens_v0.raw_env(rules, **{setting: value}),
+        gymnasium.make("tienlen_env/Thirteens-v0", rules=rules, **{setting: value}).unwrapped.games,
+        gymnasium.make_vec("tienlen_env/Thirteens-v0", rules=rules, **{setting: value}).unwrapped.games,
+    ):
+        assert getattr(made.batch.rules, setting) == value
+
+
+def test_settings_that_exclude_one_another_are_refused() -> None:
+    assert make_rules("thirteens", dummy=True, num_players=3).dummy
+    assert not make_rules("thirteens_dummy", dummy=False, num_players=5).dummy
+    with pytest.raises(RulesError, match="dummy"):
+        make_rules("thirteens_dummy", num_players=4)
+    with pytest.raises(RulesError, match="dummy"):
+        thirteens_v0.env(dummy=True)
+    with pytest.raises(TypeError, match="player_count"):
+        thirteens_v0.env(player_count=4)
+    with pytest.raises(RulesError, match="rules come first"):
+        thirteens_v0.env(5)
 
 
 # ------------------------------------------------------------ one mechanism for both games
@@ -88,7 +120,7 @@ def test_a_game_is_found_by_its_rules() -> None:
     for name in PRESETS:
         rules = get_rules(name)
         assert rules.name == name
-        assert Batch(name).definition is game_of(rules)
+        assert Batch(name).game is game_of(rules)
         assert (game_of(rules) is definition.THIRTEENS) == (name not in TIENLEN_PRESETS)
     assert get_rules("thirteens", 6).num_players == 6
     with pytest.raises(RulesError, match="thirteens"):
@@ -100,12 +132,12 @@ def test_a_game_is_found_by_its_rules() -> None:
 def test_the_engine_refuses_what_is_not_legal() -> None:
     batch = Batch("thirteens", 2)
     batch.reset(1)
-    before = batch.rows.copy()
+    before = batch.kernel_arrays.rows.copy()
     bad = batch.sample(np.random.default_rng(0))
-    bad[1] = int(np.flatnonzero(batch.legal_mask()[1] == 0)[0])
+    bad[1] = int(np.flatnonzero(batch.action_mask()[1] == 0)[0])
     with pytest.raises(IllegalPlayError, match="game 1"):
         batch.step(bad)
-    np.testing.assert_array_equal(batch.rows, before)
+    np.testing.assert_array_equal(batch.kernel_arrays.rows, before)
 
 
 class OnlyTienLen(RandomAgent):

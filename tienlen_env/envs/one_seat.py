@@ -6,7 +6,7 @@ played without a query (except the first one of a deal).
 
 * A reward is the sum of what the learner's seat earned since its last decision, also while others moved.
 * With ``episode="round"`` the learner's episode ends when its place is settled; the rest of the round is not
-  played. With ``"game"`` it ends with the game; rounds are played to their end after the learner has gone out.
+  played. With ``"game"`` it ends with the game; each round is played to its end.
 * A game that ends is dealt anew at once. A deal that ends before the learner's first decision (a rival may
   go out before its turn) is not an episode: it is dealt anew, too.
 """
@@ -24,7 +24,7 @@ from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.turn import Turn
 from tienlen_env.errors import renamed
-from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.arrays import ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import Episode
 
@@ -87,11 +87,13 @@ def _agents(opponents: Opponents) -> list[Agent]:
     Raises:
         ValueError: an unknown name, or an object that is not an agent.
     """
-    several = not isinstance(opponents, str) and isinstance(opponents, Sequence)
-    agents = [_loaded(one) if isinstance(one, str) else one for one in (opponents if several else [opponents])]
-    for agent in agents:
+    several = opponents if isinstance(opponents, Sequence) and not isinstance(opponents, str) else [opponents]
+    agents = []
+    for one in several:
+        agent = _loaded(one) if isinstance(one, str) else one
         if not isinstance(agent, Agent):
             raise ValueError(f"opponents: {agent!r} is not an Agent or the name of one")
+        agents.append(agent)
     return agents
 
 
@@ -358,7 +360,9 @@ class OneSeatGames:
                 self._lengths[ended] = self._length[ended]
             if not self._auto_reset:
                 is_over[is_over] = ~has_decided
-            turns[is_over] = self._deal(games[is_over])
+            while is_over.any():  # a deal may be over before the first decision
+                turns[is_over] = self._deal(games[is_over])
+                is_over &= turns == Turn.OVER
         is_busy = turns >= 0
         return games[is_busy], turns[is_busy]
 

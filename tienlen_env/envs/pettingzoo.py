@@ -1,4 +1,4 @@
-"""Any game as a PettingZoo AEC environment: `GameEnv` without wrappers, `make_aec` with PettingZoo's wrappers.
+"""Any game as a PettingZoo AEC environment: `GameEnv` is without wrappers, `make_aec` adds PettingZoo's.
 
 The environments with versioned names are subclasses of `GameEnv`, each in a file named after its game.
 """
@@ -16,7 +16,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from tienlen_env.engine.backends import BackendName
-from tienlen_env.engine.backends.protocol import FINISHED, PAID
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, renamed
 from tienlen_env.games.common.arrays import ByteArray
@@ -26,18 +26,13 @@ from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 
 Observation = dict[str, npt.NDArray[Any]]
 
-_BOUND = ("_play_one", "_row", "_spec", "_action_table")  # the attributes that `GameEnv._bind` sets
-
-_empty = np.empty
-_INT8, _UINT8 = np.dtype(np.int8), np.dtype(np.uint8)
-
 
 class GameEnv(AECEnv):
     """A game of any rules, without wrappers.
 
-    `step` checks, plays, and writes what the next player sees in one call into the engine; dictionaries are
-    renewed only in the few steps that pay a reward or end the game. Arrays that were handed out are never
-    overwritten. Copies (`copy.deepcopy`, `pickle`) play on identically.
+    One call of the engine's stepper checks and plays an action and writes what the next player sees. The
+    dictionaries are renewed only in the few steps that pay a reward or end the game. Returned arrays are
+    never overwritten. Copies (`copy.deepcopy`, `pickle`) play on identically.
 
     Args:
         rules: a preset's name, or the rules of any game.
@@ -92,9 +87,11 @@ class GameEnv(AECEnv):
         self.action_spaces = {agent: spaces.Discrete(batch.num_actions) for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (batch.global_observation_size,), np.uint8)
         self._painter = Painter(batch)
-        self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
+        # What a step writes; `step` hands out copies.
         self._gained = np.zeros(batch.num_players, np.float32)
-        self._bind()
+        self._mask = np.zeros(batch.num_actions, np.int8)
+        self._observation = np.zeros(batch.observation_size, np.uint8)
+        self._play = batch.stepper(self._gained, self._mask, self._observation)
         self._rng: np.random.Generator | None = None
         self.agents: list[str] = []
         self.agent_selection = self.possible_agents[0]
@@ -106,12 +103,6 @@ class GameEnv(AECEnv):
         self._skip_agent_selection: str | None = None
         self._is_owing = False  # some entry of `rewards` or `_cumulative_rewards` is not zero
         self._current: Observation = {}  # what `agent_selection` sees
-
-    def _bind(self) -> None:
-        """Keep what `step` calls with the arrays of this object; anew in every copy."""
-        batch = self.batch
-        self._play_one = batch.backend.play_one
-        self._row, self._spec, self._action_table = batch.rows[0], batch.spec, batch.actions
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """The observation space of an agent."""
@@ -163,12 +154,12 @@ class GameEnv(AECEnv):
         """Start from the hands in the options, if there are any."""
         if "hands" not in options:
             return False
-        parse_cards = self.batch.game.cards.parse_cards
+        parse_cards = self.batch.game.text.parse_cards
         hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
-        aside = {name: options[name] for name in ("dummy", "remainder", "starter") if name in options}
-        aside = {name: parse_cards(c) if isinstance(c, str) else c for name, c in aside.items()}
+        extra = {name: options[name] for name in self.batch.game.extra_hands if name in options}
+        extra = {name: parse_cards(c) if isinstance(c, str) else c for name, c in extra.items()}
         leader = options.get("leader")
-        self.batch.set_hands([hands], -1 if leader is None else leader, **aside)
+        self.batch.set_hands([hands], -1 if leader is None else leader, **extra)
         return True
 
     def step(self, action: int | None) -> None:
@@ -181,23 +172,13 @@ class GameEnv(AECEnv):
         if self.terminations.get(agent):
             self._was_dead_step(action)
             return
-        mask = _empty(self._num_actions, _INT8)
-        observation = _empty(self._observation_size, _UINT8)
         try:
-            seat = self._play_one(
-                self._row,
-                self._spec,
-                self._action_table,
-                action if type(action) is int else operator.index(action),  # type: ignore[arg-type]
-                self._gained,
-                mask,
-                observation,
-            )
+            seat = self._play(action if type(action) is int else operator.index(action))  # type: ignore[arg-type]
         except (TypeError, OverflowError):
-            seat = -1
+            seat = REFUSED
         if seat < 0:
             raise self._refusal(action)
-        self._current = {"observation": observation, "action_mask": mask}
+        self._current = {"observation": self._observation.copy(), "action_mask": self._mask.copy()}
         if seat < PAID:
             self.agent_selection = self.possible_agents[seat]
             if self._is_owing:
@@ -234,21 +215,26 @@ class GameEnv(AECEnv):
         self.agent_selection = self.agents[0]
 
     def _refusal(self, action: Any) -> IllegalPlayError:
-        """Why an action was refused: the play, the table, the hand."""
-        state, table = self.batch.state, self.batch.table
-        seat = state.turn.item()
+        """The error of an action that was refused: the play, the reason, the table, the hand."""
+        batch, table = self.batch, self.batch.action_table
+        seat = batch.state.turn.item()
         if seat < 0 or not self.agents:
             return IllegalPlayError("no game is running; call reset()")
         try:
             number = operator.index(action)
         except TypeError:
-            return IllegalPlayError(f"action {action!r} is not an integer")
+            return IllegalPlayError(f"action {action!r} is not an integer", seat=seat)
         if not 0 <= number < table.num_actions:
-            return IllegalPlayError(f"action {number} is outside 0..{table.num_actions - 1}")
-        explain, row = self.batch.game.explain, self._row.tolist()
+            outside = f"action {number} is outside 0..{table.num_actions - 1}"
+            return IllegalPlayError(outside, seat=seat, action=number)
+        text, row = batch.game.text, batch.kernel_arrays.rows[0].tolist()
+        why = text.why_refused(table, row, number, None)
         return IllegalPlayError(
             f"{self.possible_agents[seat]} cannot play action {number} ({table.text(number)}): "
-            f"{explain.why_refused(table, row, number)}; {explain.describe(table, row)}"
+            f"{why}; {text.describe(table, row)}",
+            seat=seat,
+            action=number,
+            clause=why.clause,
         )
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
@@ -272,7 +258,7 @@ class GameEnv(AECEnv):
             return self._current
         return {
             "observation": self._observe(self.possible_agents.index(agent)),
-            "action_mask": np.zeros(self._num_actions, np.int8),
+            "action_mask": np.zeros(self.batch.num_actions, np.int8),
         }
 
     def _observe(self, seat: int) -> ByteArray:
@@ -289,7 +275,7 @@ class GameEnv(AECEnv):
 
     def state(self) -> ByteArray:
         """uint8 (`state_space.shape`): the whole state, hidden cards included, for centralised critics."""
-        everything: ByteArray = self.batch.observe_all()[0]
+        everything: ByteArray = self.batch.global_observation()[0]
         return everything
 
     def render(self) -> Any:
@@ -306,11 +292,13 @@ class GameEnv(AECEnv):
         """Nothing is open."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in _BOUND}
+        return {name: value for name, value in self.__dict__.items() if name != "_play"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._bind()
+        self._play = self.batch.stepper(self._gained, self._mask, self._observation)
+
+    __getattr__ = renamed(_batch="batch")
 
 
 def make_aec(
@@ -362,8 +350,7 @@ def wrap(bare: GameEnv) -> AECEnv:
 
 def illegal_reward(batch: Batch) -> float:
     """The reward of an illegal move: one less than the worst reward of honest play."""
-    worst: float = batch.game.explain.worst_reward(batch.rules, batch.reward)
-    return worst - 1
+    return batch.game.text.worst_reward(batch.rules, batch.reward) - 1
 
 
 def observation_rows(batch: Batch) -> str:

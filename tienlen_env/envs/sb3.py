@@ -27,8 +27,8 @@ class OneSeatVecEnv(VecEnv):
 
     `tienlen_env.envs.one_seat` defines episodes and rewards. A game that ends is dealt anew in the same step,
     as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 = first) and
-    ``"episode"`` with the sum of the rewards ``"r"``, the number of decisions ``"l"`` and the time ``"t"``, as
-    from SB3's `Monitor`. Observations are written in turn to two buffers: the second step after this one
+    ``"episode"`` with the sum of the rewards ``"r"``, the number of decisions ``"l"`` and the time ``"t"``,
+    as from SB3's `Monitor`. Observations are written in turn to two buffers: the second step after this one
     overwrites what this one returned (SB3 copies it into its rollout buffer before that).
 
     Args:
@@ -160,7 +160,7 @@ class OneSeatVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method; ``"action_masks"`` returns one row per game, others run once and repeat their result."""
+        """Call a method once; the result is repeated, but ``"action_masks"`` gives one row per game."""
         if method_name == "action_masks":
             if indices is None:
                 return self._mask_rows

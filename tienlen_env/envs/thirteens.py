@@ -18,7 +18,7 @@ Arguments:
 
 | argument | default | meaning |
 |---|---|---|
-| rules | 'thirteens' | a preset (thirteens, thirteens_manual, thirteens_dummy, thirteens_dummy_manual) or a `ThirteensRules` |
+| rules | 'thirteens' | a preset (`thirteens`, and with `_manual`, `_dummy` behind it) or a `ThirteensRules` |
 | episode | 'round' | 'round': one deal; 'game': deals until one total reaches the target and is unique |
 | reward | 'points' | 'points', 'zero_sum' or 'win', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
@@ -125,7 +125,7 @@ from tienlen_env.errors import RulesError
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.thirteens.actions import build_action_table
-from tienlen_env.games.thirteens.layout import observation_layout
+from tienlen_env.games.thirteens.observe import observation_layout
 from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, Melding, ThirteensRules
 from tienlen_env.games.thirteens.spec import Reward
 from tienlen_env.single.painter import RENDER_MODES
@@ -219,7 +219,9 @@ def make_rules(
     if not isinstance(found, ThirteensRules):
         raise RulesError(f"rules={rules!r}: expected a preset of Thirteens or a ThirteensRules")
     if unknown := set(settings) - set(ThirteensSettings.__annotations__):
-        raise TypeError(f"unknown settings {sorted(unknown)}; expected {[*ThirteensSettings.__annotations__]}")
+        raise TypeError(
+            f"unknown settings {sorted(unknown)}; expected {[*ThirteensSettings.__annotations__]}"
+        )
     changed: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     return replace(found, **changed)
 
@@ -238,7 +240,10 @@ def page_tables() -> dict[str, str]:
     sizes = []
     for melding in ("auto", "manual"):
         for jokers in range(3):
-            rules = [make_rules(num_players=p, jokers=jokers, melding=melding) for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
+            rules = [
+                make_rules(num_players=p, jokers=jokers, melding=melding)
+                for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)
+            ]
             lengths = ", ".join(str(observation_layout(r, 0).size) for r in rules)
             num_actions = Batch(rules[0], backend="python").num_actions
             sizes.append(f"| {melding} | {jokers} | {num_actions} | {lengths} |")

@@ -177,7 +177,7 @@ def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
     """
     rules = get_rules(rules)
     batch = Batch(rules, backend="python")
-    table = batch.action_table
+    table = build_action_table(rules)
     kinds: dict[str, tuple[list[int], list[int]]] = {}
     for (shape, _), ids in table.group.items():
         found_ids, cards = kinds.setdefault(kind_name(Shape(*shape)), ([], []))
@@ -190,5 +190,5 @@ def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
     sizes = []
     for name in PRESETS:
         lengths = ", ".join(str(observation_layout(get_rules(name, p), 0).size) for p in (2, 3, 4))
-        sizes.append(f"| {name} | {Batch(name, backend='python').num_actions} | {lengths} |")
+        sizes.append(f"| {name} | {build_action_table(get_rules(name)).num_actions} | {lengths} |")
     return {"observation": observation_rows(batch), "actions": "\n".join(actions), "sizes": "\n".join(sizes)}

@@ -1,7 +1,7 @@
 """Batched environments without subprocesses: self-play with all seats, and Gymnasium's `VectorEnv`.
 
-The caller of `SelfPlayEnv` takes every decision of every seat; the caller of `OneSeatVectorEnv` takes those of
-one seat per game, and agents play the others.
+The caller of `SelfPlayEnv` takes every decision of every seat; the caller of `OneSeatVectorEnv` takes those
+of one seat per game, and agents play the others.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class SelfPlayEnv:
 
     A seat's reward comes in the step that settles its place, whoever moved: add up ``rewards[:, seat]``
     between two decisions of a seat. Arrays are written in turn to two sets of buffers: the second call of
-    `step` (or `reset`) after this one overwrites what this one returned. Copy what must live longer. Copies of
-    the environment (`copy.deepcopy`, `pickle`) play on identically.
+    `step` (or `reset`) after this one overwrites what this one returned. Copy what must live longer.
+    Copies of the environment (`copy.deepcopy`, `pickle`) play on identically.
 
     Args:
         rules: a preset's name, or the rules of any game.
@@ -155,8 +155,8 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
 
     Observations are flat, uint8 (B, O); the masks, int8 (B, A), are in ``infos["action_mask"]`` and
     `action_masks()`. `tienlen_env.envs.one_seat` defines episodes and rewards. Games reset in the same step
-    (``AutoresetMode.SAME_STEP``), so every step is a decision in every game; the learner's last observation is
-    in ``infos["final_obs"]`` and its place (0 = first) in ``infos["final_info"]["place"]``.
+    (``AutoresetMode.SAME_STEP``), so every step is a decision in every game; the learner's last observation
+    is in ``infos["final_obs"]`` and its place (0 = first) in ``infos["final_info"]["place"]``.
 
     Args:
         num_envs: B.

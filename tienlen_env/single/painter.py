@@ -63,7 +63,7 @@ class TableMemory:
             hands=tuple(state.hands[game].tolist()),
             face_up=tuple(face_up is None or seat in face_up for seat in seats),
             table_cards=int(state.table_cards[game]),
-            table_text="" if owner < 0 else batch.table.text(int(state.table[game])),
+            table_text="" if owner < 0 else batch.action_to_text(int(state.table[game])),
             owner=owner,
             turn=int(state.turn[game]),
             passed=frozenset(seat for seat in seats if passed >> seat & 1),
@@ -160,7 +160,7 @@ class Painter:
     """
 
     def __init__(self, batch: Batch, game: int = 0) -> None:
-        memory = _MEMORIES[batch.definition.name](batch, game)
+        memory = _MEMORIES[batch.game.name](batch, game)
         self.forget, self.note, self.view = memory.forget, memory.note, memory.view
 
     def render(self, mode: str, face_up: Sequence[int] | None = None) -> Any:
