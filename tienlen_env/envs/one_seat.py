@@ -285,6 +285,9 @@ class OneSeatGames:
         Args:
             observation: uint8 (B, O), contiguous.
             mask: int8 (B, A), contiguous.
+
+        Raises:
+            ValueError: another shape or type.
         """
         self.batch.observe(self.seat, observation)
         self.batch.action_mask(mask)
@@ -323,15 +326,29 @@ class OneSeatGames:
         player = self._player[games, turns]
         forced = (player == LEARNER).nonzero()[0]
         if len(self._agents) == 1 and not len(forced):
-            return self._agents[0].act(View(batch, games))
+            return self._ask(self._agents[0], games)
         ids = np.empty(len(games), np.int64)
         if len(forced):  # the first decision of a deal; `step_games` plays the later ones
             ids[forced] = batch.first_legal(games[forced])
         for index, agent in enumerate(self._agents):
             chosen = (player == index).nonzero()[0]
             if len(chosen):
-                ids[chosen] = agent.act(View(batch, games[chosen]))
+                ids[chosen] = self._ask(agent, games[chosen])
         return ids
+
+    def _ask(self, agent: Agent, games: IntArray) -> IntArray:
+        """int64 (n,): the actions of an agent, which may be anybody's code, in these games.
+
+        Raises:
+            ValueError: its answer has another shape or type.
+        """
+        ids = np.asarray(agent.act(View(self.batch, games)))
+        if ids.shape != games.shape or ids.dtype.kind not in "iu":
+            raise ValueError(
+                f"agent {agent.name!r}: expected integers of shape {games.shape}, "
+                f"got {ids.dtype} of shape {ids.shape}"
+            )
+        return np.ascontiguousarray(ids, np.int64)
 
     def _play(self, games: IntArray, ids: IntArray) -> IntArray:
         """Play in these games; the next turn of each."""
