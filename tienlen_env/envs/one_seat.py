@@ -23,8 +23,7 @@ from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, hist
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.turn import Turn
-from tienlen_env.errors import renamed
-from tienlen_env.games.common.arrays import ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import Episode
 
@@ -395,4 +394,7 @@ class OneSeatGames:
         )
         self._total[game] = 0
 
-    __getattr__ = renamed(dones="terminations")
+    @property
+    def dones(self) -> BoolArray:
+        """The former name of `terminations`."""
+        return self.terminations

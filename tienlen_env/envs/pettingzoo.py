@@ -18,13 +18,16 @@ from pettingzoo.utils import wrappers
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import IllegalPlayError, renamed
+from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 
 Observation = dict[str, npt.NDArray[Any]]
+
+_empty = np.empty
+_INT8, _UINT8 = np.dtype(np.int8), np.dtype(np.uint8)
 
 
 class GameEnv(AECEnv):
@@ -87,11 +90,9 @@ class GameEnv(AECEnv):
         self.action_spaces = {agent: spaces.Discrete(batch.num_actions) for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (batch.global_observation_size,), np.uint8)
         self._painter = Painter(batch)
-        # What a step writes; `step` hands out copies.
-        self._gained = np.zeros(batch.num_players, np.float32)
-        self._mask = np.zeros(batch.num_actions, np.int8)
-        self._observation = np.zeros(batch.observation_size, np.uint8)
-        self._play = batch.stepper(self._gained, self._mask, self._observation)
+        self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
+        self._gained = np.zeros(batch.num_players, np.float32)  # the rewards of the last step
+        self._play = batch.stepper_into(self._gained)
         self._rng: np.random.Generator | None = None
         self.agents: list[str] = []
         self.agent_selection = self.possible_agents[0]
@@ -144,7 +145,7 @@ class GameEnv(AECEnv):
             self._end()
         else:
             self.agent_selection = agents[seat]
-            self._current = {"observation": self._observe(seat), "action_mask": self.batch.action_mask()[0]}
+            self._current = {"observation": self.batch.observe()[0], "action_mask": self.batch.action_mask()[0]}
         if self.render_mode is not None:
             self._painter.forget()
             if self.render_mode == "human":
@@ -172,13 +173,15 @@ class GameEnv(AECEnv):
         if self.terminations.get(agent):
             self._was_dead_step(action)
             return
+        mask = _empty(self._num_actions, _INT8)
+        observation = _empty(self._observation_size, _UINT8)
         try:
-            seat = self._play(action if type(action) is int else operator.index(action))  # type: ignore[arg-type]
+            seat = self._play(mask, observation, action if type(action) is int else operator.index(action))  # type: ignore[arg-type]
         except (TypeError, OverflowError):
             seat = REFUSED
         if seat < 0:
             raise self._refusal(action)
-        self._current = {"observation": self._observation.copy(), "action_mask": self._mask.copy()}
+        self._current = {"observation": observation, "action_mask": mask}
         if seat < PAID:
             self.agent_selection = self.possible_agents[seat]
             if self._is_owing:
@@ -296,9 +299,7 @@ class GameEnv(AECEnv):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._play = self.batch.stepper(self._gained, self._mask, self._observation)
-
-    __getattr__ = renamed(_batch="batch")
+        self._play = self.batch.stepper_into(self._gained)
 
 
 def make_aec(
