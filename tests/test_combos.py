@@ -224,7 +224,7 @@ def test_classify_of_no_cards_is_the_pass_and_no_mask_is_refused() -> None:
     for mask in (-1, 1 << 52):
         with pytest.raises(InvalidComboError, match="no mask"):
             table.classify(mask)
-    with pytest.raises(InvalidComboError, match=r"3s 4s is no combination of the cardgames rules .*1\.5"):
+    with pytest.raises(InvalidComboError, match=r"3s 4s is not a combination of the cardgames rules .*1\.5"):
         table.classify(C.parse_cards("3s 4s"))
 
 
@@ -403,15 +403,15 @@ def test_spellings_of_the_ten() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("x", 1, "'x' is no card"),
-        ("3s 3x", 4, "'3x' is no card"),
-        ("3s 1s", 4, "'1s' is no card"),
-        ("1xs", 1, "'1x' is no card"),
-        ("3", 1, "'3' is no card"),
-        ("10", 1, "'10' is no card"),
-        ("3s10", 3, "'10' is no card"),
+        ("x", 1, "'x' is not a card"),
+        ("3s 3x", 4, "'3x' is not a card"),
+        ("3s 1s", 4, "'1s' is not a card"),
+        ("1xs", 1, "'1x' is not a card"),
+        ("3", 1, "'3' is not a card"),
+        ("10", 1, "'10' is not a card"),
+        ("3s10", 3, "'10' is not a card"),
         ("3s  4h 3♠", 8, "card 3s comes twice"),
-        ("3s\n4s", 3, "is no card"),
+        ("3s\n4s", 3, "is not a card"),
     ],
 )
 def test_errors_of_card_text_name_their_column(text: str, column: int, message: str) -> None:
