@@ -1,8 +1,8 @@
 """Per-seat summary of the plays of a round.
 
-For each seat three bit masks over (combination kind × highest rank): what it passed on, what it followed with
-and what it led; 4 × 13 bits each, the kinds being single, pair, triple and anything longer. A seat that is out
-of a trick takes no decision and sets no bit. One more word holds the last play, as in the history.
+For each seat three bit masks over (combination kind × highest rank): what it passed on, what it followed
+with and what it led; 4 × 13 bits each, the kinds being single, pair, triple and anything longer. A seat that
+is out of a trick takes no decision and sets no bit. One more word holds the last play, as in the history.
 
 The cards alone decide whether a play is a lead: a play by the owner of the table, or one that is not of the
 table's kind and higher; a chop counts as a lead, too.

@@ -150,7 +150,7 @@ class Rules(RulesBase):
                 raise RulesError(f"{field}: a shape comes twice")
             for shape in shapes:
                 if shape not in self.bombs:
-                    raise RulesError(f"{field}: {shape} is not a bomb (it chops nothing in chops={self.chops})")
+                    raise RulesError(f"{field}: {shape} is not a bomb: chops={self.chops} lacks it")
         if self.rejoin and not self.pass_lock:
             raise RulesError("rejoin: a pass locks no player out with pass_lock=False")
         if self.knockout != "none" and not self.chops:
@@ -162,7 +162,7 @@ class Rules(RulesBase):
         if self.target < 0 or (self.target and max(self.place_points) <= 0):
             raise RulesError(f"target={self.target}: expected 0 for none, or a total that can be reached")
         if self.target and self.place_points[0] == self.place_points[-1]:
-            raise RulesError(f"target={self.target}: all places get the same points, so no seat is ever ahead")
+            raise RulesError(f"target={self.target}: all places get the same points, no seat is ever ahead")
 
     def min_length(self, width: int) -> int:
         """Fewest ranks in a sequence of sets of `width` cards; 0 if these rules have none."""
