@@ -566,6 +566,9 @@ def test_6_every_field_has_a_refusal() -> None:
         ("points", {"points": (3, 2, 1, 0), "num_players": 3}),
         ("target", {"points": (0, 0, -1, -2)}),
         ("target", {"points": (2, 2, 2, 2)}),
+        ("points", {"points": (2**63, 0, 0, 0), "target": 0}),
+        ("points", {"points": (1, 0, 0, -1_000_001), "target": 0}),
+        ("target", {"target": 2**31}),
     ],
 )
 def test_6_impossible_combinations_are_refused_by_name(field: str, settings: dict[str, object]) -> None:

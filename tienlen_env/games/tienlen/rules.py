@@ -18,6 +18,8 @@ from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
 
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 4
+MAX_POINTS: Final = 1_000_000  # rewards are float32, which hold integers up to 2**24
+MAX_TARGET: Final = 1_000_000_000
 
 
 class Shape(NamedTuple):
@@ -157,8 +159,12 @@ class Rules(RulesBase):
             raise RulesError(f"knockout={self.knockout!r}: nothing chops a 2 (chops is empty)")
         if self.points and len(self.points) != self.num_players:
             raise RulesError(f"points={self.points}: expected {self.num_players} places, or none for P-1..0")
+        if any(abs(points) > MAX_POINTS for points in self.points):
+            raise RulesError(f"points={self.points}: expected -{MAX_POINTS}..{MAX_POINTS} for each place")
         if any(a < b for a, b in zip(self.points, self.points[1:], strict=False)):
             raise RulesError(f"points={self.points}: an earlier place must not get less than a later one")
+        if self.target > MAX_TARGET:
+            raise RulesError(f"target={self.target}: expected at most {MAX_TARGET}")
         if self.target < 0 or (self.target and max(self.place_points) <= 0):
             raise RulesError(f"target={self.target}: expected 0 for none, or a total that can be reached")
         if self.target and self.place_points[0] == self.place_points[-1]:
