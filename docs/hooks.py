@@ -60,7 +60,7 @@ _CODE = re.compile(r"^<!-- code: (\S+) # (.+) -->$", re.MULTILINE)
 
 
 def insert_code(markdown: str) -> str:
-    """The page with parts of Python files: those between one ruler comment, whose title is given, and the next.
+    """The page with parts of Python files, from a ruler comment with that title to the next ruler.
 
     Raises:
         TienLenError: the file has no such part.
