@@ -16,7 +16,29 @@ class InvalidComboError(TienLenError):
 
 
 class IllegalPlayError(TienLenError):
-    """A play or pass that the rules refuse here; the message holds play, table, hand and clause."""
+    """A play or pass that the rules refuse here; the message holds play, table, hand and clause.
+
+    Attributes:
+        game: name of the game, or None if it is not known.
+        seat: the seat that was to act, or None; -1 if the round was over.
+        action: the action id that was refused, or None.
+        clause: the clause of RULES.md that the play breaks, for example ``"1.8"``, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        game: str | None = None,
+        seat: int | None = None,
+        action: int | None = None,
+        clause: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.game = game
+        self.seat = seat
+        self.action = action
+        self.clause = clause
 
 
 class WrongGameError(TienLenError):
