@@ -192,6 +192,7 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
     unit: ClassVar[str] = "round"  # what is played until all have a place
+    has_card_choice: ClassVar[bool] = False  # an action stands for several sets of cards
     painter: ClassVar[type[Any]] = BasePainter  # see `Painter`
     _about_ints: ClassVar[str] = ""
 
@@ -241,7 +242,8 @@ class BaseRound(Generic[RulesT, PlayT]):
         self._batch = batch
         self._rows = rows = batch.rows
         self._state = batch.state
-        self._id, self._mask = np.empty(1, np.int64), self._cards_buffer()
+        self._id = np.empty(1, np.int64)
+        self._mask = np.empty(1, np.int64) if self.has_card_choice else shared.no_ids
         size = batch.num_actions
         self._ids, self._cards = np.empty(size, np.int64), np.empty(size, np.int64)
         self._step = batch.backend.step
@@ -260,10 +262,6 @@ class BaseRound(Generic[RulesT, PlayT]):
         )
         self._list = batch.backend.list_legal
         self._list_arguments = (rows, batch.spec, batch.actions, shared.start, self._ids, self._cards)
-
-    def _cards_buffer(self) -> Any:
-        """int64 (0,): the table's choice of cards is played."""
-        return self._shared.no_ids
 
     def _deal(self) -> None:
         batch, leader = self._batch, -1 if self.leader is None else self.leader
@@ -342,6 +340,11 @@ class BaseRound(Generic[RulesT, PlayT]):
     def num_players(self) -> int:
         """P."""
         return self._batch.num_players
+
+    @property
+    def backend(self) -> BackendName:
+        """Name of the backend that plays."""
+        return cast(BackendName, self._batch.backend.name)
 
     @property
     def current_seat(self) -> int:
@@ -561,7 +564,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     def __getstate__(self) -> dict[str, Any]:
         return {
             "rules": self.rules,
-            "backend": self._batch.backend.name,
+            "backend": self.backend,
             "deal": (self.key, self.round_index, self.leader, self._hands, self._aside, self._first_row),
             "plays": [(play.action, play.cards) for play in self._plays],
             "row": self._rows[0].tolist(),
@@ -672,16 +675,25 @@ class BaseRound(Generic[RulesT, PlayT]):
         return text
 
     @classmethod
-    def public_facts(cls, batch: Batch, games: Sequence[int], seats: Sequence[int]) -> list[Facts]:
-        """What each seat knows about its game, beyond what the states of all games hold, as JSON values.
+    def cards_text(cls, batch: Batch, cards: int) -> str:
+        """The text of a set of cards, given as a mask."""
+        text: str = batch.definition.cards.format_cards(cards)
+        return text
+
+    @classmethod
+    def public_facts(
+        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
+    ) -> list[Facts]:
+        """What everybody knows about a position of this game, for `tienlen_env.single.messages.positions`.
 
         Args:
             batch: the games.
             games: which of them, n indices.
-            seats: n seats, the one that looks in each of them.
+            legal_cards: n lists, the card masks of the legal actions; empty where the seat that looks is not
+                to act.
 
         Returns:
-            n dictionaries, without anything that is hidden from the seat.
+            n dictionaries of JSON values, without anything that is hidden.
         """
         return [{} for _ in games]
 

@@ -122,7 +122,7 @@ class Game:
         if not self._finished and not self.round.plays:
             raise TienLenError("there is nothing to undo: nothing has been played")
         if self._finished and (self.round is self._finished[-1] or not self.round.plays):
-            self.round = self._finished.pop()
+            self.round = self._finished.pop().copy()  # a copy of the game may hold the same one
             self.records.pop()
         return self.round.undo()
 

@@ -241,7 +241,9 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         return play_text(batch.rules, action)
 
     @classmethod
-    def public_facts(cls, batch: Batch, games: Sequence[int], seats: Sequence[int]) -> list[Facts]:
+    def public_facts(
+        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
+    ) -> list[Facts]:
         """See `BaseRound.public_facts`.
 
         ``trick`` holds the cards in the order of play, ``leader`` led it, ``winner`` is winning it;

@@ -10,12 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations, product
-from operator import index
+from operator import and_, index
 from typing import Any, ClassVar, Self
-
-import numpy as np
 
 from tienlen_env.engine.batch import BackendName, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError
@@ -127,6 +125,11 @@ def table_view(
     )
 
 
+def required_cards(masks: Sequence[int]) -> int:
+    """The cards that all legal plays of a leader contain (RULES.md 1.3), as a mask; 0 for no plays."""
+    return reduce(and_, masks) if masks else 0
+
+
 class TienLenPainter(BasePainter):
     """Draws a game of Tiến lên; remembers the plays of the trick, which the state holds only in part.
 
@@ -182,6 +185,7 @@ class Round(BaseRound[Rules, Play]):
     """
 
     game_name: ClassVar[str] = "tienlen"
+    has_card_choice: ClassVar[bool] = True
     painter: ClassVar[type[BasePainter]] = TienLenPainter
     _about_ints: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
 
@@ -198,10 +202,6 @@ class Round(BaseRound[Rules, Play]):
         super().__init__(
             rules, key, num_players=num_players, round_index=round_index, leader=leader, backend=backend
         )
-
-    def _cards_buffer(self) -> Any:
-        """int64 (1,): the very cards that are played."""
-        return np.empty(1, np.int64)
 
     def _read_cards(self, cards: str | int) -> int:
         return int(Cards(cards))
@@ -412,19 +412,27 @@ class Round(BaseRound[Rules, Play]):
         return _text(cards)
 
     @classmethod
-    def public_facts(cls, batch: Batch, games: Sequence[int], seats: Sequence[int]) -> list[Facts]:
-        """See `BaseRound.public_facts`: ``table``, ``owner``, ``passed``, ``played``."""
+    def cards_text(cls, batch: Batch, cards: int) -> str:
+        """The text of a set of cards, given as a mask."""
+        return _text(cards)
+
+    @classmethod
+    def public_facts(
+        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
+    ) -> list[Facts]:
+        """See `BaseRound.public_facts`: ``table``, ``owner``, ``must``, ``passed``, ``played`` (PROTOCOL.md)."""
         state, everyone = batch.state, range(batch.num_players)
         columns = (state.table_cards, state.owner, state.passed, state.played)
-        rows = zip(*(column[games].tolist() for column in columns), strict=True)
+        rows = zip(*(column[games].tolist() for column in columns), legal_cards, strict=True)
         return [
             {
                 "table": _text(table),
                 "owner": None if owner < 0 else owner,
+                "must": _text(required_cards(masks) if owner < 0 else 0),
                 "passed": [seat for seat in everyone if passed >> seat & 1],
                 "played": [_text(cards) for cards in played],
             }
-            for table, owner, passed, played in rows
+            for table, owner, passed, played, masks in rows
         ]
 
     def _view(self, face_up: Sequence[int] | None, names: Sequence[str] | None) -> TableView:
