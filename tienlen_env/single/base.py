@@ -675,6 +675,11 @@ class BaseRound(Generic[RulesT, PlayT]):
         return text
 
     @classmethod
+    def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
+        """`play_text` of several plays."""
+        return [cls.play_text(batch, *play) for play in zip(actions, cards, strict=True)]
+
+    @classmethod
     def cards_text(cls, batch: Batch, cards: int) -> str:
         """The text of a set of cards, given as a mask."""
         text: str = batch.definition.cards.format_cards(cards)

@@ -73,7 +73,7 @@ def positions(
             "places": [None if place < 0 else place for place in places],
             "scores": scores,
             **public,
-            "legal": [kind.play_text(batch, a, c) for a, c in zip(ids[part], masks[part], strict=True)],
+            "legal": kind.play_texts(batch, ids[part], masks[part]),
             "legal_ids": ids[part],
         }
         for seat, turn, part, public, hand, counts, places, scores in everything

@@ -22,7 +22,7 @@ from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.notation import RoundRecord, format_record, parse_record
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.rendering import TableView
-from tienlen_env.single.base import BasePainter, BaseRound, Facts, seat_names, title_of
+from tienlen_env.single.base import BasePainter, BaseRound, Facts, Json, seat_names, title_of
 
 MAX_KNOWN_PLAYS = 1 << 17
 _text = lru_cache(maxsize=1 << 16)(format_cards)
@@ -410,6 +410,11 @@ class Round(BaseRound[Rules, Play]):
     def play_text(cls, batch: Batch, action: int, cards: int) -> str:
         """The text of a play: its cards; ``""`` for the pass."""
         return _text(cards)
+
+    @classmethod
+    def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
+        """`play_text` of several plays."""
+        return list(map(_text, cards))
 
     @classmethod
     def cards_text(cls, batch: Batch, cards: int) -> str:

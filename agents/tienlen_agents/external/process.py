@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.cards import format_cards, parse_cards
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.rules import Rules
+from tienlen_env.single.messages import positions
+from tienlen_env.single.tienlen import required_cards
 
 IntArray = npt.NDArray[np.int64]
 
@@ -84,52 +86,30 @@ class Request(NamedTuple):
     legal: frozenset[int]
 
 
-_text = lru_cache(maxsize=1 << 16)(format_cards)
+# The words of a `play` message, in their order; what they say is in PROTOCOL.md.
+_PLAY_WORDS: Final = tuple("seat hand table owner must passed counts played places scores legal".split())
 
 
 def play_requests(view: View, indices: list[int], number: Callable[[int], tuple[int, int]]) -> list[Request]:
-    """Ask for some of the decisions of a view; every list in a message goes by absolute seat.
+    """Ask for some of the decisions of a view, in the words of `tienlen_env.single.messages`.
 
     Args:
         view: n decisions.
         indices: which of them.
         number: the id of the request and the id of the game for the decision of an index.
     """
-    legal, num_players = view.legal_actions, view.rules.num_players
+    batch, games = view.source
+    legal, hands, owners = view.legal_actions, view.hand.tolist(), view.table_owner.tolist()
     ends = np.append(legal.start[1:], len(legal.action)).tolist()
-    starts, ids, masks = legal.start.tolist(), legal.action.tolist(), legal.cards.tolist()
-    seats, hands = view.seat.tolist(), view.hand.tolist()
-    table, owners = view.table_cards.tolist(), view.table_owner.tolist()
-    relative = [view.num_cards_left, view.played, view.places, view.scores, view.passed_mask]
-    columns = [column.tolist() for column in relative]
+    starts, masks = legal.start.tolist(), legal.cards.tolist()
+    seen = positions(batch, games[indices].tolist(), view.seat[indices].tolist(), legal, indices)
     requests = []
-    for i in indices:
-        seat, own = seats[i], slice(starts[i], ends[i])
-        # From relative to absolute seats: the player to move, first in its own row, is number `seat`.
-        counts, played, places, scores, passed = (c[i][-seat:] + c[i][:-seat] for c in columns)
-        must = 0
-        if owners[i] < 0:
-            must = -1
-            for mask in masks[own]:
-                must &= mask
+    for i, position in zip(indices, seen, strict=True):
         request, game = number(i)
-        message = {
-            "type": "play",
-            "id": request,
-            "game": game,
-            "seat": seat,
-            "hand": _text(hands[i]),
-            "table": _text(table[i]),
-            "owner": None if owners[i] < 0 else (owners[i] + seat) % num_players,
-            "must": _text(must),
-            "passed": [s for s in range(num_players) if passed[s]],
-            "counts": counts,
-            "played": [_text(mask) for mask in played],
-            "places": [None if place < 0 else place for place in places],
-            "scores": scores,
-            "legal": [_text(mask) for mask in masks[own]],
-        }
-        requests.append(Request(i, message, hands[i], must, frozenset(ids[own])))
+        message = {"type": "play", "id": request, "game": game}
+        message |= {word: position[word] for word in _PLAY_WORDS}
+        must = required_cards(masks[starts[i] : ends[i]]) if owners[i] < 0 else 0
+        requests.append(Request(i, message, hands[i], must, frozenset(position["legal_ids"])))
     return requests
 
 
