@@ -69,7 +69,7 @@ def test_undo(rules):
     session, rng = Session(rules, 8), random.Random(4)
     seen = []
     while len([e for e in session.events if e["type"] == "round_over"]) < 2:
-        seen.append((session.record(), session.view(0), session._batch.rows.copy()))
+        seen.append((session.record(), session.view(0), session._batch.state.rows.copy()))
         session.apply(rng.choice(session.legal))
     with pytest.raises(TienLenError, match="cannot be taken back"):
         session.undo(len(session.plays) + 1)
@@ -78,7 +78,7 @@ def test_undo(rules):
         session.undo(back)
         seen, (record, view, rows) = seen[:-back], seen[-back]
         assert (session.record(), session.view(0)) == (record, view)
-        assert np.array_equal(session._batch.rows, rows)
+        assert np.array_equal(session._batch.state.rows, rows)
     session.apply(session.legal[-1])
 
 
@@ -124,8 +124,8 @@ def redealt(session, seat, rng):
     What else a seat may not know, the key among it, is changed as well.
     """
     batch = session._batch.copy()
-    state, row = batch.state, batch.rows[0]
-    columns = batch.definition.state
+    state, row = batch.state, batch.state.rows[0]
+    columns = batch.game.columns
     deck = full_deck(getattr(session.rules, "jokers", 0))
     shown = int(state.hands[0, seat])
     for play in session.round.plays:
@@ -140,8 +140,8 @@ def redealt(session, seat, rng):
             count = int(state.hands[0, other]).bit_count()
             mine, unknown = unknown[:count], unknown[count:]
             state.hands[0, other] = sum(1 << card for card in mine)
-    for column in columns.HIDDEN:
-        if not columns.HAND <= column < columns.HAND + session.num_players:
+    for column in columns.hidden:
+        if not columns.hand <= column < columns.hand + session.num_players:
             row[column] = rng.randrange(1 << 50)
     return batch
 
@@ -152,7 +152,9 @@ def test_nothing_hidden_is_in_any_view(part):
     rng = random.Random(part)
     names, rounds, views = list(KINDS), 0, 0
     while rounds < 20:
-        session = Session(KINDS[names[(part + rounds) % len(names)]], rng.randrange(1 << 63), whole_game=False)
+        session = Session(
+            KINDS[names[(part + rounds) % len(names)]], rng.randrange(1 << 63), whole_game=False
+        )
         while not session.is_over:
             for seat in (*range(session.num_players), None):
                 view = session.view(seat)

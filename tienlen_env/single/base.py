@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -26,12 +25,14 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
-from tienlen_env.engine.agent import View
-from tienlen_env.engine.batch import BackendName, Batch
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.one_game import OneGame
+from tienlen_env.engine.view import View
 from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
-from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import GAMES, PRESETS, get_rules
-from tienlen_env.games.tienlen.notation import (
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyRules, Refusal
+from tienlen_env.games.common.notation import (
     Words,
     key_text,
     number,
@@ -42,13 +43,13 @@ from tienlen_env.games.tienlen.notation import (
     parse_rules,
     rules_text,
 )
+from tienlen_env.games.registry import PRESETS, game_named, get_rules
 from tienlen_env.rendering import TableView, TrickView, render_ansi, render_svg
 from tienlen_env.single.by_game import ByGame
 
 Picture = TableView | TrickView
 Facts = dict[str, "Json"]
 Json = None | bool | int | float | str | list["Json"] | Facts
-_CLAUSE: Final = re.compile(r"\b(\d+\.\d+)(?: and \d+\.\d+)*$")
 
 
 class Play(Protocol):
@@ -155,12 +156,7 @@ class _Shared(Generic[RulesT]):
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.rules = cast(RulesT, batch.rules)
-        self.table: Any = batch.table
         self.known: dict[Any, Any] = {}
-        self.no_mask = np.zeros((0, batch.num_actions), np.int8)
-        self.no_observation = np.zeros((0, batch.observation_size), np.uint8)
-        self.no_draws, self.no_ids = np.zeros(0), np.zeros(0, np.int64)
-        self.start = np.zeros(1, np.int64)
 
 
 @lru_cache(maxsize=64, typed=True)
@@ -200,6 +196,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     key: int | None
     round_index: int
     leader: int | None
+    _state: Any  # the game's own type of `GameState`
 
     def __init__(
         self,
@@ -224,10 +221,11 @@ class BaseRound(Generic[RulesT, PlayT]):
         except TypeError:  # not hashable
             get_rules(rules, num_players)
             raise
-        if self.game_name and shared.batch.definition.name != self.game_name:
-            presets = ", ".join(p for game in GAMES if game.name == self.game_name for p in game.presets)
+        if self.game_name and shared.batch.game.name != self.game_name:
+            presets = ", ".join(game_named(self.game_name).presets)
             raise RulesError(f"rules={rules!r}: expected one of {presets}, or rules of {self.game_name!r}")
         self._shared = shared
+        self._backend_name: BackendName = backend
         self.rules = shared.rules
         self.leader = as_leader(leader, shared.batch.num_players)
         self._hands: tuple[int, ...] | None = None
@@ -237,42 +235,25 @@ class BaseRound(Generic[RulesT, PlayT]):
         self._bind(shared.batch.copy())
 
     def _bind(self, batch: Batch) -> None:
-        """Take a batch of one game; the arguments of the backend's calls are collected once."""
-        shared = self._shared
+        """Take a batch of one game."""
         self._batch = batch
-        self._rows = rows = batch.rows
         self._state = batch.state
-        self._id = np.empty(1, np.int64)
-        self._mask = np.empty(1, np.int64) if self.has_card_choice else shared.no_ids
-        size = batch.num_actions
-        self._ids, self._cards = np.empty(size, np.int64), np.empty(size, np.int64)
-        self._step = batch.backend.step
-        self._step_arguments = (
-            rows,
-            batch.spec,
-            batch.actions,
-            self._id,
-            self._mask,
-            batch._rewards,
-            batch._dones,
-            shared.no_mask,
-            shared.no_observation,
-            shared.no_draws,
-            shared.no_ids,
-        )
-        self._list = batch.backend.list_legal
-        self._list_arguments = (rows, batch.spec, batch.actions, shared.start, self._ids, self._cards)
+        self._one = OneGame(batch, self.has_card_choice)
 
     def _deal(self) -> None:
-        batch, leader = self._batch, -1 if self.leader is None else self.leader
+        leader = -1 if self.leader is None else self.leader
         if self._hands is not None:
-            batch.set_hands([self._hands], leader, **self._aside)
-            return
-        if self._first_row is not None:
+            self._batch.set_hands([self._hands], leader, **self._aside)
+        elif self._first_row is not None:
             self._rows[0] = self._first_row
-            return
-        given = np.array([[self.key], [self.round_index], [leader]])
-        batch.backend.begin(self._rows, batch.spec, batch.actions, given[0], given[1], given[2])
+        else:
+            assert self.key is not None
+            self._one.begin(self.key, self.round_index, leader)
+
+    @property
+    def _rows(self) -> IntArray:
+        """int64 (1, ROW): the state."""
+        return self._batch.state.rows
 
     @classmethod
     def from_hands(
@@ -320,7 +301,7 @@ class BaseRound(Generic[RulesT, PlayT]):
             decision: which of them, 0..n-1.
         """
         new = object.__new__(cls)
-        new._begin(view.rules, None, None, "numba")
+        new._begin(cast(RulesT, view.rules), None, None, "numba")
         seat, num_players = int(view.seat[decision]), new.num_players
         row = view.public_rows[decision]
         new._rows[0] = row[: new._rows.shape[1]]  # without the history
@@ -332,7 +313,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         return new
 
     def _read_cards(self, cards: str | int) -> int:
-        return int(self._batch.definition.cards.parse_cards(cards)) if isinstance(cards, str) else index(cards)
+        return self._batch.game.text.parse_cards(cards) if isinstance(cards, str) else index(cards)
 
     # ------------------------------------------------------------ looking
 
@@ -344,7 +325,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     @property
     def backend(self) -> BackendName:
         """Name of the backend that plays."""
-        return cast(BackendName, self._batch.backend.name)
+        return self._backend_name
 
     @property
     def current_seat(self) -> int:
@@ -392,7 +373,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         return int(self._state.hands[0, seat])
 
     def _check_seat(self, seat: int) -> None:
-        if not 0 <= seat < self.num_players:
+        if not 0 <= index(seat) < self.num_players:
             raise ValueError(f"seat {seat!r}: expected 0..{self.num_players - 1}")
 
     def legal_plays(self, *, exact: bool = False) -> list[PlayT]:
@@ -401,18 +382,19 @@ class BaseRound(Generic[RulesT, PlayT]):
         Args:
             exact: True: every legal set of cards, in games where one action stands for several.
         """
-        count = self._list(*self._list_arguments)
-        ids, cards = self._ids[:count].tolist(), self._cards[:count].tolist()
-        return [self._play_of(a, c) for a, c in zip(ids, cards, strict=True)]
+        one = self._one
+        count = one.list_legal()
+        legal = zip(one.ids[:count].tolist(), one.masks[:count].tolist(), strict=True)
+        return [self.play_of(action, cards) for action, cards in legal]
 
     def legal_actions(self) -> list[int]:
         """The ids of the legal actions, ascending; empty when the round is over."""
-        count = self._list(*self._list_arguments)
-        ids: list[int] = self._ids[:count].tolist()
+        count = self._one.list_legal()
+        ids: list[int] = self._one.ids[:count].tolist()
         return ids
 
-    def _play_of(self, action: int, cards: int) -> PlayT:
-        """The play that an action with its cards is."""
+    def play_of(self, action: int, cards: int) -> PlayT:
+        """The play that an action with its cards (mask) is."""
         known = self._shared.known
         play = known.get((action, cards))
         if play is None:
@@ -428,13 +410,14 @@ class BaseRound(Generic[RulesT, PlayT]):
             move: one of `legal_plays`, an action id, or text.
 
         Raises:
-            NotationError: text that does not name a play.
+            TienLenError: text that does not name a play.
             IllegalPlayError: the rules refuse the play; the message holds the play, the table, the hand, the
                 clause. The round is unchanged by any of these.
         """
         play = self._read(move)
-        self._id[0] = play.action
-        if self._step(*self._step_arguments) >= 0:
+        one = self._one
+        one.action[0] = play.action
+        if one.step() >= 0:
             raise self._refusal(play)
         self._plays.append(play)
 
@@ -444,24 +427,21 @@ class BaseRound(Generic[RulesT, PlayT]):
             action = move.action
         else:
             action = self._parse(move) if isinstance(move, str) else self._checked(cast(int, move))
-        return self._play_of(action, self._action_cards(action))
+        return self.play_of(action, self._action_cards(action))
 
     def _parse(self, text: str) -> int:
         """The action id that a text names.
 
         Raises:
-            NotationError: it names none.
+            TienLenError: it names none.
         """
-        for action in range(self._batch.num_actions):
-            if self.play_text(self._batch, action, self._action_cards(action)) == text:
-                return action
-        raise NotationError(f"{text!r}: expected the text of an action", 1)
+        return self._batch.text_to_action(text)
 
     def _action_cards(self, action: int) -> int:
         """The cards of a legal action; 0 if it is not legal."""
-        count = self._list(*self._list_arguments)
-        found = np.flatnonzero(self._ids[:count] == action)
-        return int(self._cards[found[0]]) if len(found) else 0
+        one = self._one
+        found = np.flatnonzero(one.ids[: one.list_legal()] == action)
+        return int(one.masks[found[0]]) if len(found) else 0
 
     def _checked(self, action: int) -> int:
         """The action id itself.
@@ -475,7 +455,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         number = index(action)
         if not 0 <= number < self._batch.num_actions:
             raise self._error(
-                f"action {number}: expected 0..{self._batch.num_actions - 1}{self._about_ints}", number, None
+                f"action {number}: expected 0..{self._batch.num_actions - 1}{self._about_ints}", number
             )
         return number
 
@@ -485,7 +465,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         Raises:
             IllegalPlayError: a pass is not legal here, or not in this game.
         """
-        raise self._error(f"there is no pass in the game {self._batch.definition.name!r}", None, None)
+        raise self._error(f"there is no pass in the game {self._batch.game.name!r}", None)
 
     def play_action(self, action: int) -> None:
         """Play an action; the same as `play` with an int.
@@ -521,29 +501,22 @@ class BaseRound(Generic[RulesT, PlayT]):
         if self.is_over:
             return f"the {self.unit} is over"
         batch = self._batch
-        words: str = batch.definition.explain.describe(batch.table, self._rows[0].tolist())
+        words = batch.game.text.describe(batch.action_table, self._rows[0].tolist())
         return f"seat {self.current_seat}; {words}"
 
-    def _why_refused(self, action: int, cards: int | None) -> str:
+    def _why_refused(self, action: int, cards: int | None) -> Refusal:
         """Why a play is refused, with the clause of RULES.md that it breaks."""
         batch = self._batch
-        why: str = batch.definition.explain.why_refused(batch.table, self._rows[0].tolist(), action, cards)
-        return why
+        return batch.game.text.why_refused(batch.action_table, self._rows[0].tolist(), action, cards)
 
     def _refusal(self, play: PlayT) -> IllegalPlayError:
         why = self._why_refused(play.action, None)
-        text: str = self._batch.table.text(play.action)
-        return self._error(f"{text} refused: {why} ({self.position})", play.action, why)
+        text = self._batch.action_to_text(play.action)
+        return self._error(f"{text} refused: {why} ({self.position})", play.action, why.clause)
 
-    def _error(self, message: str, action: int | None, why: str | None) -> IllegalPlayError:
-        clause = _CLAUSE.search(why or "")
-        return IllegalPlayError(
-            message,
-            game=self._batch.definition.name,
-            seat=self.current_seat,
-            action=action,
-            clause=clause and clause[1],
-        )
+    def _error(self, message: str, action: int | None, clause: str = "") -> IllegalPlayError:
+        seat = None if self.is_over else self.current_seat
+        return IllegalPlayError(message, seat=seat, action=action, clause=clause)
 
     # ------------------------------------------------------------ copies
 
@@ -573,7 +546,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self._begin(state["rules"], None, None, state["backend"])
         self.key, self.round_index, self.leader, self._hands, self._aside, self._first_row = state["deal"]
-        self._plays = [self._play_of(*play) for play in state["plays"]]
+        self._plays = [self.play_of(*play) for play in state["plays"]]
         self._rows[0] = state["row"]
 
     # ------------------------------------------------------------ records
@@ -585,13 +558,13 @@ class BaseRound(Generic[RulesT, PlayT]):
             TienLenError: the round was made by `from_view`.
         """
         self._check_recordable()
-        name, batch = self._batch.definition.name, self._batch
-        words = [f"{name}/1", rules_text(self.rules, PRESETS), f"p{self.num_players}"]
+        batch = self._batch
+        words = [f"{batch.game.name}/1", rules_text(self.rules, PRESETS), f"p{self.num_players}"]
         if self._hands is None:
             assert self.key is not None  # one of the two is always there
             words.append(key_text(self.key, self.round_index))
         else:
-            write = batch.definition.cards.format_cards
+            write = batch.game.text.format_cards
             for cards_name, cards in (("hands", self._hands), *((n, (c,)) for n, c in self._aside.items())):
                 words.append(f"{cards_name}=" + "/".join(write(c).replace(" ", "") for c in cards))
         if self.leader is not None:
@@ -620,7 +593,7 @@ class BaseRound(Generic[RulesT, PlayT]):
                 results that do not follow from the plays; it names the column.
         """
         words = Words(text, text.split(" ", 1)[0] if isinstance(text, str) else "a record")
-        found = parse_rules(words, rules, _read_players, lambda name, **size: get_rules(name, **size))
+        found = parse_rules(words, rules, _read_players, _find)
         key, round_index = (None, 0) if words.peek().startswith("hands=") else parse_key(words)
         hands: list[str] = []
         if key is None:
@@ -671,8 +644,7 @@ class BaseRound(Generic[RulesT, PlayT]):
             action: the action id.
             cards: its cards, as a mask; 0 for none.
         """
-        text: str = batch.table.text(action)
-        return text
+        return batch.action_to_text(action)
 
     @classmethod
     def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
@@ -682,8 +654,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     @classmethod
     def cards_text(cls, batch: Batch, cards: int) -> str:
         """The text of a set of cards, given as a mask."""
-        text: str = batch.definition.cards.format_cards(cards)
-        return text
+        return batch.game.text.format_cards(cards)
 
     @classmethod
     def public_facts(
@@ -780,6 +751,10 @@ def seat_names(num_players: int, names: Sequence[str] | None) -> tuple[str, ...]
 def title_of(batch: Batch, game: int, unit: str = "round") -> str:
     """The heading of a picture: the rules and the number of the round."""
     return f"{batch.rules.name} · {unit} {int(batch.state.round[game]) + 1}"
+
+
+def _find(rules: str | RulesT, **size: int) -> RulesT:
+    return cast(RulesT, get_rules(rules, **size))
 
 
 def _read_players(word: str, column: int) -> dict[str, int]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from tienlen_env.engine.batch import BackendName
+from tienlen_env.engine.backends import BackendName
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import GAMES, get_rules
+from tienlen_env.games.registry import games, get_rules
 from tienlen_env.single.base import BaseRound, Play, round_type, round_type_of
 
 
@@ -149,9 +149,7 @@ class Game:
         return "\n".join(lines) + "\n"
 
     @classmethod
-    def from_record(
-        cls, text: str, rules: AnyRules | None = None, *, backend: BackendName = "numba"
-    ) -> Self:
+    def from_record(cls, text: str, rules: AnyRules | None = None, *, backend: BackendName = "numba") -> Self:
         """Read the lines that `record` wrote and play them through.
 
         Args:
@@ -190,7 +188,7 @@ def _round_type_in(line: str) -> type[BaseRound[Any, Any]]:
     if not isinstance(line, str):
         raise NotationError(f"expected text, got {type(line).__name__}", 1)
     name = line.lstrip().partition("/")[0]
-    names = [game.name for game in GAMES]
+    names = [game.name for game in games()]
     if name not in names:
         formats = ", ".join(f"{known}/1" for known in names)
         raise NotationError(f"{line.split(' ')[0][:40]!r}: expected one of the formats {formats}", 1)

@@ -1,7 +1,7 @@
 """What a player sees of a position, as JSON values: one form for every game.
 
-`positions` writes it; `Session.view`, the line protocol (``agents/tienlen_agents/external/PROTOCOL.md``) and a
-page in a browser read the same words:
+`positions` writes it; `Session.view` and the line protocol (``tienlen_agents/external/PROTOCOL.md``) use the
+same words:
 
 ==================  ===================================================================================
 ``seat``            the seat that looks, from 0; null for somebody without a hand
@@ -48,7 +48,7 @@ def positions(
     Returns:
         n dictionaries of JSON values, without anything that is hidden from the seat.
     """
-    legal = batch.legal_actions() if legal is None else legal
+    legal = batch.list_legal() if legal is None else legal
     ends = np.append(legal.start[1:], len(legal.action)).tolist()
     starts, ids, masks = legal.start.tolist(), legal.action.tolist(), legal.cards.tolist()
     state, kind = batch.state, round_type(batch.rules)

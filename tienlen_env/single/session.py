@@ -1,8 +1,7 @@
 """`Session`: a game with people, agents and programs at its table, whichever game it is.
 
-A session answers four questions: whose turn is it, what does a seat see, what may it play, how did it end. The
-terminal stands on it, and so can a server with a page in a browser: `Session.view` is a dictionary of JSON
-values.
+A session holds whose turn it is, what a seat sees, what it may play, and how the game ended. The terminal
+uses it, and so can a server with a page in a browser: `Session.view` is a dictionary of JSON values.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tienlen_env.engine.agent import View
-from tienlen_env.engine.batch import BackendName, Batch
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules
@@ -33,7 +33,7 @@ class Session:
         num_players: P; None keeps the number in `rules`.
         whole_game: rounds to the target instead of one.
         history: number of past plays that observations show.
-        kept: number of past plays that agents can look back on, if these are more.
+        history_length: number of past plays that agents can look back on, if these are more.
 
     Attributes:
         rules: the rules.
@@ -52,7 +52,7 @@ class Session:
         num_players: int | None = None,
         whole_game: bool = True,
         history: int = 0,
-        kept: int = 0,
+        history_length: int = 0,
         backend: BackendName = "numba",
     ) -> None:
         self.rules = get_rules(rules, num_players)
@@ -67,7 +67,7 @@ class Session:
             1,
             episode=episode,  # type: ignore[arg-type]
             history=history,
-            kept=kept,
+            history_length=history_length,
             backend=backend,
         )
         self.events: list[Facts] = []

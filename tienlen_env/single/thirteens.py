@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
-from tienlen_env.engine.batch import BackendName, Batch
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards
 from tienlen_env.games.thirteens.explain import SUIT_NAME
@@ -24,6 +25,7 @@ from tienlen_env.games.thirteens.notation import (
     play_text,
 )
 from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_env.games.thirteens.state import State
 from tienlen_env.rendering import TrickView
 from tienlen_env.single.base import BasePainter, BaseRound, Facts, TextPlay, seat_names, title_of
 
@@ -43,7 +45,7 @@ def trick_view(
         face_up: seats whose hands are shown; None for all.
         names: P labels; None for ``"player_0"`` and so on.
     """
-    state = batch.state
+    state = cast(State, batch.state)
     seats = range(batch.num_players)
     names = seat_names(batch.num_players, names)
     trick = tuple(card for card in state.trick_cards[game].tolist() if card >= 0)
@@ -123,6 +125,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     game_name: ClassVar[str] = "thirteens"
     unit: ClassVar[str] = "deal"
     painter: ClassVar[type[BasePainter]] = ThirteensPainter
+    _state: State
 
     def __init__(
         self,
@@ -137,6 +140,10 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         super().__init__(
             rules, key, num_players=num_players, round_index=round_index, leader=leader, backend=backend
         )
+
+    def _bind(self, batch: Batch) -> None:
+        super()._bind(batch)
+        self._state = cast(State, batch.state)
 
     # ------------------------------------------------------------ looking
 
@@ -181,14 +188,16 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     def record(self) -> str:
         """The deal so far as one line of text (`tienlen_env.games.thirteens.notation`)."""
         self._check_recordable()
-        aside = (self._aside.get(name, 0) for name in ("dummy", "remainder", "starter"))
+        aside = self._aside
         return format_record(
             DealRecord(
                 self.rules,
                 self.key,
                 self.round_index,
                 self._hands,
-                *aside,
+                aside.get("dummy", 0),
+                aside.get("remainder", 0),
+                aside.get("starter", 0),
                 self.leader,
                 tuple(play.action for play in self._plays),
                 self.scores if self.is_over else None,
@@ -238,7 +247,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     @classmethod
     def play_text(cls, batch: Batch, action: int, cards: int) -> str:
         """The text of a play: ``"Kd"``, ``"6+5+2"``, ``"5&5"``, ``"end"``."""
-        return play_text(batch.rules, action)
+        return play_text(cast(ThirteensRules, batch.rules), action)
 
     @classmethod
     def public_facts(
@@ -250,7 +259,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         ``aside`` goes with it. ``pile`` is to be melded. ``last_winner`` took ``last_pile``. ``tricks`` and
         ``points`` are those of this deal. ``starter`` is the suit that must be led, in the first trick.
         """
-        state = batch.state
+        state = cast(State, batch.state)
         found: list[Facts] = []
         for game in games:
             trick = [CARD_TEXT[card] for card in state.trick_cards[game].tolist() if card >= 0]

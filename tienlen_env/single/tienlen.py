@@ -13,14 +13,16 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
 from itertools import combinations, product
 from operator import and_, index
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
-from tienlen_env.engine.batch import BackendName, Batch
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.notation import RoundRecord, format_record, parse_record
 from tienlen_env.games.tienlen.rules import Rules
+from tienlen_env.games.tienlen.state import State
 from tienlen_env.rendering import TableView
 from tienlen_env.single.base import BasePainter, BaseRound, Facts, Json, seat_names, title_of
 
@@ -100,7 +102,7 @@ def table_view(
         last_plays: P masks, what each seat did last in this trick: cards, 0 for a pass, None for nothing yet;
             None: only what the state holds, who has passed and what lies on the table.
     """
-    state, num_players = batch.state, batch.num_players
+    state, num_players = cast(State, batch.state), batch.num_players
     seats = range(num_players)
     owner, passed = int(state.owner[game]), int(state.passed[game])
     shown = list(last_plays or (None,) * num_players)
@@ -113,7 +115,7 @@ def table_view(
         hands=tuple(state.hands[game].tolist()),
         face_up=tuple(face_up is None or seat in face_up for seat in seats),
         table_cards=int(state.table_cards[game]),
-        table_text="" if owner < 0 else batch.table.text(int(state.table[game])),
+        table_text="" if owner < 0 else batch.action_to_text(int(state.table[game])),
         owner=owner,
         turn=int(state.turn[game]),
         passed=frozenset(seat for seat in seats if passed >> seat & 1),
@@ -154,7 +156,7 @@ class TienLenPainter(BasePainter):
     def record_play(self, seat: int) -> None:
         """A seat has played or passed."""
         played = self._played()
-        if self._batch.state.owner[self._game] < 0:
+        if cast(State, self._batch.state).owner[self._game] < 0:
             self._last_plays = [None] * self._batch.num_players
         else:
             self._last_plays[seat] = played[seat] & ~self._before[seat]
@@ -162,9 +164,7 @@ class TienLenPainter(BasePainter):
 
     def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TableView:
         """See `Painter.view`."""
-        return table_view(
-            self._batch, self._game, face_up=face_up, names=names, last_plays=self._last_plays
-        )
+        return table_view(self._batch, self._game, face_up=face_up, names=names, last_plays=self._last_plays)
 
 
 class Round(BaseRound[Rules, Play]):
@@ -203,6 +203,11 @@ class Round(BaseRound[Rules, Play]):
             rules, key, num_players=num_players, round_index=round_index, leader=leader, backend=backend
         )
 
+    def _bind(self, batch: Batch) -> None:
+        super()._bind(batch)
+        self._table = cast(ActionTable, batch.action_table)
+        self._state = cast(State, batch.state)
+
     def _read_cards(self, cards: str | int) -> int:
         return int(Cards(cards))
 
@@ -212,7 +217,7 @@ class Round(BaseRound[Rules, Play]):
     def table(self) -> Play | None:
         """The combination on the table; None when the seat to act leads."""
         action = self._state.table.item()
-        return self._play_of(action, self._state.table_cards.item()) if action else None
+        return self.play_of(action, self._state.table_cards.item()) if action else None
 
     @property
     def owner(self) -> int:
@@ -262,19 +267,19 @@ class Round(BaseRound[Rules, Play]):
         Returns:
             Plays in order of action ids; each may be given to `play`.
         """
-        count = self._list(*self._list_arguments)
-        masks = self._cards[:count].tolist()
-        known = self._shared.known
+        one, known = self._one, self._shared.known
+        count = one.list_legal()
+        masks = one.masks[:count].tolist()
         try:
             plays = [known[m] for m in masks]
         except KeyError:
-            ids = self._ids[:count].tolist()
-            plays = [self._play_of(a, m) for a, m in zip(ids, masks, strict=True)]
+            ids = one.ids[:count].tolist()
+            plays = [self.play_of(a, m) for a, m in zip(ids, masks, strict=True)]
         return self._exact_plays(plays) if exact else plays
 
     def _exact_plays(self, plays: list[Play]) -> list[Play]:
         """Every choice of inner cards of the table's plays: combinations a rank, with the top fixed."""
-        seat, table = self.current_seat, self._shared.table
+        seat, table = self.current_seat, self._table
         hand, duty = int(self.hand(seat)) if seat >= 0 else 0, self.opening_card
         found: list[Play] = []
         for play in plays:
@@ -290,17 +295,17 @@ class Round(BaseRound[Rules, Play]):
             for choice in product(*ranks):
                 cards = sum(1 << c for part in choice for c in part) | 1 << top
                 if (not duty or cards & duty) and table.classify(cards) == play.action:
-                    found.append(self._play_of(play.action, cards))
+                    found.append(self.play_of(play.action, cards))
         return found
 
-    def _play_of(self, action: int, cards: int) -> Play:
+    def play_of(self, action: int, cards: int) -> Play:
         """The `Play` of some cards; equal cards give the same object."""
         shared = self._shared
         play: Play | None = shared.known.get(cards)
         if play is None:
             if len(shared.known) >= MAX_KNOWN_PLAYS:
                 shared.known.clear()
-            play = shared.known[cards] = _make_play(cards, action, shared.table)
+            play = shared.known[cards] = _make_play(cards, action, self._table)
         return play
 
     # ------------------------------------------------------------ playing
@@ -319,11 +324,12 @@ class Round(BaseRound[Rules, Play]):
             IllegalPlayError: the rules refuse the play; the message holds the play, the table, the hand, the
                 clause. The round is unchanged by any of these.
         """
-        if type(move) is not Play or move.table is not self._shared.table:
+        if type(move) is not Play or move.table is not self._table:
             move = self._read(move)
-        self._id[0] = move.action
-        self._mask[0] = move
-        if self._step(*self._step_arguments) >= 0:
+        one = self._one
+        one.action[0] = move.action
+        one.cards[0] = move
+        if one.step() >= 0:
             raise self._refusal(move)
         self._plays.append(move)
 
@@ -332,7 +338,7 @@ class Round(BaseRound[Rules, Play]):
             return self._of_action(self._checked(move))
         cards = Cards(move)
         try:
-            return self._play_of(self._shared.table.classify(int(cards)), int(cards))
+            return self.play_of(self._table.classify(int(cards)), int(cards))
         except InvalidComboError as error:
             raise InvalidComboError(f"{error} ({self.position})") from None
 
@@ -345,11 +351,11 @@ class Round(BaseRound[Rules, Play]):
         for play in self.legal_plays():
             if play.action == action:
                 return play
-        text, why = self._shared.table.text(action), self._why_refused(action, None)
+        text, why = self._table.text(action), self._why_refused(action, None)
         raise self._error(
             f"action {action} ({text}) is not legal here: {why} ({self.position}){self._about_ints}",
             action,
-            why,
+            why.clause,
         )
 
     def pass_(self) -> None:
@@ -362,7 +368,9 @@ class Round(BaseRound[Rules, Play]):
 
     def _refusal(self, play: Play) -> IllegalPlayError:
         why = self._why_refused(play.action, int(play))
-        return self._error(f"{play if play else 'pass'} refused: {why} ({self.position})", play.action, why)
+        return self._error(
+            f"{play if play else 'pass'} refused: {why} ({self.position})", play.action, why.clause
+        )
 
     # ------------------------------------------------------------ records, text, pictures
 
@@ -425,8 +433,8 @@ class Round(BaseRound[Rules, Play]):
     def public_facts(
         cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
     ) -> list[Facts]:
-        """See `BaseRound.public_facts`: ``table``, ``owner``, ``must``, ``passed``, ``played`` (PROTOCOL.md)."""
-        state, everyone = batch.state, range(batch.num_players)
+        """See `BaseRound.public_facts`: ``table``, ``owner``, ``must``, ``passed``, ``played``."""
+        state, everyone = cast(State, batch.state), range(batch.num_players)
         columns = (state.table_cards, state.owner, state.passed, state.played)
         rows = zip(*(column[games].tolist() for column in columns), legal_cards, strict=True)
         return [

@@ -11,6 +11,7 @@ whole state of a run, and a resumed run follows the same curve as an unbroken on
 
 from __future__ import annotations
 
+import io
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from tienlen_env.engine.agent import Agent
 from tienlen_env.envs.sb3 import TienLenVecEnv
 from tienlen_env.games.registry import get_rules
 from tienlen_train.config import parse_args
-from tienlen_train.runs import RunError, RunFolder, sole_run
+from tienlen_train.runs import RunError, RunFolder, sole_run, write_atomic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +249,13 @@ class Trainer:
 
 
 def train(config: PPOConfig, console: Console) -> tuple[Trainer, Path]:
-    """Run or continue the training; the trainer and its run folder."""
+    """Run or continue the training; the trainer and its run folder.
+
+    Once it returns, the folder's ``policy.zip`` is the policy of its last checkpoint.
+
+    Raises:
+        RunError: the run folder cannot be used, or written to.
+    """
     torch.set_num_threads(config.threads)
     # The checks of torch's distributions cost a tenth of the time and never find anything here.
     torch.distributions.Distribution.set_default_validate_args(False)
@@ -301,7 +308,10 @@ def train(config: PPOConfig, console: Console) -> tuple[Trainer, Path]:
                     rate=metrics["decisions_per_second"],
                     score=" ".join(f"{v:.2f} v. {k.removeprefix('points_v_')}" for k, v in scores.items()),
                 )
-    trainer.model.save(out / "policy.zip")
+        # Written last and at every return, so it is the policy of the last checkpoint whatever came before.
+        buffer = io.BytesIO()
+        trainer.model.save(buffer)
+        write_atomic(out / "policy.zip", buffer.getvalue())
     return trainer, out
 
 

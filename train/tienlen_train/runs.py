@@ -25,16 +25,30 @@ class RunError(RuntimeError):
     """A run folder that cannot be used: of another run, unreadable, or on a full disk."""
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn the error of a write into one that a run reports in one line.
+
+    Args:
+        path: the file that is written in the block.
+
+    Raises:
+        RunError: the disk is full or the folder cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}") from error
+
+
 def write_atomic(path: Path, data: bytes) -> None:
     """`tienlen_agents.files.write_atomic`, with an error that a run reports in one line.
 
     Raises:
         RunError: the disk is full or the folder cannot be written; the old file is still there.
     """
-    try:
+    with writing(path):
         files.write_atomic(path, data)
-    except OSError as error:
-        raise RunError(f"cannot write {path}: {error.strerror}") from error
 
 
 @contextmanager

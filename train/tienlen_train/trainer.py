@@ -52,7 +52,7 @@ from tienlen_train.rollout import (
     join,
     play_rounds,
 )
-from tienlen_train.runs import RunError, RunFolder, sole_run
+from tienlen_train.runs import RunError, RunFolder, sole_run, writing
 
 NUM_SHARDS = 2  # of games and of every gradient step; fixed, so that results do not depend on `threads`
 
@@ -290,6 +290,15 @@ class Trainer(ABC):
         network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
         return NetworkAgent(network, self.name)
 
+    def save_policy(self, path: Path) -> None:
+        """Write the policy as it is now.
+
+        Raises:
+            RunError: the disk is full or the folder cannot be written; the old file is still there.
+        """
+        with writing(path):
+            self.agent().save(path)
+
     def autocast(self) -> torch.autocast:
         """The precision of forward passes."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype == torch.bfloat16)
@@ -522,8 +531,10 @@ def keep_memory() -> None:
 def train(make_trainer: type[Trainer], config: SelfPlayConfig, console: Console) -> tuple[Trainer, Path]:
     """Run or continue a training; the trainer and its run folder.
 
+    Once it returns, the folder's ``policy.safetensors`` is the policy of its last checkpoint.
+
     Raises:
-        RunError: the run folder cannot be used.
+        RunError: the run folder cannot be used, or written to.
         ValueError: settings that cannot be.
     """
     keep_memory()
@@ -531,10 +542,13 @@ def train(make_trainer: type[Trainer], config: SelfPlayConfig, console: Console)
     torch.set_num_threads(1)
     trainer = make_trainer(config)
     out = Path(config.out or f"runs/{trainer.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    policy_path = out / "policy.safetensors"
     with sole_run(out):
         folder = RunFolder(out, config, trainer.rules, resume=config.resume)
         if config.resume and (found := folder.load_checkpoint()) is not None:
             trainer.restore(*found)
+            # The run may have been stopped after it wrote the checkpoint and before it wrote the policy.
+            trainer.save_policy(policy_path)
             console.print(f"continuing {out} after iteration {trainer.iteration}")
         folder.trim_metrics(trainer.iteration)
         console.print(
@@ -553,7 +567,7 @@ def train(make_trainer: type[Trainer], config: SelfPlayConfig, console: Console)
                 folder.log({"iteration": trainer.iteration, "time": time.time(), **metrics})
                 if trainer.iteration % config.checkpoint_every == 0 or done:
                     folder.save_checkpoint(trainer.iteration, trainer.state())
-                    trainer.agent().save(out / "policy.safetensors")
+                    trainer.save_policy(policy_path)
                 progress.update(
                     trainer.num_decisions,
                     trainer.num_games,

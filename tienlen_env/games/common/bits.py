@@ -14,6 +14,10 @@ _HAS_LOWER_1: Final = 0xEEEEEEEEEEEEE
 _HAS_LOWER_2: Final = 0xCCCCCCCCCCCCC
 _SIGN: Final = 1 << 63
 
+# Keys of successive automatic deals differ by this odd number (2**64 over the golden ratio), so that no two
+# games of a batch ever fall into the same sequence of keys.
+KEY_STEP: Final = 0x9E3779B97F4A7C15 - (1 << 64)
+
 
 def popcount(x: int) -> int:
     """Number of bits set in a word."""
