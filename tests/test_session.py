@@ -35,7 +35,7 @@ def test_a_whole_game(rules):
         game.play(move)
         assert session.plays[-1] is play
         assert session.record() == game.record()
-        state = session._batch.state
+        state = session.batch.state
         assert state.turn[0] == session.current_seat == game.current_seat
         assert tuple(state.scores[0].tolist()) == session.scores == game.scores
         hands = [int(session.round.hand(s)) for s in range(session.num_players)]
@@ -69,7 +69,7 @@ def test_undo(rules):
     session, rng = Session(rules, 8), random.Random(4)
     seen = []
     while len([e for e in session.events if e["type"] == "round_over"]) < 2:
-        seen.append((session.record(), session.view(0), session._batch.state.rows.copy()))
+        seen.append((session.record(), session.view(0), session.batch.state.rows.copy()))
         session.apply(rng.choice(session.legal))
     with pytest.raises(TienLenError, match="cannot be taken back"):
         session.undo(len(session.plays) + 1)
@@ -78,7 +78,7 @@ def test_undo(rules):
         session.undo(back)
         seen, (record, view, rows) = seen[:-back], seen[-back]
         assert (session.record(), session.view(0)) == (record, view)
-        assert np.array_equal(session._batch.state.rows, rows)
+        assert np.array_equal(session.batch.state.rows, rows)
     session.apply(session.legal[-1])
 
 
@@ -123,7 +123,7 @@ def redealt(session, seat, rng):
 
     What else a seat may not know, the key among it, is changed as well.
     """
-    batch = session._batch.copy()
+    batch = session.batch.copy()
     state, row = batch.state, batch.state.rows[0]
     columns = batch.game.columns
     deck = full_deck(getattr(session.rules, "jokers", 0))
@@ -160,10 +160,10 @@ def test_nothing_hidden_is_in_any_view(part):
                 view = session.view(seat)
                 public = set()
                 for play in session.round.plays:
-                    public |= set(session.round.cards_text(session._batch, play.cards).split())
+                    public |= set(session.round.cards_text(session.batch, play.cards).split())
                 for s in range(session.num_players):
                     if s != seat:
-                        hidden = session.round.cards_text(session._batch, int(session.round.hand(s)))
+                        hidden = session.round.cards_text(session.batch, int(session.round.hand(s)))
                         assert not set(hidden.split()) & texts_in(view) - public, (seat, s)
                 if seat is not None and rng.random() < 0.1:
                     (same,) = positions(redealt(session, seat, rng), [0], [seat])

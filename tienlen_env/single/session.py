@@ -38,6 +38,7 @@ class Session:
     Attributes:
         rules: the rules.
         game: the `Game`, or the one round.
+        batch: the same game as a batch, for agents; not to be stepped.
         events: what has happened, as JSON values, oldest first:
             ``{"type": "play", "round": 0, "seat": 2, "id": 17, "text": "7s"}`` and
             ``{"type": "round_over", "round": 0, "places": [...], "scores": [...], "totals": [...]}``; the
@@ -62,7 +63,7 @@ class Session:
         else:
             self.game = round_type(self.rules)(self.rules, key, backend=backend)
         episode = "game" if whole_game else "round"
-        self._batch = Batch(
+        self.batch = Batch(
             self.rules,
             1,
             episode=episode,  # type: ignore[arg-type]
@@ -76,7 +77,7 @@ class Session:
 
     def _deal(self) -> None:
         assert self.game.key is not None  # sessions are dealt
-        self._batch.deal(np.array([self.game.key], np.int64))
+        self.batch.deal(np.array([self.game.key], np.int64))
 
     # ------------------------------------------------------------ looking
 
@@ -89,7 +90,7 @@ class Session:
     @property
     def num_players(self) -> int:
         """P."""
-        return self._batch.num_players
+        return self.batch.num_players
 
     @property
     def round(self) -> BaseRound[Any, Any]:
@@ -133,7 +134,7 @@ class Session:
 
     def agent_view(self) -> View:
         """The decision that waits, for `Agent.act`."""
-        return View(self._batch)
+        return View(self.batch)
 
     def view(self, seat: int | None, since: int = 0) -> dict[str, Json]:
         """What a seat sees, as JSON values.
@@ -158,7 +159,7 @@ class Session:
         if since < 0:
             raise ValueError(f"since={since}: expected 0 or more")
         rules, events = self.rules, self.events[since:]
-        (seen,) = positions(self._batch, [0], [seat])
+        (seen,) = positions(self.batch, [0], [seat])
         result: Json = None
         if self.is_over:
             result = {"scores": list(self.scores), "winner": self.winner}
@@ -189,9 +190,9 @@ class Session:
         self.game.play(move)
         play: Play = played.plays[-1]
         cards = [play.cards] if played.has_card_choice else None
-        self._batch.step([play.action], cards)
+        self.batch.step([play.action], cards)
         self._plays.append(play)
-        number, text = played.round_index, played.play_text(self._batch, play.action, play.cards)
+        number, text = played.round_index, played.play_text(self.batch, play.action, play.cards)
         self.events.append({"type": "play", "round": number, "seat": seat, "id": play.action, "text": text})
         if played.is_over:
             self.events.append(
@@ -223,7 +224,7 @@ class Session:
                 pass
         self._deal()
         for play in self._plays:
-            self._batch.step([play.action], [play.cards] if self.round.has_card_choice else None)
+            self.batch.step([play.action], [play.cards] if self.round.has_card_choice else None)
 
     def record(self) -> str:
         """The record so far, one line a round."""

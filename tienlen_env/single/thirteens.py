@@ -55,7 +55,7 @@ def trick_view(
     if pile:
         note = f"to meld: {melds_text(pile)}"
     elif trick:
-        note = "the winner of this trick also takes these" if aside else ""
+        note = "goes to the winner of the trick" if aside else ""
     elif aside:
         suit = starter_suit(int(state.follow[game]))
         note = f"starter suit: {suit}" if suit else "set aside"

@@ -88,7 +88,9 @@ class Request(NamedTuple):
 
 
 # The words of a `play` message, in their order; what they say is in PROTOCOL.md.
-_PLAY_WORDS: Final = tuple("seat hand table owner must passed counts played places scores legal".split())
+_PLAY_WORDS: Final = tuple(
+    ["seat", "hand", "table", "owner", "must", "passed", "counts", "played", "places", "scores", "legal"]
+)
 
 
 def play_requests(view: View, indices: list[int], number: Callable[[int], tuple[int, int]]) -> list[Request]:
