@@ -137,10 +137,10 @@ def test_commands(play):
     assert "p: pass" in shown[2]
     assert "greedy_long would play 3♦" in shown[3]
     assert shown[4].splitlines()[1:] == shown_table(out)
-    assert "3s 4h is no combination of the cardgames rules (RULES.md 1.5, 3.2)" in shown[5]
+    assert "3s 4h is not a combination of the cardgames rules (RULES.md 1.5, 3.2)" in shown[5]
     assert "4h refused: 4h not in the hand, 1.5 (RULES.md)" in shown[6]
     assert "3d 3h refused: a single must be followed by the same, 1.6" in shown[7]
-    assert "column 1: 'xx' is no card" in shown[8]
+    assert "column 1: 'xx' is not a card" in shown[8]
     assert "h for help" in shown[8]
     assert "there is no play 99: the list has 13" in shown[9]
     assert "there is no play 0" in shown[10]
@@ -267,7 +267,7 @@ def test_the_agent_sees_a_view_alone(monkeypatch, capsys):
     assert actions.tolist() == [batch.action_table.classify(c) for c in cards.tolist()]
     assert "greedy would play 3♠" in out
     assert "9h refused: the opening play must contain 3s, 1.3 (RULES.md)" in out
-    assert "3s 9h is no combination of" in out
+    assert "3s 9h is not a combination of" in out
     assert "5d refused: 5d not in the hand, 1.5 (RULES.md)" in out
     assert "nothing can be taken back here" in out
     assert out.count("▒▒") >= 2 * 8

@@ -18,7 +18,7 @@ from tienlen_env.engine.backends.protocol import Backend, DrawArray
 from tienlen_env.engine.checks import as_distinct_indices, as_indices, as_integers, check_buffer
 from tienlen_env.errors import IllegalPlayError, TienLenError, renamed
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.spec import Episode
@@ -27,7 +27,7 @@ from tienlen_env.games.registry import game_of, get_rules
 
 NO_ACTION = -1
 
-Buffer = TypeVar("Buffer", bound=npt.NDArray[np.generic])
+Buffer = TypeVar("Buffer", bound=AnyArray)
 
 
 class LegalActions(NamedTuple):
@@ -681,7 +681,7 @@ class Batch:
             raise TienLenError(f"leader: expected a seat below {self.num_players}, or -1")
         return leaders
 
-    def _like(self, buffer: Buffer, name: str, example: npt.NDArray[np.generic]) -> Buffer:
+    def _like(self, buffer: Buffer, name: str, example: AnyArray) -> Buffer:
         check_buffer(buffer, name, example.shape, example.dtype)
         return buffer
 

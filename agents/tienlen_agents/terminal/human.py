@@ -1,7 +1,7 @@
 """``human``: a person at a terminal, wherever agents play.
 
-`HumanAgent` shows what a `View` holds, so own cards only, and asks. ``python -m tienlen_agents.terminal.play``
-is for whole games, with names, undo and a record; it needs no agent for the person.
+`HumanAgent` shows what a `View` holds, so own cards only, and asks. Whole games, with names, undo and a
+record, are for ``python -m tienlen_agents.terminal.play``, which needs no agent for the person.
 """
 
 from __future__ import annotations
