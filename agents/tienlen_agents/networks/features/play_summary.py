@@ -1,43 +1,36 @@
-"""The record of a round (`tienlen_env.games.tienlen.play_summary`) as bits for a network.
+"""The play summary of a round (`tienlen_env.games.tienlen.play_summary`) as bits for a network.
 
-For each opponent they say over what it has *passed* in this round, with what it has *followed* and what it
-has *led*: each 4 x 13 of them, for a single, a pair, a triple and anything longer, by the highest rank.
+For each opponent: what it *passed* on in this round, what it *followed* with and what it *led*. Each of these
+has 4 x 13 bits, for a single, a pair, a triple and anything longer, by the highest rank.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
 from tienlen_env.games.common.bits import wrap, write_word
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen.play_summary import NUM_KINDS, NUM_RANKS
 
 
-def num_record_bits(num_players: int) -> int:
-    """The length of a record."""
+def num_summary_bits(num_players: int) -> int:
+    """R, the number of bits of a play summary."""
     return (num_players - 1) * 3 * NUM_KINDS * NUM_RANKS
 
 
-def _inline(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False, forceinline=True)
-
-
-@_inline
-def write_record(row: Any, spec: Any, seat: int, out: Any, start: int) -> int:
-    """Write what a seat reads of the record of a round, as 0s and 1s; zeros where no plays are kept.
+def write_summary(row: Any, spec: Any, seat: int, out: Any, start: int) -> int:
+    """Write the play summary that a seat reads, as 0s and 1s; zeros if the batch stores no plays.
 
     Args:
-        row: the round.
+        row: int64 (ROW,), the round.
         spec: the variant.
-        seat: who reads it.
-        out: uint8, to which is written from index `start` on: for each opponent, the next to play first:
-            passed, followed, led. 12 bytes behind the record are overwritten.
+        seat: the seat that reads it.
+        out: uint8, is written from index `start` on: for each opponent, the next to play first: passed,
+            followed, led. The 12 bytes after the summary are overwritten.
         start: see `out`.
 
     Returns:
-        The index after the record.
+        The index after the summary.
     """
     num_players = spec[S.NUM_PLAYERS]
     for after in range(1, num_players):
