@@ -25,7 +25,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
 from tienlen_train import ppo, ppo_sb3
 from tienlen_train.config import field_help, parse_args
-from tienlen_train.ppo_sb3 import PPOConfig, Trainer
+from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
 from tienlen_train.runs import RunError, RunFolder, sole_run, write_atomic
 
 TINY: dict[str, Any] = {
@@ -33,7 +33,7 @@ TINY: dict[str, Any] = {
     "num_games": 8,
     "num_steps": 8,
     "batch_size": 32,
-    "num_epochs": 2,
+    "update_epochs": 2,
     "hidden": 16,
     "snapshot_every": 2,
     "eval_every": 0,
@@ -77,11 +77,11 @@ def test_config_refuses(argv: list[str], capsys: pytest.CaptureFixture[str]) -> 
 
 def test_help_has_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse_args(PPOConfig, "train", ["--help"])
+        parse_args(MaskablePPOConfig, "train", ["--help"])
     text = capsys.readouterr().out
-    for name in PPOConfig.__dataclass_fields__:
+    for name in MaskablePPOConfig.__dataclass_fields__:
         assert "--" + name.replace("_", "-") in text
-        assert field_help(PPOConfig)[name]
+        assert field_help(MaskablePPOConfig)[name]
 
 
 def test_write_atomic_keeps_the_old_file_when_the_disk_is_full(
@@ -151,19 +151,22 @@ def test_a_checkpoint_runs_no_code(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def weights_of(trainer: Trainer) -> dict[str, torch.Tensor]:
+def weights_of(trainer: MaskablePPOTrainer) -> dict[str, torch.Tensor]:
     return {k: v.clone() for k, v in trainer.model.policy.state_dict().items()}
 
 
 def test_resume_is_exact(tmp_path: Path) -> None:
-    config = PPOConfig(**TINY)
-    unbroken = Trainer(config, RunFolder(tmp_path / "a", config, CARDGAMES, resume=False))
+    config = MaskablePPOConfig(**TINY)
+    unbroken = MaskablePPOTrainer(config)
     wanted = [unbroken.iterate() for _ in range(6)]
-    first = Trainer(config, RunFolder(tmp_path / "b", config, CARDGAMES, resume=False))
+    folder = RunFolder(tmp_path, config, CARDGAMES, resume=False)
+    first = MaskablePPOTrainer(config)
     found = [first.iterate() for _ in range(3)]
-    first.save()
-    second = Trainer(config, RunFolder(tmp_path / "b", config, CARDGAMES, resume=True))
-    assert second.restore()
+    folder.save_checkpoint(first.iteration, first.state())
+    second = MaskablePPOTrainer(config)
+    checkpoint = folder.load_checkpoint()
+    assert checkpoint is not None
+    second.restore(*checkpoint)
     assert second.iteration == 3
     found += [second.iterate() for _ in range(3)]
     for metrics in (*wanted, *found):
