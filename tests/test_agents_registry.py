@@ -106,7 +106,7 @@ def test_malformed_names_are_refused(name):
 
 def test_rule_based_agents_and_the_arena_import_no_heavy_library():
     code = (
-        "import sys, agents, tienlen_agents.arena; tienlen_agents.load('greedy');"
+        "import sys, tienlen_agents.arena; tienlen_agents.load('greedy');"
         "print(sorted({'torch', 'matplotlib', 'rich', 'stable_baselines3'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

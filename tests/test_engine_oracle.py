@@ -125,7 +125,7 @@ class Pairs:
             for scheme in REWARDS
         ]
         self.batch = self.batches[0]
-        self.table: ActionTable = self.batch.table
+        self.table: ActionTable = self.batch.action_table
         self.is_match = episode == "game"
         self.known: dict[Cards, tuple[int, int]] = {PASS: (0, 0)}
 
@@ -155,8 +155,8 @@ class Pairs:
     def decide(self) -> int:
         """Compare all games, play one decision in each; returns how many were played."""
         state, num_players = self.batch.state, self.rules.num_players
-        legal = self.batch.legal_actions()
-        mask = self.batch.legal_mask()
+        legal = self.batch.list_legal()
+        mask = self.batch.action_mask()
         starts = [*legal.start.tolist(), len(legal.action)]
         actions, cards = legal.action.tolist(), legal.cards.tolist()
         columns = (state.turn, state.owner, state.passed, state.barred, state.table_cards, state.live)
@@ -228,7 +228,7 @@ def compare(rules: Rules, episode: str, num_decisions: int, seed: str) -> None:
                 break
             played += count
     for batch in pairs.batches[1:]:
-        assert np.array_equal(batch.rows, pairs.batch.rows), "rewards change nothing else"
+        assert np.array_equal(batch.state.rows, pairs.batch.state.rows), "rewards change nothing else"
 
 
 @pytest.mark.parametrize("episode", ["round", "game"])
@@ -347,9 +347,9 @@ def test_tables_are_built_once() -> None:
 def test_a_batch_refuses_without_moving_any_game() -> None:
     batch = Batch("cardgames", 3)
     batch.deal(np.array([1, 2, 3]))
-    before = batch.rows.copy()
+    before = batch.state.rows.copy()
     ids = batch.sample(np.random.default_rng(0))
     ids[2] = 0  # a leader may not pass
     with pytest.raises(TienLenError, match=r"game 2: action 0 \(pass\) is not legal"):
         batch.step(ids)
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)

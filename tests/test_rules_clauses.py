@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env.engine.batch import Batch, action_to_cards, cards_to_action
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, RulesError, TienLenError
 from tienlen_env.games.common.cards import CARD_TEXT, card_ids, format_cards, parse_cards
 from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.plays import action_to_cards, cards_to_action
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Cards, Round
@@ -316,7 +317,7 @@ def scored(rules: Rules, scores: list[int], *hands: str) -> Batch:
 
 
 def card_action(batch: Batch, text: str) -> np.ndarray:
-    return np.array([batch.table.classify(parse_cards(text))])
+    return np.array([batch.action_table.classify(parse_cards(text))])
 
 
 def test_1_12_a_game_ends_at_a_unique_highest_total_of_ten() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import pickle
 from concurrent.futures import ProcessPoolExecutor
@@ -16,12 +17,14 @@ import torch
 from rich.console import Console
 
 import tienlen_agents
-from tienlen_agents import arena
+from tienlen_agents import arena, files
 from tienlen_agents.networks import features
+from tienlen_agents.networks.network import NetworkAgent
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
 from tienlen_train import dmc, ppo
+from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 from tienlen_train.config import RENAMED, SelfPlayConfig, field_help
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -297,3 +300,61 @@ def test_thirteens_is_trained_by_its_name(tmp_path: Path, capsys: pytest.Capture
 def test_a_critic_cannot_look_ahead_where_nobody_can() -> None:
     with pytest.raises(ValueError, match="final places of thirteens"):
         PPOTrainer(PPOConfig(**{**TINY, "critic_width": 16, "env": "thirteens", "critic": "playout"}))
+
+
+class Stopped(BaseException):
+    """A kill, as far as one process can play it to itself."""
+
+
+def policy_weights(folder: Path) -> dict[str, torch.Tensor]:
+    return NetworkAgent.load(folder / "policy.safetensors").network.state_dict()
+
+
+@pytest.mark.parametrize(
+    ("make", "config"),
+    [(PPOTrainer, PPOConfig), (DMCTrainer, DMCConfig), (BestResponseTrainer, BestResponseConfig)],
+)
+@pytest.mark.parametrize(
+    ("stop", "seen", "told"),
+    [
+        (Stopped(), Stopped, "^$"),
+        (OSError(errno.ENOSPC, "No space left on device"), RunError, r"policy\.safetensors: No space left"),
+    ],
+    ids=["killed", "disk full"],
+)
+def test_a_run_stopped_before_its_policy_is_written_leaves_the_last_one_when_resumed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make: type[SelfPlayTrainer],
+    config: type[SelfPlayConfig],
+    stop: BaseException,
+    seen: type[BaseException],
+    told: str,
+) -> None:
+    settings = {**TINY, "stop_after": 3, "seed": 2}
+    if make is BestResponseTrainer:
+        settings["agent"] = "random"
+    console = Console(quiet=True)
+    train(make, config(**settings, out=str(tmp_path / "whole")), console)
+    wanted = policy_weights(tmp_path / "whole")
+
+    out, write = tmp_path / "stopped", files.write_atomic
+
+    def stop_at_the_last(path: Path, data: bytes) -> None:
+        if path.name == "policy.safetensors" and (out / "checkpoints" / "000003.pt").exists():
+            raise stop
+        write(path, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tienlen_agents.networks.network.write_atomic", stop_at_the_last)
+        with pytest.raises(seen, match=told):
+            train(make, config(**settings, out=str(out)), console)
+    before = policy_weights(out)
+    assert any(not torch.equal(before[name], weights) for name, weights in wanted.items())
+
+    trainer, _ = train(make, config(**settings, out=str(out), resume=True), console)
+    assert trainer.iteration == 3
+    found = policy_weights(out)
+    assert found.keys() == wanted.keys()
+    for name, weights in wanted.items():
+        assert torch.equal(found[name], weights), name

@@ -9,17 +9,20 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 import torch
+from rich.console import Console
+from sb3_contrib import MaskablePPO
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import tienlen_agents
 from tests.test_selfplay import TINY as TINY_NETWORK
 from tests.test_selfplay import curve
+from tienlen_agents import files
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
@@ -27,6 +30,7 @@ from tienlen_train import ppo, ppo_sb3
 from tienlen_train.config import field_help, parse_args
 from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
 from tienlen_train.runs import RunError, RunFolder, sole_run, write_atomic
+from tienlen_train.trainer import train
 
 TINY: dict[str, Any] = {
     "decisions": 6 * 64,
@@ -230,6 +234,32 @@ def test_a_killed_run_goes_on_to_the_same_curve(
     batch = Batch("cardgames", 3)
     batch.reset(0)
     assert agent.act(View(batch)).shape == (3,)
+
+
+def test_a_stable_baselines_policy_is_written_whole_and_anew_when_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, console = MaskablePPOConfig(**{**TINY, "out": str(tmp_path)}), Console(quiet=True)
+    path, write = tmp_path / "policy.zip", files.write_atomic
+    path.write_bytes(b"old")
+
+    def full(where: Path, data: bytes) -> None:
+        if where == path:
+            with pytest.raises(RunError, match="another process"), sole_run(tmp_path):
+                pass  # the folder is still this run's own
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(where, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_atomic", full)
+        with pytest.raises(RunError, match=r"policy\.zip: No space left"):
+            train(MaskablePPOTrainer, config, console)
+    assert path.read_bytes() == b"old"
+    trainer, _ = train(MaskablePPOTrainer, replace(config, resume=True), console)
+    assert trainer.iteration == 6
+    found = MaskablePPO.load(path).policy.state_dict()
+    for name, weights in weights_of(trainer).items():
+        assert torch.equal(found[name], weights), name
 
 
 def test_metrics_are_in_tensorboard_too(tmp_path: Path) -> None:

@@ -266,8 +266,13 @@ class OneSeatGames:
         Args:
             observation: uint8 (B, O), contiguous.
             mask: int8 (B, A), contiguous.
+
+        Raises:
+            ValueError: another shape or type.
         """
         batch = self.batch
+        batch._check_out(observation, "observation", batch.observation_size, np.uint8)
+        batch._check_out(mask, "mask", batch.num_actions, np.int8)
         batch.backend.observe_seats(batch.rows, batch.spec, batch.actions, self.seat, observation)
         batch.backend.write_masks(batch.rows, batch.spec, mask)
 
@@ -311,7 +316,7 @@ class OneSeatGames:
         player = self._player[games, turns]
         forced = (player == LEARNER).nonzero()[0]
         if len(self._agents) == 1 and not len(forced):
-            return self._agents[0].act(View(batch, games))
+            return self._ask(self._agents[0], games)
         ids = np.empty(len(games), np.int64)
         if len(forced):  # the first decision of a deal; later ones are played by `step_games`
             only = np.empty(len(forced), np.int64)
@@ -320,8 +325,18 @@ class OneSeatGames:
         for index, agent in enumerate(self._agents):
             chosen = (player == index).nonzero()[0]
             if len(chosen):
-                ids[chosen] = agent.act(View(batch, games[chosen]))
+                ids[chosen] = self._ask(agent, games[chosen])
         return ids
+
+    def _ask(self, agent: Agent, games: IntArray) -> IntArray:
+        """What an agent plays in these games; an agent is anybody's code, and may answer anything."""
+        ids = np.asarray(agent.act(View(self.batch, games)))
+        if ids.shape != games.shape or ids.dtype.kind not in "iu":
+            raise ValueError(
+                f"agent {agent.name!r}: expected integers of shape {games.shape}, "
+                f"got {ids.dtype} of shape {ids.shape}"
+            )
+        return np.ascontiguousarray(ids, np.int64)
 
     def _play(self, games: IntArray, ids: IntArray, who: str) -> IntArray:
         """Play in these games; who is to move next in each."""

@@ -41,6 +41,7 @@ IntArray = npt.NDArray[np.int64]
 VERSION: Final = 1
 MAX_LINE: Final = 1 << 16  # bytes of an answer; a legal one has less than a hundred
 STDERR_KEPT: Final = 4096  # bytes of the end of stderr that go into a report
+DETAIL_KEPT: Final = STDERR_KEPT + 512  # characters of a failure's detail
 GRACE_S: Final = 0.5  # to end in, once stdin is closed
 
 # ---------------------------------------------------------------- messages
@@ -133,14 +134,45 @@ def play_requests(view: View, indices: list[int], number: Callable[[int], tuple[
     return requests
 
 
+def visible(text: str) -> str:
+    """Text of a program as it may be stored and shown: what is not printable becomes an escape.
+
+    A lone surrogate, which JSON can hold and UTF-8 cannot, would stop whoever writes the text to a file; an
+    escape sequence would do as it likes with a terminal. Ends of lines and tabs stay. Text that has been made
+    visible stays as it is.
+
+    Args:
+        text: anything.
+
+    Returns:
+        Text of printable characters, ends of lines and tabs.
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
 class Failure(Exception):
-    """A program has not done what the protocol asks; `reason` is the kind of failure, `detail` this one."""
+    """A program has not done what the protocol asks.
+
+    All text of a program that leaves this module has come through here or through `Child.stderr`, and is
+    `visible` and of bounded length.
+
+    Attributes:
+        reason: the kind of failure, in our words.
+        detail: this one, with words of the program.
+        broken: it cannot be talked to any more.
+    """
 
     def __init__(self, reason: str, detail: str, *, broken: bool = False) -> None:
+        detail = visible(detail)
+        if len(detail) > DETAIL_KEPT:
+            detail = f"{detail[: DETAIL_KEPT - 1]}…"
         super().__init__(reason, detail)
         self.reason = reason
         self.detail = detail
-        self.broken = broken  # it cannot be talked to any more
+        self.broken = broken
 
 
 def read_message(line: bytes) -> dict[str, Any]:
@@ -181,7 +213,7 @@ def judge(request: Request, cards: object, table: ActionTable) -> tuple[int, int
         problem = f"the opening play must contain {format_cards(request.must)}"
     else:
         return action, mask
-    raise Failure("an illegal play", f"{cards!r}: {problem}; {_position(request)}")
+    raise Failure("an illegal play", f"{cards[:120]!r}: {problem}; {_position(request)}")
 
 
 def _position(request: Request) -> str:
@@ -192,6 +224,14 @@ def _position(request: Request) -> str:
 def _shortened(line: bytes, length: int = 120) -> str:
     text = line[:length].decode(errors="backslashreplace")
     return repr(text) + (f" and {len(line) - length} bytes more" if len(line) > length else "")
+
+
+def no_question(answer: Mapping[str, Any]) -> Failure:
+    """What to raise for an answer with an id that nobody has asked with."""
+    number = answer.get("id")
+    # A nest of lists that could be read need not be one that can be written: that takes another stack.
+    said = "a list or an object" if isinstance(number, list | dict) else repr(number)
+    return Failure("an answer to no question", f"its id is {said[:120]}")
 
 
 def _check_length(line: bytes) -> None:
@@ -301,8 +341,8 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The end of what it wrote to stderr, or a word that there is nothing."""
-        text = self._stderr.decode(errors="backslashreplace").strip()
+        """The end of what it wrote to stderr, made `visible`, or a word that there is nothing."""
+        text = visible(self._stderr.decode(errors="backslashreplace").strip())[-STDERR_KEPT:]
         return f"its stderr ends: {text}" if text else "its stderr is empty"
 
     def _farewell(self) -> str:
@@ -467,7 +507,7 @@ class ProcessAgent:
             answer = read_message(child.line(deadline))
             number = answer.get("id")
             if type(number) is not int or not 0 < number <= self._num_requests:
-                raise Failure("an answer to no question", f"its id is {str(number)[:120]}")
+                raise no_question(answer)
             if number in waiting:
                 return number, answer
             # The question was settled before, its round is lost. This is no crime, but takes of the time.
@@ -506,11 +546,12 @@ class ProcessAgent:
         self._finalizer = weakref.finalize(self, child.stop)
         child.send(encode(hello_message(rules, self.limit_ms)))
         try:
-            answer = read_message(child.line(time.monotonic() + self.start_ms / 1000))
+            line = child.line(time.monotonic() + self.start_ms / 1000)
+            answer = read_message(line)
         except Failure as failure:
             raise Failure("no handshake", f"{failure.reason}: {failure.detail}", broken=True) from None
         if answer.get("type") != "ready" or answer.get("version") != VERSION:
-            detail = f"expected type 'ready' and version {VERSION}, got {_shortened(encode(answer))}"
+            detail = f"expected type 'ready' and version {VERSION}, got {_shortened(line)}"
             raise Failure("no handshake", detail, broken=True)
         child.send(encode({"type": "reset", "seed": self._seed}))
         return child

@@ -23,6 +23,7 @@ from tienlen_agents.external.process import (
     encode,
     hello_message,
     judge,
+    no_question,
     play_requests,
     read_message,
 )
@@ -168,7 +169,7 @@ def _later_version(agent: ProcessAgent) -> Check:
         child.send(encode(dict(request.message) | {"weather": None}))
         answer = read_message(child.line(time.monotonic() + agent.limit_ms / 1000))
         if answer.get("id") != 1:
-            return Check(title, f"an answer to no question, its id is {answer.get('id')!r}")
+            raise no_question(answer)
         judge(request, answer.get("cards"), view.table)
     except Failure as failure:
         return Check(title, f"{failure.reason}: {failure.detail}")

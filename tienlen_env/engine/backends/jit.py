@@ -45,9 +45,9 @@ def loop(function: AnyFunction) -> AnyFunction:
     compiled = njit(function, nogil=True, _nrt=False)
     if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
         try:
-            compiled._cache = _Cache(function)
+            compiled._cache = _Cache(function)  # type: ignore[attr-defined]
         except RuntimeError:  # no folder can be written
-            compiled._cache = _NoCache(function)
+            compiled._cache = _NoCache(function)  # type: ignore[attr-defined]
     return compiled  # type: ignore[no-any-return]
 
 
@@ -55,7 +55,7 @@ class _Cache(FunctionCache):
     """A cache on disk whose key is the digest; what cannot be read or written is compiled anew."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        _register(self._py_func)
+        register(self._py_func)
         try:
             return super().load_overload(sig, target_context)
         except (OSError, *_DAMAGED):
@@ -79,14 +79,14 @@ class _NoCache(NullCache):
         self._py_func = function
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
-        _register(self._py_func)
+        register(self._py_func)
 
 
-def _register(function: Any) -> None:
-    """Let compiled code call every plain function that this one reaches."""
+def register(function: Any) -> None:
+    """Let compiled code call a plain function and every plain function that it reaches."""
     for reached in reachable(function):
         is_plain = isinstance(reached, FunctionType) and not _is_foreign(reached)
-        if is_plain and reached is not function and reached not in overloads.REGISTERED:
+        if is_plain and reached not in overloads.REGISTERED:
             overloads.REGISTERED.add(reached)
             register_jitable(_nrt=False, forceinline=not is_noinline(reached))(reached)
 

@@ -6,16 +6,15 @@ fields, and `kernels` reads the few flags that steer turns.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from operator import index
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from tienlen_env.errors import RulesError
+from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
 
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 4
@@ -44,7 +43,7 @@ QUAD: Final = Shape(4, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(RulesBase):
     """One variant of Tiến lên. Fields are orthogonal; nothing is derived (RULES.md 6).
 
     Shapes may be given as ``Shape(2, 3)``, ``(2, 3)`` or ``"2x3"``.
@@ -109,9 +108,9 @@ class Rules:
             if hint is bool and not isinstance(value, bool):
                 raise RulesError(f"{field.name}={value!r}: expected True or False")
             if hint is int:
-                put(self, field.name, _as_int(field.name, value))
-        put(self, "set_run_min", _as_ints("set_run_min", self.set_run_min))
-        put(self, "points", _as_ints("points", self.points))
+                put(self, field.name, as_int(field.name, value))
+        put(self, "set_run_min", as_ints("set_run_min", self.set_run_min))
+        put(self, "points", as_ints("points", self.points))
         put(self, "ladder", _as_shapes("ladder", self.ladder))
         put(self, "rejoin", _as_shapes("rejoin", self.rejoin))
         put(self, "chops", _as_chops(self.chops))
@@ -204,15 +203,6 @@ class Rules:
         """Points of each place, first to last (RULES.md 1.11)."""
         return self.points or tuple(range(self.num_players - 1, -1, -1))
 
-    def digest(self) -> str:
-        """16 hex digits that name this variant in records, checkpoints and results."""
-        return self._digest
-
-    @cached_property
-    def _digest(self) -> str:  # networks check it at every decision
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
     @cached_property
     def name(self) -> str:
         """The preset's name, whatever the number of players, or ``"custom-<digest>"``."""
@@ -225,21 +215,6 @@ class Rules:
 @cache
 def _field_types() -> dict[str, Any]:
     return get_type_hints(Rules)
-
-
-def _as_int(field: str, value: Any) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return index(value)
-    except TypeError:
-        raise RulesError(f"{field}={value!r}: expected an integer") from None
-
-
-def _as_ints(field: str, values: Any) -> tuple[int, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise RulesError(f"{field}={values!r}: expected integers")
-    return tuple(_as_int(field, v) for v in values)
 
 
 def _as_shape(field: str, value: Any) -> Shape:
@@ -260,7 +235,7 @@ def _as_shapes(field: str, values: Any) -> tuple[Shape, ...]:
 def _as_chops(value: Any) -> tuple[tuple[int, tuple[Shape, ...]], ...]:
     pairs = value.items() if isinstance(value, Mapping) else value
     try:
-        chops = [(_as_int("chops", k), _as_shapes("chops", shapes)) for k, shapes in pairs]
+        chops = [(as_int("chops", k), _as_shapes("chops", shapes)) for k, shapes in pairs]
     except (TypeError, ValueError) as error:
         if isinstance(error, RulesError):
             raise
