@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Self, TypeVar, get_args, get_origin, get
 
 from tienlen_agents.networks.features import Prior
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import GAMES, game_of, get_rules
+from tienlen_env.games.registry import game_of, games, get_rules
 
 ConfigT = TypeVar("ConfigT")
 
@@ -75,10 +75,10 @@ class RunConfig:
         Raises:
             ValueError: an unknown game or preset, or a preset of another game.
         """
-        games = {game.name: game for game in GAMES}
-        if self.env is not None and self.env not in games:
-            raise ValueError(f"env={self.env!r}: expected one of {', '.join(games)}")
-        game = games[self.env or GAMES[0].name]
+        known = {game.name: game for game in games()}
+        if self.env is not None and self.env not in known:
+            raise ValueError(f"env={self.env!r}: expected one of {', '.join(known)}")
+        game = next(iter(known.values())) if self.env is None else known[self.env]
         rules = get_rules(self.rules or next(iter(game.presets)), self.num_players)
         if self.env not in (None, game_of(rules).name):
             raise ValueError(f"rules={self.rules!r}: expected one of {', '.join(game.presets)}")

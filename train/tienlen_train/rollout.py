@@ -42,7 +42,6 @@ from tienlen_agents.networks.network import (
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.tienlen.spec import Reward
 from tienlen_train.executor import Executor
 
 IntArray = npt.NDArray[np.int64]
@@ -98,7 +97,7 @@ class RolloutJob:
     opponent_seeds: tuple[int, ...] = ()
     seed: tuple[int, ...] = (0,)
     shard: int = 0
-    reward: Reward = "zero_sum"
+    reward: str = "zero_sum"
     inverse_temperature: float = 1.0
     critic: Critic = "own"
     with_action_values: bool = False
@@ -258,7 +257,7 @@ def play_rounds(
     reader: Reader,
     opponents: Sequence[Agent],
     *,
-    reward: Reward = "zero_sum",
+    reward: str = "zero_sum",
     privileged_fn: PrivilegedFn | None = None,
     action_values_fn: ActionValuesFn | None = None,
 ) -> Trajectories:
@@ -280,7 +279,7 @@ def play_rounds(
         ValueError: `seat_policies` has another shape, or an index out of range.
     """
     keys = np.asarray(keys)
-    batch = Batch(rules, len(keys), reward=reward, kept=max(reader.history, history_of(opponents)))
+    batch = Batch(rules, len(keys), reward=reward, history_length=max(reader.history, history_of(opponents)))
     num_games, num_players = batch.num_games, batch.num_players
     num_policies, num_controllers = len(policies), len(policies) + len(opponents)
     if (
@@ -310,8 +309,8 @@ def play_rounds(
             )
         )
 
-    games = np.flatnonzero(batch.num_legal() == 1)
-    actions = batch.select(games).legal_actions().action  # the only one each; from here on there is a choice
+    games = np.flatnonzero(batch.count_legal() == 1)
+    actions = batch.first_legal(games)  # the only one each; from here on there is a choice
     while True:
         rewards = np.zeros_like(scores)
         batch.play_on(games, actions, rewards)

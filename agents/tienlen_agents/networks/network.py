@@ -54,7 +54,7 @@ class NetworkConfig:
         num_players: seats at the table.
         history: plays that the observation shows.
         record: whether it goes on with what the others passed over and played
-            (`tienlen_agents.networks.features.play_summary`).
+            (`tienlen_agents.networks.features.tienlen_play_summary`).
         observation_size: O, or O + R with a record.
         num_derived: E, what the game's reader adds behind it.
         action_inputs: X.
@@ -90,7 +90,7 @@ class NetworkConfig:
             rules_digest=rules.digest(),
             num_players=rules.num_players,
             record=num_record > 0,
-            observation_size=game_of(rules).observe.observation_size(rules) + num_record,
+            observation_size=game_of(rules).observation(rules, 0).size + num_record,
             num_derived=features.num_derived(rules),
             action_inputs=features.num_action_features(rules),
             **settings,

@@ -61,8 +61,8 @@ def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tupl
         those that are forced.
     """
     times: dict[bool, list[float]] = {True: [], False: []}
-    kept = history_of([agent, base])
-    batch = Batch(config.rules, 1, num_players=config.num_players, kept=kept)
+    history_length = history_of([agent, base])
+    batch = Batch(config.rules, 1, num_players=config.num_players, history_length=history_length)
     for number in range(config.rounds + 1):
         batch.deal([number + 1_000_000 * config.seed])
         agent.reset(number)

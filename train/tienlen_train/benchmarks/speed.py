@@ -155,7 +155,7 @@ def wrapped(env: Any) -> Any:
 
 def round_loop() -> Play:
     """The scalar `Round`: the list of legal plays, a choice, the play."""
-    from tienlen_env.single.tienlen import Round
+    from tienlen_env import Round
 
     draw = random.Random(0).random
     keys = iter(range(1 << 40))
@@ -182,7 +182,7 @@ def batched(rules: str, num_games: int, threads: int = 1) -> Play:
     batch = Batch(rules, num_games, auto_reset=True, threads=threads)
     rng = np.random.default_rng(0)
     batch.reset(rng)
-    mask, observation = batch.legal_mask(), batch.observe()
+    mask, observation = batch.action_mask(), batch.observe()
     actions, draws = batch.sample(rng), np.empty(num_games)
     next_actions = np.empty_like(actions)
 

@@ -1,7 +1,7 @@
 """Features of a game that registers none of its own: the plain observation, and each action's id.
 
 The network reads the observation as it is; the features of an action are its id, one-hot (X = A). There is no
-prior. The critic also reads the global observation (`Batch.observe_all`).
+prior. The critic also reads the global observation (`Batch.global_observation`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from tienlen_agents.networks.features.base import ONE, BitArray, Features, Input
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import game_of
 
 
 class GenericReader:
@@ -50,17 +51,17 @@ class GenericReader:
 
 def global_observation(batch: Batch, games: IntArray) -> BitArray:
     """uint8 (n, S) of 0 and 1: the global observation of n games, absolute seats."""
-    return batch.select(games).observe_all()
+    return batch.select(games).global_observation()
 
 
 def generic_features(game: str) -> Features:
     """The features of a game of this name."""
 
     def num_actions(rules: AnyRules) -> int:
-        return Batch(rules, 1).num_actions
+        return game_of(rules).build_table(rules).num_actions
 
     def global_observation_size(rules: AnyRules) -> int:
-        return Batch(rules, 1).state_size
+        return game_of(rules).global_observation_size(rules, 0)
 
     return Features(
         game=game,

@@ -36,6 +36,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.state import GameState
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import JOKERS, NUM_CARDS
@@ -62,7 +63,7 @@ class Judged(NamedTuple):
         segment_start: int64 (n,), index of each decision's first action.
         prior_gap: float32 (N,), points by which an action is below the trickster's choice, as -6 to 0.
         has_prior: whether these gaps are inputs.
-        card_values: float32 (N, 4), see `TricksterAgent.judge`.
+        card_values: float32 (N, 4), see `TricksterAgent.evaluate_actions`.
     """
 
     action: IntArray
@@ -204,14 +205,14 @@ class FeatureReader:
         """The inputs of n decisions."""
         legal = view.legal_actions
         num_legal = np.diff(np.append(legal.start, len(legal.action)))
-        prior_gap, card_values = self._trickster.judge(view)
+        prior_gap, card_values = self._trickster.evaluate_actions(view)
         has_prior = self.prior == "heuristic"
         prior_gap = np.maximum(prior_gap, -_MAX_GAP) if has_prior else np.zeros_like(prior_gap)
         action_features = np.empty((len(legal.action), NUM_ACTION_FEATURES), np.uint16)
         aux_features = np.empty(NUM_AUX, np.float32)  # scratch
         _write_features(
             view.public_rows,
-            *tables(view.rules),
+            *tables(_own(view.rules)),
             self._trickster.weight_array,
             Judged(legal.action, legal.start, prior_gap, has_prior, card_values),
             aux_features,
@@ -228,8 +229,8 @@ def unseen_inputs(view: View) -> BitArray:
 
     Cards are by id; the counts are thermometers of 13, without jokers.
     """
-    seen = view.hand | np.bitwise_or.reduce(view.played, axis=1) | view.public_state.shown
-    unseen = 1 - _bits(seen, view.rules.num_cards)
+    seen = view.hand | np.bitwise_or.reduce(view.played, axis=1) | _state(view.public_state).shown
+    unseen = 1 - _bits(seen, _own(view.rules).num_cards)
     num = unseen[:, :52].reshape(len(view), 13, 4).sum(axis=1, dtype=np.uint8)
     counts = (num[:, :, None] > np.arange(13)).astype(np.uint8)
     return np.concatenate([unseen, counts.reshape(len(view), 52)], axis=1)
@@ -244,6 +245,11 @@ def _own(rules: AnyRules) -> ThirteensRules:
     if not isinstance(rules, ThirteensRules):
         raise WrongGameError(f"these features are of Thirteens, not of the {rules.name} rules")
     return rules
+
+
+def _state(state: GameState) -> R.State:
+    assert isinstance(state, R.State)
+    return state
 
 
 def num_derived(rules: AnyRules) -> int:
@@ -267,12 +273,12 @@ def privileged_features(batch: Batch, games: IntArray) -> BitArray:
     Returns:
         uint8 (n, H), relative seats: the hands of the others by card id, the dummy's last if there is one.
     """
-    num_players = batch.num_players
-    relative = (batch.state.turn[games, None] + np.arange(1, num_players)) % num_players
-    hands = batch.state.hands[games[:, None], relative]
-    if batch.rules.dummy:
-        hands = np.concatenate([hands, batch.state.dummy[games, None]], axis=1)
-    return _bits(hands, batch.rules.num_cards).reshape(len(games), -1)
+    rules, state, num_players = _own(batch.rules), _state(batch.state), batch.num_players
+    relative = (state.turn[games, None] + np.arange(1, num_players)) % num_players
+    hands = state.hands[games[:, None], relative]
+    if rules.dummy:
+        hands = np.concatenate([hands, state.dummy[games, None]], axis=1)
+    return _bits(hands, rules.num_cards).reshape(len(games), -1)
 
 
 FEATURES: Final = Features(

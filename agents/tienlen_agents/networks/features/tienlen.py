@@ -1,6 +1,6 @@
 """What a network reads of a decision of Tiến lên, and what only the critic reads.
 
-With a play summary (`tienlen_agents.networks.features.play_summary`) the observation continues with what the
+With a play summary (`tienlen_agents.networks.features.tienlen_play_summary`) the observation continues with what the
 others passed on, followed with and led.
 
 The features of an action are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width,
@@ -27,7 +27,7 @@ from tienlen_agents.networks.features.base import (
     IntArray,
     Prior,
 )
-from tienlen_agents.networks.features.play_summary import num_summary_bits, write_summary
+from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
 from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
@@ -110,7 +110,7 @@ def write_action(actions: Any, action: int, left: int, out: Any) -> None:
 
 def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
     """Write how many cards of each rank are neither held nor played, as thermometers of 4."""
-    unseen = decide.look(spec, row)[1]
+    unseen = decide.public_view(spec, row).unseen
     for rank in range(13):
         num_of_rank = popcount(unseen & 15 << 4 * rank)
         for k in range(4):
@@ -130,12 +130,13 @@ def _count_legal(rows: Any, games: Any, spec: Any, segment_start: Any, num_legal
 
 @jit.loop
 def _write_inputs(
-    rows: Any, games: Any, spec: Any, actions: Any, desk: Any, settings: Any, scratch: Any, inputs: Any
+    rows: Any, games: Any, spec: Any, actions: Any, workspace: Any, settings: Any, scratch: Any, inputs: Any
 ) -> None:
     """Fill the `Inputs` of n decisions; `segment_start` holds its values already."""
-    decide.set_variant(desk, spec)
+    decide.set_rules(workspace, spec)
     ids, cards, scores, hand_values = inputs.action, scratch.cards, scratch.scores, scratch.hand_values
     aux, bits = scratch.aux_features, scratch.bits
+    facts = decide.ActionFacts(scores, hand_values)
     observation = inputs.observation
     for b in range(games.shape[0]):
         row = rows[games[b]]
@@ -147,7 +148,7 @@ def _write_inputs(
 
         start = inputs.segment_start[b]
         end = kernels.list_legal(row, spec, actions, ids, cards, start)
-        decide.judge_row(desk, spec, actions, row, ids, cards, start, end, scores, hand_values)
+        decide.evaluate_row(workspace, spec, actions, row, ids, cards, (start, end), facts)
         best = scores[start]
         fewest = least = np.float32(1e9)
         for i in range(start, end):
@@ -181,12 +182,12 @@ def _write_inputs(
 
 @jit.loop
 def _write_privileged(
-    rows: Any, games: Any, spec: Any, desk: Any, hands: Any, num_plays: Any, out: Any
+    rows: Any, games: Any, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
 ) -> None:
     """Write the `PrivilegedFeatures` of n games; `hands` and `num_plays` remember the last ones."""
     # The fewest plays of a hand do not depend on the other cards, so any context will do for all hands.
-    decide.set_variant(desk, spec)
-    decide.look_around(desk, spec, FULL, 0, 0, 0, 0)
+    decide.set_rules(workspace, spec)
+    decide.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
     num_players = spec[S.NUM_PLAYERS]
     for i in range(games.shape[0]):
         row, game = rows[games[i]], games[i]
@@ -198,7 +199,7 @@ def _write_privileged(
             hand = row[R.HAND + seat]
             if hands[game, seat] != hand:
                 hands[game, seat] = hand
-                num_plays[game, seat] = decide.split_cost(desk, spec, hand) >> decide.PLAYS_SHIFT & 255
+                num_plays[game, seat] = decide.split_cost(workspace, spec, hand) >> decide.PLAYS_SHIFT & 255
             at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
             for k in range(_MOST_PLAYS):
                 out[i, at + k] = num_plays[game, seat] > k
@@ -224,13 +225,14 @@ class FeatureReader:
         self.record = record
         self.history = int(record)  # a batch that stores any plays stores the summary
         self.prior_scale = prior_scale
-        self._desk = decide.new_desk(Parameters())
+        self._workspace = decide.new_workspace(Parameters())
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
         batch, games = view.source
         segment_start, num_legal = np.empty((2, len(view)), np.int64)
-        num_actions = _count_legal(batch.rows, games, batch.spec, segment_start, num_legal)
+        rows, spec, actions = batch.kernel_arrays
+        num_actions = _count_legal(rows, games, spec, segment_start, num_legal)
         size = batch.observation_size + self.record * num_summary_bits(batch.num_players) + NUM_CARDS
         action, cards, scores = np.empty((3, num_actions), np.int64)
         inputs = Inputs(
@@ -243,11 +245,11 @@ class FeatureReader:
         )
         aux = np.zeros(NUM_AUX, np.float32)
         _write_inputs(
-            batch.rows,
+            rows,
             games,
-            batch.spec,
-            batch.actions,
-            self._desk,
+            spec,
+            actions,
+            self._workspace,
             ReaderSettings(
                 self.record * batch.observation_size,
                 self.prior == "heuristic",
@@ -271,7 +273,7 @@ class PrivilegedFeatures:
     """
 
     def __init__(self) -> None:
-        self._desk = decide.new_desk(Parameters())
+        self._workspace = decide.new_workspace(Parameters())
         self._hands = self._num_plays = np.zeros((0, 0), np.int64)
 
     def __call__(self, batch: Batch, games: IntArray) -> BitArray:
@@ -288,7 +290,8 @@ class PrivilegedFeatures:
         if self._hands.shape != batch.state.hands.shape:
             self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
         features = np.empty((len(games), num_privileged(batch.rules)), np.uint8)
-        _write_privileged(batch.rows, games, batch.spec, self._desk, self._hands, self._num_plays, features)
+        rows, spec, _ = batch.kernel_arrays
+        _write_privileged(rows, games, spec, self._workspace, self._hands, self._num_plays, features)
         return features
 
 
@@ -308,7 +311,7 @@ def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
         uint8 (n, F), relative seats: the place of each, one-hot P.
     """
     num_players = batch.num_players
-    places = playout.final_places(batch.rows, batch.spec, batch.actions, games)
+    places = playout.final_places(*batch.kernel_arrays, games)
     seats = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
     relative = np.take_along_axis(places, seats, axis=1)
     bits: BitArray = (relative[:, :, None] == np.arange(num_players)).astype(np.uint8)
@@ -317,10 +320,10 @@ def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
 
 def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
     """Each legal action's return if all seats follow the heuristic agent's rules afterwards, float32 (N,)."""
-    rows = batch.rows[games]
-    cards = batch.select(games).legal_actions().cards
+    rows, spec, actions = batch.kernel_arrays
+    cards = batch.select(games).list_legal().cards
     returns: FloatArray = playout.action_returns(
-        rows, batch.spec, batch.actions, inputs.segment_start, inputs.action, cards
+        rows[games], spec, actions, inputs.segment_start, inputs.action, cards
     )
     return returns
 
@@ -334,7 +337,7 @@ def limitations(record: bool) -> str:
         )
     return (
         "Of the past of the round the network sees what each opponent passed on, followed with and led, but "
-        "not when; if a batch stores no plays (`tienlen_agents.networks.features.play_summary`), it does not "
+        "not when; if a batch stores no plays (`tienlen_agents.networks.features.tienlen_play_summary`), it does not "
         "see that either. It plays the lowest suits of the action table."
     )
 
