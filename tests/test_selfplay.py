@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import pickle
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,13 @@ import torch
 from rich.console import Console
 
 import tienlen_agents
+from tests.high_card import HIGH_CARD
 from tienlen_agents import arena, files
 from tienlen_agents.networks import features
 from tienlen_agents.networks.network import NetworkAgent
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games import registry
 from tienlen_env.games.registry import get_rules
 from tienlen_train import dmc, ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
@@ -227,6 +231,46 @@ def test_a_game_without_features_is_trained_on_the_plain_observation(monkeypatch
     batch.step(agent.act(View(batch)))
     with pytest.raises(ValueError, match="no playouts"):
         DMCTrainer(DMCConfig(**{**TINY, "returns": "counterfactual"}))
+
+
+@pytest.fixture
+def high_card() -> Iterator[None]:
+    """The game of `tests.high_card`, registered as another package would do it."""
+    registry.register(HIGH_CARD)
+    yield
+    del registry._games[HIGH_CARD.name]
+
+
+def test_a_game_from_outside_is_trained_by_its_name(tmp_path: Path, high_card: None) -> None:
+    settings = {**TINY, "decisions": 500, "eval_every": 2, "critic_width": 16}
+    settings |= {"env": "high_card", "num_players": 3, "eval_deals": 4}
+    flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
+    assert ppo.main([*flags, "--out", str(tmp_path)]) == 0
+    policy = tienlen_agents.load(f"policy:{tmp_path / 'policy.safetensors'}")
+    result = arena.match(policy, "random", rules="high_card", num_deals=20, seed=5)
+    assert result.num_games == 60
+    assert (tmp_path / "arena.json").is_file()
+
+
+def test_a_package_registers_the_features_of_its_game(
+    monkeypatch: pytest.MonkeyPatch, high_card: None
+) -> None:
+    own = replace(features.generic_features("high_card"), eval_opponents=("random", "greedy"))
+    monkeypatch.setattr(features, "_registered", {})
+    features.register(own)
+    features.register(own)
+    assert features.features_of(get_rules("high_card")) is own
+    with pytest.raises(ValueError, match="'high_card' are registered already"):
+        features.register(features.generic_features("high_card"))
+    monkeypatch.setattr(features, "_registered", {})
+    entry = EntryPoint("high_card", "tests.test_selfplay:NO_FEATURES", features.ENTRY_POINTS)
+    monkeypatch.setattr(features, "entry_points", lambda group, name: [entry])
+    features._found.cache_clear()
+    with pytest.raises(TypeError, match="NO_FEATURES: expected a value of Features, got int"):
+        features.features_of(get_rules("high_card"))
+
+
+NO_FEATURES = 3
 
 
 def test_old_names_of_settings_are_errors_that_name_the_new_ones(capsys: pytest.CaptureFixture[str]) -> None:
