@@ -157,10 +157,10 @@ def test_commands(play):
     assert "p: pass" in shown[2]
     assert "greedy_long would play 3♦" in shown[3]
     assert shown[4].splitlines()[1:] == shown_table(out)
-    assert "3s 4h is no combination of the cardgames rules (RULES.md 1.5, 3.2)" in shown[5]
+    assert "3s 4h is not a combination of the cardgames rules (RULES.md 1.5, 3.2)" in shown[5]
     assert "4h refused: 4h not in the hand, 1.5 (RULES.md)" in shown[6]
     assert "3d 3h refused: a single must be followed by the same, 1.6" in shown[7]
-    assert "column 1: 'xx' is no card" in shown[8]
+    assert "column 1: 'xx' is not a card" in shown[8]
     assert "there is no play 99: the list has 13" in shown[9]
     assert "there is no play 0" in shown[10]
     assert "card 3d comes twice" in shown[11]
@@ -283,7 +283,7 @@ def test_the_agent_sees_a_view_alone(monkeypatch, capsys):
     assert actions.tolist() == [batch.table.classify(c) for c in cards.tolist()]
     assert "greedy would play 3♠" in out
     assert "the opening play must contain 3s" in out or "may not be played here" in out
-    assert "no combination" in out
+    assert "not a combination" in out
     assert "5d is not in the hand" in out
     assert "nothing can be taken back here" in out
     assert out.count("▒▒") >= 2 * 8

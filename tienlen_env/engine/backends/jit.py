@@ -141,7 +141,7 @@ def reachable(function: Any) -> list[Any]:
 
 def _is_foreign(function: FunctionType) -> bool:
     """Whether Numba has a meaning of its own for the function: it is NumPy's, or of the standard library."""
-    package = function.__module__.partition(".")[0]
+    package = (function.__module__ or "").partition(".")[0]
     return package in ("numpy", "numba", "llvmlite") or package in sys.stdlib_module_names
 
 
