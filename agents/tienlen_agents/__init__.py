@@ -38,7 +38,7 @@ AgentFactory = Callable[..., Agent]
 
 GROUP: Final = "tienlen.agents"
 
-# The agents of this package. The same list is in pyproject.toml, for programs that read entry points; this one
+# The agents of this package. pyproject.toml has the same list, for programs that read entry points; this one
 # also works in a checkout that is not installed.
 BUILT_IN: Final = {
     "champion": "tienlen_agents.networks.champion:ChampionAgent",
@@ -66,11 +66,11 @@ def register(name: str, factory: AgentFactory) -> None:
     """Add an agent at run time, for this process.
 
     Args:
-        name: lower-case letters, digits and underscores. A published name keeps its meaning: results refer to
-            it.
-        factory: makes a new agent. Its keyword-only parameters are the options, converted by their annotations
-            (``bool``, ``int``, ``float`` or ``str``). A positional parameter is the argument after the colon;
-            if it is annotated ``Agent``, the agent that is named there.
+        name: lower-case letters, digits and underscores. A published name keeps its meaning: results refer
+            to it.
+        factory: makes a new agent. Its keyword-only parameters are the options, converted by their
+            annotations (``bool``, ``int``, ``float`` or ``str``). A positional parameter is the argument
+            after the colon; if it is annotated ``Agent``, the agent that is named there.
 
     Raises:
         ValueError: a name that is taken or malformed.
