@@ -261,7 +261,9 @@ def generated_pages() -> dict[str, str]:
         "environments/tienlen.md": environment_page(),
         "environments/thirteens.md": "\n".join(_from_docstring("Thirteens", thirteens_aec.__doc__ or "")),
         "rules/clauses.md": (ROOT / "tienlen_env" / "RULES.md").read_text(encoding="utf-8"),
-        "protocol.md": for_site((ROOT / "agents" / "PROTOCOL.md").read_text(encoding="utf-8")),
+        "protocol.md": for_site(
+            (ROOT / "agents" / "tienlen_agents" / "external" / "PROTOCOL.md").read_text(encoding="utf-8")
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""The wheel holds the environment alone, whole, and works without the extras."""
+"""The wheel holds the three packages, whole, and the environment works without the extras."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 IMPORT_ALONE = """
 import sys
 extras = ["torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "rich"]
-sys.modules.update(dict.fromkeys([*extras, "agents", "train"]))
+sys.modules.update(dict.fromkeys([*extras, "tienlen_agents", "tienlen_train"]))
 import tienlen_env
 print(tienlen_env.__file__)
 """
@@ -45,10 +45,12 @@ def names_in(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_wheel_top_level_is_the_environment_alone(wheel: Path) -> None:
+def test_wheel_top_level_is_the_three_packages(wheel: Path) -> None:
     name, version = wheel.name.split("-")[:2]
     assert {entry.split("/")[0] for entry in names_in(wheel)} == {
         "tienlen_env",
+        "tienlen_agents",
+        "tienlen_train",
         f"{name}-{version}.dist-info",
     }
 

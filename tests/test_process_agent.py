@@ -242,7 +242,7 @@ def test_what_is_sent_goes_by_absolute_seat():
 
 
 def test_the_documented_exchange_is_the_real_one():
-    lines = (ROOT / "agents" / "PROTOCOL.md").read_text().splitlines()
+    lines = (ROOT / "agents" / "tienlen_agents" / "external" / "PROTOCOL.md").read_text().splitlines()
     documented = [json.loads(line[2:]) for line in lines if line.startswith("> {")]
     answers = [json.loads(line[2:]) for line in lines if line.startswith("< {")]
     assert documented[0] == json.loads(json.dumps(hello_message(Rules(num_players=2), 1000)))

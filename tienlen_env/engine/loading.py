@@ -55,8 +55,8 @@ def load_agent(text: str) -> Agent:
     if loader is None:
         raise NoAgentLoaderError(
             f"agent {text!r}: no installed package loads agents by name (entry-point group {GROUP!r}). "
-            "Install the wheel of tienlen-env, which contains tienlen_agents (in a checkout: pip install -e .), "
-            "or pass an Agent object"
+            "Install the wheel of tienlen-env, which contains tienlen_agents (in a checkout: "
+            "pip install -e .), or pass an Agent object"
         )
     return loader(text)
 

@@ -42,7 +42,7 @@ def loop(function: AnyFunction) -> AnyFunction:
     It allocates nothing that is reference-counted: views of rows would cost several times what the rules
     cost. Where no folder for the cache can be written, the function is compiled in every process.
     """
-    compiled = njit(function, nogil=True, _nrt=False)
+    compiled: Any = njit(function, nogil=True, _nrt=False)
     if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
         try:
             compiled._cache = _Cache(function)
