@@ -1,7 +1,7 @@
 """Old module names raise an error that names the new module.
 
-`install` appends a finder to ``sys.meta_path``. Python consults it last, when no module of the name exists, so
-it costs nothing otherwise and never hides a module.
+`install` appends a finder to ``sys.meta_path``. Python consults it last, when no module has the name, so it
+costs nothing otherwise and never hides a module.
 """
 
 from __future__ import annotations

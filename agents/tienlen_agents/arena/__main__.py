@@ -21,8 +21,10 @@ from tienlen_agents.arena.pilot import PILOT_DEALS, pilot
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.run import load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
+from tienlen_agents.command import program
 from tienlen_env.games.registry import PRESETS, get_rules
 
+MODULE = "tienlen_agents.arena"
 COMMANDS = ("compare", "match", "league", "gauntlet")
 
 
@@ -104,12 +106,12 @@ def _common() -> argparse.ArgumentParser:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tienlen_agents.arena",
+        prog=program(MODULE),
         description="Play duplicate matches. Every deal is played in seatings that put each agent in each "
         "seat, so neither the cards nor the seat favour anyone; intervals are at 95 %, clustered by deal.",
         epilog=f"Agents: {', '.join(tienlen_agents.names())}. An argument and options follow a colon, "
         "with commas between: 'policy:runs/x/policy.zip,trust=1'. Without a command it is `compare`. "
-        "Example: python -m tienlen_agents.arena gauntlet greedy --deals 1000 --workers 2 --out runs/greedy",
+        f"Example: {program(MODULE)} gauntlet greedy --deals 1000 --workers 2 --out runs/greedy",
     )
     commands = parser.add_subparsers(dest="play", required=True, metavar="command")
     common = [_common()]
@@ -202,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--deals and --precision: expected one of them")
     try:
         curves = tuple(curve for run in options.curves for curve in read_curves(run))
-        play = _player(options, shlex.join(["python", "-m", "tienlen_agents.arena", *arguments]))
+        play = _player(options, shlex.join([*program(MODULE).split(), *arguments]))
         found = None
         num_deals = 2500 if options.deals is None else options.deals
         if options.precision is not None:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from tienlen_agents.command import program
 from tienlen_agents.external.process import (
     Child,
     Failure,
@@ -238,7 +239,7 @@ def main(arguments: Sequence[str] | None = None, write: Callable[[str], Any] = p
         The exit code.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m tienlen_agents.external.protocol", description=__doc__.split("\n\n")[1]
+        prog=program("tienlen_agents.external.protocol"), description=__doc__.split("\n\n")[1]
     )
     parser.add_argument("what", choices=["check"], help="the only thing that it does")
     parser.add_argument("command", help='the program and its arguments, in quotes: "python bot.py --fast"')

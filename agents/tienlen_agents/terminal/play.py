@@ -13,6 +13,7 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
+from tienlen_agents.command import program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.terminal.human import HumanAgent, Leave, read_line, say, tell
@@ -225,11 +226,11 @@ def write_record(path: Path, table: Table) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tienlen_agents.terminal.play",
+        prog=program("tienlen_agents.terminal.play"),
         description="Play Tiến lên or Thirteens in the terminal. Cards are typed as 3s 3h (suits s c d h, "
         "ten is T) or by number.",
         epilog=f"Agents: human, {', '.join(name for name in tienlen_agents.names() if name != 'human')}. "
-        "Example: python -m tienlen_agents.terminal.play --seats human greedy greedy greedy --save game.txt",
+        "Example: tienlen play --seats human greedy greedy greedy --save game.txt",
     )
     parser.add_argument(
         "--seats",
