@@ -26,7 +26,8 @@ def absolute_links(text: str, repository: str) -> str:
 
     Args:
         text: Markdown, with HTML in it.
-        repository: the address, such as ``https://github.com/NAME/tienlen-env``; empty leaves the text as it is.
+        repository: the address, such as ``https://github.com/NAME/tienlen-env``; if empty, nothing is
+            replaced.
     """
     if not repository:
         return text

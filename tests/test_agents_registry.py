@@ -164,7 +164,7 @@ def test_an_outside_package_adds_an_agent_by_name(outside):
     assert tienlen_agents.load("lowest:worlds=3").worlds == 3
     assert loading.load_agent("endgame:lowest").name == "endgame:lowest"
     # Worker processes load it by name, too.
-    result = arena.match("lowest", "random", num_deals=4, chunk_deals=2, workers=2)
+    result = arena.match("lowest", "random", num_deals=4, deals_per_job=2, workers=2)
     assert result.scores[0].name == "lowest"
 
 

@@ -96,8 +96,8 @@ def test_an_answer_of_another_form_names_the_agent(answer):
         lambda a, b: arena.match(a, b, composition="1v3", num_players=3),
         lambda a, b: arena.match(a, b, num_deals=1),
         lambda a, b: arena.match(a, b, seed=-1),
-        lambda a, b: arena.table([a, b]),
-        lambda a, b: arena.table([a, b], [0, 0, 0, 0]),
+        lambda a, b: arena.match_up([a, b]),
+        lambda a, b: arena.match_up([a, b], [0, 0, 0, 0]),
         lambda a, b: arena.play_deals([a, b], [0, 1, 2, 0], [1]),
         lambda a, b: arena.play_deals([a, b], [0, 1, 0], [1]),
         lambda a, b: arena.match(a, b, rules="bridge"),
@@ -134,7 +134,7 @@ def test_identical_deterministic_agents_score_exactly_parity(preset, num_players
 
 def test_a_mixed_table_of_identical_agents_is_parity_too():
     for permutations, num_seatings in (("rotations", 4), ("all", 24)):
-        result = arena.table([load("greedy") for _ in range(4)], num_deals=30, permutations=permutations)
+        result = arena.match_up([load("greedy") for _ in range(4)], num_deals=30, permutations=permutations)
         assert result.num_seatings == num_seatings
         assert [score.points.mean for score in result.scores] == [1.5] * 4
         assert [score.name for score in result.scores] == [f"greedy #{i}" for i in (1, 2, 3, 4)]
@@ -265,13 +265,13 @@ def report():
 
 
 def test_compare_plays_each_baseline_and_mixed_tables(report):
-    assert [result.title for result in report.tables] == [
+    assert [result.title for result in report.results] == [
         "greedy v. 3 × random",
         "greedy v. 3 × greedy_long",
         "greedy #1 v. 3 × greedy #2",
         "greedy #1, random, greedy_long, greedy #2",
     ]
-    assert [result.num_games for result in report.tables] == [200, 200, 200, 200]
+    assert [result.num_games for result in report.results] == [200, 200, 200, 200]
 
 
 def test_json(report, tmp_path):
@@ -292,7 +292,7 @@ def test_files(report, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
     rows = list(csv.DictReader((tmp_path / "arena.csv").read_text().splitlines()))
     assert len(rows) == 2 + 2 + 2 + 4
-    assert float(rows[0]["points"]) == report.tables[0].scores[0].points.mean
+    assert float(rows[0]["points"]) == report.results[0].scores[0].points.mean
     assert (tmp_path / "arena.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -16,7 +16,29 @@ class InvalidComboError(TienLenError):
 
 
 class IllegalPlayError(TienLenError):
-    """A play or pass that the rules refuse here; the message holds play, table, hand and clause."""
+    """A play or pass that is not legal here; the message holds play, table, hand and clause.
+
+    Attributes:
+        game: index of the game in its batch; 0 for a single game.
+        seat: the seat to act, None if the game is over.
+        action: the action id, None for cards that are not an action.
+        clause: of RULES.md, for example ``"1.8"``; ``""`` where no single clause is broken.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        game: int = 0,
+        seat: int | None = None,
+        action: int | None = None,
+        clause: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.game = game
+        self.seat = seat
+        self.action = action
+        self.clause = clause
 
 
 class WrongGameError(TienLenError):

@@ -429,10 +429,17 @@ class Batch:
     def _refuse(self, game: int, action: int) -> NoReturn:
         turn = int(self.state.turn[game])
         if turn < 0:
-            raise IllegalPlayError(f"game {game} is over; its action must be {NO_ACTION}, not {action}")
+            raise IllegalPlayError(
+                f"game {game} is over; its action must be {NO_ACTION}, not {action}", game=game, action=action
+            )
         known = 0 <= action < self.num_actions
         name = self.table.text(action) if known else f"outside 0..{self.num_actions - 1}"
-        raise IllegalPlayError(f"game {game}: action {action} ({name}) is not legal for seat {turn}")
+        raise IllegalPlayError(
+            f"game {game}: action {action} ({name}) is not legal for seat {turn}",
+            game=game,
+            seat=turn,
+            action=action,
+        )
 
     def _games(self, values: npt.ArrayLike, name: str) -> IntArray:
         array = np.asarray(values)

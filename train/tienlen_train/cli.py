@@ -172,7 +172,7 @@ def _parser(path: Sequence[str] = ()) -> argparse.ArgumentParser:
         assert isinstance(group, Group)
         parser = argparse.ArgumentParser(
             prog=f"{PROGRAM} {path[0]}",
-            description=f"{group.help[0].upper()}{group.help[1:]}. Without a command it is '{group.default}'.",
+            description=f"{group.help.capitalize()}. The default command is '{group.default}'.",
             epilog=epilog,
         )
         helps = {name: command.help for name, command in group.commands.items()}
