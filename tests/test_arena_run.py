@@ -3,12 +3,14 @@
 import errno
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -141,13 +143,46 @@ def test_any_number_of_workers_gives_the_same():
     assert play(1) == play(2)
 
 
+class Backwards:
+    """An executor as a cluster might be: it takes three tasks at a time and finishes the last one first."""
+
+    def __init__(self):
+        self.played = []
+
+    def play(self, tasks):
+        while taken := list(islice(tasks, 3)):
+            for task in reversed(taken):
+                self.played.append((task.match_up, task.job.first_deal))
+                yield task, pickle.loads(pickle.dumps(arena.play_task(pickle.loads(pickle.dumps(task)))))
+
+
+def test_an_executor_of_ones_own_gives_the_same(tmp_path):
+    def play(**options):
+        report = arena.compare(
+            "random", ["greedy", "random"], num_deals=80, deals_per_job=16, seed=2, **options
+        )
+        return [(result.title, result.points.tolist()) for result in report.results]
+
+    executor = Backwards()
+    assert play(executor=executor, out=tmp_path) == play()
+    assert executor.played[:4] == [(0, 32), (0, 16), (0, 0), (1, 0)]
+    assert len((tmp_path / "chunks.jsonl").read_text().splitlines()) == 1 + len(executor.played)
+    again = Backwards()
+    play(executor=again, out=tmp_path)
+    assert again.played == []
+    # A match-up that may stop asks for fewer tasks.
+    short = Backwards()
+    arena.match("greedy", "random", num_deals=5120, deals_per_job=64, stop_when_clear=True, executor=short)
+    assert len(short.played) < 12
+
+
 def test_programs_play_in_the_workers():
     result = arena.match(BOT, "greedy", num_deals=8, deals_per_job=4, workers=2)
     assert result.scores[0].points == arena.Estimate(1.5, 0.0)
     assert result.scores[0].forfeits == ()
 
 
-@pytest.mark.parametrize("options", [{"workers": 2}, {"out": "nowhere"}])
+@pytest.mark.parametrize("options", [{"workers": 2}, {"out": "nowhere"}, {"executor": Backwards()}])
 def test_what_another_process_cannot_know_is_refused(options):
     with pytest.raises(ValueError, match="by name"):
         arena.match(tienlen_agents.load("greedy"), "random", num_deals=2, **options)

@@ -1,7 +1,8 @@
-"""The words that started a command, for its help and its reports."""
+"""What all commands share: the words that started them, and completion of agents' names."""
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
 from pathlib import Path
@@ -32,3 +33,10 @@ def command_line() -> str:
 def _is_console_script() -> bool:
     # `tienlen_train.cli` sets the first word to the names of the command and its subcommand.
     return sys.argv[0].partition(" ")[0] == CONSOLE_SCRIPT
+
+
+def complete_agents(action: argparse.Action) -> None:
+    """Let tab completion (argcomplete) offer the names of agents for an argument."""
+    from tienlen_agents import names
+
+    action.completer = lambda **_: names()  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ from tienlen_agents.arena.pilot import PILOT_DEALS, pilot
 from tienlen_agents.arena.report import Report, missing_outputs
 from tienlen_agents.arena.run import load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
-from tienlen_agents.command import program
+from tienlen_agents.command import complete_agents, program
 from tienlen_agents.extras import MissingExtraError
 from tienlen_env.games.registry import PRESETS, get_rules
 
@@ -158,6 +158,10 @@ def _parser() -> argparse.ArgumentParser:
         "gauntlet", parents=common, help=f"one agent against each of {', '.join(PANEL)}"
     )
     panel.add_argument("agent", help="the agent to evaluate")
+    for command in (one, two, many, panel):
+        for action in command._actions:
+            if action.dest in ("agent", "opponents"):
+                complete_agents(action)
     return parser
 
 

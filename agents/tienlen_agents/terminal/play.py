@@ -13,7 +13,7 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
-from tienlen_agents.command import program
+from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.terminal.human import HumanAgent, Leave, read_line, say, tell
@@ -232,13 +232,14 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"Agents: human, {', '.join(name for name in tienlen_agents.names() if name != 'human')}. "
         "Example: tienlen play --seats human greedy greedy greedy --save game.txt",
     )
-    parser.add_argument(
+    seats = parser.add_argument(
         "--seats",
         nargs="+",
         required=True,
         metavar="AGENT",
         help="who sits there: 2 to 4, in Thirteens 3 to 7",
     )
+    complete_agents(seats)
     parser.add_argument(
         "--rules", choices=list(PRESETS), default="cardgames", help="the variant (%(default)s)"
     )
