@@ -145,7 +145,10 @@ class GameEnv(AECEnv):
             self._end()
         else:
             self.agent_selection = agents[seat]
-            self._current = {"observation": self.batch.observe()[0], "action_mask": self.batch.action_mask()[0]}
+            self._current = {
+                "observation": self.batch.observe()[0],
+                "action_mask": self.batch.action_mask()[0],
+            }
         if self.render_mode is not None:
             self._painter.forget()
             if self.render_mode == "human":

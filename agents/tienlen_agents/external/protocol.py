@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 
+from tienlen_agents.command import program
 from tienlen_agents.external.process import (
     Child,
     Failure,
@@ -242,7 +243,7 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
         The exit code.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m tienlen_agents.external.protocol", description=__doc__.split("\n\n")[1]
+        prog=program("tienlen_agents.external.protocol"), description=__doc__.split("\n\n")[1]
     )
     parser.add_argument("what", choices=["check"], help="the only command")
     parser.add_argument("command", help='the program and its arguments, in quotes: "python bot.py --fast"')

@@ -14,6 +14,7 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
+from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.terminal.dialogue import AnyRound, dialogue_of
 from tienlen_agents.terminal.prompt import Command, Hints, ask, read_line, say, tell
@@ -204,19 +205,20 @@ def write_record(path: Path, session: Session) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tienlen_agents.terminal.play",
+        prog=program("tienlen_agents.terminal.play"),
         description="Play Tiến lên or Thirteens in the terminal. Cards are typed as 3s 3h (suits s c d h, "
         "ten is T) or by number.",
         epilog=f"Agents: human, {', '.join(name for name in tienlen_agents.names() if name != 'human')}. "
-        "Example: python -m tienlen_agents.terminal.play --seats human greedy greedy greedy --save game.txt",
+        "Example: tienlen play --seats human greedy greedy greedy --save game.txt",
     )
-    parser.add_argument(
+    seats = parser.add_argument(
         "--seats",
         nargs="+",
         metavar="AGENT",
         help="who sits there: 2 to 4, in Thirteens 3 to 7 (human heuristic heuristic heuristic; "
         "in Thirteens trickster)",
     )
+    complete_agents(seats)
     parser.add_argument(
         "--rules", choices=list(PRESETS), default="cardgames", help="the variant (%(default)s)"
     )
