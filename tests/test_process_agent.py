@@ -305,7 +305,7 @@ FAILURES = {
     "strange stderr": (f"def play(m): os.write(2, {STRANGE_BYTES!r}); sys.exit(3)", "the program ended"),
     "no cards": ('def play(m): say({"id": m["id"]})', "an answer without cards"),
     "cards are a list": ('def play(m): say({"id": m["id"], "cards": ["3s"]})', "an answer without cards"),
-    "no combination": ('def play(m): say({"id": m["id"], "cards": "3s 4h"})', "an illegal play"),
+    "not a combination": ('def play(m): say({"id": m["id"], "cards": "3s 4h"})', "an illegal play"),
     "no card": ('def play(m): say({"id": m["id"], "cards": "x" * 999})', "an illegal play"),
     "others' cards": (
         """
@@ -477,7 +477,7 @@ def test_a_forfeited_round_is_played_by_the_rule(bot):
 
 
 def test_reports_tell_of_forfeits(bot, capsys):
-    agent = bot(FAILURES["no combination"][0])
+    agent = bot(FAILURES["not a combination"][0])
     report = arena.compare(agent, [tienlen_agents.load("greedy")], num_deals=5)
     report.print()
     out = " ".join(capsys.readouterr().out.split())

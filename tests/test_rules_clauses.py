@@ -158,7 +158,7 @@ def test_1_5_each_combination() -> None:
 )
 def test_1_5_what_is_no_combination(text: str) -> None:
     round_ = start("cardgames", f"{text} Kh", "2s")
-    refused(round_, text, text, "no combination", "1.5")
+    refused(round_, text, text, "not a combination", "1.5")
 
 
 @pytest.mark.parametrize("text", ["Ks As 2s", "As 2s 3s", "2s 3s 4s", f"{pairs('K', 3)}", "Qs Ks As 2s"])

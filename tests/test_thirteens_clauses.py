@@ -77,7 +77,7 @@ class Deal:
         with pytest.raises(IllegalPlayError):
             self.batch.step([action])
         assert np.array_equal(self.batch.state.rows, before)
-        reason = why_refused(self.table, before[0].tolist(), action)
+        reason = str(why_refused(self.table, before[0].tolist(), action))
         for word in words:
             assert word in reason
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import DType, IntArray
 
 
 def as_integers(values: npt.ArrayLike, name: str) -> IntArray:
@@ -60,9 +60,7 @@ def as_distinct_indices(games: npt.ArrayLike, num_games: int) -> IntArray:
     return which
 
 
-def check_buffer(
-    buffer: object, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike
-) -> npt.NDArray[np.generic]:
+def check_buffer(buffer: object, name: str, shape: tuple[int, ...], dtype: DType) -> None:
     """An array that compiled code writes to.
 
     Raises:
@@ -76,4 +74,3 @@ def check_buffer(
         or not buffer.flags.writeable
     ):
         raise ValueError(f"{name}: expected a contiguous, writeable {np.dtype(dtype)} array of shape {shape}")
-    return buffer

@@ -259,7 +259,7 @@ class NumbaBackend:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads - 1, thread_name_prefix="tienlen")
+    return ThreadPoolExecutor(threads - 1, thread_name_prefix="batch")
 
 
 # A forked child has the pools of its parent without their threads.

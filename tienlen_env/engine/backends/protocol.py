@@ -140,7 +140,7 @@ class Backend(Protocol):
         """
 
     def sample(self, rows: IntArray, spec: IntArray, draws: DrawArray, out: IntArray) -> None:
-        """Choose a legal action a game by uniform draws in [0, 1); -1 where there is none."""
+        """Choose a legal action a game by uniform draws in [0, 1); -1 where no action is legal."""
 
     def write_masks(self, rows: IntArray, spec: IntArray, out: MaskArray) -> None:
         """Write the legal-action masks, int8 (B, A)."""

@@ -13,6 +13,8 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 ByteArray: TypeAlias = npt.NDArray[np.uint8]
 MaskArray: TypeAlias = npt.NDArray[np.int8]
 RewardArray: TypeAlias = npt.NDArray[np.float32]
+AnyArray: TypeAlias = npt.NDArray[Any]
+DType: TypeAlias = Any  # a NumPy scalar type, or a dtype
 
 # What a kernel gets, int64 (..,): an array row in compiled code, a list of ints in plain Python.
 Row: TypeAlias = Any

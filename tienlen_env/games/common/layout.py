@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    Span = slice[int, int, None]
 
 
 class Piece(NamedTuple):
@@ -18,7 +21,7 @@ class Piece(NamedTuple):
     """
 
     name: str
-    slice: slice
+    slice: Span
     shape: tuple[int, ...]
     meaning: str
 

@@ -30,7 +30,7 @@ class LegalKernels(NamedTuple):
         write_mask: ``(row, spec, out, start)``: expand the mask to bytes ``out[start:start + A]``.
         num_legal: ``(row, spec)``: the number of legal actions.
         nth_legal: ``(row, spec, n)``: the n-th legal action in order of ids, from 0; -1 if there are fewer.
-        choose_legal: ``(row, spec, draw)``: a uniform legal action by a draw in [0, 1); -1 if there is none.
+        choose_legal: ``(row, spec, draw)``: a uniform legal action by a draw in [0, 1), or -1.
         list_legal: ``(row, spec, actions, ids, cards, start)``: write ids in order, and the cards of each,
             from index `start` on; the index after the last one.
     """

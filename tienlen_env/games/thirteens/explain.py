@@ -27,7 +27,7 @@ def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: i
     """
     seat, pile = row[R.TURN], row[R.PILE]
     if seat < 0:
-        return Refusal("nobody may play any more", "8.9")
+        return Refusal("the game is over", "8.9")
     if pile:
         if action < table.num_cards:
             return Refusal("the trick is to be melded before the next lead", "8.8")

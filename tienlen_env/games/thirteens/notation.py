@@ -91,7 +91,7 @@ def parse_play(rules: ThirteensRules, text: str, column: int = 1) -> int:
     """The action that `play_text` writes so.
 
     Raises:
-        NotationError: there is none.
+        NotationError: not a play.
     """
     table = build_action_table(rules)
     name = text.replace("&", " ")

@@ -92,7 +92,7 @@ def build_spec(
             ``"win"`` at the end 1 to the first and -1 to the others.
         auto_reset: a game that ends is dealt anew.
         history: 0; the observation always shows the trick in order and who played what.
-        history_length: not used; there is nothing to look back on that the state does not hold.
+        history_length: ignored; the state holds the whole deal.
 
     Returns:
         ``(spec, actions)``: int64 (SPEC_SIZE,) and int64 (A * ACTION_FIELDS,), both read-only.

@@ -1,6 +1,6 @@
 """The state of a batch of games of Thirteens: one int64 row a game, and named views of its columns.
 
-Columns a seat are seven, of which the first P are used::
+Columns of a seat come in groups of seven; the first P are used::
 
     0        8         15       22       29        36       43      50              69     69+W
     | hands, | played  | taken  | points | counts  | scores | place | trick, turn .. | legal W |
@@ -39,7 +39,7 @@ from tienlen_env.games.common.state import Columns, GameState
     VOID,  # 4 bits a seat: suits in which it is known to hold nothing
     SHOWN,  # remainder and the dummy's cards flipped so far (mask)
     REMAINDER,  # the cards set aside at the deal (mask)
-    STARTER,  # the first of them (mask); 0 if there is none
+    STARTER,  # the first of them (mask); 0 if no card was set aside
     ELDEST,  # seat that led first in this deal
     PILE,  # cards that the winner may still meld (mask); not 0 only while melds are declared
     LAST_PILE,  # the trick taken last with what went along (mask)
@@ -54,7 +54,7 @@ PAIRS: Final = 16
 THIRTEENS: Final = 24
 NUM_JOKERS: Final = 32  # captured jokers that cost
 
-HIDDEN: Final = (*range(HAND, DUMMY + 1), KEY)  # what nobody but the owner of a hand may know
+HIDDEN: Final = (*range(HAND, DUMMY + 1), KEY)  # hidden from all but the owner of a hand
 COLUMNS: Final = Columns(HAND, PLACE, SCORE, TURN, KEY, ROUND, LEGAL, HIDDEN, PLAYED)
 
 
@@ -72,7 +72,7 @@ class State(GameState):
         places: int64 (B, P) 0..P-1 once the deal is over, else -1; equal points share the better place.
         key, round: int64 (B,) the deal is a function of both.
         turn: int64 (B,) seat to act, -1 when the game is over.
-        leader, winner, last_winner, eldest: int64 (B,) seats, -1 for nobody yet.
+        leader, winner, last_winner, eldest: int64 (B,) seats, -1 for none yet.
         aside, shown, remainder, starter, pile, last_pile: int64 (B,) card masks, see the columns.
         follow: int64 (B,) all cards of the suit that must be followed (mask), or 0.
         num_tricks: int64 (B,) tricks finished in this deal.

@@ -24,7 +24,7 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
     """
     rules, seat, duty, on_table = table.rules, row[R.TURN], row[R.DUTY], row[R.TABLE]
     if seat < 0:
-        return Refusal("nobody may play any more", "1.11")
+        return Refusal("the game is over", "1.11")
     if action == 0:
         return Refusal("a leader may not pass", "1.8")
     hand = row[R.HAND + seat]

@@ -18,6 +18,8 @@ from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
 
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 4
+MAX_POINTS: Final = 1_000_000  # rewards are float32, which hold integers up to 2**24
+MAX_TARGET: Final = 1_000_000_000
 
 
 class Shape(NamedTuple):
@@ -129,7 +131,7 @@ class Rules(RulesBase):
         ):
             raise RulesError(f"set_run_min={self.set_run_min}: expected 2..6, 2..4 and 2..3, or 0 for none")
         if self.flush_lock and not self.run_min:
-            raise RulesError("flush_lock=True: there are no runs (run_min=0)")
+            raise RulesError("flush_lock=True: these rules have no runs (run_min=0)")
         for num_twos, shapes in self.chops:
             if not 1 <= num_twos <= 4:
                 raise RulesError(f"chops: {num_twos} twos; expected 1..4")
@@ -137,7 +139,7 @@ class Rules(RulesBase):
                 raise RulesError(f"chops: {num_twos} twos need one or more shapes, each once")
             for shape in shapes:
                 if not self.allows(shape):
-                    raise RulesError(f"chops: {shape} is no combination of these rules")
+                    raise RulesError(f"chops: {shape} is not a combination of these rules")
                 if shape.length == 1 and shape.width != 4:
                     raise RulesError(f"chops: {shape} cannot be a bomb; expected 4x1 or a sequence of sets")
                 if shape.width == 1:
@@ -150,22 +152,26 @@ class Rules(RulesBase):
                 raise RulesError(f"{field}: a shape comes twice")
             for shape in shapes:
                 if shape not in self.bombs:
-                    raise RulesError(f"{field}: {shape} is no bomb (it chops nothing in chops={self.chops})")
+                    raise RulesError(f"{field}: {shape} is not a bomb: chops={self.chops} lacks it")
         if self.rejoin and not self.pass_lock:
-            raise RulesError("rejoin: nobody is locked out when pass_lock=False")
+            raise RulesError("rejoin: a pass locks no player out with pass_lock=False")
         if self.knockout != "none" and not self.chops:
             raise RulesError(f"knockout={self.knockout!r}: nothing chops a 2 (chops is empty)")
         if self.points and len(self.points) != self.num_players:
             raise RulesError(f"points={self.points}: expected {self.num_players} places, or none for P-1..0")
+        if any(abs(points) > MAX_POINTS for points in self.points):
+            raise RulesError(f"points={self.points}: expected -{MAX_POINTS}..{MAX_POINTS} for each place")
         if any(a < b for a, b in zip(self.points, self.points[1:], strict=False)):
             raise RulesError(f"points={self.points}: an earlier place must not get less than a later one")
+        if self.target > MAX_TARGET:
+            raise RulesError(f"target={self.target}: expected at most {MAX_TARGET}")
         if self.target < 0 or (self.target and max(self.place_points) <= 0):
             raise RulesError(f"target={self.target}: expected 0 for none, or a total that can be reached")
         if self.target and self.place_points[0] == self.place_points[-1]:
-            raise RulesError(f"target={self.target}: all places get the same points, so nobody is ever ahead")
+            raise RulesError(f"target={self.target}: all places get the same points, no seat is ever ahead")
 
     def min_length(self, width: int) -> int:
-        """Fewest ranks in a sequence of sets of `width` cards; 0 if there are none."""
+        """Fewest ranks in a sequence of sets of `width` cards; 0 if these rules have none."""
         return self.run_min if width == 1 else self.set_run_min[width - 2]
 
     def twos_allowed(self, width: int) -> bool:
@@ -173,7 +179,7 @@ class Rules(RulesBase):
         return self.twos_in == "both" or self.twos_in == ("runs" if width == 1 else "set_runs")
 
     def max_length(self, width: int) -> int:
-        """Most ranks in a sequence of this width that 13 cards allow; 0 if there are none."""
+        """Most ranks in a sequence of this width that 13 cards allow; 0 if these rules have none."""
         if not self.min_length(width):
             return 0
         return min(13 // width, 13 if self.twos_allowed(width) else 12)
@@ -222,7 +228,7 @@ def _as_shape(field: str, value: Any) -> Shape:
     try:
         width, length = (int(p) if isinstance(p, str) else index(p) for p in parts)
     except (TypeError, ValueError):
-        raise RulesError(f"{field}: {value!r} is no shape; expected one like '2x3'") from None
+        raise RulesError(f"{field}: {value!r} is not a shape; expected one like '2x3'") from None
     return Shape(width, length)
 
 

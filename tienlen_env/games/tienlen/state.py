@@ -23,7 +23,7 @@ from tienlen_env.games.common.state import ClimbingState, Columns
 
 (
     HAND,  # 4 columns: cards in each seat's hand (mask)
-    UNDEALT,  # cards that nobody got (2 and 3 players)
+    UNDEALT,  # cards in no hand (2 and 3 players)
     DUTY,  # the opening card that the play must contain (mask of one card), 0 for no duty
     KEY,  # the deal is a pure function of this 64-bit key and the round
     ROUND,  # rounds played before this one in the game
