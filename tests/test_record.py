@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 
 import tienlen_agents
-from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
 from tienlen_agents.networks.features.tienlen import FeatureReader
+from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
