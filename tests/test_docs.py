@@ -215,7 +215,7 @@ def test_environment_page_has_every_number() -> None:
 
 
 def test_the_strip_covers_the_observation() -> None:
-    pieces = list(aec.raw_env()._batch.layout.values())
+    pieces = list(aec.raw_env().batch.layout.values())
     widths = [int(width) + 1 for width in re.findall(r'<rect [^>]*width="(\d+)"', hooks.strip_svg(pieces))]
     assert sum(widths) == 7 * pieces[-1].slice.stop
 

@@ -34,7 +34,7 @@ cards from `greedy_long` and `random` at play).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,7 @@ from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION
 from tienlen_env.games.common.bits import lowest_index
 from tienlen_env.games.common.cards import FULL_DECK
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels
 from tienlen_env.games.tienlen import spec as S
@@ -380,6 +381,11 @@ class Solver:
 @lru_cache(maxsize=8)
 def _solver(rules: Rules) -> Solver:
     return Solver(rules)
+
+
+def can_solve(rules: AnyRules) -> TypeGuard[Rules]:
+    """Whether endgames under these rules can be solved."""
+    return isinstance(rules, Rules)
 
 
 def open_endings(view: View) -> tuple[IntArray, IntArray]:

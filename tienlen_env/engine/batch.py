@@ -30,6 +30,13 @@ NO_ACTION = -1
 Buffer = TypeVar("Buffer", bound=AnyArray)
 
 
+def _filled(length: int, number: int) -> IntArray:
+    """`np.full`, for callers that count microseconds."""
+    out = np.empty(length, np.int64)
+    out.fill(number)
+    return out
+
+
 class LegalActions(NamedTuple):
     """The legal actions of several games, one after the other (a ragged array).
 
@@ -201,7 +208,7 @@ class Batch:
             self._spec,
             self._actions,
             self._for_games(keys, "keys"),
-            self._for_games(np.broadcast_to(np.asarray(rounds), (self.num_games,)), "rounds"),
+            self._spread(rounds, "rounds"),
             self._leaders(leader),
         )
 
@@ -431,9 +438,24 @@ class Batch:
         check_buffer(rewards, "rewards", (self.num_players,), np.float32)
         check_buffer(mask, "mask", (self.num_actions,), np.int8)
         check_buffer(observation, "observation", (self.observation_size,), np.uint8)
-        return partial(
-            self._backend.play_one, self._rows[0], self._spec, self._actions, rewards, mask, observation
-        )
+        return partial(self.stepper_into(rewards), mask, observation)
+
+    def stepper_into(self, rewards: RewardArray) -> Callable[[MaskArray, ByteArray, int], int]:
+        """A stepper for callers that have a new mask and observation written in each step.
+
+        Args:
+            rewards: float32 (P,), contiguous; each step overwrites it.
+
+        Returns:
+            ``step(mask, observation, action)``, as the one of `stepper`. The two buffers are not checked.
+
+        Raises:
+            ValueError: a buffer of the wrong shape or type, or a batch of several games.
+        """
+        if self.num_games != 1:
+            raise ValueError(f"a stepper plays one game; this batch has {self.num_games}")
+        check_buffer(rewards, "rewards", (self.num_players,), np.float32)
+        return partial(self._backend.play_one, self._rows[0], self._spec, self._actions, rewards)
 
     def sample(
         self, rng: np.random.Generator, out: IntArray | None = None, draws: DrawArray | None = None
@@ -519,8 +541,12 @@ class Batch:
         else:
             which = as_indices(games, self.num_games)
             rows, turn = self._rows[which], self.state.turn[which]
-        wanted = turn if seats is None else np.broadcast_to(np.asarray(seats), turn.shape)
-        checked = self._seats(wanted, len(rows))
+        if type(seats) is int and -1 <= seats < self.num_players:
+            checked = _filled(len(rows), seats)
+        elif seats is None:
+            checked = np.ascontiguousarray(turn)
+        else:
+            checked = self._seats(np.broadcast_to(np.asarray(seats), turn.shape), len(rows))
         if out is None:
             out = np.empty((len(rows), self.observation_size), np.uint8)
         check_buffer(out, "out", (len(rows), self.observation_size), np.uint8)
@@ -675,8 +701,15 @@ class Batch:
             raise ValueError(f"seats: expected -1..{self.num_players - 1}")
         return array
 
+    def _spread(self, values: npt.ArrayLike, name: str) -> IntArray:
+        if type(values) is int and -(2**63) <= values < 2**63:
+            return _filled(self.num_games, values)
+        return self._for_games(np.broadcast_to(np.asarray(values), (self.num_games,)), name)
+
     def _leaders(self, leader: npt.ArrayLike) -> IntArray:
-        leaders = self._for_games(np.broadcast_to(np.asarray(leader), (self.num_games,)), "leader")
+        if type(leader) is int and -1 <= leader < self.num_players:
+            return _filled(self.num_games, leader)
+        leaders = self._spread(leader, "leader")
         if ((leaders < -1) | (leaders >= self.num_players)).any():
             raise TienLenError(f"leader: expected a seat below {self.num_players}, or -1")
         return leaders

@@ -21,6 +21,7 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from tienlen_agents import files
+from tienlen_agents.command import command_line
 from tienlen_agents.versions import versions
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.config import RENAMED
@@ -134,7 +135,7 @@ class RunFolder:
             "rules": dataclasses.asdict(cast("DataclassInstance", rules)),
             "rules_digest": rules.digest(),
             "versions": versions(),
-            "command": " ".join([Path(sys.executable).name, "-m", *sys.orig_argv[2:3], *sys.argv[1:]]),
+            "command": command_line(),
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
         config_path = path / "config.json"

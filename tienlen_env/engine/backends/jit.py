@@ -196,7 +196,9 @@ def _description(value: Any) -> bytes:
         return repr(value).encode()
     if isinstance(value, tuple):
         return f"{type(value).__qualname__} of {len(value)}".encode()  # its items follow
-    if isinstance(value, type) and hasattr(value, "_fields"):  # a NamedTuple: code may give fields by position
+    if isinstance(value, type) and hasattr(
+        value, "_fields"
+    ):  # a NamedTuple: code may give fields by position
         return f"{value.__module__}.{value.__qualname__}{value._fields}".encode()
     if isinstance(value, type | BuiltinFunctionType) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}".encode()

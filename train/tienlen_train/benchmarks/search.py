@@ -20,7 +20,7 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena import match
-from tienlen_agents.arena.result import TableResult
+from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import estimate
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
@@ -78,7 +78,7 @@ def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tupl
     return times[True], times[False]
 
 
-def gain(result: TableResult, over: TableResult) -> str:
+def gain(result: MatchResult, over: MatchResult) -> str:
     """The first agent's points a round in one table minus those in another, paired by deal, as text."""
     paired = result.deal_points[:, 0] - over.deal_points[:, 0]
     found = estimate(paired, result.num_seatings)
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = parse_args(SearchBenchConfig, __doc__ or "", argv)
     rules = get_rules(config.rules, config.num_players)
     print(f"{rules.name}, {config.num_players} players, against {config.base}", flush=True)
-    first: TableResult | None = None
+    first: MatchResult | None = None
     for name in config.agents.split():
         print(name)
         base = tienlen_agents.load(config.base)
