@@ -1,11 +1,12 @@
 """What the site draws and writes itself, for mkdocs (`hooks` in mkdocs.yml).
 
-Pages that follow from the code are written anew at every build, and three things in a page are filled in:
+Pages that follow from the code are written anew at every build, and four things in a page are filled in:
 
 * ``cards`` blocks, examples of the rules, one a line: ``5c 5h beats 5s 5d``, ``3s 4h 5d is a run of 3``. The
   engine is asked under the preset that follows the word (``cards foicica``); what is not so fails the build.
 * ``record`` blocks, a line of `Round.record`: the table is drawn as it stands after the last play.
 * ``<!-- section: README.md # Speed -->``: that section of a file, so that no figure is written twice.
+* ``<!-- code: tests/high_card.py # the game -->``: that part of a Python file, between two rulers.
 """
 
 from __future__ import annotations
@@ -55,6 +56,29 @@ def draw_fences(markdown: str) -> str:
 
 
 _SECTION = re.compile(r"^<!-- section: (\S+) # (.+) -->$", re.MULTILINE)
+_CODE = re.compile(r"^<!-- code: (\S+) # (.+) -->$", re.MULTILINE)
+
+
+def insert_code(markdown: str) -> str:
+    """The page with parts of Python files, from a ruler comment with that title to the next ruler.
+
+    Raises:
+        TienLenError: the file has no such part.
+    """
+
+    def part(wanted: re.Match[str]) -> str:
+        name, title = wanted.groups()
+        text = (ROOT / name).read_text(encoding="utf-8")
+        found = re.search(
+            rf"^# -+ {re.escape(title)}\n(.*?)(?=^# -{{9,}} |\Z)", text, re.MULTILINE | re.DOTALL
+        )
+        if found is None:
+            raise TienLenError(f"{name} has no part {title!r}")
+        return f"```python\n{found[1].strip()}\n```"
+
+    return _CODE.sub(part, markdown)
+
+
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)]+)\)")
 
 
@@ -281,4 +305,4 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill in sections and pictures."""
-    return draw_fences(insert_sections(markdown))
+    return draw_fences(insert_code(insert_sections(markdown)))

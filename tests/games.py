@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -130,6 +132,11 @@ def over(name: str, values: Callable[[Case], Any]) -> Any:
     return pytest.mark.parametrize(("game", name), cases)
 
 
+copies = pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"]
+)
+
+
 def choose(rng: np.random.Generator, observation: dict[str, np.ndarray]) -> int:
     return int(rng.choice(np.flatnonzero(observation["action_mask"])))
 
@@ -140,7 +147,7 @@ def play(env: Any, rng: np.random.Generator, max_steps: int = 10**9) -> dict[str
     for step, agent in enumerate(env.agent_iter()):
         observation, reward, termination, truncation, _ = env.last()
         total[agent] += reward
+        env.step(None if termination or truncation else choose(rng, observation))
         if step >= max_steps:
             break
-        env.step(None if termination or truncation else choose(rng, observation))
     return total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +11,13 @@ import numpy as np
 import pettingzoo
 import pytest
 
-from tests.games import TIENLEN, Case, Settings, choose, each_game, over, play
+from tests.games import TIENLEN, Case, Settings, choose, copies, each_game, over, play
 from tienlen_env import tienlen_v0
+from tienlen_env.engine.backends.protocol import REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, parse_cards
-from tienlen_env.games.tienlen.rules import PRESETS, get_rules
+from tienlen_env.games.tienlen.rules import PRESETS, Rules, get_rules
 
 with warnings.catch_warnings():  # PettingZoo's tests import its own games by the deprecated way
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -121,12 +121,12 @@ def test_same_as_batch(game: Case, settings: Settings) -> None:
             assert env.agent_selection == f"player_{seat}"
             observation = env.last()[0]
             np.testing.assert_array_equal(observation["observation"], batch.observe()[0])
-            np.testing.assert_array_equal(observation["action_mask"], batch.legal_mask()[0])
+            np.testing.assert_array_equal(observation["action_mask"], batch.action_mask()[0])
             other = (seat + 1) % batch.num_players
             np.testing.assert_array_equal(
                 env.observe(f"player_{other}")["observation"], batch.observe(other)[0]
             )
-            np.testing.assert_array_equal(env.state(), batch.observe_all()[0])
+            np.testing.assert_array_equal(env.state(), batch.global_observation()[0])
             action = choose(rng, observation)
             env.step(action)
             rewards, _ = batch.step([action])
@@ -148,7 +148,7 @@ def test_agents_terminate_together_and_masks_are_zero_off_turn(game: Case) -> No
     while not env.terminations[env.agent_selection]:
         for agent in env.agents:
             assert env.observe(agent)["action_mask"].any() == (agent == env.agent_selection)
-        has_had_news |= game.has_news(env._batch)
+        has_had_news |= game.has_news(env.batch)
         assert set(env.terminations.values()) == {False}
         assert env.agents == env.possible_agents
         env.step(choose(rng, env.last()[0]))
@@ -194,7 +194,7 @@ def test_illegal_action_ends_the_wrapped_game(
         assert truncation
         assert not observation["action_mask"].any()
         np.testing.assert_array_equal(
-            observation["observation"], env.unwrapped._batch.observe(int(agent[-1]))[0]
+            observation["observation"], env.unwrapped.batch.observe(int(agent[-1]))[0]
         )
         env.step(None)
     cost = game.illegal_costs[reward]
@@ -205,9 +205,12 @@ def test_illegal_action_ends_the_wrapped_game(
 
 
 @over("settings", lambda game: game.whole_games)
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_copies_go_on_alike(game: Case, settings: Settings, duplicate: Callable[[Any], Any]) -> None:
-    env = game.module.raw_env(**settings)
+@pytest.mark.parametrize("maker", ["env", "raw_env"])
+@copies
+def test_copies_go_on_alike(
+    game: Case, settings: Settings, duplicate: Callable[[Any], Any], maker: str
+) -> None:
+    env = getattr(game.module, maker)(**settings)
     env.reset(seed=4)
     play(env, np.random.default_rng(0), max_steps=25)
     other = duplicate(env)
@@ -215,6 +218,25 @@ def test_copies_go_on_alike(game: Case, settings: Settings, duplicate: Callable[
     env.reset()
     other.reset()
     np.testing.assert_array_equal(env.state(), other.state())
+
+
+@each_game
+@copies
+def test_copies_look_alike(game: Case, duplicate: Callable[[Any], Any]) -> None:
+    """Also the plays of the trick, which the picture shows and the state does not hold."""
+    env = game.module.raw_env(render_mode="ansi")
+    env.reset(seed=4)
+    play(env, np.random.default_rng(0), max_steps=6)
+    assert duplicate(env).render() == env.render()
+
+
+@each_game
+def test_actions_have_names(game: Case) -> None:
+    env = game.module.env().unwrapped
+    names = [env.action_to_text(action) for action in range(env.batch.num_actions)]
+    assert [env.text_to_action(name) for name in names] == list(range(len(names)))
+    with pytest.raises(ValueError, match="nonsense"):
+        env.text_to_action("nonsense")
 
 
 @over("arguments", lambda game: game.bad_arguments)
@@ -246,7 +268,7 @@ def test_rewards_of_a_round(players: int, reward: Any) -> None:
         for agent in env.agent_iter():
             observation, earned, termination, _, info = env.last()
             total[agent] += earned
-            hands = env.unwrapped._batch.state.hands[0]
+            hands = env.unwrapped.batch.state.hands[0]
             if first_out_left is None and 0 in hands:
                 first_out_left = np.bitwise_count(hands).tolist()
             if termination:
@@ -267,7 +289,7 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
     with pytest.raises(IllegalPlayError, match="no game is running"):
         env.step(0)
     env.reset(options={"hands": ["3s 4s 5s 6s", "3c 7c", "8h 9h", "Th Jh"]})
-    before = env._row.copy()
+    before = env.batch.kernel_arrays.rows[0].copy()
     for action, message in [
         (0, "a leader may not pass"),
         (2, "not in the hand"),
@@ -275,13 +297,13 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
         (453, "outside"),
         (-1, "outside"),
         (10**30, "outside"),
-        ("3s", "no integer"),
-        (None, "no integer"),
-        (1.0, "no integer"),
+        ("3s", "not an integer"),
+        (None, "not an integer"),
+        (1.0, "not an integer"),
     ]:
         with pytest.raises(IllegalPlayError, match=message):
             env.step(action)
-        np.testing.assert_array_equal(env._row, before)
+        np.testing.assert_array_equal(env.batch.kernel_arrays.rows[0], before)
         assert env.agent_selection == "player_0"
     with pytest.raises(IllegalPlayError, match=r"single 3c.*table: empty; hand: 3s 4s 5s 6s"):
         env.step(2)
@@ -294,7 +316,7 @@ def test_reset_streams_and_options() -> None:
     deals = []
     for seed in (5, None, 5, None, 6):
         env.reset(seed=seed)
-        deals.append(env._batch.state.hands[0].tolist())
+        deals.append(env.batch.state.hands[0].tolist())
     assert deals[0] == deals[2]
     assert deals[1] == deals[3]
     assert len({str(deal) for deal in deals}) == 3
@@ -311,8 +333,12 @@ def test_reset_streams_and_options() -> None:
 
 
 def test_accepts_rules() -> None:
-    env = tienlen_v0.env(rules=get_rules("foicica", 3), num_players=None)
-    assert env.max_num_agents == 3
+    """The number of players is that of the rules unless the argument says otherwise."""
+    for maker in (tienlen_v0.env, tienlen_v0.raw_env):
+        assert maker(rules=get_rules("foicica", 3)).max_num_agents == 3
+        assert maker(Rules(num_players=2)).max_num_agents == 2
+        assert maker(Rules(num_players=2), 3).max_num_agents == 3
+        assert maker().max_num_agents == 4
 
 
 # ------------------------------------------------------------ nothing leaks
@@ -346,7 +372,7 @@ def test_observation_does_not_depend_on_unseen_cards(rules: str, players: int) -
 
 
 @pytest.mark.parametrize("rules", PRESETS)
-def test_play_one_is_the_same_on_both_backends(rules: str) -> None:
+def test_a_stepper_is_the_same_on_both_backends(rules: str) -> None:
     batches = [Batch(rules, history=3, reward="zero_sum", backend=name) for name in ("numba", "python")]
     rng = np.random.default_rng(0)
     for key in range(3):
@@ -354,7 +380,7 @@ def test_play_one_is_the_same_on_both_backends(rules: str) -> None:
             batch.deal([key])
         while batches[0].state.turn[0] >= 0:
             action = int(batches[0].sample(rng)[0])
-            illegal = int(np.flatnonzero(batches[0].legal_mask()[0] == 0)[0])
+            illegal = int(np.flatnonzero(batches[0].action_mask()[0] == 0)[0])
             found = []
             for batch in batches:
                 arrays = (
@@ -362,9 +388,8 @@ def test_play_one_is_the_same_on_both_backends(rules: str) -> None:
                     np.ones(batch.num_actions, np.int8),
                     np.ones(batch.observation_size, np.uint8),
                 )
-                play_one = batch.backend.play_one
-                assert play_one(batch.rows[0], batch.spec, batch.actions, illegal, *arrays) == -1
-                result = play_one(batch.rows[0], batch.spec, batch.actions, action, *arrays)
-                found.append((np.array(result), batch.rows[0], *arrays))
+                play = batch.stepper(*arrays)
+                assert play(illegal) == REFUSED
+                found.append((np.array(play(action)), batch.kernel_arrays.rows[0], *arrays))
             for fast, plain in zip(*found, strict=True):
                 np.testing.assert_array_equal(fast, plain)

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from tests.test_engine_oracle import CUSTOM, rare_hands
-from tienlen_env.engine.backends import get_backend
-from tienlen_env.engine.backends.python import OVER, PAID
+from tienlen_env.engine.backends import get_backend, jit
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.turn import Turn
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.cards import FULL_DECK, mask_of
-from tienlen_env.games.tienlen import kernels
 from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, get_rules
 
@@ -45,7 +45,7 @@ def fill(batch: Batch, seed: int) -> None:
     some = batch.select(np.arange(n))
     some.set_hands(np.array([rare_hands(rng, batch.num_players) for _ in range(n)]))
     some.state.key[:] = keys[:n]
-    batch.rows[:n] = some.rows
+    batch.state.rows[:n] = some.state.rows
 
 
 def same(a: Any, b: Any) -> None:
@@ -63,23 +63,23 @@ def play_side_by_side(first: Batch, second: Batch, num_steps: int, seed: int) ->
     views = [np.full(shape[1], 7, np.uint8) for _ in range(2)]
     ended = 0
     for step in range(num_steps):
-        same(first.rows, second.rows)
+        same(first.state.rows, second.state.rows)
         ids = first.sample(np.random.default_rng(step))
         same(ids, second.sample(np.random.default_rng(step)))
         assert ((ids == NO_ACTION) == first.state.over_mask).all()
         if (ids == NO_ACTION).all():
             break
-        legal = first.legal_actions()
-        for a, b in zip(legal, second.legal_actions(), strict=True):
+        legal = first.list_legal()
+        for a, b in zip(legal, second.list_legal(), strict=True):
             same(a, b)
         if step % 3 == 0:
-            same(first.legal_mask(), second.legal_mask())
-            same(first.num_legal(), second.num_legal())
+            same(first.action_mask(), second.action_mask())
+            same(first.count_legal(), second.count_legal())
             seats = rng.integers(-1, first.num_players, first.num_games)
             same(first.observe(), second.observe())
             same(first.observe(seats), second.observe(seats))
-            same(first.observe_all(), second.observe_all())
-            assert first.legal_mask().sum() == len(legal.action)
+            same(first.global_observation(), second.global_observation())
+            assert first.action_mask().sum() == len(legal.action)
         cards = None
         if not first.state.over_mask.any():
             same(first.action_to_cards(ids), second.action_to_cards(ids))
@@ -90,10 +90,10 @@ def play_side_by_side(first: Batch, second: Batch, num_steps: int, seed: int) ->
         same(dones, other_dones)
         same(masks[0], masks[1])
         same(views[0], views[1])
-        same(masks[0], first.legal_mask())
+        same(masks[0], first.action_mask())
         same(views[0], first.observe())
         ended += int(dones.sum())
-    same(first.rows, second.rows)
+    same(first.state.rows, second.state.rows)
     return ended
 
 
@@ -163,27 +163,27 @@ def test_auto_reset_deals_from_the_next_key() -> None:
             if dones.any():
                 fresh = Batch("cardgames", 5, backend="python")
                 expected = [
-                    signed((int(k) + int(c) * kernels.KEY_STEP) % 2**64)
+                    signed((int(k) + int(c) * bits.KEY_STEP) % 2**64)
                     for k, c in zip(keys, count, strict=True)
                 ]
                 fresh.deal(np.array(expected))
-                same(batch.rows[dones], fresh.rows[dones])
+                same(batch.state.rows[dones], fresh.state.rows[dones])
         assert (count > 1).all()
-        assert kernels.KEY_STEP % 2 == 1
+        assert bits.KEY_STEP % 2 == 1
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
 def test_refusals_are_the_same(backend: str) -> None:
     batch = Batch("foicica", 3, backend=backend)  # type: ignore[arg-type]
     batch.deal(np.arange(3))
-    before = batch.rows.copy()
+    before = batch.state.rows.copy()
     ids = batch.sample(np.random.default_rng(0))
     for bad in (-1, 0, batch.num_actions, 2**62, MIN64, MAX64):
         wrong = ids.copy()
         wrong[1] = bad
         with pytest.raises(ValueError, match="game 1"):
             batch.step(wrong)
-        same(batch.rows, before)
+        same(batch.state.rows, before)
 
 
 # ---------------------------------------------------------------- loops for single games and some games
@@ -199,21 +199,21 @@ def test_play_one_does_what_step_does(name: str) -> None:
         playing = np.flatnonzero(ids >= 0)
         if not len(playing):
             break
-        before = batch.rows.copy()
+        before = batch.state.rows.copy()
         rewards, _ = batch.step(ids)
         b = int(playing[step % len(playing)])
-        for backend in (get_backend("python"), get_backend("numba")):
+        for backend in (get_backend("python", batch.game), get_backend("numba", batch.game)):
             row, gained = before[b].copy(), np.full(batch.num_players, 9, np.float32)
             mask, view = np.empty(batch.num_actions, np.int8), np.empty(batch.observation_size, np.uint8)
-            args = (batch.spec, batch.actions)
-            assert backend.play_one(row, *args, batch.num_actions, gained, mask, view) == -1
+            args = (*batch.kernel_arrays[1:], gained, mask, view)
+            assert backend.play_one(row, *args, batch.num_actions) == REFUSED
             same(row, before[b])
-            found = backend.play_one(row, *args, int(ids[b]), gained, mask, view)
+            found = backend.play_one(row, *args, int(ids[b]))
             turn = int(batch.state.turn[b])
-            assert found == (OVER if turn < 0 else turn) + PAID * bool(gained.any())
-            same(row, batch.rows[b])
+            assert found == (FINISHED if turn < 0 else turn) + PAID * bool(gained.any())
+            same(row, batch.state.rows[b])
             same(gained, rewards[b])
-            same(mask, batch.legal_mask()[b])
+            same(mask, batch.action_mask()[b])
             same(view, batch.observe()[b])
 
 
@@ -222,14 +222,14 @@ def play_through(game: Batch, action: int, seat: int, skip: bool, cut: bool) -> 
     total = np.zeros(game.num_players, np.float32)
     while True:
         total += game.step(np.array([action]))[0][0]
-        turn, is_forced = int(game.state.turn[0]), game.num_legal()[0] == 1
+        turn, is_forced = int(game.state.turn[0]), game.count_legal()[0] == 1
         if turn < 0 or (cut and game.state.places[0, seat] >= 0):
-            return total, -2
+            return total, Turn.OVER
         if turn == seat and not (skip and is_forced):
-            return total, -1
+            return total, Turn.ASKED
         if not is_forced:
             return total, turn
-        action = int(game.legal_actions().action[0])
+        action = int(game.list_legal().action[0])
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -246,25 +246,25 @@ def test_step_games_plays_on_through_forced_decisions(name: str, skip: bool, cut
         if not len(playing):
             break
         games = np.ascontiguousarray(rng.permutation(playing)[: 1 + step % 5])
-        expected, rewards = batch.rows.copy(), np.ones((6, batch.num_players), np.float32)
+        expected, rewards = batch.state.rows.copy(), np.ones((6, batch.num_players), np.float32)
         turns = np.zeros(len(games), np.int64)
         for i, b in enumerate(games.tolist()):
             one = batch.select([b])
             gained, turns[i] = play_through(one, int(ids[b]), int(seats[b]), skip, cut)
             rewards[b] += gained
-            expected[b] = one.rows[0]
+            expected[b] = one.state.rows[0]
         bad = ids[games]
         bad[-1] = batch.num_actions
-        for backend in (get_backend("python"), get_backend("numba")):
-            rows, found, out = batch.rows.copy(), np.ones_like(rewards), np.full(len(games), 9)
-            args = (rows, batch.spec, batch.actions, games)
+        for backend in (get_backend("python", batch.game), get_backend("numba", batch.game)):
+            rows, found, out = batch.state.rows.copy(), np.ones_like(rewards), np.full(len(games), 9)
+            args = (rows, *batch.kernel_arrays[1:], games)
             assert backend.step_games(*args, bad, seats, skip, cut, found, out) == len(games) - 1
-            same(rows, batch.rows)
+            same(rows, batch.state.rows)
             assert backend.step_games(*args, ids[games], seats, skip, cut, found, out) == -1
             same(rows, expected)
             same(found, rewards)
             same(out, turns)
-        batch.rows[:] = expected
+        batch.state.rows[:] = expected
 
 
 def test_a_batch_plays_on_from_choice_to_choice() -> None:
@@ -272,13 +272,13 @@ def test_a_batch_plays_on_from_choice_to_choice() -> None:
     batch.reset(4)
     rewards = np.zeros((20, 4), np.float32)
     while len(games := np.flatnonzero(batch.state.turn >= 0)):
-        ids, before = batch.sample(rng)[games], batch.rows.copy()
+        ids, before = batch.sample(rng)[games], batch.state.rows.copy()
         refused = np.append(ids[:-1], batch.num_actions)
         with pytest.raises(IllegalPlayError, match=f"game {games[-1]}: action .* is not legal"):
             batch.play_on(games, refused, rewards)
-        same(batch.rows, before)
+        same(batch.state.rows, before)
         batch.play_on(games, ids, rewards)
-        assert (batch.num_legal()[batch.state.turn >= 0] > 1).all()
+        assert (batch.count_legal()[batch.state.turn >= 0] > 1).all()
     assert np.array_equal(np.sort(rewards, axis=1), np.tile([0, 1, 2, 3], (20, 1)))
     with pytest.raises(IllegalPlayError, match="game 3 is over"):
         batch.play_on([3], [0], rewards)
@@ -289,7 +289,7 @@ def test_a_batch_plays_on_from_choice_to_choice() -> None:
 
 def compiled(function: Any) -> Any:
     """The function as compiled code calls it, from int64 arguments."""
-    get_backend("numba")
+    jit.register(function)
 
     @numba.njit
     def call(*args):  # type: ignore[no-untyped-def]
@@ -365,9 +365,7 @@ def test_wrap_is_a_remainder() -> None:
 
 
 def test_write_word() -> None:
-    get_backend("numba")
-
-    @numba.njit
+    @jit.loop
     def write(out, start, word):  # type: ignore[no-untyped-def]
         bits.write_word(out, start, word)
 
@@ -462,7 +460,7 @@ def test_the_deal_equals_its_definition() -> None:
                 word = philox_reference(halves, (key & ONES, key >> 32 & ONES))[card % 4]
                 hands[places.pop(word * (52 - card) >> 32)] |= 1 << card
             batch.deal(np.array([key]), rounds=game_round)
-            assert batch.rows[0, :5].tolist() == hands
+            assert batch.state.rows[0, :5].tolist() == hands
 
 
 # ---------------------------------------------------------------- the observation
@@ -536,7 +534,7 @@ def test_observation_equals_its_meaning(name: str, num_players: int) -> None:
         rng = np.random.default_rng(history)
         for step in range(60):
             views = {seat: batch.observe(seat) for seat in range(-1, num_players)}
-            everything = batch.observe_all()
+            everything = batch.global_observation()
             for b in range(step % 4, 8, 4):
                 for seat, view in views.items():
                     for piece_name, expected in expected_observation(batch, b, seat).items():
@@ -591,7 +589,7 @@ def test_sample_is_uniform_over_the_legal_actions() -> None:
     batch = Batch("cardgames", 20_000)
     batch.deal(np.zeros(20_000, np.int64))
     ids = batch.sample(np.random.default_rng(0))
-    legal = np.flatnonzero(batch.legal_mask()[0])
+    legal = np.flatnonzero(batch.action_mask()[0])
     count = np.bincount(ids, minlength=batch.num_actions)
     assert count.sum() == count[legal].sum()
     expected = 20_000 / len(legal)
@@ -603,6 +601,6 @@ def test_the_largest_draw_stays_inside() -> None:
         batch = Batch("cardgames", 3, backend=backend)  # type: ignore[arg-type]
         batch.deal(np.arange(3))
         out = np.empty(3, np.int64)
-        batch.backend.sample(batch.rows, batch.spec, np.full(3, np.nextafter(1, 0)), out)
-        last = [np.flatnonzero(m)[-1] for m in batch.legal_mask()]
+        batch._backend.sample(*batch.kernel_arrays[:2], np.full(3, np.nextafter(1, 0)), out)
+        last = [np.flatnonzero(m)[-1] for m in batch.action_mask()]
         assert out.tolist() == last

@@ -101,7 +101,7 @@ SHORT = {
     "tienlen_agents.terminal.play": "",
     "tienlen_agents.external.protocol": "",
     "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
-    "tienlen_train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --num-epochs 1 "
+    "tienlen_train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --update-epochs 1 "
     "--hidden 8 --eval-every 1 --eval-deals 2 --final-deals 2",
     **dict.fromkeys(
         ("tienlen_train.ppo", "tienlen_train.dmc", "tienlen_train.best_response"),
@@ -223,7 +223,7 @@ def test_environment_page_has_every_number() -> None:
 
 
 def test_the_strip_covers_the_observation() -> None:
-    pieces = list(aec.raw_env()._batch.layout.values())
+    pieces = list(aec.raw_env().batch.layout.values())
     widths = [int(width) + 1 for width in re.findall(r'<rect [^>]*width="(\d+)"', hooks.strip_svg(pieces))]
     assert sum(widths) == 7 * pieces[-1].slice.stop
 

@@ -19,6 +19,7 @@ from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.games.common.cards import card_ids, mask_of
 from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
+from tienlen_env.single.tienlen import Cards as CardSet
 from tienlen_env.single.tienlen import Round
 
 DECISIONS_A_PRESET = 102_000  # over 3 numbers of players × 2 kinds of episode
@@ -125,7 +126,7 @@ class Pairs:
             for scheme in REWARDS
         ]
         self.batch = self.batches[0]
-        self.table: ActionTable = self.batch.table
+        self.table: ActionTable = self.batch.action_table
         self.is_match = episode == "game"
         self.known: dict[Cards, tuple[int, int]] = {PASS: (0, 0)}
 
@@ -155,8 +156,8 @@ class Pairs:
     def decide(self) -> int:
         """Compare all games, play one decision in each; returns how many were played."""
         state, num_players = self.batch.state, self.rules.num_players
-        legal = self.batch.legal_actions()
-        mask = self.batch.legal_mask()
+        legal = self.batch.list_legal()
+        mask = self.batch.action_mask()
         starts = [*legal.start.tolist(), len(legal.action)]
         actions, cards = legal.action.tolist(), legal.cards.tolist()
         columns = (state.turn, state.owner, state.passed, state.barred, state.table_cards, state.live)
@@ -228,7 +229,7 @@ def compare(rules: Rules, episode: str, num_decisions: int, seed: str) -> None:
                 break
             played += count
     for batch in pairs.batches[1:]:
-        assert np.array_equal(batch.rows, pairs.batch.rows), "rewards change nothing else"
+        assert np.array_equal(batch.state.rows, pairs.batch.state.rows), "rewards change nothing else"
 
 
 @pytest.mark.parametrize("episode", ["round", "game"])
@@ -274,7 +275,7 @@ def test_nightly(name: str, num_players: int) -> None:
 def refused(round_: Round, cards: Cards) -> None:
     before, plays = round_._rows.copy(), list(round_._plays)
     with pytest.raises((IllegalPlayError, InvalidComboError)):
-        round_.play(mask_of(cards))
+        round_.play(CardSet(mask_of(cards)))
     assert np.array_equal(round_._rows, before)
     assert round_._plays == plays
 
@@ -312,7 +313,7 @@ def test_exact_plays_of_a_round(name: str) -> None:
             refused(round_, frozenset({stranger}))
             chosen = choose(rng, list(sets))
             oracle.play(chosen)
-            round_.play(mask_of(chosen))
+            round_.play(CardSet(mask_of(chosen)))
         assert round_.is_over
         assert list(round_.places) == oracle.places
         assert list(round_.scores) == oracle.scores
@@ -347,9 +348,9 @@ def test_tables_are_built_once() -> None:
 def test_a_batch_refuses_without_moving_any_game() -> None:
     batch = Batch("cardgames", 3)
     batch.deal(np.array([1, 2, 3]))
-    before = batch.rows.copy()
+    before = batch.state.rows.copy()
     ids = batch.sample(np.random.default_rng(0))
     ids[2] = 0  # a leader may not pass
     with pytest.raises(TienLenError, match=r"game 2: action 0 \(pass\) is not legal"):
         batch.step(ids)
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -22,8 +23,14 @@ def test_tables_follow_from_the_code(game: Case, name: str) -> None:
 def test_arguments_follow_from_the_code(game: Case, maker: str) -> None:
     page = (game.page.__doc__ or "").partition("| argument |")[2].partition("\n\n")[0]
     documented = dict(re.findall(r"^\| (\w+) \| (\S+) \|", page, re.MULTILINE))
-    parameters = inspect.signature(getattr(game.module, maker)).parameters
-    assert documented == {name: repr(parameter.default) for name, parameter in parameters.items()}
+    expected = {}
+    for name, parameter in inspect.signature(getattr(game.module, maker)).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:  # fields of the rules
+            fields = parameter.annotation.removeprefix("Unpack[").removesuffix("]")
+            expected |= dict.fromkeys(get_type_hints(getattr(game.page, fields)), "None")
+        else:
+            expected[name] = repr(parameter.default)
+    assert documented == expected
 
 
 @each_game

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 
 from tests.test_engine_oracle import CUSTOM
-from tienlen_env.engine.batch import NO_ACTION, Batch, action_to_cards, cards_to_action
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.envs.one_seat import OneSeatGames
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError, RulesError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, mask_of
+from tienlen_env.games.tienlen.plays import action_to_cards, cards_to_action
 from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Cards, Round
@@ -35,10 +39,10 @@ def legal(batch: Batch) -> np.ndarray:
 
 
 def unharmed(batch: Batch, call: Call, errors: Any) -> str:
-    before = batch.rows.copy()
+    before = batch.state.rows.copy()
     with pytest.raises(errors) as caught:
         call(batch)
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)
     return str(caught.value)
 
 
@@ -134,18 +138,18 @@ def test_stepping_a_finished_game(backend: Any) -> None:
     while not batch.state.over_mask.all():
         batch.step(batch.sample(rng))
     assert (batch.sample(rng) == NO_ACTION).all()
-    assert not batch.legal_mask().any()
+    assert not batch.action_mask().any()
     assert not batch.observe().any()
-    assert len(batch.legal_actions().action) == 0
+    assert len(batch.list_legal().action) == 0
     for action in (0, 1, 452, 453, -2):
         message = unharmed(batch, lambda b, a=action: b.step(np.full(B, a)), IllegalPlayError)
         assert "game 0 is over" in message
     unharmed(batch, lambda b: b.action_to_cards(np.zeros(B, np.int64)), ValueError)
-    before = batch.rows.copy()
+    before = batch.state.rows.copy()
     rewards, dones = batch.step(np.full(B, NO_ACTION))
     assert not rewards.any()
     assert not dones.any()
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)
 
 
 HANDS: dict[str, Any] = {
@@ -175,7 +179,7 @@ def array_of(shape: Any, dtype: Any) -> np.ndarray:
 
 def buffers(batch: Batch) -> dict[str, tuple[tuple[int, ...], Any, Call]]:
     """Every buffer that a caller may provide: its shape, its type, and a call with it."""
-    a, o, s = batch.num_actions, batch.observation_size, batch.state_size
+    a, o, s = batch.num_actions, batch.observation_size, batch.global_observation_size
     rng = np.random.default_rng(3)
 
     def step(name: str) -> Any:
@@ -184,19 +188,23 @@ def buffers(batch: Batch) -> dict[str, tuple[tuple[int, ...], Any, Call]]:
     def next_actions(b: Batch, out: Any) -> Any:
         return b.step(legal(b), next_actions=out)
 
+    def play_on(b: Batch, out: Any) -> Any:
+        return b.play_on([1], legal(b)[[1]], out)
+
     def draws(b: Batch, out: Any) -> Any:
         return b.step(legal(b), next_actions=np.zeros(B, np.int64), draws=out)
 
     return {
         "rewards": ((B, 4), np.float32, step("rewards")),
+        "play_on rewards": ((B, 4), np.float32, play_on),
         "dones": ((B,), np.bool_, step("dones")),
         "mask": ((B, a), np.int8, step("mask")),
         "observation": ((B, o), np.uint8, step("observation")),
         "next_actions": ((B,), np.int64, next_actions),
         "draws": ((B,), np.float64, draws),
-        "legal_mask": ((B, a), np.int8, lambda b, out: b.legal_mask(out)),
+        "action_mask": ((B, a), np.int8, lambda b, out: b.action_mask(out)),
         "observe": ((B, o), np.uint8, lambda b, out: b.observe(out=out)),
-        "observe_all": ((B, s), np.uint8, lambda b, out: b.observe_all(out)),
+        "global_observation": ((B, s), np.uint8, lambda b, out: b.global_observation(out)),
         "sample out": ((B,), np.int64, lambda b, out: b.sample(rng, out)),
         "sample draws": ((B,), np.float64, lambda b, out: b.sample(rng, None, out)),
     }  # type: ignore[return-value]
@@ -239,7 +247,130 @@ def test_buffers_that_do_not_fit(name: str, bad: str, backend: str) -> None:
 
 @pytest.mark.parametrize("games", [3, 3.5, [[0, 1]], [0.5], ["0"], [B], [-B - 1], [True, False], None])
 def test_selections_that_cannot_be(games: Any) -> None:
-    unharmed(batch_in_play(), lambda b: b.select(games), (ValueError, IndexError))
+    for look in (Batch.select, View):
+        # `View(batch, None)` is of all games.
+        if look is Batch.select or games is not None:
+            assert "games" in unharmed(batch_in_play(), lambda b, look=look: look(b, games), ValueError)
+
+
+def test_selections_of_nothing() -> None:
+    batch = batch_in_play()
+    assert batch.select([]).num_games == len(View(batch, [])) == len(View(batch, copy=False, games=[])) == 0
+    before = batch.state.rows.copy()
+    batch.play_on([], [], np.zeros((B, 4), np.float32))
+    assert np.array_equal(batch.state.rows, before)
+
+
+BAD_GAMES: dict[str, tuple[Any, str]] = {
+    "one too high": ([0, B], "expected 0..3, got 0..4"),
+    "far too high": ([10**6], "expected 0..3"),
+    "very far too high": ([10**12], "expected 0..3"),
+    "negative": ([-1, 0], "expected 0..3, got -1..0"),
+    "very negative": ([-(10**12)], "expected 0..3"),
+    "the lowest": ([-(2**63)], "expected 0..3"),
+    "unsigned": (np.array([2**64 - 1], np.uint64), "expected 0..3"),
+    "beyond 64 bits": ([2**64], "expected integers"),
+    "floats": ([0.0], "expected integers, got float64"),
+    "bools": ([True], "expected integers, got bool"),
+    "a mask": (np.arange(B) > 1, "expected integers, got bool"),
+    "text": (["0"], "expected integers"),
+    "nothing": (None, "expected integers"),
+    "one number": (0, r"expected shape \(n,\), got \(\)"),
+    "two axes": ([[0], [1]], r"expected shape \(n,\), got \(2, 1\)"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_GAMES)
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_games_that_are_not_there(bad: str, backend: str) -> None:
+    """Compiled code checks no index: what gets so far reads and writes memory that is not the batch's."""
+    games, told = BAD_GAMES[bad]
+    batch, rewards = batch_in_play(backend), np.zeros((B, 4), np.float32)
+    actions = np.zeros(np.shape(games), np.int64)
+    calls: list[Call] = [lambda b: b.play_on(games, actions, rewards)]
+    if games is not None:  # a view of all games
+        calls.append(lambda b: View(b, games, copy=False))
+    for call in calls:
+        assert re.search(f"^games: {told}", unharmed(batch, call, ValueError))
+    assert not rewards.any()
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_games_that_come_twice(backend: str) -> None:
+    batch, rewards = batch_in_play(backend), np.zeros((B, 4), np.float32)
+    ids = legal(batch)
+    told = unharmed(batch, lambda b: b.play_on([2, 0, 2], ids[[2, 0, 2]], rewards), ValueError)
+    assert told == "games: expected no game twice"
+    assert len(View(batch, copy=False, games=np.array([2, 0, 2]))) == 3  # looking does no harm
+
+
+@pytest.mark.parametrize("bad", [name for name in BAD_INTS if name != "empty"])
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_play_on_with_actions_that_do_not_fit(bad: str, backend: str) -> None:
+    rewards = np.zeros((B, 4), np.float32)
+    unharmed(batch_in_play(backend), lambda b: b.play_on(np.arange(B), BAD_INTS[bad], rewards), ValueError)
+    assert not rewards.any()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint64, np.dtype(">i8")])
+def test_play_on_takes_integers_of_any_width(dtype: Any) -> None:
+    one, other = batch_in_play(), batch_in_play()
+    ids, games = legal(one), np.array([3, 1])
+    found, wanted = np.zeros((2, B, 4), np.float32)
+    one.play_on(games, ids[games], wanted)
+    other.play_on(np.repeat(games, 2).astype(dtype)[::2], ids[games].astype(np.int64), found)
+    assert np.array_equal(one.state.rows, other.state.rows)
+    assert np.array_equal(found, wanted)
+
+
+class Answers:
+    """An agent that answers what it was given."""
+
+    name = "odd"
+
+    def __init__(self, answer: Callable[[int], Any]) -> None:
+        self.answer = answer
+
+    def reset(self, seed: int) -> None:
+        pass
+
+    def act(self, view: View) -> Any:
+        return self.answer(len(view))
+
+
+@pytest.mark.parametrize("pool", [False, True])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda n: np.zeros(n - 1, np.int64),
+        lambda n: np.zeros((n, 1), np.int64),
+        np.zeros,
+        lambda n: np.zeros(n, np.bool_),
+        lambda n: 0,
+        lambda n: None,
+    ],
+    ids=["too few", "two axes", "floats", "bools", "one number", "nothing"],
+)
+def test_opponents_that_answer_what_is_no_action(answer: Any, pool: bool) -> None:
+    agent = Answers(answer)
+    games = OneSeatGames(50, "cardgames", opponents=[agent, agent] if pool else agent)
+    with pytest.raises(ValueError, match="agent 'odd': expected integers of shape"):
+        games.reset(1)
+
+
+@pytest.mark.parametrize("name", ["observation", "mask"])
+@pytest.mark.parametrize("bad", BAD_BUFFERS)
+def test_one_seat_buffers_that_do_not_fit(name: str, bad: str) -> None:
+    games = OneSeatGames(B, "cardgames")
+    games.reset(1)
+    batch = games.batch
+    fit = {
+        "observation": np.zeros((B, batch.observation_size), np.uint8),
+        "mask": np.zeros((B, batch.num_actions), np.int8),
+    }
+    games.observe(**fit)
+    with pytest.raises(ValueError, match=f"{name}: expected a contiguous, writeable"):
+        games.observe(**{**fit, name: BAD_BUFFERS[bad](fit[name].shape, fit[name].dtype)})
 
 
 @pytest.mark.parametrize(
@@ -283,7 +414,7 @@ def test_random_steps_never_harm() -> None:
     batch.deal(np.arange(2))
     moved = 0
     for step in range(2000):
-        mask, before = batch.legal_mask(), batch.rows.copy()
+        mask, before = batch.action_mask(), batch.state.rows.copy()
         ids = batch.sample(np.random.default_rng(step)).tolist()
         for b in range(2):
             if rng.random() < 0.4:
@@ -294,7 +425,7 @@ def test_random_steps_never_harm() -> None:
             batch.step(np.array(ids))
         except IllegalPlayError:
             assert not is_legal
-            assert np.array_equal(batch.rows, before)
+            assert np.array_equal(batch.state.rows, before)
         else:
             assert is_legal
             moved += 1
@@ -365,7 +496,7 @@ def test_random_sets_of_cards(name: str) -> None:
             mask = mask_of(rng.sample(range(52), rng.randrange(6)))
             if mask not in legal_masks:
                 round_unharmed(
-                    round_, lambda r=round_, m=mask: r.play(m), (IllegalPlayError, InvalidComboError)
+                    round_, lambda r=round_, m=mask: r.play(Cards(m)), (IllegalPlayError, InvalidComboError)
                 )
 
 

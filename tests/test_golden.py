@@ -102,10 +102,10 @@ def played(name: str) -> tuple[str, dict[str, str]]:
             batch.deal(np.arange(64) * 1_000_003)
         batch = batches["points"]
         for step in range(250):
-            legal = batch.legal_actions()
-            choice = (7 * step + 13 * np.arange(64)) % batch.num_legal()
+            legal = batch.list_legal()
+            choice = (7 * step + 13 * np.arange(64)) % batch.count_legal()
             ids = legal.action[legal.start + choice]
-            seen += [batch.legal_mask(), batch.observe(), batch.state.turn.copy()]
+            seen += [batch.action_mask(), batch.observe(), batch.state.turn.copy()]
             for scheme, other in batches.items():
                 rewards[scheme].append(other.step(ids)[0].copy())
     return digest(seen), {scheme: digest(parts) for scheme, parts in rewards.items()}

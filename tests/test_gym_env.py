@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 import tienlen_env  # noqa: F401 - registers the environment where the package is not installed
 from tienlen_env.engine.agent import RandomAgent, View
-from tienlen_env.envs.gymnasium import TienLenEnv
+from tienlen_env.envs.tienlen_gymnasium import TienLenEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import PRESETS
 
@@ -66,7 +66,7 @@ def test_illegal_action() -> None:
     for illegal in ("terminate", "raise"):
         env = TienLenEnv(illegal=illegal, reward="zero_sum")
         _, info = env.reset(seed=0)
-        rows = env.games.batch.rows.copy()
+        rows = env.games.batch.kernel_arrays.rows.copy()
         bad = int(np.flatnonzero(info["action_mask"] == 0)[0])
         if illegal == "raise":
             with pytest.raises(IllegalPlayError):
@@ -74,7 +74,7 @@ def test_illegal_action() -> None:
             env.step(choose(np.random.default_rng(0), info["action_mask"]))
         else:
             _, reward, terminated, truncated, info = env.step(bad)
-            np.testing.assert_array_equal(env.games.batch.rows, rows)
+            np.testing.assert_array_equal(env.games.batch.kernel_arrays.rows, rows)
             assert (reward, terminated, truncated, info["illegal"]) == (-2.5, True, False, True)
             assert not info["action_mask"].any()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -10,12 +11,19 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
+from tests.games import copies
 from tienlen_env.engine.agent import RandomAgent, View
+from tienlen_env.engine.backends.python import PythonBackend
 from tienlen_env.engine.batch import Batch
+from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.envs.one_seat import OneSeatGames
-from tienlen_env.envs.vector import SelfPlayEnv, TienLenVectorEnv
+from tienlen_env.envs.pettingzoo import GameEnv
+from tienlen_env.envs.tienlen_gymnasium import TienLenEnv, TienLenVectorEnv
+from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.spec import NUM_WORDS
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
+from tienlen_env.games.tienlen.state import COLUMNS
 
 REWARDS = ("points", "zero_sum", "win", "cards")
 
@@ -67,7 +75,7 @@ class Plain:
     def choose(self, salt: int) -> int:
         turn = int(self.batch.state.turn[0])
         hand, table = int(self.batch.state.hands[0, turn]), int(self.batch.state.table[0])
-        return hashed_choice(self.batch.legal_mask()[0], hand, table, salt)
+        return hashed_choice(self.batch.action_mask()[0], hand, table, salt)
 
     def move(self, action: int) -> None:
         rewards, _ = self.batch.step([action])
@@ -78,7 +86,7 @@ class Plain:
             agent = self.agents[int(self.batch.state.turn[0])]
             if agent is not None:
                 self.move(self.choose(agent.salt))
-            elif self.skip_forced and self.batch.num_legal()[0] == 1:
+            elif self.skip_forced and self.batch.count_legal()[0] == 1:
                 self.move(self.choose(0))
             else:
                 return
@@ -121,8 +129,8 @@ def test_same_as_a_plain_simulation(
     """What was earned while others moved reaches the learner, in the step of its last decision."""
     num_games = 12
     games = OneSeatGames(
-        num_games,
         rules,
+        num_games,
         num_players=players,
         episode=episode,
         reward=reward,
@@ -140,7 +148,7 @@ def test_same_as_a_plain_simulation(
         games.observe(observation, mask)
         for game, slow in enumerate(plain):
             np.testing.assert_array_equal(observation[game], slow.observe())
-            np.testing.assert_array_equal(mask[game], slow.batch.legal_mask()[0])
+            np.testing.assert_array_equal(mask[game], slow.batch.action_mask()[0])
             assert slow.batch.state.turn[0] == slow.seat
         actions = np.array([slow.choose(3) for slow in plain])
         games.step(actions)
@@ -148,7 +156,7 @@ def test_same_as_a_plain_simulation(
         for game, slow in enumerate(plain):
             expected = slow.step(int(actions[game]))
             assert games.rewards[game] == expected
-            assert games.dones[game] == slow.is_over == (game in finished)
+            assert games.terminations[game] == slow.is_over == (game in finished)
             total[game] += expected
             if game in finished:
                 num_finished += 1
@@ -167,7 +175,7 @@ def test_same_as_a_plain_simulation(
 def test_knocked_out_player_pays_its_cards() -> None:
     """With knockout="round" and reward "cards" the reward comes after the place: the round is played out."""
     rules = get_rules("foicica", 4).__class__(**{**vars_of(get_rules("foicica")), "knockout": "round"})
-    games = OneSeatGames(64, rules, reward="cards", opponents="random")
+    games = OneSeatGames(rules, 64, reward="cards", opponents="random")
     games.reset(0)
     rng = np.random.default_rng(0)
     for _ in range(60):
@@ -181,17 +189,17 @@ def vars_of(rules: Any) -> dict[str, Any]:
 
 
 def test_forced_decisions_are_skipped() -> None:
-    games = OneSeatGames(64, skip_forced=True)
+    games = OneSeatGames("cardgames", 64, skip_forced=True)
     games.reset(0)
     rng = np.random.default_rng(0)
     for _ in range(40):
-        assert (games.batch.num_legal() > 1).all()
+        assert (games.batch.count_legal() > 1).all()
         games.step(games.batch.sample(rng))
 
 
 def test_learner_sits_everywhere_and_opponents_come_by_their_shares() -> None:
     agents = [HashAgent(1), HashAgent(2), HashAgent(3)]
-    games = OneSeatGames(4000, opponents=agents, probabilities=[0.5, 0.3, 0.2])
+    games = OneSeatGames("cardgames", 4000, opponents=agents, probabilities=[0.5, 0.3, 0.2])
     games._rng = np.random.default_rng(0)
     games._deal(np.arange(4000))
     np.testing.assert_allclose(np.bincount(games.seat) / 4000, 0.25, atol=0.03)
@@ -212,16 +220,16 @@ def test_opponents_that_look_back_see_the_round() -> None:
             seen.append(int((view.last_plays[1] >= 0).sum(axis=1).max()))
             return super().act(view)
 
-    games = OneSeatGames(6, history=2)
+    games = OneSeatGames("cardgames", 6, history=2)
     assert games.batch.state.history.shape == (6, 2)
     games.reset(3)
     rng = np.random.default_rng(3)
     games.step(games.batch.sample(rng))
-    rows = games.batch.rows.copy()
+    rows = games.batch.kernel_arrays.rows.copy()
     games.set_opponents(Looking())
     assert games.batch.state.history.shape == (6, 7)
-    assert np.array_equal(games.batch.rows[:, : rows.shape[1]], rows)
-    assert games.batch.observation_size == OneSeatGames(1, history=2).batch.observation_size
+    assert np.array_equal(games.batch.kernel_arrays.rows[:, : rows.shape[1]], rows)
+    assert games.batch.observation_size == OneSeatGames("cardgames", history=2).batch.observation_size
     for _ in range(10):
         games.step(games.batch.sample(rng))
     assert max(seen) == 7
@@ -230,7 +238,7 @@ def test_opponents_that_look_back_see_the_round() -> None:
 
 
 def test_set_opponents_under_way() -> None:
-    games = OneSeatGames(16, opponents=[HashAgent(1), HashAgent(2), HashAgent(3)])
+    games = OneSeatGames("cardgames", 16, opponents=[HashAgent(1), HashAgent(2), HashAgent(3)])
     games.reset(0)
     rng = np.random.default_rng(0)
     games.step(games.batch.sample(rng))
@@ -247,7 +255,7 @@ def test_set_opponents_under_way() -> None:
     assert len(agent.seeds) == 1
     for opponents, probabilities in [
         ([], None),
-        ("greedy", None),
+        ("nobody", None),
         ([object()], None),
         ([agent], [1, 2]),
         ([agent], [0]),
@@ -258,14 +266,16 @@ def test_set_opponents_under_way() -> None:
             games.set_opponents(opponents, probabilities)
 
 
-@pytest.mark.parametrize("make", [OneSeatGames, lambda n: TienLenVectorEnv(n).games])
+@pytest.mark.parametrize(
+    "make", [lambda n: OneSeatGames("cardgames", n), lambda n: TienLenVectorEnv(n).games]
+)
 def test_illegal_action_moves_no_game(make: Any) -> None:
     games = make(8)
     games.reset(1)
     rng = np.random.default_rng(0)
-    before = games.batch.rows.copy()
+    before = games.batch.kernel_arrays.rows.copy()
     actions = games.batch.sample(rng)
-    for bad in (-1, 453, int(np.flatnonzero(games.batch.legal_mask()[5] == 0)[0])):
+    for bad in (-1, 453, int(np.flatnonzero(games.batch.action_mask()[5] == 0)[0])):
         actions[5] = bad
         with pytest.raises(IllegalPlayError, match="game 5"):
             games.step(actions)
@@ -273,12 +283,12 @@ def test_illegal_action_moves_no_game(make: Any) -> None:
         games.step(actions[:3])
     with pytest.raises(ValueError, match="integers"):
         games.step(actions.astype(float))
-    np.testing.assert_array_equal(games.batch.rows, before)
+    np.testing.assert_array_equal(games.batch.kernel_arrays.rows, before)
 
 
 @pytest.mark.parametrize("rules", PRESETS)
 def test_backends_agree(rules: str) -> None:
-    runs = [OneSeatGames(6, rules, backend=backend) for backend in ("numba", "python")]
+    runs = [OneSeatGames(rules, 6, backend=backend) for backend in ("numba", "python")]
     for games in runs:
         games.reset(4)
     rng = np.random.default_rng(4)
@@ -286,7 +296,7 @@ def test_backends_agree(rules: str) -> None:
         actions = runs[0].batch.sample(rng)
         for games in runs:
             games.step(actions)
-        np.testing.assert_array_equal(runs[0].batch.rows, runs[1].batch.rows)
+        np.testing.assert_array_equal(runs[0].batch.kernel_arrays.rows, runs[1].batch.kernel_arrays.rows)
         np.testing.assert_array_equal(runs[0].rewards, runs[1].rewards)
 
 
@@ -381,7 +391,7 @@ def test_vector_env_is_reproducible_and_hands_out_its_own_arrays() -> None:
 @pytest.mark.parametrize("rules", PRESETS)
 @pytest.mark.parametrize("players", [2, 4])
 def test_self_play_is_the_batch(rules: str, players: int) -> None:
-    env = SelfPlayEnv(32, rules, num_players=players, reward="zero_sum", history=3)
+    env = SelfPlayEnv(rules, 32, num_players=players, reward="zero_sum", history=3)
     batch = Batch(rules, 32, num_players=players, reward="zero_sum", history=3, auto_reset=True)
     rng = np.random.default_rng(0)
     now = env.reset(seed=6)
@@ -390,7 +400,7 @@ def test_self_play_is_the_batch(rules: str, players: int) -> None:
     earlier: tuple[Any, list[np.ndarray]] | None = None
     for _ in range(150):
         np.testing.assert_array_equal(now.observation, batch.observe())
-        np.testing.assert_array_equal(now.action_mask, batch.legal_mask())
+        np.testing.assert_array_equal(now.action_mask, batch.action_mask())
         np.testing.assert_array_equal(now.seat, batch.state.turn)
         if earlier is not None:  # what the last call returned is still as it was
             for live, kept in zip(*earlier, strict=True):
@@ -400,14 +410,14 @@ def test_self_play_is_the_batch(rules: str, players: int) -> None:
         now = env.step(actions)
         rewards, dones = batch.step(actions)
         np.testing.assert_array_equal(now.rewards, rewards)
-        np.testing.assert_array_equal(now.dones, dones)
+        np.testing.assert_array_equal(now.terminations, dones)
         num_done += int(dones.sum())
     assert num_done > 32
 
 
 def test_random_agent_is_an_even_match() -> None:
     """A random learner among random opponents: ends and deals favour nobody."""
-    games = OneSeatGames(512, reward="zero_sum", opponents=RandomAgent(), skip_forced=False)
+    games = OneSeatGames("cardgames", 512, reward="zero_sum", opponents=RandomAgent(), skip_forced=False)
     games.reset(0)
     rng = np.random.default_rng(0)
     totals = []
@@ -416,3 +426,232 @@ def test_random_agent_is_an_even_match() -> None:
         totals.append(games.finished.total)
     total = np.concatenate(totals)
     assert abs(total.mean()) < 4 * total.std() / np.sqrt(len(total))
+
+
+# ------------------------------------------------------------ copies, names
+
+
+@pytest.mark.parametrize("rules", ["cardgames", "thirteens_manual"])
+@copies
+def test_copies_of_batched_environments_go_on_alike(rules: str, duplicate: Callable[[Any], Any]) -> None:
+    """Deals, opponents and the learner's seats come from the same streams afterwards."""
+    pool = {"opponents": ["random", RandomAgent()], "probabilities": [0.4, 0.6]}
+    rng = np.random.default_rng(0)
+    for env in (
+        OneSeatVectorEnv(5, rules=rules, **pool),
+        OneSeatVectorEnv(5, rules=rules, copy=False),
+        SelfPlayEnv(rules, 5),
+    ):
+        is_self_play = isinstance(env, SelfPlayEnv)
+
+        def play(env: Any, actions: np.ndarray, is_self_play: bool = is_self_play) -> list[np.ndarray]:
+            after = env.step(actions)
+            return [*after] if is_self_play else [*after[:3], after[4]["action_mask"]]
+
+        env.reset(seed=1)
+        for _ in range(7):
+            env.step(random_actions(env, rng))
+        other = duplicate(env)
+        for _ in range(60):
+            actions = random_actions(env, rng)
+            for mine, theirs in zip(play(env, actions), play(other, actions), strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+        other.reset()
+        env.step(random_actions(env, rng))  # the two share nothing
+
+
+@copies
+def test_copies_of_the_gymnasium_environment_go_on_alike(duplicate: Callable[[Any], Any]) -> None:
+    for seed in range(4):
+        env = gymnasium.make("tienlen_env/TienLen-v0", opponents=[RandomAgent(), "random", "random"])
+        _, info = env.reset(seed=seed)
+        other = duplicate(env)
+        rng = np.random.default_rng(seed)
+        for _ in range(3):
+            terminated = False
+            while not terminated:
+                action = int(rng.choice(np.flatnonzero(info["action_mask"])))
+                observation, reward, terminated, _, info = env.step(action)
+                found = other.step(action)
+                np.testing.assert_array_equal(observation, found[0])
+                assert (reward, terminated) == (found[1], found[2])
+            _, info = env.reset()
+            other.reset()
+
+
+def random_actions(env: Any, rng: np.random.Generator) -> np.ndarray:
+    return (env.batch if isinstance(env, SelfPlayEnv) else env.games.batch).sample(rng)
+
+
+@pytest.mark.parametrize("rules", ["cardgames", "thirteens_manual"])
+def test_actions_have_names(rules: str) -> None:
+    for env in (OneSeatEnv(rules), OneSeatVectorEnv(2, rules=rules), SelfPlayEnv(rules)):
+        batch = env.batch if isinstance(env, SelfPlayEnv) else env.games.batch
+        for action in range(0, batch.num_actions, 7):
+            assert env.text_to_action(env.action_to_text(action)) == action
+
+
+def test_former_orders_of_arguments_are_refused() -> None:
+    """Rules come first; the error shows the call."""
+    for call, match in [
+        (lambda: SelfPlayEnv(8, "cardgames"), r"SelfPlayEnv\(rules, num_games\)"),
+        (lambda: SelfPlayEnv(8), r"SelfPlayEnv\(rules, num_games\)"),
+        (lambda: OneSeatGames(8, "cardgames"), r"OneSeatGames\(rules, num_games\)"),
+        (lambda: TienLenEnv(RandomAgent()), r"TienLenEnv\(rules, opponents\)"),
+        (lambda: TienLenEnv("random", "cardgames"), r"TienLenEnv\(rules, opponents\)"),
+    ]:
+        with pytest.raises(TypeError, match=match):
+            call()
+    assert not OneSeatGames("cardgames").dones.any()
+    assert not SelfPlayEnv("cardgames", 2).reset(0).dones.any()
+
+
+class Named(RandomAgent):
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+@pytest.fixture
+def loader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that offers agents by name."""
+
+    def load_agent(name: str) -> Named:
+        if name == "nobody":
+            raise ValueError("no agent has this name")
+        return Named(name)
+
+    monkeypatch.setattr("tienlen_env.engine.loading.load_agent", load_agent)
+
+
+@pytest.mark.usefixtures("loader")
+def test_opponents_by_name() -> None:
+    def names(games: OneSeatGames) -> list[str]:
+        return [agent.name for agent in games._agents]
+
+    assert names(gymnasium.make("tienlen_env/TienLen-v0", opponents="a").unwrapped.games) == ["a"] * 3
+    several = ["a", RandomAgent(), "a"]
+    found = gymnasium.make("tienlen_env/Thirteens-v0", opponents=several).unwrapped.games
+    assert names(found) == ["a", "random", "a"]
+    assert found._agents[0] is not found._agents[2]
+    envs = gymnasium.make_vec("tienlen_env/TienLen-v0", num_envs=2, opponents=["a", "b"])
+    assert names(envs.unwrapped.games) == ["a", "b"]
+    envs.unwrapped.set_opponents("c")
+    assert names(envs.unwrapped.games) == ["c"]
+    with pytest.raises(ValueError, match="opponents='nobody': no agent has this name"):
+        OneSeatGames("cardgames", opponents="nobody")
+
+
+def test_an_opponents_illegal_action_is_not_the_learners() -> None:
+    class Cheat(RandomAgent):
+        def act(self, view: View) -> np.ndarray:
+            return np.full(len(view), 452)
+
+    env = TienLenEnv(opponents=Cheat(), seat=0)
+
+    def play() -> None:
+        for seed in range(9):
+            _, info = env.reset(seed=seed)
+            env.step(int(np.flatnonzero(info["action_mask"])[0]))
+
+    with pytest.raises(IllegalPlayError, match="action 452"):
+        play()
+
+
+# ------------------------------------------------------------ deals without a decision, or with a forced one
+
+
+@pytest.fixture
+def strange_deals(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Change the rows of some deals of the reference backend."""
+
+    def use(change: Callable[[np.ndarray, int], None]) -> None:
+        begin = PythonBackend.begin
+
+        def begin_strangely(
+            self: Any, rows: np.ndarray, spec: Any, table: Any, keys: Any, *rest: Any
+        ) -> None:
+            begin(self, rows, spec, table, keys, *rest)
+            for row, key in zip(rows, keys.tolist(), strict=True):
+                if key % 3 == 0:
+                    change(row, int(spec[NUM_WORDS]))
+
+        monkeypatch.setattr(PythonBackend, "begin", begin_strangely)
+
+    return use
+
+
+def end_at_once(row: np.ndarray, num_words: int) -> None:
+    row[COLUMNS.turn] = -1
+    row[COLUMNS.legal :][:num_words] = 0
+
+
+def leave_one_action(row: np.ndarray, num_words: int) -> None:
+    words = row[COLUMNS.legal :][:num_words]
+    first = int(np.flatnonzero(words)[0])
+    keep = int(words[first]) & -int(words[first])
+    words[:] = 0
+    words[first] = keep
+
+
+def test_games_that_are_over_right_after_dealing(strange_deals: Any) -> None:
+    strange_deals(end_at_once)
+    rng = np.random.default_rng(0)
+    for skip_forced in (False, True):
+        games = OneSeatGames("cardgames", 24, backend="python", skip_forced=skip_forced)
+        games.reset(0)
+        for _ in range(15):
+            assert (games.batch.state.turn == games.seat).all()
+            games.step(games.batch.sample(rng))
+    env = SelfPlayEnv("cardgames", 24, backend="python")
+    now = env.reset(0)
+    for _ in range(30):
+        assert (now.seat >= 0).all()
+        assert now.action_mask.any(axis=1).all()
+        np.testing.assert_array_equal(now.observation, env.batch.observe())
+        now = env.step(env.batch.sample(rng))
+    one = TienLenEnv(backend="python")
+    for seed in range(12):
+        _, info = one.reset(seed=seed)
+        assert info["action_mask"].any()
+        one.step(int(np.flatnonzero(info["action_mask"])[0]))
+    aec = GameEnv("cardgames", backend="python")
+    aec.reset(options={"key": 3})
+    assert set(aec.terminations.values()) == {True}
+    assert aec.agent_selection == "player_0"
+    for agent in aec.agent_iter():
+        observation, reward, termination, _, info = aec.last()
+        assert termination
+        assert reward == 0
+        assert not observation["action_mask"].any()
+        assert set(info) == {"place", "score"}
+        aec.step(None)
+        assert agent not in aec.agents
+    aec.reset(options={"key": 4})
+    assert set(aec.terminations.values()) == {False}
+
+
+@pytest.mark.parametrize("skip_forced", [False, True])
+def test_first_decisions_that_are_forced(strange_deals: Any, skip_forced: bool) -> None:
+    strange_deals(leave_one_action)
+    rng = np.random.default_rng(0)
+    games = OneSeatGames("cardgames", 24, backend="python", skip_forced=skip_forced)
+    num_forced = 0
+    for seed in range(6):
+        games.reset(seed)
+        assert (games.batch.state.turn == games.seat).all()
+        num_forced += int((games.batch.count_legal() == 1).sum())
+        games.step(games.batch.sample(rng))
+    assert (num_forced == 0) == skip_forced
+    for maker in (
+        lambda: SelfPlayEnv("cardgames", 6, backend="python"),
+        lambda: OneSeatVectorEnv(6, rules="cardgames", skip_forced=skip_forced, backend="python"),
+    ):
+        env = maker()
+        env.reset(seed=0)
+        for _ in range(20):
+            env.step(random_actions(env, rng))
+    aec = GameEnv("cardgames", backend="python")
+    aec.reset(options={"key": 3})
+    assert aec.last()[0]["action_mask"].sum() == 1
+    aec.step(int(aec.last()[0]["action_mask"].argmax()))

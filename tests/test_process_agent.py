@@ -14,7 +14,8 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.external.process import ProcessAgent, hello_message, play_requests
+from tienlen_agents.arena.__main__ import main as arena_main
+from tienlen_agents.external.process import ProcessAgent, hello_message, play_requests, visible
 from tienlen_agents.external.protocol import main as protocol_main
 from tienlen_env.engine.agent import CardAgent, FallibleAgent, View, choose_cards
 from tienlen_env.engine.batch import Batch
@@ -267,6 +268,17 @@ def test_the_documented_exchange_is_the_real_one():
 
 # ---------------------------------------------------------------- bad bots
 
+STRANGE = "x\ud800y\x1b[2J\x9b2J\u202e\n\r\0z"  # as JSON, with escapes, it is text like any other
+STRANGE_BYTES = b"a\x1b[2J\x9b2J\xed\xa0\x80\0\r\nz" * 999
+DEEP = "'[' * 500 + ']' * 500"
+STRANGE_IDS = {
+    "a surrogate": 'print(\'{"id": "x\\\\ud800y", "cards": "3s"}\', flush=True)',
+    "bytes of a surrogate": 'os.write(1, b\'{"id": "x\\xed\\xa0\\x80y", "cards": "3s"}\\n\')',
+    "control characters": f'say({{"id": {STRANGE!r}, "cards": "3s"}})',
+    "a key of control characters": f'say({{"id": {{{STRANGE!r}: [{STRANGE!r}]}}, "cards": "3s"}})',
+    "a long id": 'say({"id": "\\ud800" * 9999, "cards": "3s"})',
+    "a deep id": f"print('{{\"id\": ' + {DEEP} + '}}', flush=True)",
+}
 FAILURES = {
     "slow": ("def play(m): time.sleep(9)", "no answer in time"),
     "silent": ("def play(m): pass", "no answer in time"),
@@ -286,9 +298,14 @@ FAILURES = {
     "a list": ('def play(m): say([m["id"], ""])', "an answer that is no JSON object"),
     "another id": ('def play(m): say({"id": 10**9, "cards": ""})', "an answer to no question"),
     "no id": ('def play(m): say({"cards": ""})', "an answer to no question"),
+    **{name: (f"def play(m): {body}", "an answer to no question") for name, body in STRANGE_IDS.items()},
+    "strange cards": (f'def play(m): say({{"id": m["id"], "cards": {STRANGE!r}}})', "an illegal play"),
+    "strange handshake": (f'def ready(m): say({{"type": {STRANGE!r}}})', "no handshake"),
+    "deep handshake": (f"def ready(m): print('{{\"type\": ' + {DEEP} + '}}', flush=True)", "no handshake"),
+    "strange stderr": (f"def play(m): os.write(2, {STRANGE_BYTES!r}); sys.exit(3)", "the program ended"),
     "no cards": ('def play(m): say({"id": m["id"]})', "an answer without cards"),
     "cards are a list": ('def play(m): say({"id": m["id"], "cards": ["3s"]})', "an answer without cards"),
-    "no combination": ('def play(m): say({"id": m["id"], "cards": "3s 4h"})', "an illegal play"),
+    "not a combination": ('def play(m): say({"id": m["id"], "cards": "3s 4h"})', "an illegal play"),
     "no card": ('def play(m): say({"id": m["id"], "cards": "x" * 999})', "an illegal play"),
     "others' cards": (
         """
@@ -330,6 +347,79 @@ def test_no_failure_stops_a_match(bot, failure):
     assert sum(f.num_rounds for f in forfeits.values()) == 12
     assert result.scores[1].forfeits == ()
     assert result.scores[0].points.mean + 3 * result.scores[1].points.mean == pytest.approx(6)
+
+
+def is_presentable(text):
+    """It can be stored as UTF-8, and does nothing to a terminal but fill lines."""
+    return all(c.isprintable() or c in "\n\t" for c in text) and len(text) < 5000
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_what_is_said_of_a_failure_is_presentable(bot, failure):
+    body, _ = FAILURES[failure]
+    agent = bot(body, limit_ms=300, start_ms=500, restarts=0)
+    batch = Batch("cardgames", 2)
+    batch.reset(0)
+    agent.act(View(batch))
+    forfeits = agent.take_forfeits()
+    assert forfeits
+    for forfeit in forfeits:
+        assert is_presentable(forfeit.detail)
+        assert is_presentable(forfeit.reason)
+
+
+def test_what_is_made_visible_stays_as_it_is():
+    found = visible(STRANGE)
+    assert found == "x\\ud800y\\x1b[2J\\x9b2J\\u202e\n\\r\\x00z"
+    assert visible(found) == found
+    assert visible("một\tđôi\r\n3♠") == "một\tđôi\n3♠"
+
+
+STRANGE_BOTS = (
+    "a surrogate",
+    "bytes of a surrogate",
+    "control characters",
+    "strange cards",
+    "strange stderr",
+)
+
+
+@pytest.mark.parametrize("failure", STRANGE_BOTS)
+def test_no_text_of_a_program_stops_a_run_that_is_stored(bot, tmp_path, capsys, failure):
+    body, reason = FAILURES[failure]
+    command = shlex.join(bot(body).arguments)
+    out = tmp_path / "out"
+    flags = [
+        f"process:{command},limit_ms=5000",
+        "greedy",
+        "--deals",
+        "2",
+        "--workers",
+        "1",
+        "--out",
+        str(out),
+    ]
+    arena_main(["match", *flags])
+    first = capsys.readouterr().out
+    assert reason in " ".join(first.split())
+    assert all(c.isprintable() or c == "\n" for c in first)
+    stored = [path for path in out.rglob("*.*") if path.suffix in (".json", ".jsonl", ".csv", ".html")]
+    assert {"arena.json", "chunks.jsonl"} <= {path.name for path in stored}
+    for path in stored:
+        assert "\x1b" not in path.read_text("utf-8")
+    report, *_ = json.loads((out / "arena.json").read_text())["tables"]
+    assert sum(f["num_rounds"] for f in report["agents"][0]["forfeits"]) == 8
+    arena_main(["match", *flags])  # from the chunks that were stored
+
+
+@pytest.mark.parametrize("failure", [*STRANGE_IDS, "strange cards", "strange stderr", "strange handshake"])
+def test_the_check_shows_what_a_program_said_and_no_more(bot, capsys, failure):
+    agent = bot(FAILURES[failure][0])
+    assert protocol_main(["check", shlex.join(agent.arguments), "--rounds", "1"]) == 1
+    told = capsys.readouterr().out
+    assert all(c.isprintable() or c in "\n\t" for c in told)
+    assert FAILURES[failure][1] in told
+    told.encode()
 
 
 def test_what_the_program_said_last_is_reported(bot):
@@ -387,7 +477,7 @@ def test_a_forfeited_round_is_played_by_the_rule(bot):
 
 
 def test_reports_tell_of_forfeits(bot, capsys):
-    agent = bot(FAILURES["no combination"][0])
+    agent = bot(FAILURES["not a combination"][0])
     report = arena.compare(agent, [tienlen_agents.load("greedy")], num_deals=5)
     report.print()
     out = " ".join(capsys.readouterr().out.split())

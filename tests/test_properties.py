@@ -64,7 +64,7 @@ def test_cards_are_conserved(rules: Rules, key: int, seed: int) -> None:
     batch.deal(np.array([key]))
     rng = np.random.default_rng(seed)
     for _ in range(120):
-        row = batch.rows[0]
+        row = batch.state.rows[0]
         parts = [*row[:5].tolist(), *row[8:12].tolist()]
         assert sum(parts) == FULL_DECK, "every card is in one place"
         assert sum(int(p).bit_count() for p in parts) == 52
@@ -88,20 +88,20 @@ def test_every_true_action_is_accepted_and_every_false_one_refused(
         if ids[0] == NO_ACTION:
             break
         batch.step(ids)
-    mask, before = batch.legal_mask()[0], batch.rows.copy()
+    mask, before = batch.action_mask()[0], batch.state.rows.copy()
     assert bool(mask.any()) is not bool(batch.state.over_mask[0])
     allowed = np.flatnonzero(mask)
     copies = batch.select(np.zeros(max(len(allowed), 1), np.int64))
     if len(allowed):
         copies.step(allowed)
-        assert (copies.rows != before).any(axis=1).all()
+        assert (copies.state.rows != before).any(axis=1).all()
     for action in np.flatnonzero(mask == 0):
         with pytest.raises(IllegalPlayError):
             batch.step(np.array([action]))
     for action in (-2, batch.num_actions, 10**12):
         with pytest.raises(IllegalPlayError):
             batch.step(np.array([action]))
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)
 
 
 @given(deal=deals(), seed=SEEDS)
@@ -236,19 +236,19 @@ def test_copies_and_selections_are_independent(rules: Rules, key: int, seed: int
     for _ in range(seed % 40):
         batch.step(batch.sample(rng))
     games = rng.integers(0, 5, 7)
-    before, copy, some = batch.rows.copy(), batch.copy(), batch.select(games)
-    assert np.array_equal(copy.rows, before)
-    assert np.array_equal(some.rows, before[games])
+    before, copy, some = batch.state.rows.copy(), batch.copy(), batch.select(games)
+    assert np.array_equal(copy.state.rows, before)
+    assert np.array_equal(some.state.rows, before[games])
     for _ in range(5):
         copy.step(copy.sample(rng))
         some.step(some.sample(rng))
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)
     assert some.num_games == 7
     batch.reset(0)
-    assert not np.array_equal(batch.rows, copy.rows)
-    after = copy.rows.copy()
+    assert not np.array_equal(batch.state.rows, copy.state.rows)
+    after = copy.state.rows.copy()
     batch.step(batch.sample(rng))
-    assert np.array_equal(copy.rows, after)
+    assert np.array_equal(copy.state.rows, after)
 
 
 # ---------------------------------------------------------------- what a seat can see
@@ -257,7 +257,7 @@ def test_copies_and_selections_are_independent(rules: Rules, key: int, seed: int
 def redealt(batch: Batch, b: int, seat: int, rng: np.random.Generator) -> Batch:
     """The game with all cards that `seat` cannot see dealt anew, hand sizes kept."""
     new = batch.select([b])
-    row = new.rows[0]
+    row = new.state.rows[0]
     others = [s for s in range(5) if s != seat and (s == 4 or s < batch.num_players)]
     unseen = rng.permutation([c for s in others for c in card_ids(int(row[s]))]).tolist()
     for s in others:
@@ -357,7 +357,7 @@ def test_a_view_in_place_shows_the_same() -> None:
     for _ in range(20):
         batch.step(batch.sample(rng))
     games = rng.permutation(np.flatnonzero(~batch.state.over_mask))
-    copied, in_place = View(batch, games), View.in_place(batch, games)
+    copied, in_place = View(batch, games), View(batch, games, copy=False)
     for one, other in ((copied, in_place), (copied.select([2, 0]), in_place.select([2, 0]))):
         assert len(one) == len(other)
         assert np.array_equal(one.games, other.games)

@@ -329,7 +329,7 @@ def test_sets_of_cards_break_lines_at_the_width(width: int) -> None:
 def test_sets_of_cards_refuse_what_is_none() -> None:
     with pytest.raises(ValueError, match="no sets"):
         render_cards([])
-    with pytest.raises(ValueError, match="no mask"):
+    with pytest.raises(ValueError, match="not a valid mask"):
         render_cards([(1 << 52, "")])
     with pytest.raises(NotationError):
         render_cards([("1s", "")])

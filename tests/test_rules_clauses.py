@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env.engine.batch import Batch, action_to_cards, cards_to_action
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, RulesError, TienLenError
 from tienlen_env.games.common.cards import CARD_TEXT, card_ids, format_cards, parse_cards
 from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.plays import action_to_cards, cards_to_action
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Cards, Round
@@ -157,7 +158,7 @@ def test_1_5_each_combination() -> None:
 )
 def test_1_5_what_is_no_combination(text: str) -> None:
     round_ = start("cardgames", f"{text} Kh", "2s")
-    refused(round_, text, text, "no combination", "1.5")
+    refused(round_, text, text, "not a combination", "1.5")
 
 
 @pytest.mark.parametrize("text", ["Ks As 2s", "As 2s 3s", "2s 3s 4s", f"{pairs('K', 3)}", "Qs Ks As 2s"])
@@ -316,7 +317,7 @@ def scored(rules: Rules, scores: list[int], *hands: str) -> Batch:
 
 
 def card_action(batch: Batch, text: str) -> np.ndarray:
-    return np.array([batch.table.classify(parse_cards(text))])
+    return np.array([batch.action_table.classify(parse_cards(text))])
 
 
 def test_1_12_a_game_ends_at_a_unique_highest_total_of_ten() -> None:

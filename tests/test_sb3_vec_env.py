@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.vec_env import VecMonitor
 
+from tests.games import copies
 from tienlen_env.engine.agent import RandomAgent
-from tienlen_env.envs.sb3 import TienLenVecEnv
+from tienlen_env.envs.tienlen_sb3 import TienLenVecEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import get_rules
 
@@ -36,7 +38,7 @@ def test_steps_masks_and_infos() -> None:
     for _ in range(60):
         masks = get_action_masks(env)
         assert masks.shape == (16, 453)
-        np.testing.assert_array_equal(masks, env.games.batch.legal_mask())
+        np.testing.assert_array_equal(masks, env.games.batch.action_mask())
         actions = choose(rng, masks)
         before = observation.copy()
         new, rewards, dones, infos = env.step(actions)
@@ -87,6 +89,21 @@ def test_vec_env_methods() -> None:
     with pytest.raises(IllegalPlayError):
         env.step(np.full(5, 9999))
     env.close()
+
+
+@copies
+def test_copies_go_on_alike(duplicate: Callable[[Any], Any]) -> None:
+    env = TienLenVecEnv(6, seed=2, opponents=["random", RandomAgent()])
+    rng = np.random.default_rng(0)
+    env.reset()
+    env.step(choose(rng, env.action_masks()))
+    other = duplicate(env)
+    for _ in range(40):
+        actions = choose(rng, env.action_masks())
+        for mine, theirs in zip(env.step(actions)[:3], other.step(actions)[:3], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        np.testing.assert_array_equal(env.action_masks(), np.array(other.env_method("action_masks")))
+    assert env.text_to_action(env.action_to_text(7)) == 7
 
 
 @pytest.mark.parametrize("episode", ["round", "game"])

@@ -15,7 +15,7 @@ from tienlen_env.errors import IllegalPlayError, NotationError, RulesError
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, parse_cards
-from tienlen_env.games.thirteens.observe import observation_layout, observation_size
+from tienlen_env.games.thirteens.observe import observation_layout
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 from tienlen_env.games.thirteens.spec import build_spec
 
@@ -46,12 +46,12 @@ def test_numba_equals_python(rules: ThirteensRules) -> None:
             ids = first.sample(np.random.default_rng(step))
             same(ids, second.sample(np.random.default_rng(step)))
             if step % 5 == 0:
-                for a, b in zip(first.legal_actions(), second.legal_actions(), strict=True):
+                for a, b in zip(first.list_legal(), second.list_legal(), strict=True):
                     same(a, b)
-                same(first.num_legal(), second.num_legal())
+                same(first.count_legal(), second.count_legal())
                 seats = rng.integers(-1, rules.num_players, num_games)
                 same(first.observe(seats), second.observe(seats))
-                same(first.observe_all(), second.observe_all())
+                same(first.global_observation(), second.global_observation())
             results = [
                 batch.step(ids, mask=mask, observation=view)
                 for batch, mask, view in zip((first, second), masks, views, strict=True)
@@ -60,9 +60,9 @@ def test_numba_equals_python(rules: ThirteensRules) -> None:
             same(results[0][1], results[1][1])
             same(masks[0], masks[1])
             same(views[0], views[1])
-            same(masks[0], first.legal_mask())
+            same(masks[0], first.action_mask())
             same(views[0], first.observe())
-            same(first.rows, second.rows)
+            same(first.state.rows, second.state.rows)
 
 
 def test_threads_do_not_matter() -> None:
@@ -77,7 +77,7 @@ def test_threads_do_not_matter() -> None:
             batch.step(ids, mask=mask, observation=view)
         same(*masks)
         same(*views)
-    same(batches[0].rows, batches[1].rows)
+    same(batches[0].state.rows, batches[1].state.rows)
 
 
 # ---------------------------------------------------------------- bad input
@@ -97,8 +97,8 @@ def batch_in_play(rules: Any, backend: Any = "numba") -> Batch:
 def test_every_action_that_is_not_legal_is_refused(name: str, backend: Any) -> None:
     batch = batch_in_play(name, backend)
     good = batch.sample(np.random.default_rng(1))
-    mask = batch.legal_mask()
-    before = batch.rows.copy()
+    mask = batch.action_mask()
+    before = batch.state.rows.copy()
     tried = [*range(-3, batch.num_actions + 70), 1 << 32, -(1 << 62), (1 << 63) - 1]
     for action in tried:
         if 0 <= action < batch.num_actions and mask[2, action]:
@@ -107,7 +107,7 @@ def test_every_action_that_is_not_legal_is_refused(name: str, backend: Any) -> N
         ids[2] = action
         with pytest.raises(IllegalPlayError, match="game 2"):
             batch.step(ids)
-        assert np.array_equal(batch.rows, before)
+        assert np.array_equal(batch.state.rows, before)
     batch.step(good)
 
 
@@ -119,10 +119,10 @@ def test_every_action_that_is_not_legal_is_refused(name: str, backend: Any) -> N
 @pytest.mark.parametrize("method", ["step", "deal", "action_to_cards"])
 def test_arrays_of_the_wrong_kind(method: str, bad: Any) -> None:
     batch = batch_in_play("thirteens")
-    before = batch.rows.copy()
+    before = batch.state.rows.copy()
     with pytest.raises(ValueError, match=r"actions|keys"):
         getattr(batch, method)(bad)
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.state.rows, before)
 
 
 def test_a_game_that_is_over_takes_no_action() -> None:
@@ -130,7 +130,7 @@ def test_a_game_that_is_over_takes_no_action() -> None:
     rng = np.random.default_rng(0)
     while not batch.state.over_mask.all():
         batch.step(batch.sample(rng))
-    assert not batch.legal_mask().any()
+    assert not batch.action_mask().any()
     assert not batch.observe().any()
     with pytest.raises(IllegalPlayError, match="over"):
         batch.step([0, NO_ACTION, NO_ACTION, NO_ACTION])
@@ -221,9 +221,9 @@ def test_nothing_depends_on_hidden_cards(rules: ThirteensRules) -> None:
             rest = rest[size:]
         other.state.dummy[b] = sum(1 << c for c in rest)
     other.state.key[:] += 1
-    assert not np.array_equal(batch.rows, other.rows)
+    assert not np.array_equal(batch.state.rows, other.state.rows)
     same(batch.observe(), other.observe())
-    same(batch.legal_mask(), other.legal_mask())
+    same(batch.action_mask(), other.action_mask())
     same(View(batch).public_rows, View(other).public_rows)
 
 
@@ -239,4 +239,4 @@ def test_pieces_fill_the_observation(rules: ThirteensRules) -> None:
         assert piece.slice.start == end
         end = piece.slice.stop
         assert end - piece.slice.start == np.prod(piece.shape)
-    assert end == observation_size(rules) == Batch(rules, 1).observation_size
+    assert end == observation_layout(rules).size == Batch(rules, 1).observation_size

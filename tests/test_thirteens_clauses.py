@@ -39,19 +39,17 @@ class Deal:
         self.rules = rules
         self.table = build_action_table(rules)
         self.batch = Batch(rules, 1, **settings)
-        row = self.batch.rows[0]
+        row = self.batch.state.rows[0]
         row[:] = 0
         for seat, text in enumerate(hands):
             row[R.HAND + seat] = parse_cards(text)
         row[R.REMAINDER] = parse_cards(remainder)
         row[R.STARTER] = parse_cards(starter)
         row[R.DUMMY] = parse_cards(dummy)
-        self.batch.backend.begin_round(
-            self.batch.rows, self.batch.spec, self.batch.actions, np.zeros(1, np.int64)
-        )
+        self.batch._backend.begin_round(*self.batch.kernel_arrays, np.zeros(1, np.int64))
         # A deal has as many tricks as these hands have cards.
-        self.batch.spec = self.batch.spec.copy()
-        self.batch.spec[S.HAND_SIZE] = len(hands[0].split())
+        self.batch._spec = self.batch._spec.copy()
+        self.batch._spec[S.HAND_SIZE] = len(hands[0].split())
         self.rewards = np.zeros(rules.num_players)
 
     def play(self, *names: str) -> Deal:
@@ -61,7 +59,7 @@ class Deal:
 
     @property
     def legal(self) -> set[str]:
-        return {self.table.text(int(a)) for a in self.batch.legal_actions().action}
+        return {self.table.text(int(a)) for a in self.batch.list_legal().action}
 
     @property
     def turn(self) -> int:
@@ -74,12 +72,12 @@ class Deal:
 
     def refused(self, name: str, *words: str) -> None:
         """The play is refused, the explanation has all `words`, and nothing has changed."""
-        before = self.batch.rows.copy()
+        before = self.batch.state.rows.copy()
         action = self.table.find(name)
         with pytest.raises(IllegalPlayError):
             self.batch.step([action])
-        assert np.array_equal(self.batch.rows, before)
-        reason = why_refused(self.table, before[0].tolist(), action)
+        assert np.array_equal(self.batch.state.rows, before)
+        reason = str(why_refused(self.table, before[0].tolist(), action))
         for word in words:
             assert word in reason
 
@@ -206,7 +204,7 @@ def test_8_3_no_remainder_no_starter() -> None:
     batch = Batch(ThirteensRules(num_players=4, jokers=0), 50)
     batch.reset(0)
     assert (batch.state.starter == 0).all()
-    assert (batch.num_legal() == 13).all()
+    assert (batch.count_legal() == 13).all()
 
 
 def test_8_4_eldest_leads_the_starter_suit_if_held() -> None:
@@ -214,7 +212,9 @@ def test_8_4_eldest_leads_the_starter_suit_if_held() -> None:
     assert deal.legal == {"3c", "Ac"}
     deal.refused("2s", "starter suit", "clubs", "8.4")
     deal.refused("*1", "8.4")
-    assert describe(deal.table, deal.batch.rows[0].tolist()).endswith("starter suit: c; hand: 2s Ac 3c *1")
+    assert describe(deal.table, deal.batch.state.rows[0].tolist()).endswith(
+        "starter suit: c; hand: 2s Ac 3c *1"
+    )
 
 
 def test_8_4_anything_when_void_and_all_know_it() -> None:

@@ -18,7 +18,8 @@ from tienlen_env import thirteens_v0
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.one_seat import OneSeatGames
-from tienlen_env.envs.vector import SelfPlayEnv, TienLenVectorEnv
+from tienlen_env.envs.thirteens import make_rules
+from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.errors import IllegalPlayError, RulesError, WrongGameError
 from tienlen_env.games.registry import PRESETS, game_of, get_rules
 from tienlen_env.games.thirteens import game as definition
@@ -67,18 +68,49 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
     with pytest.raises(IllegalPlayError, match="no game is running"):
         env.step(0)
     env.reset(seed=0)
-    before = env._row.copy()
-    hand = int(env._batch.state.hands[0, env._batch.state.turn[0]])
+    before = env.batch.kernel_arrays.rows[0].copy()
+    hand = int(env.batch.state.hands[0, env.batch.state.turn[0]])
     absent = next(card for card in range(53) if not hand >> card & 1)
     for action, message in [
         (absent, r"8\.5; trick: none"),
         (53, "outside"),
         (-1, "outside"),
-        ("Ks", "no integer"),
+        ("Ks", "not an integer"),
     ]:
         with pytest.raises(IllegalPlayError, match=message):
             env.step(action)
-        np.testing.assert_array_equal(env._row, before)
+        np.testing.assert_array_equal(env.batch.kernel_arrays.rows[0], before)
+
+
+@pytest.mark.parametrize("rules", ["thirteens", ThirteensRules()], ids=["name", "rules"])
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("num_players", 3), ("jokers", 2), ("melding", "manual"), ("target", 12)],
+)
+def test_settings_replace_fields_of_the_rules(rules: Any, setting: str, value: Any) -> None:
+    """They were ignored where rules were given."""
+    assert getattr(make_rules(rules, **{setting: value}), setting) == value
+    assert getattr(make_rules(rules, **{setting: None}), setting) == getattr(ThirteensRules(), setting)
+    for made in (
+        thirteens_v0.env(rules, **{setting: value}).unwrapped,
+        thirteens_v0.raw_env(rules, **{setting: value}),
+        gymnasium.make("tienlen_env/Thirteens-v0", rules=rules, **{setting: value}).unwrapped.games,
+        gymnasium.make_vec("tienlen_env/Thirteens-v0", rules=rules, **{setting: value}).unwrapped.games,
+    ):
+        assert getattr(made.batch.rules, setting) == value
+
+
+def test_settings_that_exclude_one_another_are_refused() -> None:
+    assert make_rules("thirteens", dummy=True, num_players=3).dummy
+    assert not make_rules("thirteens_dummy", dummy=False, num_players=5).dummy
+    with pytest.raises(RulesError, match="dummy"):
+        make_rules("thirteens_dummy", num_players=4)
+    with pytest.raises(RulesError, match="dummy"):
+        thirteens_v0.env(dummy=True)
+    with pytest.raises(TypeError, match="player_count"):
+        thirteens_v0.env(player_count=4)
+    with pytest.raises(RulesError, match="rules come first"):
+        thirteens_v0.env(5)
 
 
 # ------------------------------------------------------------ one mechanism for both games
@@ -88,7 +120,7 @@ def test_a_game_is_found_by_its_rules() -> None:
     for name in PRESETS:
         rules = get_rules(name)
         assert rules.name == name
-        assert Batch(name).definition is game_of(rules)
+        assert Batch(name).game is game_of(rules)
         assert (game_of(rules) is definition.THIRTEENS) == (name not in TIENLEN_PRESETS)
     assert get_rules("thirteens", 6).num_players == 6
     with pytest.raises(RulesError, match="thirteens"):
@@ -100,12 +132,12 @@ def test_a_game_is_found_by_its_rules() -> None:
 def test_the_engine_refuses_what_is_not_legal() -> None:
     batch = Batch("thirteens", 2)
     batch.reset(1)
-    before = batch.rows.copy()
+    before = batch.kernel_arrays.rows.copy()
     bad = batch.sample(np.random.default_rng(0))
-    bad[1] = int(np.flatnonzero(batch.legal_mask()[1] == 0)[0])
+    bad[1] = int(np.flatnonzero(batch.action_mask()[1] == 0)[0])
     with pytest.raises(IllegalPlayError, match="game 1"):
         batch.step(bad)
-    np.testing.assert_array_equal(batch.rows, before)
+    np.testing.assert_array_equal(batch.kernel_arrays.rows, before)
 
 
 class OnlyTienLen(RandomAgent):
@@ -114,8 +146,8 @@ class OnlyTienLen(RandomAgent):
 
 def test_agents_of_another_game_are_refused() -> None:
     with pytest.raises(WrongGameError, match="plays tienlen, not thirteens"):
-        OneSeatGames(2, "thirteens", opponents=OnlyTienLen())
-    OneSeatGames(2, "cardgames", opponents=OnlyTienLen())
+        OneSeatGames("thirteens", 2, opponents=OnlyTienLen())
+    OneSeatGames("cardgames", 2, opponents=OnlyTienLen())
     batch = Batch("thirteens", 2)
     batch.reset(0)
     for name in ("table_action", "table_cards", "table_owner", "passed_mask"):
@@ -204,24 +236,24 @@ def test_vector_environment() -> None:
     assert ended > 30
 
 
-def test_the_adapters_of_tienlen_play_it_by_name() -> None:
+def test_the_adapters_play_any_game_by_its_rules() -> None:
     rng = np.random.default_rng(0)
-    self_play = SelfPlayEnv(8, "thirteens", num_players=5)
+    self_play = SelfPlayEnv("thirteens", 8, num_players=5)
     decisions = self_play.reset(0)
     dealt = np.zeros((8, 5))
     for _ in range(200):
         decisions = self_play.step([rng.choice(np.flatnonzero(mask)) for mask in decisions.action_mask])
         dealt += decisions.rewards
     assert (dealt > 0).any()
-    envs = TienLenVectorEnv(4, "thirteens_manual", num_players=7)
+    envs = OneSeatVectorEnv(4, rules="thirteens_manual", num_players=7)
     assert envs.reset(seed=1)[0].shape == (4, envs.games.batch.observation_size)
 
 
 def test_stable_baselines3() -> None:
     pytest.importorskip("stable_baselines3")
-    from tienlen_env.envs.sb3 import TienLenVecEnv
+    from tienlen_env.envs.sb3 import OneSeatVecEnv
 
-    venv = TienLenVecEnv(8, "thirteens", reward="zero_sum", seed=0)
+    venv = OneSeatVecEnv(8, rules="thirteens", reward="zero_sum", seed=0)
     venv.reset()
     rng = np.random.default_rng(0)
     ended = []

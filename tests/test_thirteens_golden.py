@@ -93,9 +93,9 @@ def played(name: str) -> dict[str, Any]:
             batch.deal(np.arange(16) * 1_000_003)
         batch = batches["points"]
         for step in range(200):
-            legal = batch.legal_actions()
-            ids = legal.action[legal.start + (7 * step + 13 * np.arange(16)) % batch.num_legal()]
-            seen += [batch.legal_mask(), batch.observe(), batch.state.turn.copy()]
+            legal = batch.list_legal()
+            ids = legal.action[legal.start + (7 * step + 13 * np.arange(16)) % batch.count_legal()]
+            seen += [batch.action_mask(), batch.observe(), batch.state.turn.copy()]
             for scheme, other in batches.items():
                 rewards[scheme].append(other.step(ids)[0].copy())
         scores.append(batch.scores()[:2].tolist())

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 from tests.oracle_thirteens import best_packing
-from tienlen_env.engine.backends import overloads as numba_bits
+from tienlen_env.engine.backends import jit
 from tienlen_env.games.thirteens import melds, spec
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import MELDS, PAIRS, STRAIGHTS, THIRTEENS
 from tienlen_env.games.thirteens.cards import CARD_TEXT, parse_cards
-from tienlen_env.games.thirteens.game import THIRTEENS as GAME
 from tienlen_env.games.thirteens.melds import best_melds, pack, pip_counts, without
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
@@ -65,7 +64,7 @@ def by_subsets(pips: Any) -> int:
     return best[-1]
 
 
-@numba.njit
+@jit.loop
 def kernel_on(spec: Any, cards: Any, out: Any) -> None:
     for i in range(len(cards)):
         out[i] = best_melds(spec, cards[i])
@@ -84,11 +83,6 @@ def mask_of_pips(pips: tuple[int, ...]) -> int:
         rank = (pip + 10) % 13
         mask |= ((1 << count) - 1) << 4 * rank
     return mask
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    numba_bits.teach(GAME)
 
 
 def compare(multisets: list[tuple[int, ...]]) -> None:

@@ -82,8 +82,8 @@ class Pairs:
 
     def compare(self) -> None:
         batch, state = self.batch, self.batch.state
-        listed = batch.legal_actions()
-        mask = batch.legal_mask()
+        listed = batch.list_legal()
+        mask = batch.action_mask()
         own = batch.observe()
         seats = np.array([self.rng.randrange(-1, self.rules.num_players) for _ in self.oracles])
         others = batch.observe(seats)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from tienlen_env import thirteens_v0, tienlen_v0
     from tienlen_env.engine.agent import Agent, RandomAgent, View
     from tienlen_env.engine.batch import Batch
-    from tienlen_env.envs.vector import SelfPlayEnv, TienLenVectorEnv
+    from tienlen_env.envs.tienlen_gymnasium import TienLenVectorEnv
+    from tienlen_env.envs.vector import SelfPlayEnv
     from tienlen_env.games.registry import get_rules
     from tienlen_env.games.thirteens.rules import ThirteensRules
     from tienlen_env.games.tienlen.rules import PRESETS, Rules
@@ -62,7 +63,7 @@ _HOME = {
     "Rules": "games.tienlen.rules",
     "SelfPlayEnv": "envs.vector",
     "ThirteensRules": "games.thirteens.rules",
-    "TienLenVectorEnv": "envs.vector",
+    "TienLenVectorEnv": "envs.tienlen_gymnasium",
     "View": "engine.agent",
     "get_rules": "games.registry",
 }
@@ -98,8 +99,8 @@ def _register_envs() -> None:
     if "tienlen_env/TienLen-v0" not in gymnasium.registry:
         gymnasium.register(
             "tienlen_env/TienLen-v0",
-            entry_point="tienlen_env.envs.gymnasium:TienLenEnv",
-            vector_entry_point="tienlen_env.envs.vector:TienLenVectorEnv",
+            entry_point="tienlen_env.envs.tienlen_gymnasium:TienLenEnv",
+            vector_entry_point="tienlen_env.envs.tienlen_gymnasium:TienLenVectorEnv",
         )
     if "tienlen_env/Thirteens-v0" not in gymnasium.registry:
         gymnasium.register(

@@ -1,6 +1,9 @@
-"""The errors that bad input gets; all are ``ValueError`` and leave the game as it was."""
+"""The errors that bad input raises; all are ``ValueError`` and leave the game as it was."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
 
 
 class TienLenError(ValueError):
@@ -8,11 +11,11 @@ class TienLenError(ValueError):
 
 
 class RulesError(TienLenError):
-    """A `Rules` field has an unknown value, or fields exclude one another; the message names the field."""
+    """A field of the rules has an unknown value, or fields exclude one another; the message names it."""
 
 
 class InvalidComboError(TienLenError):
-    """The cards are no combination of these rules (RULES.md 1.5, 3.2)."""
+    """The cards are not a combination of these rules (RULES.md 1.5, 3.2)."""
 
 
 class IllegalPlayError(TienLenError):
@@ -42,11 +45,11 @@ class IllegalPlayError(TienLenError):
 
 
 class WrongGameError(TienLenError):
-    """An agent or a tool was given another game than it plays."""
+    """An agent or a tool got another game than it plays."""
 
 
 class NotationError(TienLenError):
-    """Text that is no card or no record.
+    """Text that is not a card or not a record.
 
     Attributes:
         column: 1-based column of the first character that could not be read.
@@ -58,3 +61,19 @@ class NotationError(TienLenError):
 
     def __str__(self) -> str:
         return f"column {self.column}: {self.args[0]}"
+
+
+def renamed(**names: str) -> Callable[[object, str], NoReturn]:
+    """A ``__getattr__`` for a class: an old name raises an error that says the new one.
+
+    Args:
+        names: old name to new name.
+    """
+
+    def __getattr__(self: object, name: str) -> NoReturn:
+        kind = type(self).__name__
+        if name in names:
+            raise AttributeError(f"{kind}.{name} is now {kind}.{names[name]}", name=name, obj=self)
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
+
+    return __getattr__

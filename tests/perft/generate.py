@@ -45,16 +45,16 @@ def perft_exact(round_: Round, depth: int) -> int:
 
 def perft_table(round_: Round, depth: int) -> int:
     """Sequences of `depth` actions: all positions of one depth side by side in a batch."""
-    batch = Batch(round_.rules, 1, backend=round_._backend_name)
-    batch.rows[:] = round_._rows
+    batch = Batch(round_.rules, 1, backend=round_.backend)
+    batch.state.rows[:] = round_._rows
     for _ in range(depth - 1):
-        legal = batch.legal_actions()
+        legal = batch.list_legal()
         if not len(legal.game):
             return 0
         batch = batch.select(legal.game)
         batch.step(legal.action)
         batch = batch.select(np.flatnonzero(batch.state.turn >= 0))
-    return int(batch.num_legal().sum())
+    return int(batch.count_legal().sum())
 
 
 def read(path: Path = FILE) -> list[Position]:

@@ -1,32 +1,40 @@
 """The batched engine: B games that advance together, one decision a game and step.
 
 All arrays are NumPy; B games, P players, A actions, O observation length (`Batch.layout`). Which game is
-played follows from the rules (`tienlen_env.games.registry`). Tiến lên's scalar `Round`
-(`tienlen_env.single.tienlen`) and `Game` stand on the same kernels.
+played follows from the rules (`tienlen_env.games.registry`).
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, NoReturn, Self
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, NoReturn, Self, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.backends import get_backend
-from tienlen_env.errors import IllegalPlayError, TienLenError
-from tienlen_env.games.common.cards import FULL_DECK, format_cards
-from tienlen_env.games.common.game import AnyRules, Definition, Episode
+from tienlen_env.engine.backends import BackendName, get_backend
+from tienlen_env.engine.backends.protocol import Backend, DrawArray
+from tienlen_env.engine.checks import as_distinct_indices, as_indices, as_integers, check_buffer
+from tienlen_env.errors import IllegalPlayError, TienLenError, renamed
+from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules
+from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.spec import Episode
+from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import game_of, get_rules
-from tienlen_env.games.tienlen.actions import build_action_table
-from tienlen_env.games.tienlen.kernels import action_cards
-from tienlen_env.games.tienlen.observe import Piece
-from tienlen_env.games.tienlen.rules import Rules
-from tienlen_env.games.tienlen.rules import get_rules as get_tienlen_rules
-from tienlen_env.games.tienlen.spec import Reward, build_spec
 
-BackendName = Literal["numba", "python"]
-IntArray = npt.NDArray[np.int64]
 NO_ACTION = -1
+
+Buffer = TypeVar("Buffer", bound=AnyArray)
+
+
+def _filled(length: int, number: int) -> IntArray:
+    """`np.full`, for callers that count microseconds."""
+    out = np.empty(length, np.int64)
+    out.fill(number)
+    return out
 
 
 class LegalActions(NamedTuple):
@@ -35,7 +43,7 @@ class LegalActions(NamedTuple):
     Attributes:
         game: int64 (N,), the index of the game in its batch, ascending.
         action: int64 (N,), action ids, ascending within a game.
-        cards: int64 (N,), the card mask that each would play; 0 for the pass.
+        cards: int64 (N,), the card mask that each would play; 0 for none.
         start: int64 (B,), where each game's actions begin, for ``np.ufunc.reduceat``.
     """
 
@@ -45,65 +53,66 @@ class LegalActions(NamedTuple):
     start: IntArray
 
 
-def cards_to_action(rules: str | Rules, cards: int) -> int:
-    """The action id that a set of cards is; 0, the pass, for no cards (RULES.md 7.1).
+class KernelArrays(NamedTuple):
+    """A batch as compiled code reads it.
 
-    Raises:
-        InvalidComboError: the cards are no combination of these rules.
+    Attributes:
+        rows: int64 (B, ROW), the states, hidden cards included; live.
+        spec: int64 (S,), the variant.
+        actions: int64 (A * F,), its action table.
     """
-    return build_action_table(get_tienlen_rules(rules)).classify(cards)
+
+    rows: IntArray
+    spec: IntArray
+    actions: IntArray
 
 
-def action_to_cards(rules: str | Rules, hand: int, action: int) -> int:
-    """The cards that an action plays from a hand: its top card and the lowest suits held (RULES.md 7.1).
+class BatchSettings(TypedDict, total=False):
+    """Keyword arguments of `Batch` behind the number of games."""
 
-    Args:
-        rules: the variant.
-        hand: card mask.
-        action: action id; the pass gives 0.
-
-    Raises:
-        ValueError: no such action.
-        IllegalPlayError: the hand does not hold it.
-    """
-    table = build_action_table(get_tienlen_rules(rules))
-    if not 0 <= action < table.num_actions:
-        raise ValueError(f"action {action}: expected 0..{table.num_actions - 1}")
-    if not 0 <= hand <= FULL_DECK:
-        raise ValueError(f"{hand} is no mask of cards")
-    if not table.held(hand)[action]:
-        raise IllegalPlayError(f"{table.text(action)} is not in the hand {format_cards(hand)}")
-    return int(action_cards(int(hand), build_spec(table.rules)[1].tolist(), int(action)))
+    num_players: int | None
+    episode: Episode
+    reward: str
+    history: int
+    history_length: int
+    auto_reset: bool
+    backend: BackendName
+    threads: int
 
 
 class Batch:
     """B games of one variant, dealt from 64-bit keys.
 
+    A batch pickles and deep-copies; it alone owns the states of its games.
+
     Args:
         rules: a preset's name, or the rules of any game.
         num_games: B, at least 1.
-        num_players: P; None keeps the number in `rules`.
+        num_players: P; None: as in the rules.
         episode: ``"round"`` a game is one round; ``"game"`` rounds to the target (RULES.md 1.12, 8.9).
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or, in Tiến lên, ``"cards"``; see the pages
+        reward: ``"points"``, ``"zero_sum"``, ``"win"``, or another of ``game.rewards``; see the pages
             `tienlen_env.envs.tienlen` and `tienlen_env.envs.thirteens`.
-        history: how many of the last plays the observation shows, K; 0 in Thirteens.
-        kept: how many are kept for agents that look back, if these are more; with any, so is the record of
-            the round (`tienlen_env.games.tienlen.play_summary`). Nothing in Thirteens.
+        history: number of past plays that the observation shows, K; 0 in a game without history.
+        history_length: number of past plays that the state stores for agents; at least `history`. If it is
+            above 0, Tiến lên stores its play summary, too. A game without history ignores it.
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
         backend: ``"numba"`` or ``"python"``; bit for bit the same.
-        threads: threads of the numba loops; worth it from several thousand games on.
+        threads: threads of the numba loops; they help for num_games of several thousand and more.
 
     Attributes:
-        definition: the game.
-        rules: its rules, a `Rules` or a `ThirteensRules`.
-        table: their action table.
-        state: the game's `State`, live views of every column.
-        num_games, num_players, num_actions, observation_size, state_size: B, P, A, O and the length of
-            `observe_all`.
+        game: the game.
+        rules: its rules.
+        action_table: the actions of these rules.
+        state: named live views of every column.
+        num_games: B.
+        num_players: P.
+        num_actions: A.
+        observation_size: O.
+        global_observation_size: G, the length of `global_observation`.
         layout: name to `Piece` of the observation.
 
     Raises:
-        RulesError: unknown rules or a number of players that cannot be.
+        RulesError: unknown rules or an impossible number of players.
         ValueError: any other setting that is unknown or out of range.
     """
 
@@ -114,41 +123,59 @@ class Batch:
         *,
         num_players: int | None = None,
         episode: Episode = "round",
-        reward: Reward = "points",
+        reward: str = "points",
         history: int = 0,
-        kept: int = 0,
+        history_length: int = 0,
         auto_reset: bool = False,
         backend: BackendName = "numba",
         threads: int = 1,
     ) -> None:
         if isinstance(num_games, bool) or not isinstance(num_games, int | np.integer) or num_games < 1:
             raise ValueError(f"num_games={num_games!r}: expected 1 or more")
-        self.rules: Any = get_rules(rules, num_players)
-        self.definition: Definition = game_of(self.rules)
-        game = self.definition
-        self.table: Any = game.build_table(self.rules)
-        self.spec, self.actions = game.spec.build_spec(
-            self.rules, episode=episode, reward=reward, auto_reset=auto_reset, history=history, kept=kept
+        self.rules: AnyRules = get_rules(rules, num_players)
+        self.game: AnyGame = game_of(self.rules)
+        self._settings = BatchSettings(
+            episode=episode,
+            reward=reward,
+            history=history,
+            history_length=history_length,
+            auto_reset=auto_reset,
+            backend=backend,
+            threads=threads,
         )
         self.episode: Episode = episode
-        self.reward: Reward = reward
+        self.reward = reward
         self.history = history
         self.auto_reset = auto_reset
-        self.backend: Any = get_backend(backend, threads, game)
         self.num_games = int(num_games)
-        self.num_players: int = self.rules.num_players
-        self.num_actions: int = self.table.num_actions
-        self.observation_size: int = game.observe.observation_size(self.rules, history)
-        self.state_size: int = game.observe.state_size(self.rules, history)
-        self.layout: dict[str, Piece] = game.observe.observation_layout(self.rules, history)
-        self._bind(np.zeros((self.num_games, int(self.spec[game.spec.ROW_SIZE])), np.int64))
+        self._set_up()
+        self._bind(np.zeros((self.num_games, int(self._spec[S.ROW_SIZE])), np.int64))
         self.state.turn[:] = -1
 
+    def _set_up(self) -> None:
+        """Derive all that follows from the rules and settings."""
+        game, settings = self.game, self._settings
+        self.action_table: ActionTable = game.build_table(self.rules)
+        self._spec, self._actions = game.build_spec(
+            self.rules,
+            episode=settings["episode"],
+            reward=settings["reward"],
+            auto_reset=settings["auto_reset"],
+            history=settings["history"],
+            history_length=settings["history_length"],
+        )
+        self._backend: Backend = get_backend(settings["backend"], game, settings["threads"])
+        self.num_players: int = self.rules.num_players
+        self.num_actions: int = self.action_table.num_actions
+        self.layout: Layout = game.observation(self.rules, self.history)
+        self.observation_size: int = self.layout.size
+        self.global_observation_size: int = game.global_observation_size(self.rules, self.history)
+
     def _bind(self, rows: IntArray) -> None:
+        self._rows = rows
         self.num_games = len(rows)
-        self.rows = rows
-        num_words = int(self.spec[self.definition.spec.NUM_WORDS])
-        self.state: Any = self.definition.state.State(rows, self.num_players, num_words)
+        num_words = int(self._spec[S.NUM_WORDS])
+        self.state: GameState = self.game.state(rows, self.game.columns, self.num_players, num_words)
         self._rewards = np.zeros((len(rows), self.num_players), np.float32)
         self._dones = np.zeros(len(rows), np.bool_)
         self._no_mask = np.zeros((0, self.num_actions), np.int8)
@@ -174,25 +201,38 @@ class Batch:
                 the opening card, who has the opening duty (RULES.md 1.3), or for eldest by the key (8.2).
 
         Raises:
-            ValueError: arguments of another shape or type, or a leader who is no seat.
+            ValueError: arguments of another shape or type, or an invalid seat as leader.
         """
-        self.backend.begin(
-            self.rows,
-            self.spec,
-            self.actions,
-            self._games(keys, "keys"),
-            self._games(np.broadcast_to(np.asarray(rounds), (self.num_games,)), "rounds"),
+        self._backend.begin(
+            self._rows,
+            self._spec,
+            self._actions,
+            self._for_games(keys, "keys"),
+            self._spread(rounds, "rounds"),
             self._leaders(leader),
         )
 
+    def deal_games(self, games: npt.ArrayLike, keys: npt.ArrayLike) -> None:
+        """Start some games anew, each from its key; the others stay as they are.
+
+        Args:
+            games: integers (n,), each in 0..B-1, none twice.
+            keys: int64 (n,).
+
+        Raises:
+            ValueError: arguments of another shape or type, or games out of range or twice.
+        """
+        which = as_distinct_indices(games, self.num_games)
+        each = as_integers(keys, "keys")
+        if each.shape != which.shape:
+            raise ValueError(f"keys: expected shape {which.shape}, one for each game, got {each.shape}")
+        rows = np.empty((len(which), self._rows.shape[1]), np.int64)
+        first, by_rules = np.zeros(len(which), np.int64), np.full(len(which), -1, np.int64)
+        self._backend.begin(rows, self._spec, self._actions, each, first, by_rules)
+        self._rows[which] = rows
+
     def set_hands(
-        self,
-        hands: npt.ArrayLike,
-        leader: npt.ArrayLike = -1,
-        *,
-        dummy: npt.ArrayLike = 0,
-        remainder: npt.ArrayLike = 0,
-        starter: npt.ArrayLike = 0,
+        self, hands: npt.ArrayLike, leader: npt.ArrayLike = -1, **extra_hands: npt.ArrayLike
     ) -> None:
         """Start a round in every game from given hands; scores and the round's number start at 0.
 
@@ -202,26 +242,34 @@ class Batch:
                 cards that are given nowhere count as shown.
             leader: int64 (B,) or one number: the seat that leads, freely in Tiến lên; -1 for the holder of
                 the lowest card, who has the opening duty (RULES.md 1.3), or for eldest by the key 0 (8.2).
-            dummy: int64 (B,) or one number: the dummy's hand, in Thirteens with one (8.10).
-            remainder: int64 (B,) or one number: what goes with the first trick, in Thirteens (8.7).
-            starter: int64 (B,) or one number: the mask of that card of it which was flipped first (8.3).
+            extra_hands: int64 (B,) or one number each, further card masks that the game takes
+                (``game.extra_hands``), 0 if left out. In Thirteens ``dummy`` (8.10), ``remainder``, the
+                cards that go with the first trick (8.7), and ``starter``, the first of these (8.3).
 
         Raises:
-            TienLenError: cards that cannot lie so, or a leader who is no seat.
+            TienLenError: an impossible card distribution, or an invalid seat as leader.
+            ValueError: a game without given hands, or an unknown set of cards.
         """
+        game = self.game
         masks = np.asarray(hands)
         if masks.shape != (self.num_games, self.num_players) or masks.dtype.kind not in "iu":
             raise TienLenError(f"hands: expected integers of shape {(self.num_games, self.num_players)}")
-        aside = np.empty((self.num_games, 3), np.int64)
-        for i, (name, cards) in enumerate((("dummy", dummy), ("remainder", remainder), ("starter", starter))):
-            aside[:, i] = self._games(np.broadcast_to(np.asarray(cards), (self.num_games,)), name)
+        if game.set_hands is None:
+            raise ValueError(f"{game.name}: rounds cannot start from given hands")
+        if unknown := set(extra_hands) - set(game.extra_hands):
+            known = ", ".join(game.extra_hands) or "none"
+            raise ValueError(f"{min(unknown)}: not a set of cards of {game.name}; it has: {known}")
+        extra = {
+            name: self._for_games(np.broadcast_to(np.asarray(extra_hands.get(name, 0)), self.num_games), name)
+            for name in game.extra_hands
+        }
         leaders = self._leaders(leader)
-        self.definition.set_hands(
-            self.rows,
+        game.set_hands(
+            self._rows,
             self.rules,
             masks.astype(np.int64),  # what does not fit becomes negative
-            aside,
-            lambda: self.backend.begin_round(self.rows, self.spec, self.actions, leaders),
+            extra,
+            lambda: self._backend.begin_round(self._rows, self._spec, self._actions, leaders),
         )
 
     # ------------------------------------------------------------ playing
@@ -231,13 +279,13 @@ class Batch:
         actions: npt.ArrayLike,
         cards: npt.ArrayLike | None = None,
         *,
-        rewards: npt.NDArray[np.float32] | None = None,
-        dones: npt.NDArray[np.bool_] | None = None,
-        mask: npt.NDArray[np.int8] | None = None,
-        observation: npt.NDArray[np.uint8] | None = None,
-        draws: npt.NDArray[np.float64] | None = None,
+        rewards: RewardArray | None = None,
+        dones: BoolArray | None = None,
+        mask: MaskArray | None = None,
+        observation: ByteArray | None = None,
+        draws: DrawArray | None = None,
         next_actions: IntArray | None = None,
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    ) -> tuple[RewardArray, BoolArray]:
         """Play one action in every game.
 
         Args:
@@ -254,30 +302,33 @@ class Batch:
                 would with these draws; cheaper than a call of its own.
 
         Returns:
-            ``(rewards, dones)``; a seat's reward comes in the step that settles its place.
+            ``(rewards, dones)``; a seat is paid in the step that settles its place.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
             ValueError: an argument of the wrong shape or type.
         """
-        ids = self._games(actions, "actions")
-        exact = self._no_cards if cards is None else self._games(cards, "cards")
-        rewards = self._out(rewards, "rewards", self._rewards)
-        dones = self._out(dones, "dones", self._dones)
-        mask = self._no_mask if mask is None else self._check_out(mask, "mask", self.num_actions, np.int8)
+        ids = self._for_games(actions, "actions")
+        exact = self._no_cards if cards is None else self._for_games(cards, "cards")
+        rewards = self._rewards if rewards is None else self._like(rewards, "rewards", self._rewards)
+        dones = self._dones if dones is None else self._like(dones, "dones", self._dones)
+        if mask is None:
+            mask = self._no_mask
+        else:
+            check_buffer(mask, "mask", (self.num_games, self.num_actions), np.int8)
         if observation is None:
             observation = self._no_observation
         else:
-            self._check_out(observation, "observation", self.observation_size, np.uint8)
+            check_buffer(observation, "observation", (self.num_games, self.observation_size), np.uint8)
         if next_actions is None:
             draws, next_actions = self._no_draws, self._no_cards
         else:
-            self._out(next_actions, "next_actions", ids)
-            draws = self._out(draws, "draws", self._draws)
-        refused = self.backend.step(
-            self.rows,
-            self.spec,
-            self.actions,
+            self._like(next_actions, "next_actions", ids)
+            draws = self._draws if draws is None else self._like(draws, "draws", self._draws)
+        refused = self._backend.step(
+            self._rows,
+            self._spec,
+            self._actions,
             ids,
             exact,
             rewards,
@@ -288,36 +339,126 @@ class Batch:
             next_actions,
         )
         if refused >= 0:
-            self._refuse(refused, int(ids[refused]))
+            self._refuse(refused, int(ids[refused]), None if cards is None else int(exact[refused]))
         return rewards, dones
 
-    def play_on(self, games: npt.ArrayLike, actions: npt.ArrayLike, rewards: npt.NDArray[np.float32]) -> None:
+    def step_games(
+        self,
+        games: npt.ArrayLike,
+        actions: npt.ArrayLike,
+        rewards: RewardArray,
+        *,
+        seats: npt.ArrayLike | None = None,
+        skip_forced: bool = True,
+        until_placed: bool = False,
+    ) -> IntArray:
+        """Play one action in some games, and on through all decisions that have a single legal action.
+
+        With `seats`, one seat a game is of interest: the games stop where it must decide.
+
+        Args:
+            games: integers (n,), each in 0..B-1, none twice.
+            actions: integers (n,), a legal action for each.
+            rewards: float32 (B, P), contiguous, to which the rewards are added.
+            seats: int64 (B,), the seat of interest in every game; None: none.
+            skip_forced: decisions of the seat of interest with a single legal action are played, too.
+            until_placed: stop a game when the seat of interest has its place.
+
+        Returns:
+            int64 (n,): the seat that is to move, `Turn.ASKED` where that is the seat of interest,
+            `Turn.OVER` for games that are over or stopped.
+
+        Raises:
+            IllegalPlayError: an action that is not legal; no game has moved.
+            ValueError: an argument of the wrong shape or type, or games out of range or twice.
+        """
+        which = as_distinct_indices(games, self.num_games)
+        ids = as_integers(actions, "actions")
+        if ids.shape != which.shape:
+            raise ValueError(f"actions: expected shape {which.shape}, one for each game, got {ids.shape}")
+        check_buffer(rewards, "rewards", (self.num_games, self.num_players), np.float32)
+        if seats is None:
+            own = np.full(self.num_games, -1, np.int64)
+            until_placed = False
+        else:
+            own = self._seats(seats)
+            if until_placed and (own < 0).any():
+                raise ValueError("seats: expected a seat in every game with until_placed=True")
+        turns = np.empty(len(which), np.int64)
+        refused = self._backend.step_games(
+            self._rows,
+            self._spec,
+            self._actions,
+            which,
+            ids,
+            own,
+            bool(skip_forced),
+            bool(until_placed),
+            rewards,
+            turns,
+        )
+        if refused >= 0:
+            self._refuse(int(which[refused]), int(ids[refused]))
+        return turns
+
+    def play_on(self, games: npt.ArrayLike, actions: npt.ArrayLike, rewards: RewardArray) -> None:
         """Play one action in some games, and on through all decisions that have a single legal action.
 
         Afterwards each of them waits for a decision with a choice, or is over.
 
         Args:
-            games: int64 (n,), which games, none of them twice.
-            actions: int64 (n,), a legal action for each.
-            rewards: float32 (B, P), to which the rewards are added.
+            games: integers (n,), each in 0..B-1, none twice.
+            actions: integers (n,), a legal action for each.
+            rewards: float32 (B, P), contiguous, to which the rewards are added.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
+            ValueError: an argument of the wrong shape or type, or games out of range or twice.
         """
-        which, ids = np.asarray(games, np.int64), np.asarray(actions, np.int64)
-        anyone = np.zeros(self.num_games, np.int64)  # no seat's decisions are different from the others'
-        turns = np.empty(len(which), np.int64)
-        refused = self.backend.step_games(
-            self.rows, self.spec, self.actions, which, ids, anyone, True, False, rewards, turns
-        )
-        if refused >= 0:
-            self._refuse(int(which[refused]), int(ids[refused]))
+        self.step_games(games, actions, rewards)
+
+    def stepper(self, rewards: RewardArray, mask: MaskArray, observation: ByteArray) -> Callable[[int], int]:
+        """A function that plays one action, for a batch of one game and callers that count microseconds.
+
+        Args:
+            rewards: float32 (P,), contiguous; each step overwrites it.
+            mask: int8 (A,), contiguous; each step writes the next legal-action mask to it.
+            observation: uint8 (O,), contiguous; each step writes the next player's observation to it.
+
+        Returns:
+            ``step(action)``: `tienlen_env.engine.backends.protocol.REFUSED` if the action is not legal, and
+            nothing has changed; else the next seat or ``FINISHED``, plus ``PAID`` if a reward is not 0. The
+            action must be an int.
+
+        Raises:
+            ValueError: a buffer of the wrong shape or type, or a batch of several games.
+        """
+        if self.num_games != 1:
+            raise ValueError(f"a stepper plays one game; this batch has {self.num_games}")
+        check_buffer(rewards, "rewards", (self.num_players,), np.float32)
+        check_buffer(mask, "mask", (self.num_actions,), np.int8)
+        check_buffer(observation, "observation", (self.observation_size,), np.uint8)
+        return partial(self.stepper_into(rewards), mask, observation)
+
+    def stepper_into(self, rewards: RewardArray) -> Callable[[MaskArray, ByteArray, int], int]:
+        """A stepper for callers that have a new mask and observation written in each step.
+
+        Args:
+            rewards: float32 (P,), contiguous; each step overwrites it.
+
+        Returns:
+            ``step(mask, observation, action)``, as the one of `stepper`. The two buffers are not checked.
+
+        Raises:
+            ValueError: a buffer of the wrong shape or type, or a batch of several games.
+        """
+        if self.num_games != 1:
+            raise ValueError(f"a stepper plays one game; this batch has {self.num_games}")
+        check_buffer(rewards, "rewards", (self.num_players,), np.float32)
+        return partial(self._backend.play_one, self._rows[0], self._spec, self._actions, rewards)
 
     def sample(
-        self,
-        rng: np.random.Generator,
-        out: IntArray | None = None,
-        draws: npt.NDArray[np.float64] | None = None,
+        self, rng: np.random.Generator, out: IntArray | None = None, draws: DrawArray | None = None
     ) -> IntArray:
         """A legal action a game, uniformly; `NO_ACTION` for games that are over.
 
@@ -329,142 +470,265 @@ class Batch:
         Returns:
             int64 (B,) action ids.
         """
-        out = self._out(out, "out", np.empty(self.num_games, np.int64))
-        draws = rng.random(out=self._out(draws, "draws", self._draws))
-        self.backend.sample(self.rows, self.spec, draws, out)
+        if out is None:
+            out = np.empty(self.num_games, np.int64)
+        else:
+            check_buffer(out, "out", (self.num_games,), np.int64)
+        draws = self._draws if draws is None else self._like(draws, "draws", self._draws)
+        rng.random(out=draws)
+        self._backend.sample(self._rows, self._spec, draws, out)
         return out
 
     # ------------------------------------------------------------ looking
 
-    def legal_mask(self, out: npt.NDArray[np.int8] | None = None) -> npt.NDArray[np.int8]:
+    def action_mask(self, out: MaskArray | None = None) -> MaskArray:
         """int8 (B, A): 1 = legal for the seat to act; all 0 for games that are over."""
         if out is None:
             out = np.empty((self.num_games, self.num_actions), np.int8)
-        self._check_out(out, "out", self.num_actions, np.int8)
-        self.backend.write_masks(self.rows, self.spec, out)
+        check_buffer(out, "out", (self.num_games, self.num_actions), np.int8)
+        self._backend.write_masks(self._rows, self._spec, out)
         return out
 
-    def num_legal(self) -> IntArray:
+    def count_legal(self) -> IntArray:
         """int64 (B,): number of legal actions."""
         out = np.empty(self.num_games, np.int64)
-        self.backend.count_legal(self.rows, self.spec, out)
+        self._backend.count_legal(self._rows, self._spec, out)
         return out
 
-    def legal_actions(self) -> LegalActions:
+    def list_legal(self) -> LegalActions:
         """All legal actions of all games as a ragged array, with the cards each would play."""
-        count = self.num_legal()
+        count = self.count_legal()
         start = np.cumsum(count) - count
         ids, cards = np.empty(count.sum(), np.int64), np.empty(count.sum(), np.int64)
-        self.backend.list_legal(self.rows, self.spec, self.actions, start, ids, cards)
+        self._backend.list_legal(self._rows, self._spec, self._actions, start, ids, cards)
         return LegalActions(np.repeat(np.arange(self.num_games), count), ids, cards, start)
 
+    def first_legal(self, games: npt.ArrayLike) -> IntArray:
+        """int64 (n,): the first legal action of some games; `NO_ACTION` for those that are over.
+
+        Args:
+            games: integers (n,), each in 0..B-1.
+
+        Raises:
+            ValueError: another shape or type, or games out of range.
+        """
+        rows = self._rows[as_indices(games, self.num_games)]
+        out = np.empty(len(rows), np.int64)
+        self._backend.sample(rows, self._spec, np.zeros(len(rows)), out)
+        return out
+
     def observe(
-        self, seats: npt.ArrayLike | None = None, out: npt.NDArray[np.uint8] | None = None
-    ) -> npt.NDArray[np.uint8]:
+        self,
+        seats: npt.ArrayLike | None = None,
+        out: ByteArray | None = None,
+        games: npt.ArrayLike | None = None,
+    ) -> ByteArray:
         """The observation of one seat a game, by default the seat to act.
 
         Args:
-            seats: int64 (B,) or one number; -1 gives zeros.
-            out: uint8 (B, O) to write to, or None.
+            seats: int64 (B,) or one number; -1 gives zeros. With `games`, int64 (n,) or one number.
+            out: uint8 (B, O) to write to, or None. With `games`, uint8 (n, O).
+            games: integers (n,), each in 0..B-1, which games; None for all.
 
         Returns:
-            uint8 (B, O) of 0 and 1, the pieces of `layout`; zeros for games that are over.
+            uint8 (B, O) or (n, O) of 0 and 1, the pieces of `layout`; zeros for games that are over.
+
+        Raises:
+            ValueError: an argument of the wrong shape or type, or out of range.
         """
-        if seats is None:
-            seats = self.state.turn
-        seats = self._games(np.broadcast_to(np.asarray(seats), (self.num_games,)), "seats")
-        if ((seats < -1) | (seats >= self.num_players)).any():
-            raise ValueError(f"seats: expected -1..{self.num_players - 1}")
+        if games is None:
+            rows, turn = self._rows, self.state.turn
+        else:
+            which = as_indices(games, self.num_games)
+            rows, turn = self._rows[which], self.state.turn[which]
+        if type(seats) is int and -1 <= seats < self.num_players:
+            checked = _filled(len(rows), seats)
+        elif seats is None:
+            checked = np.ascontiguousarray(turn)
+        else:
+            checked = self._seats(np.broadcast_to(np.asarray(seats), turn.shape), len(rows))
         if out is None:
-            out = np.empty((self.num_games, self.observation_size), np.uint8)
-        self._check_out(out, "out", self.observation_size, np.uint8)
-        self.backend.observe_seats(self.rows, self.spec, self.actions, seats, out)
+            out = np.empty((len(rows), self.observation_size), np.uint8)
+        check_buffer(out, "out", (len(rows), self.observation_size), np.uint8)
+        self._backend.observe_seats(rows, self._spec, self._actions, checked, out)
         return out
 
-    def observe_all(self, out: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[np.uint8]:
+    def global_observation(self, out: ByteArray | None = None) -> ByteArray:
         """What a centralised critic may see, absolute seats.
 
         Returns:
-            uint8 (B, `state_size`): the observation of seat 0, the turn (one-hot P), the hands of seats
-            1..P-1, and what else the game hides.
+            uint8 (B, G): the observation of seat 0, the turn (one-hot P), the hands of seats 1..P-1, and the
+            other hidden cards of the game.
         """
         if out is None:
-            out = np.empty((self.num_games, self.state_size), np.uint8)
-        self._check_out(out, "out", self.state_size, np.uint8)
-        self.backend.observe_all(self.rows, self.spec, self.actions, out)
+            out = np.empty((self.num_games, self.global_observation_size), np.uint8)
+        check_buffer(out, "out", (self.num_games, self.global_observation_size), np.uint8)
+        self._backend.observe_all(self._rows, self._spec, self._actions, out)
         return out
 
     def action_to_cards(self, actions: npt.ArrayLike) -> IntArray:
         """int64 (B,): the card masks that these legal actions would play; 0 for those that play none."""
         out = np.empty(self.num_games, np.int64)
-        ids = self._games(actions, "actions")
+        ids = self._for_games(actions, "actions")
         if ((ids < 0) | (ids >= self.num_actions)).any() or (self.state.turn < 0).any():
             raise ValueError(f"actions: expected 0..{self.num_actions - 1} in games that are not over")
-        self.backend.action_cards(self.rows, self.actions, ids, out)
+        self._backend.action_cards(self._rows, self._actions, ids, out)
         return out
+
+    def action_to_text(self, action: int) -> str:
+        """The name of an action id.
+
+        Raises:
+            ValueError: not an action id.
+        """
+        return self.action_table.text(int(action))
+
+    def text_to_action(self, text: str) -> int:
+        """The action id of a name that `action_to_text` gives.
+
+        Raises:
+            TienLenError: not the name of an action.
+        """
+        return self.game.text.parse_action(self.action_table, text)
 
     def scores(self) -> IntArray:
         """int64 (B, P): points so far, those of a running round included as places settle (copy)."""
-        scores: IntArray = self.state.scores.copy()
-        return scores
+        return self.state.scores.copy()
+
+    @property
+    def kernel_arrays(self) -> KernelArrays:
+        """The states and the variant as compiled agents read them; the rows are live."""
+        return KernelArrays(self._rows, self._spec, self._actions)
 
     # ------------------------------------------------------------ copies
 
     def copy(self) -> Self:
         """An independent batch in the same position."""
-        return self.select(np.arange(self.num_games))
+        return self._with_rows(self._rows.copy())
 
     def select(self, games: npt.ArrayLike) -> Self:
-        """An independent batch with copies of some games, in the order given (repeats allowed)."""
-        rows = self.rows[np.asarray(games)]
+        """An independent batch with copies of some games, in the order given (repeats allowed).
+
+        Args:
+            games: integers (n,), -1 for the last game and so on; or bool (B,), a mask.
+
+        Raises:
+            ValueError: something else, or games out of range.
+        """
+        which = np.asarray(games)
+        if which.dtype != np.bool_:
+            which = as_integers(which, "games")
+        try:
+            rows = self._rows[which]
+        except IndexError as error:
+            raise ValueError(f"games: {error}") from None
         if rows.ndim != 2:
             raise ValueError("games: expected a list of indices or a mask of games")
+        return self._with_rows(rows)
+
+    def with_history_length(self, history_length: int) -> Self:
+        """A batch in the same positions that stores at least so many plays; this one if it does already.
+
+        The plays made so far are known only as far as this batch has stored them.
+        """
+        settings = BatchSettings(**self._settings)
+        settings["history_length"] = max(int(history_length), settings["history_length"])
+        new = type(self)(self.rules, self.num_games, **settings)
+        width = self._rows.shape[1]
+        if new._rows.shape[1] <= width:
+            return self
+        new._rows[:, :width] = self._rows  # the history ends the row, the newest play first
+        return new
+
+    def _with_rows(self, rows: IntArray) -> Self:
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         new._bind(rows)
         return new
 
+    def __getstate__(self) -> tuple[AnyRules, BatchSettings, IntArray]:
+        return self.rules, self._settings, self._rows
+
+    def __setstate__(self, state: tuple[AnyRules, BatchSettings, IntArray]) -> None:
+        self.rules, self._settings, rows = state
+        self.game = game_of(self.rules)
+        self.episode, self.reward = self._settings["episode"], self._settings["reward"]
+        self.history, self.auto_reset = self._settings["history"], self._settings["auto_reset"]
+        self._set_up()
+        self._bind(np.array(rows))
+
     # ------------------------------------------------------------ arguments
 
-    def _refuse(self, game: int, action: int) -> NoReturn:
+    def _refuse(self, game: int, action: int, cards: int | None = None) -> NoReturn:
         turn = int(self.state.turn[game])
         if turn < 0:
             raise IllegalPlayError(
-                f"game {game} is over; its action must be {NO_ACTION}, not {action}", game=game, action=action
+                f"game {game} is over; its action must be {NO_ACTION}, not {action}",
+                game=game,
+                action=action,
             )
-        known = 0 <= action < self.num_actions
-        name = self.table.text(action) if known else f"outside 0..{self.num_actions - 1}"
+        if not 0 <= action < self.num_actions:
+            raise IllegalPlayError(
+                f"game {game}: action {action} (outside 0..{self.num_actions - 1}) is not legal "
+                f"for seat {turn}",
+                game=game,
+                seat=turn,
+                action=action,
+            )
+        row = self._rows[game].tolist()
+        why = self.game.text.why_refused(self.action_table, row, action, cards)
         raise IllegalPlayError(
-            f"game {game}: action {action} ({name}) is not legal for seat {turn}",
+            f"game {game}: action {action} ({self.action_table.text(action)}) is not legal "
+            f"for seat {turn}: {why}",
             game=game,
             seat=turn,
             action=action,
+            clause=why.clause,
         )
 
-    def _games(self, values: npt.ArrayLike, name: str) -> IntArray:
-        array = np.asarray(values)
-        if array.dtype != np.int64 or not array.flags.c_contiguous:
-            if array.dtype.kind not in "iu":
-                raise ValueError(f"{name}: expected integers, got {array.dtype}")
-            array = np.ascontiguousarray(array, np.int64)
+    def _for_games(self, values: npt.ArrayLike, name: str) -> IntArray:
+        array = as_integers(values, name)
         if array.shape != (self.num_games,):
             raise ValueError(f"{name}: expected shape ({self.num_games},), got {array.shape}")
         return array
 
+    def _seats(self, seats: npt.ArrayLike, num_games: int | None = None) -> IntArray:
+        array = as_integers(seats, "seats")
+        expected = self.num_games if num_games is None else num_games
+        if array.shape != (expected,):
+            raise ValueError(f"seats: expected shape ({expected},), got {array.shape}")
+        if ((array < -1) | (array >= self.num_players)).any():
+            raise ValueError(f"seats: expected -1..{self.num_players - 1}")
+        return array
+
+    def _spread(self, values: npt.ArrayLike, name: str) -> IntArray:
+        if type(values) is int and -(2**63) <= values < 2**63:
+            return _filled(self.num_games, values)
+        return self._for_games(np.broadcast_to(np.asarray(values), (self.num_games,)), name)
+
     def _leaders(self, leader: npt.ArrayLike) -> IntArray:
-        leaders = self._games(np.broadcast_to(np.asarray(leader), (self.num_games,)), "leader")
+        if type(leader) is int and -1 <= leader < self.num_players:
+            return _filled(self.num_games, leader)
+        leaders = self._spread(leader, "leader")
         if ((leaders < -1) | (leaders >= self.num_players)).any():
             raise TienLenError(f"leader: expected a seat below {self.num_players}, or -1")
         return leaders
 
-    def _out(self, out: Any, name: str, default: Any) -> Any:
-        return default if out is None else self._check_array(out, name, default.shape, default.dtype)
+    def _like(self, buffer: Buffer, name: str, example: AnyArray) -> Buffer:
+        check_buffer(buffer, name, example.shape, example.dtype)
+        return buffer
 
-    def _check_out(self, out: Any, name: str, width: int, dtype: Any) -> Any:
-        return self._check_array(out, name, (self.num_games, width), np.dtype(dtype))
-
-    def _check_array(self, out: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == dtype
-        if not fits or not out.flags.c_contiguous or not out.flags.writeable:
-            raise ValueError(f"{name}: expected a contiguous, writeable {dtype} array of shape {shape}")
-        return out
+    __getattr__ = renamed(
+        definition="game",
+        table="action_table",
+        legal_mask="action_mask",
+        num_legal="count_legal",
+        legal_actions="list_legal",
+        observe_all="global_observation",
+        state_size="global_observation_size",
+        rows="state.rows (or kernel_arrays.rows)",
+        spec="kernel_arrays.spec",
+        actions="kernel_arrays.actions",
+        backend="step, step_games, stepper, observe, ... (the backend is private)",
+        kept="history_length",
+    )

@@ -1,8 +1,9 @@
-"""Tiến lên from one seat, as a Gymnasium environment: ``gymnasium.make("tienlen_env/TienLen-v0")``.
+"""One seat of one game as a Gymnasium environment; agents play the other seats.
 
-The other seats are played by agents. The observation is the flat array of `tienlen_env.envs.tienlen` (its
-page has the pieces, the actions and the rewards); the mask is in ``info["action_mask"]`` and, for
-sb3-contrib, in `TienLenEnv.action_masks`.
+`OneSeatEnv` serves any game. The environments that `gymnasium.make` knows are named after their games and
+stand in files of their own. The observation is the flat array of the game's PettingZoo environment (whose
+page lists its pieces, the actions and the rewards); the mask is in ``info["action_mask"]`` and, for
+sb3-contrib, in `OneSeatEnv.action_masks`.
 """
 
 from __future__ import annotations
@@ -11,26 +12,28 @@ from typing import Any, Literal, SupportsIndex, Unpack
 
 import gymnasium
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 
 from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, Opponents, Seat
 from tienlen_env.envs.pettingzoo import illegal_reward
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.arrays import ByteArray, MaskArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 
 
-class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
+class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
     """One seat of one game.
 
-    A reward is everything the seat earned since its last decision. With ``episode="round"`` the episode ends
-    when its place is settled, with ``"game"`` at the end of the game.
+    A reward is the sum of what the seat earned since its last decision. With ``episode="round"`` the episode
+    ends when its place is settled, with ``"game"`` at the end of the game. Returned arrays are never
+    overwritten.
 
     Args:
-        opponents: ``"random"``, one agent for all other seats, or a sequence of P-1, the first for the seat
-            after the learner's.
         rules: a preset's name, or the rules of any game.
+        opponents: who plays the other seats: the name of an agent (``"random"``, or one that an installed
+            package offers, see `tienlen_env.engine.loading`), an agent, or a sequence of P-1 of these, the
+            first for the seat after the learner's.
         seat: the learner's seat; ``"random"`` draws it for every deal.
         illegal: what an illegal action does: ``"terminate"`` ends the episode with a reward of one less than
             the worst that honest play can bring and ``info["illegal"] = True``; ``"raise"`` raises
@@ -40,6 +43,9 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             is face up.
         settings: see `tienlen_env.engine.Batch`.
 
+    Attributes:
+        games: the game, with the opponents; ``games.batch`` is the engine's `Batch` of one game.
+
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
     """
@@ -48,8 +54,8 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
 
     def __init__(
         self,
+        rules: str | AnyRules,
         opponents: Opponents = "random",
-        rules: str | AnyRules = "cardgames",
         *,
         seat: Seat = "random",
         illegal: Literal["terminate", "raise"] = "terminate",
@@ -60,8 +66,8 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         if illegal not in ("terminate", "raise"):
             raise ValueError(f"illegal={illegal!r}: expected 'terminate' or 'raise'")
         self.games = OneSeatGames(
-            1,
             rules,
+            1,
             opponents=opponents,
             line_up=True,
             seat=seat,
@@ -74,16 +80,16 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
         self.action_space = spaces.Discrete(batch.num_actions)
         self.render_mode = check_render_mode(render_mode)
         self._illegal = illegal
-        self._illegal_reward = illegal_reward(batch, batch.reward)
+        self._illegal_reward = illegal_reward(batch)
         self._is_over = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+    ) -> tuple[ByteArray, dict[str, Any]]:
         """Deal, and play on to the seat's first decision.
 
         Args:
-            seed: of the deal, the seat and the opponents; None goes on with the present stream.
+            seed: of the deal, the seat and the opponents; None continues the present stream.
             options: not used.
 
         Returns:
@@ -96,20 +102,20 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             self.render()
         return self._observe()
 
-    def _observe(self) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+    def _observe(self) -> tuple[ByteArray, dict[str, Any]]:
         observation = np.empty((1, self.games.batch.observation_size), np.uint8)
         mask = np.empty((1, self.games.batch.num_actions), np.int8)
         self.games.observe(observation, mask)
         return observation[0], {"action_mask": mask[0], "seat": int(self.games.seat[0])}
 
-    def step(self, action: SupportsIndex) -> tuple[npt.NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:
         """Play, and on to the seat's next decision or the end of its episode.
 
         Args:
             action: an action id.
 
         Returns:
-            Observation uint8 (O,), reward, terminated, truncated (never), info. At the end the mask is
+            Observation uint8 (O,), reward, terminated, truncated (always False), info. At the end the mask is
             all-zero and ``info["place"]`` is the place, 0 = first.
 
         Raises:
@@ -119,14 +125,14 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             raise IllegalPlayError("the episode is over; call reset()")
         try:
             self.games.step(np.array([action]))
-        except IllegalPlayError:
-            if self._illegal == "raise":
+        except IllegalPlayError as error:
+            if self._illegal == "raise" or error.seat != self.games.seat[0]:  # of an opponent
                 raise
             self._is_over = True
             observation, info = self._observe()
             info["action_mask"][:] = 0
             return observation, self._illegal_reward, True, False, {**info, "illegal": True}
-        self._is_over = bool(self.games.dones[0])
+        self._is_over = bool(self.games.terminations[0])
         if self.render_mode == "human":
             self.render()
         observation, info = self._observe()
@@ -135,15 +141,23 @@ class TienLenEnv(gymnasium.Env[npt.NDArray[np.uint8], np.int64]):
             info["place"] = self.games.finished.place.item()
         return observation, float(self.games.rewards[0]), self._is_over, False, info
 
-    def action_masks(self) -> npt.NDArray[np.int8]:
+    def action_masks(self) -> MaskArray:
         """int8 (A,): 1 = legal; all-zero when the episode is over."""
         if self._is_over:
             return np.zeros(self.games.batch.num_actions, np.int8)
-        mask: npt.NDArray[np.int8] = self.games.batch.legal_mask()[0]
+        mask: MaskArray = self.games.batch.action_mask()[0]
         return mask
 
+    def action_to_text(self, action: int) -> str:
+        """The name of an action id; see `Batch.action_to_text`."""
+        return self.games.batch.action_to_text(action)
+
+    def text_to_action(self, text: str) -> int:
+        """The action id of a name; see `Batch.text_to_action`."""
+        return self.games.batch.text_to_action(text)
+
     def render(self) -> Any:
-        """The table in `render_mode`; see `tienlen_env.single.painter.Painter.render`."""
+        """A picture in `render_mode`; see `tienlen_env.single.painter.Painter.render`."""
         if self.render_mode is None:
             gymnasium.logger.warn("You are calling render method without specifying any render mode.")
             return None

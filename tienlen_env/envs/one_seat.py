@@ -1,51 +1,50 @@
-"""One learning seat in each of B games, the other seats played by agents: the core of the one-seat adapters.
+"""B games with one learning seat each; agents play the other seats. All one-seat adapters use this module.
 
-The learner is asked in all games at once. Between two of its decisions the agents play on, all games that
-wait for the same agent in one call, until every game waits for its learner again. An agent is not asked
-where only one action is legal.
+`OneSeatGames` steps all games to the learner's next decision. The opponents are queried in batches: one call
+of an agent for all games in which it is to move. Decisions of an opponent with a single legal action are
+played without a query (except the first one of a deal).
 
-* A reward is everything that the learner's seat earned since its last decision, also while others moved.
-* With ``episode="round"`` the learner's episode ends when its place is settled; the rest of the round is cut.
-  With ``"game"`` it ends with the game, and rounds are played out without a learner who has gone out.
-* A game that ends is dealt anew at once. A deal that ends before the learner had a decision (a rival may
-  go out before its turn) is no episode: it is dealt anew, too.
+* A reward is the sum of what the learner's seat earned since its last decision, also while others moved.
+* With ``episode="round"`` the learner's episode ends when its place is settled; the rest of the round is not
+  played. With ``"game"`` it ends with the game; each round is played to its end.
+* A game that ends is dealt anew at once. A deal that ends before the learner's first decision (a rival may
+  go out before its turn) is not an episode: it is dealt anew, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Literal, NamedTuple, TypedDict
+from typing import Final, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of
-from tienlen_env.engine.batch import BackendName, Batch
-from tienlen_env.errors import IllegalPlayError
-from tienlen_env.games.common.game import AnyRules, Episode
-from tienlen_env.games.tienlen.spec import Reward
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.turn import Turn
+from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.spec import Episode
 
-IntArray = npt.NDArray[np.int64]
-Opponents = Agent | Sequence[Agent] | Literal["random"]
+Opponents = str | Agent | Sequence[str | Agent]
 Seat = int | Literal["random"]
 
-LEARNER = -1  # in the table of who plays which seat
-ASKED, OVER = -1, -2  # instead of a seat to move
+LEARNER: Final = -1  # in `OneSeatGames._player`
 
 
 class GameSettings(TypedDict, total=False):
-    """Keyword arguments that every adapter hands on to `Batch`; see there."""
+    """Keyword arguments that every adapter passes to `Batch`; see there."""
 
     num_players: int | None
     episode: Episode
-    reward: Reward
+    reward: str
     history: int
     backend: BackendName
 
 
 class OneSeatSettings(GameSettings, total=False):
-    """Keyword arguments that every adapter of one seat hands on to `OneSeatGames`; see there."""
+    """Keyword arguments that every one-seat adapter passes to `OneSeatGames`; see there."""
 
     opponents: Opponents
     probabilities: npt.ArrayLike | None
@@ -65,23 +64,61 @@ class Finished(NamedTuple):
     """
 
     game: IntArray
-    observation: npt.NDArray[np.uint8]
+    observation: ByteArray
     place: IntArray
-    total: npt.NDArray[np.float32]
+    total: RewardArray
     length: IntArray
+
+
+def check_order(rules: object, second: object, call: str) -> None:
+    """Refuse the arguments in their former order.
+
+    Raises:
+        TypeError: `rules` is a number; the message names the call as it is now.
+    """
+    if isinstance(rules, int) or isinstance(second, str):
+        raise TypeError(f"the rules come first: {call}")
+
+
+def _agents(opponents: Opponents) -> list[Agent]:
+    """The agents, those that are named being loaded.
+
+    Raises:
+        ValueError: an unknown name, or an object that is not an agent.
+    """
+    several = opponents if isinstance(opponents, Sequence) and not isinstance(opponents, str) else [opponents]
+    agents = []
+    for one in several:
+        agent = _loaded(one) if isinstance(one, str) else one
+        if not isinstance(agent, Agent):
+            raise ValueError(f"opponents: {agent!r} is not an Agent or the name of one")
+        agents.append(agent)
+    return agents
+
+
+def _loaded(name: str) -> Agent:
+    if name == "random":
+        return RandomAgent()
+    from tienlen_env.engine.loading import load_agent
+
+    try:
+        return load_agent(name)
+    except ValueError as error:
+        raise ValueError(f"opponents={name!r}: {error}") from error
 
 
 class OneSeatGames:
     """B games with one learning seat each.
 
     Args:
-        num_games: B.
         rules: a preset's name, or the rules of any game.
+        num_games: B.
         num_players: P; None keeps the number in `rules`.
         episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or, in Tiến lên, ``"cards"``.
-        history: how many of the last plays the observation shows.
-        opponents: ``"random"``, an agent, or several: see `set_opponents`.
+        reward: one of the game's.
+        history: number of past plays in the observation.
+        opponents: an agent's name such as ``"random"`` or ``"heuristic"``, an agent, or several of these: see
+            `set_opponents`.
         probabilities: their shares; None for equal ones.
         line_up: `opponents` are the P-1 seats after the learner's, in order, instead of a pool.
         seat: the learner's seat; ``"random"`` draws it for every deal.
@@ -93,7 +130,7 @@ class OneSeatGames:
         batch: the games; every one of them waits for its learner.
         seat: int64 (B,), the learner's seats.
         rewards: float32 (B,), of the last step.
-        dones: bool (B,), games whose episode ended in the last step; they are dealt anew already.
+        terminations: bool (B,), games whose episode ended in the last step; they are dealt anew already.
         finished: those episodes.
 
     Raises:
@@ -102,12 +139,12 @@ class OneSeatGames:
 
     def __init__(
         self,
-        num_games: int,
-        rules: str | AnyRules = "cardgames",
+        rules: str | AnyRules,
+        num_games: int = 1,
         *,
         num_players: int | None = None,
         episode: Episode = "round",
-        reward: Reward = "points",
+        reward: str = "points",
         history: int = 0,
         opponents: Opponents = "random",
         probabilities: npt.ArrayLike | None = None,
@@ -117,8 +154,8 @@ class OneSeatGames:
         auto_reset: bool = True,
         backend: BackendName = "numba",
     ) -> None:
-        self._make_batch = partial(
-            Batch,
+        check_order(rules, num_games, "OneSeatGames(rules, num_games)")
+        self.batch = batch = Batch(
             rules,
             num_games,
             num_players=num_players,
@@ -127,7 +164,6 @@ class OneSeatGames:
             history=history,
             backend=backend,
         )
-        self.batch = batch = self._make_batch()
         num_players = batch.num_players
         if seat != "random" and (isinstance(seat, str | bool) or not 0 <= seat < num_players):
             raise ValueError(f"seat={seat!r}: expected 0..{num_players - 1} or 'random'")
@@ -135,9 +171,7 @@ class OneSeatGames:
         self._line_up = line_up
         self._skip_forced = skip_forced
         self._auto_reset = auto_reset
-        # With reward "cards" a player knocked out of the round still pays when the first goes out.
-        late_reward = reward == "cards" and getattr(batch.rules, "knockout", "none") == "round"
-        self._cut = episode == "round" and not late_reward
+        self._until_placed = episode == "round" and not batch.game.pays_late(batch.rules, reward)
         self._rng = np.random.default_rng()
         self._games = np.arange(batch.num_games)
         self.seat = np.zeros(batch.num_games, np.int64)
@@ -154,36 +188,28 @@ class OneSeatGames:
             np.zeros(0, np.int64),
         )
         self.finished = self._nothing
-        self._ended: list[tuple[IntArray, npt.NDArray[np.uint8], IntArray]] = []
+        self._ended: list[tuple[IntArray, ByteArray, IntArray]] = []
         self._clear()
         self.set_opponents(opponents, probabilities)
 
     def _clear(self) -> None:
         self.rewards = np.zeros(self.batch.num_games, np.float32)
-        self.dones = np.zeros(self.batch.num_games, np.bool_)
+        self.terminations = np.zeros(self.batch.num_games, np.bool_)
         self._ended.clear()
 
     def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
         """Change who plays the other seats; also in games that are under way.
 
         Args:
-            opponents: ``"random"``, an agent, or a pool from which every seat is drawn at every deal.
+            opponents: an agent, or a pool from which every seat is drawn at every deal. A name stands for the
+                agent that `tienlen_env.engine.loading.load_agent` makes of it.
             probabilities: float (number of opponents,), shares of the pool; None for equal ones.
 
         Raises:
-            ValueError: no opponents, something that is no agent, shares that are none, or a line-up that has
-                another number of agents than there are seats.
+            ValueError: no opponents, an unknown name, an object that is not an `Agent`, invalid shares, or a
+                line-up whose length is not the number of the other seats.
         """
-        agents: list[Agent]
-        if isinstance(opponents, str):
-            if str(opponents) != "random":
-                raise ValueError(f"opponents={opponents!r}: expected 'random', an Agent or several")
-            agents = [RandomAgent()]
-        else:
-            agents = [*opponents] if isinstance(opponents, Sequence) else [opponents]
-        for agent in agents:
-            if not isinstance(agent, Agent):
-                raise ValueError(f"opponents: {agent!r} is no Agent")
+        agents = _agents(opponents)
         check_plays(agents, self.batch)
         shares = np.ones(len(agents)) if probabilities is None else np.asarray(probabilities, np.float64)
         if not agents or shares.shape != (len(agents),) or not (shares >= 0).all() or not shares.sum() > 0:
@@ -195,21 +221,13 @@ class OneSeatGames:
             agents *= num_others
         if self._line_up and len(agents) != num_others:
             raise ValueError(f"opponents: expected 1 or {num_others} agents, got {len(agents)}")
-        self._keep(history_of(agents))
+        self.batch = self.batch.with_history_length(history_of(agents))
         self._agents = agents
         self._cumulative = np.cumsum(shares) / shares.sum()
         self._seat_players(self._games)
 
-    def _keep(self, num_plays: int) -> None:
-        """Keep so many plays from now on, for agents that look back."""
-        before = self.batch.rows
-        batch = self._make_batch(kept=num_plays)
-        if batch.rows.shape[1] > before.shape[1]:
-            batch.rows[:, : before.shape[1]] = before  # the history ends the row, the newest first
-            self.batch = batch
-
     def _seat_players(self, games: IntArray) -> None:
-        """Draw who plays the seats of these games."""
+        """Draw which agent plays which seat of these games."""
         num_players, seat = self.batch.num_players, self.seat[games]
         if self._line_up:
             player = (np.arange(num_players) - seat[:, None] - 1) % num_players
@@ -238,10 +256,10 @@ class OneSeatGames:
         self.finished = self._nothing
 
     def step(self, actions: npt.ArrayLike) -> None:
-        """Play the learners' actions and go on until every game waits for its learner again.
+        """Play the learners' actions, and on to the learner's next decision in every game.
 
         Args:
-            actions: integers (B,), a legal action a game.
+            actions: integers (B,), a legal action per game.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
@@ -250,39 +268,36 @@ class OneSeatGames:
         ids = np.asarray(actions)
         if ids.shape != self._games.shape or ids.dtype.kind not in "iu":
             raise ValueError(f"actions: expected integers of shape {self._games.shape}")
-        turns = self._play(self._games, np.ascontiguousarray(ids, np.int64), "the learner")
+        turns = self._play(self._games, np.ascontiguousarray(ids, np.int64))
         self._length += 1
         self._clear()
         self._play_on(self._games, turns)
-        going = ~self.dones
+        going = ~self.terminations
         np.copyto(self.rewards, self._earned[self._games, self.seat], where=going)
         self._earned[going] = 0
         self._total += self.rewards
         self._finish_step()
 
-    def observe(self, observation: npt.NDArray[np.uint8], mask: npt.NDArray[np.int8]) -> None:
+    def observe(self, observation: ByteArray, mask: MaskArray) -> None:
         """Write what the learners see.
 
         Args:
             observation: uint8 (B, O), contiguous.
             mask: int8 (B, A), contiguous.
+
+        Raises:
+            ValueError: another shape or type.
         """
-        batch = self.batch
-        batch.backend.observe_seats(batch.rows, batch.spec, batch.actions, self.seat, observation)
-        batch.backend.write_masks(batch.rows, batch.spec, mask)
+        self.batch.observe(self.seat, observation)
+        self.batch.action_mask(mask)
 
     # ------------------------------------------------------------ inside a step
-    # `turns` says who is to move, as `step_games` does: a seat, ASKED for the learner, OVER for nobody.
+    # `turns` is int64 (n,): the seat to act, `Turn.ASKED` if that is the learner's, or `Turn.OVER`.
 
     def _deal(self, games: IntArray) -> IntArray:
-        """Deal these games; who is to move in each."""
+        """Deal these games; the turn of each."""
         batch, n = self.batch, len(games)
-        rows = np.empty((n, batch.rows.shape[1]), np.int64)
-        keys = self._rng.integers(-(2**63), 2**63, n, np.int64)
-        batch.backend.begin(
-            rows, batch.spec, batch.actions, keys, np.zeros(n, np.int64), np.full(n, -1, np.int64)
-        )
-        batch.rows[games] = rows
+        batch.deal_games(games, self._rng.integers(-(2**63), 2**63, n, np.int64))
         if self._fixed_seat == "random":
             self.seat[games] = self._rng.integers(batch.num_players, size=n)
         else:
@@ -290,12 +305,11 @@ class OneSeatGames:
         self._seat_players(games)
         self._earned[games] = 0
         self._length[games] = 0
-        turns: IntArray = rows[:, batch.definition.state.TURN]
-        is_asked = turns == self.seat[games]
+        turn = batch.state.turn[games]
+        is_asked = turn == self.seat[games]
         if self._skip_forced:
             is_asked &= np.bitwise_count(batch.state.legal[games]).sum(axis=1) > 1
-        turns[is_asked] = ASKED
-        return turns
+        return np.select([turn < 0, is_asked], [Turn.OVER, Turn.ASKED], turn)
 
     def _play_on(self, games: IntArray, turns: IntArray) -> None:
         """Let the agents play in these games until all wait for their learners or are over."""
@@ -303,66 +317,68 @@ class OneSeatGames:
             games, turns = self._settle(games, turns)
             if not len(games):
                 return
-            turns = self._play(games, self._choose(games, turns), "an opponent")
+            turns = self._play(games, self._choose(games, turns))
 
     def _choose(self, games: IntArray, turns: IntArray) -> IntArray:
-        """The actions of whoever is to move, one call for each agent."""
+        """int64 (n,): the actions of the seats to act, one call per agent."""
         batch = self.batch
         player = self._player[games, turns]
         forced = (player == LEARNER).nonzero()[0]
         if len(self._agents) == 1 and not len(forced):
-            return self._agents[0].act(View(batch, games))
+            return self._ask(self._agents[0], games)
         ids = np.empty(len(games), np.int64)
-        if len(forced):  # the first decision of a deal; later ones are played by `step_games`
-            only = np.empty(len(forced), np.int64)
-            batch.backend.sample(batch.rows[games[forced]], batch.spec, np.zeros(len(forced)), only)
-            ids[forced] = only
+        if len(forced):  # the first decision of a deal; `step_games` plays the later ones
+            ids[forced] = batch.first_legal(games[forced])
         for index, agent in enumerate(self._agents):
             chosen = (player == index).nonzero()[0]
             if len(chosen):
-                ids[chosen] = agent.act(View(batch, games[chosen]))
+                ids[chosen] = self._ask(agent, games[chosen])
         return ids
 
-    def _play(self, games: IntArray, ids: IntArray, who: str) -> IntArray:
-        """Play in these games; who is to move next in each."""
-        batch = self.batch
-        turns = np.empty(len(games), np.int64)
-        refused = batch.backend.step_games(
-            batch.rows,
-            batch.spec,
-            batch.actions,
+    def _ask(self, agent: Agent, games: IntArray) -> IntArray:
+        """int64 (n,): the actions of an agent, which may be anybody's code, in these games.
+
+        Raises:
+            ValueError: its answer has another shape or type.
+        """
+        ids = np.asarray(agent.act(View(self.batch, games)))
+        if ids.shape != games.shape or ids.dtype.kind not in "iu":
+            raise ValueError(
+                f"agent {agent.name!r}: expected integers of shape {games.shape}, "
+                f"got {ids.dtype} of shape {ids.shape}"
+            )
+        return np.ascontiguousarray(ids, np.int64)
+
+    def _play(self, games: IntArray, ids: IntArray) -> IntArray:
+        """Play in these games; the next turn of each."""
+        return self.batch.step_games(
             games,
             ids,
-            self.seat,
-            self._skip_forced,
-            self._cut,
             self._earned,
-            turns,
+            seats=self.seat,
+            skip_forced=self._skip_forced,
+            until_placed=self._until_placed,
         )
-        if refused >= 0:
-            action, game = int(ids[refused]), int(games[refused])
-            name = batch.table.text(action) if 0 <= action < batch.num_actions else "no action"
-            raise IllegalPlayError(f"game {game}: action {action} ({name}) of {who} is not legal")
-        return turns
 
     def _settle(self, games: IntArray, turns: IntArray) -> tuple[IntArray, IntArray]:
-        """End the episodes that are over and deal anew; the games in which an agent is to move."""
-        is_over = turns == OVER
+        """End the episodes that are over and deal anew; the games in which an agent is to act."""
+        is_over = turns == Turn.OVER
         if is_over.any():
             over = games[is_over]
             has_decided = self._length[over] > 0
             ended = over[has_decided]
             if len(ended):
                 batch, seat = self.batch, self.seat[ended]
-                observation = np.empty((len(ended), batch.observation_size), np.uint8)
-                batch.backend.observe_seats(batch.rows[ended], batch.spec, batch.actions, seat, observation)
-                self.dones[ended] = True
+                observation = batch.observe(seat, games=ended)
+                self.terminations[ended] = True
                 self.rewards[ended] = self._earned[ended, seat]
                 self._ended.append((ended, observation, batch.state.places[ended, seat]))
                 self._lengths[ended] = self._length[ended]
             if not self._auto_reset:
                 is_over[is_over] = ~has_decided
-            turns[is_over] = self._deal(games[is_over])
+            while is_over.any():  # a deal may be over before the first decision
+                turns[is_over] = self._deal(games[is_over])
+                is_over &= turns == Turn.OVER
         is_busy = turns >= 0
         return games[is_busy], turns[is_busy]
 
@@ -377,3 +393,8 @@ class OneSeatGames:
             game, observation[order], place[order], self._total[game], self._lengths[game]
         )
         self._total[game] = 0
+
+    @property
+    def dones(self) -> BoolArray:
+        """The former name of `terminations`."""
+        return self.terminations

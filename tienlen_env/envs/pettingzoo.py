@@ -1,7 +1,6 @@
-"""A game of a batch as a PettingZoo AEC environment, whichever game it is.
+"""Any game as a PettingZoo AEC environment: `GameEnv` is without wrappers, `make_aec` adds PettingZoo's.
 
-The environments with names, arguments and pages of their own stand on this: `tienlen_env.envs.tienlen` and
-`tienlen_env.envs.thirteens`.
+The environments with versioned names are subclasses of `GameEnv`, each in a file named after its game.
 """
 
 from __future__ import annotations
@@ -16,12 +15,14 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from tienlen_env.engine.backends.python import OVER, PAID
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.games.common.game import AnyRules, Episode
-from tienlen_env.games.tienlen.spec import Reward
-from tienlen_env.single.painter import Painter, check_render_mode
+from tienlen_env.games.common.arrays import ByteArray
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.spec import Episode
+from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 
 Observation = dict[str, npt.NDArray[Any]]
 
@@ -30,38 +31,52 @@ _INT8, _UINT8 = np.dtype(np.int8), np.dtype(np.uint8)
 
 
 class GameEnv(AECEnv):
-    """The environment without wrappers.
+    """A game of any rules, without wrappers.
 
-    Dictionaries are touched only in the few steps that pay a reward or end the game, and one call into the
-    backend checks, plays and writes what the next player sees.
+    One call of the engine's stepper checks and plays an action and writes what the next player sees. The
+    dictionaries are renewed only in the few steps that pay a reward or end the game. Returned arrays are
+    never overwritten. Copies (`copy.deepcopy`, `pickle`) play on identically.
 
     Args:
-        rules: the rules of any game.
+        rules: a preset's name, or the rules of any game.
         num_players: None keeps the number in `rules`.
         episode: ``"round"`` or ``"game"``.
         reward: one of the game's.
         render_mode: None or one of `RENDER_MODES`.
-        history: how many of the last plays the observation shows.
+        history: number of past plays in the observation.
+        backend: ``"numba"`` or ``"python"``.
+
+    Attributes:
+        batch: the engine's `Batch` of one game.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
     """
 
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's way
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
     def __init__(
         self,
         rules: str | AnyRules,
+        *,
         num_players: int | None = None,
         episode: Episode = "round",
-        reward: Reward = "points",
+        reward: str = "points",
         render_mode: str | None = None,
         history: int = 0,
+        backend: BackendName = "numba",
     ) -> None:
         super().__init__()
-        self._arguments = (rules, num_players, episode, reward, render_mode, history)
         self.render_mode = check_render_mode(render_mode)
-        self._batch = batch = Batch(
-            rules, num_players=num_players, episode=episode, reward=reward, history=history
+        self.batch = batch = Batch(
+            rules, num_players=num_players, episode=episode, reward=reward, history=history, backend=backend
         )
+        if "name" not in self.metadata:
+            self.metadata = {**self.metadata, "name": batch.game.name}
         self.possible_agents = [f"player_{seat}" for seat in range(batch.num_players)]
         self.observation_spaces = {
             agent: spaces.Dict(
@@ -73,17 +88,11 @@ class GameEnv(AECEnv):
             for agent in self.possible_agents
         }
         self.action_spaces = {agent: spaces.Discrete(batch.num_actions) for agent in self.possible_agents}
-        self.state_space = spaces.Box(0, 1, (batch.state_size,), np.uint8)
+        self.state_space = spaces.Box(0, 1, (batch.global_observation_size,), np.uint8)
         self._painter = Painter(batch)
-        self._play_one = batch.backend.play_one
-        self._row = batch.rows[0]
-        self._spec, self._action_table = batch.spec, batch.actions
         self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
-        self._gained = np.zeros(batch.num_players, np.float32)
-        self._key, self._seat, self._round = np.zeros((3, 1), np.int64)
-        self._leader = np.full(1, -1)
-        self._fixed = frozenset(self.__dict__) | {"_fixed"}
-        # From here on what changes as the game goes, and makes up a copy of it.
+        self._gained = np.zeros(batch.num_players, np.float32)  # the rewards of the last step
+        self._play = batch.stepper_into(self._gained)
         self._rng: np.random.Generator | None = None
         self.agents: list[str] = []
         self.agent_selection = self.possible_agents[0]
@@ -108,23 +117,20 @@ class GameEnv(AECEnv):
         """Deal and begin.
 
         Args:
-            seed: of the environment's generator; None goes on with its stream.
-            options: ``"key"``: the deal's; or what the game's page says.
+            seed: of the environment's generator; None continues its stream.
+            options: ``"key"``: of the deal; others are on the game's page.
 
         Raises:
-            ValueError: a key or a position that cannot be.
+            ValueError: an invalid key or position.
         """
         if seed is not None or self._rng is None:
             self._rng = np.random.default_rng(seed)
         options = options or {}
         if not self._set_hands(options):
-            if "key" not in options:
-                self._key[0] = self._rng.integers(-(2**63), 2**63)
-            elif -(2**63) <= operator.index(options["key"]) < 2**63:
-                self._key[0] = options["key"]
-            else:
-                raise ValueError(f"key={options['key']}: expected a signed 64-bit number")
-            self._deal()
+            key = operator.index(options["key"] if "key" in options else self._rng.integers(-(2**63), 2**63))
+            if not -(2**63) <= key < 2**63:
+                raise ValueError(f"key={key}: expected a signed 64-bit number")
+            self.batch.deal([key])
         agents = self.possible_agents
         self.agents = agents[:]
         self.rewards = dict.fromkeys(agents, 0)
@@ -132,13 +138,17 @@ class GameEnv(AECEnv):
         self.terminations = dict.fromkeys(agents, False)
         self.truncations = dict.fromkeys(agents, False)
         self.infos = {agent: {} for agent in agents}
-        self.agent_selection = agents[self._batch.state.turn.item()]
         self._skip_agent_selection = None
         self._is_owing = False
-        self._current = {
-            "observation": self._observe(self._batch.state.turn.item()),
-            "action_mask": self._batch.legal_mask()[0],
-        }
+        seat = self.batch.state.turn.item()
+        if seat < 0:  # over before the first decision
+            self._end()
+        else:
+            self.agent_selection = agents[seat]
+            self._current = {
+                "observation": self.batch.observe()[0],
+                "action_mask": self.batch.action_mask()[0],
+            }
         if self.render_mode is not None:
             self._painter.forget()
             if self.render_mode == "human":
@@ -148,16 +158,16 @@ class GameEnv(AECEnv):
         """Start from the hands in the options, if there are any."""
         if "hands" not in options:
             return False
-        parse_cards = self._batch.definition.cards.parse_cards
+        parse_cards = self.batch.game.text.parse_cards
         hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
-        aside = {name: options[name] for name in ("dummy", "remainder", "starter") if name in options}
-        aside = {name: parse_cards(c) if isinstance(c, str) else c for name, c in aside.items()}
+        extra = {name: options[name] for name in self.batch.game.extra_hands if name in options}
+        extra = {name: parse_cards(c) if isinstance(c, str) else c for name, c in extra.items()}
         leader = options.get("leader")
-        self._batch.set_hands([hands], -1 if leader is None else leader, **aside)
+        self.batch.set_hands([hands], -1 if leader is None else leader, **extra)
         return True
 
     def step(self, action: int | None) -> None:
-        """Play for `agent_selection`; None removes an agent that has terminated.
+        """Play for `agent_selection`; None removes a terminated agent.
 
         Raises:
             IllegalPlayError: the action is not legal; the game is as it was.
@@ -169,17 +179,9 @@ class GameEnv(AECEnv):
         mask = _empty(self._num_actions, _INT8)
         observation = _empty(self._observation_size, _UINT8)
         try:
-            seat = self._play_one(
-                self._row,
-                self._spec,
-                self._action_table,
-                action if type(action) is int else operator.index(action),  # type: ignore[arg-type]
-                self._gained,
-                mask,
-                observation,
-            )
+            seat = self._play(mask, observation, action if type(action) is int else operator.index(action))  # type: ignore[arg-type]
         except (TypeError, OverflowError):
-            seat = -1
+            seat = REFUSED
         if seat < 0:
             raise self._refusal(action)
         self._current = {"observation": observation, "action_mask": mask}
@@ -189,7 +191,7 @@ class GameEnv(AECEnv):
                 self._settle_up(agent, False)
         else:
             self._settle_up(agent, bool(seat & PAID))
-            if seat & OVER:
+            if seat & FINISHED:
                 self._end()
             else:
                 self.agent_selection = self.possible_agents[seat - PAID]
@@ -199,7 +201,7 @@ class GameEnv(AECEnv):
                 self.render()
 
     def _settle_up(self, agent: str, is_paid: bool) -> None:
-        """Renew `rewards` and `_cumulative_rewards` after a step of `agent`."""
+        """Update `rewards` and `_cumulative_rewards` after a step of `agent`."""
         total = self._cumulative_rewards
         total[agent] = 0
         self.rewards = dict.fromkeys(self.agents, 0)
@@ -210,7 +212,7 @@ class GameEnv(AECEnv):
         self._is_owing = is_paid or any(total.values())
 
     def _end(self) -> None:
-        state = self._batch.state
+        state = self.batch.state
         self.terminations = dict.fromkeys(self.agents, True)
         for agent, place, score in zip(
             self.agents, state.places[0].tolist(), state.scores[0].tolist(), strict=True
@@ -219,21 +221,26 @@ class GameEnv(AECEnv):
         self.agent_selection = self.agents[0]
 
     def _refusal(self, action: Any) -> IllegalPlayError:
-        """Why an action was refused: the play, the table, the hand."""
-        state, table = self._batch.state, self._batch.table
-        seat = state.turn.item()
+        """The error of an action that was refused: the play, the reason, the table, the hand."""
+        batch, table = self.batch, self.batch.action_table
+        seat = batch.state.turn.item()
         if seat < 0 or not self.agents:
             return IllegalPlayError("no game is running; call reset()")
         try:
             number = operator.index(action)
         except TypeError:
-            return IllegalPlayError(f"action {action!r} is no integer")
+            return IllegalPlayError(f"action {action!r} is not an integer", seat=seat)
         if not 0 <= number < table.num_actions:
-            return IllegalPlayError(f"action {number} is outside 0..{table.num_actions - 1}")
-        explain, row = self._batch.definition.explain, self._row.tolist()
+            outside = f"action {number} is outside 0..{table.num_actions - 1}"
+            return IllegalPlayError(outside, seat=seat, action=number)
+        text, row = batch.game.text, batch.kernel_arrays.rows[0].tolist()
+        why = text.why_refused(table, row, number, None)
         return IllegalPlayError(
             f"{self.possible_agents[seat]} cannot play action {number} ({table.text(number)}): "
-            f"{explain.why_refused(table, row, number)}; {explain.describe(table, row)}"
+            f"{why}; {text.describe(table, row)}",
+            seat=seat,
+            action=number,
+            clause=why.clause,
         )
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
@@ -257,23 +264,24 @@ class GameEnv(AECEnv):
             return self._current
         return {
             "observation": self._observe(self.possible_agents.index(agent)),
-            "action_mask": np.zeros(self._num_actions, np.int8),
+            "action_mask": np.zeros(self.batch.num_actions, np.int8),
         }
 
-    def _deal(self) -> None:
-        batch = self._batch
-        batch.backend.begin(batch.rows, batch.spec, batch.actions, self._key, self._round, self._leader)
+    def _observe(self, seat: int) -> ByteArray:
+        observation: ByteArray = self.batch.observe(seat)[0]
+        return observation
 
-    def _observe(self, seat: int) -> npt.NDArray[np.uint8]:
-        batch, out = self._batch, _empty((1, self._observation_size), _UINT8)
-        self._seat[0] = seat
-        batch.backend.observe_seats(batch.rows, batch.spec, batch.actions, self._seat, out)
-        first: npt.NDArray[np.uint8] = out[0]
-        return first
+    def action_to_text(self, action: int) -> str:
+        """The name of an action id; see `Batch.action_to_text`."""
+        return self.batch.action_to_text(action)
 
-    def state(self) -> npt.NDArray[np.uint8]:
-        """uint8 (`state_space.shape`): everything, for centralised critics."""
-        everything: npt.NDArray[np.uint8] = self._batch.observe_all()[0]
+    def text_to_action(self, text: str) -> int:
+        """The action id of a name; see `Batch.text_to_action`."""
+        return self.batch.text_to_action(text)
+
+    def state(self) -> ByteArray:
+        """uint8 (`state_space.shape`): the whole state, hidden cards included, for centralised critics."""
+        everything: ByteArray = self.batch.global_observation()[0]
         return everything
 
     def render(self) -> Any:
@@ -290,31 +298,63 @@ class GameEnv(AECEnv):
         """Nothing is open."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copies and pickles carry the game; compiled functions, tables and spaces are made anew.
-        changing = {name: value for name, value in self.__dict__.items() if name not in self._fixed}
-        return {"arguments": self._arguments, "row": self._row, "changing": changing}
+        return {name: value for name, value in self.__dict__.items() if name != "_play"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        GameEnv.__init__(self, *state["arguments"])
-        self._row[:] = state["row"]
-        self.__dict__.update(state["changing"])
-        self._painter.forget()
+        self.__dict__.update(state)
+        self._play = self.batch.stepper_into(self._gained)
 
 
-def wrap(bare: GameEnv, reward: Reward) -> AECEnv:
+def make_aec(
+    rules: str | AnyRules,
+    *,
+    num_players: int | None = None,
+    episode: Episode = "round",
+    reward: str = "points",
+    render_mode: str | None = None,
+    history: int = 0,
+    backend: BackendName = "numba",
+) -> AECEnv:
+    """A game of any rules as a PettingZoo environment, with the wrappers of PettingZoo's classic games.
+
+    Args:
+        rules: see `GameEnv`, as for the others.
+        num_players: P.
+        episode: ``"round"`` or ``"game"``.
+        reward: one of the game's.
+        render_mode: None or one of `RENDER_MODES`.
+        history: number of past plays in the observation.
+        backend: ``"numba"`` or ``"python"``.
+
+    Raises:
+        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+    """
+    return wrap(
+        GameEnv(
+            rules,
+            num_players=num_players,
+            episode=episode,
+            reward=reward,
+            render_mode=render_mode,
+            history=history,
+            backend=backend,
+        )
+    )
+
+
+def wrap(bare: GameEnv) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games.
 
-    An illegal move ends the game at the mover's cost, an action outside the space or a call out of order is
+    An illegal move ends the game at the mover's cost; an action outside the space or a call out of order is
     an error.
     """
-    legal = wrappers.TerminateIllegalWrapper(bare, illegal_reward=illegal_reward(bare._batch, reward))
+    legal = wrappers.TerminateIllegalWrapper(bare, illegal_reward=illegal_reward(bare.batch))
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(legal))
 
 
-def illegal_reward(batch: Batch, reward: Reward) -> float:
-    """What an illegal move costs: one less than the worst reward of honest play."""
-    worst: float = batch.definition.explain.worst_reward(batch.rules, reward)
-    return worst - 1
+def illegal_reward(batch: Batch) -> float:
+    """The reward of an illegal move: one less than the worst reward of honest play."""
+    return batch.game.text.worst_reward(batch.rules, batch.reward) - 1
 
 
 def observation_rows(batch: Batch) -> str:

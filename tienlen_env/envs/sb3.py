@@ -22,20 +22,20 @@ from tienlen_env.single.painter import Painter, check_render_mode
 Indices = None | int | Iterable[int]
 
 
-class TienLenVecEnv(VecEnv):
-    """One learning seat in each of B games.
+class OneSeatVecEnv(VecEnv):
+    """One learning seat in each of B games of any rules.
 
-    What an episode and a reward are is said in `tienlen_env.envs.one_seat`. A game that ends is dealt anew in
-    the same step, as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 =
-    first) and ``"episode"`` with the sum of the rewards ``"r"``, the decisions ``"l"`` and the time ``"t"``,
-    as from SB3's `Monitor`. Observations live in two buffers that are written in turn: what `step` returns is
-    overwritten by the second call after it (SB3 copies it into its rollout buffer before that).
+    `tienlen_env.envs.one_seat` defines episodes and rewards. A game that ends is dealt anew in the same step,
+    as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 = first) and
+    ``"episode"`` with the sum of the rewards ``"r"``, the number of decisions ``"l"`` and the time ``"t"``,
+    as from SB3's `Monitor`. Observations are written in turn to two buffers: the second step after this one
+    overwrites what this one returned (SB3 copies it into its rollout buffer before that).
 
     Args:
         num_envs: B.
         rules: a preset's name, or the rules of any game.
         render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
-        seed: of the first `reset`; later ones go on with its stream unless `seed()` was called.
+        seed: of the first `reset`; later ones continue its stream unless `seed()` was called.
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
 
     Attributes:
@@ -45,14 +45,14 @@ class TienLenVecEnv(VecEnv):
 
     def __init__(
         self,
-        num_envs: int,
-        rules: str | AnyRules = "cardgames",
+        num_envs: int = 1,
         *,
+        rules: str | AnyRules,
         render_mode: str | None = None,
         seed: int | None = None,
         **settings: Unpack[OneSeatSettings],
     ) -> None:
-        self.games = OneSeatGames(num_envs, rules, **settings)
+        self.games = OneSeatGames(rules, num_envs, **settings)
         batch = self.games.batch
         self.rules = batch.rules
         self.render_mode = check_render_mode(render_mode)
@@ -123,17 +123,32 @@ class TienLenVecEnv(VecEnv):
                     "place": place,
                     "episode": {"r": total, "l": length, "t": now},
                 }
-        return observation, self.games.rewards, self.games.dones, infos
+        return observation, self.games.rewards, self.games.terminations, infos
+
+    def action_to_text(self, action: int) -> str:
+        """The name of an action id; see `Batch.action_to_text`."""
+        return self.games.batch.action_to_text(action)
+
+    def text_to_action(self, text: str) -> int:
+        """The action id of a name; see `Batch.text_to_action`."""
+        return self.games.batch.text_to_action(text)
 
     def close(self) -> None:
         """Nothing is open."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_mask_rows"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._mask_rows = list(self._mask)  # views of the mask: a copy has its own
+
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of this object, once for each of the games asked for."""
+        """An attribute of this object, once per selected game."""
         return [getattr(self, attr_name)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of this object, which is that of all games.
+        """Set an attribute of this object, which all games share.
 
         Raises:
             ValueError: only some games were named.
@@ -145,7 +160,7 @@ class TienLenVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method; ``"action_masks"`` gives one row a game, others run once and repeat their result."""
+        """Call a method once; the result is repeated, but ``"action_masks"`` gives one row per game."""
         if method_name == "action_masks":
             if indices is None:
                 return self._mask_rows
@@ -154,7 +169,7 @@ class TienLenVecEnv(VecEnv):
         return [result] * self._count(indices)
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
-        """True for `Monitor`, whose work is done here (``infos[i]["episode"]``); False for any other."""
+        """True for `Monitor`, whose infos this class adds (``infos[i]["episode"]``); False for any other."""
         return [issubclass(wrapper_class, Monitor)] * self._count(indices)
 
     def get_images(self) -> list[npt.NDArray[np.uint8]]:

@@ -18,15 +18,18 @@ Arguments:
 
 | argument | default | meaning |
 |---|---|---|
-| num_players | 4 | 3 to 7; exactly 3 with a dummy |
-| jokers | 1 | 0, 1 or 2 jokers in the deck |
-| melding | 'auto' | 'auto': a trick's winner melds the most it can; 'manual': declares meld after meld |
-| dummy | False | three players and a hidden hand that gives a card to every trick |
-| target | 50 | points to which a game is played; 0: a game is one deal |
+| rules | 'thirteens' | a preset (`thirteens`, and with `_manual`, `_dummy` behind it) or a `ThirteensRules` |
 | episode | 'round' | 'round': one deal; 'game': deals until one total reaches the target and is unique |
 | reward | 'points' | 'points', 'zero_sum' or 'win', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
-| rules | None | a preset's name or a `ThirteensRules`, instead of the first five arguments |
+| num_players | None | 3 to 7; exactly 3 with a dummy |
+| jokers | None | 0, 1 or 2 jokers in the deck |
+| melding | None | 'auto': a trick's winner melds the most it can; 'manual': declares meld after meld |
+| dummy | None | three players and a hidden hand that gives a card to every trick |
+| target | None | points to which a game is played; 0: a game is one deal |
+
+All arguments but `rules` are keyword-only. The last five replace fields of the rules; None keeps what the
+rules say: with the default rules 4 players, 1 joker, 'auto', no dummy and a target of 50.
 
 `reset(seed=...)` seeds the environment's own generator; without a seed its stream goes on. It draws a 64-bit
 key, and the deal is a pure function of that. ``options={"key": k}`` deals that key;
@@ -110,34 +113,51 @@ Version history
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
+from typing import Any, TypedDict, Unpack
 
 from pettingzoo import AECEnv
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
 from tienlen_env.errors import RulesError
-from tienlen_env.games.common.game import Episode
+from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.registry import get_rules
-from tienlen_env.games.thirteens.observe import observation_size
+from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.observe import observation_layout
 from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, Melding, ThirteensRules
 from tienlen_env.games.thirteens.spec import Reward
 from tienlen_env.single.painter import RENDER_MODES
+
+
+class ThirteensSettings(TypedDict, total=False):
+    """Fields of the rules that an environment's arguments replace; None, or left out: as in the rules.
+
+    Attributes:
+        num_players: 3..7; exactly 3 with a dummy.
+        jokers: 0..2.
+        melding: ``"auto"`` or ``"manual"``.
+        dummy: play with a dummy's hand.
+        target: points to which a game is played; 0: a game is one deal.
+    """
+
+    num_players: int | None
+    jokers: int | None
+    melding: Melding | None
+    dummy: bool | None
+    target: int | None
 
 
 class raw_env(GameEnv):
     """The environment without wrappers; the module's docstring describes it.
 
     Args:
-        num_players: 3..7.
-        jokers: 0..2.
-        melding: ``"auto"`` or ``"manual"``.
-        dummy: play with a dummy's hand.
-        target: points of a game.
+        rules: a preset's name or a `ThirteensRules`.
         episode: ``"round"`` or ``"game"``.
         reward: ``"points"``, ``"zero_sum"`` or ``"win"``.
         render_mode: None or one of `RENDER_MODES`.
-        rules: a preset's name or a `ThirteensRules`, instead of the first five.
+        settings: fields of the rules that replace those in `rules`, see `ThirteensSettings`.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
@@ -152,66 +172,63 @@ class raw_env(GameEnv):
 
     def __init__(
         self,
-        num_players: int = 4,
-        jokers: int = 1,
-        melding: Melding = "auto",
-        dummy: bool = False,
-        target: int = 50,
+        rules: str | ThirteensRules = "thirteens",
+        *,
         episode: Episode = "round",
         reward: Reward = "points",
         render_mode: str | None = None,
-        rules: str | ThirteensRules | None = None,
+        **settings: Unpack[ThirteensSettings],
     ) -> None:
-        chosen = make_rules(num_players, jokers, melding, dummy, target, rules)
-        super().__init__(chosen, None, episode, reward, render_mode)
+        super().__init__(
+            make_rules(rules, **settings), episode=episode, reward=reward, render_mode=render_mode
+        )
 
 
 def env(
-    num_players: int = 4,
-    jokers: int = 1,
-    melding: Melding = "auto",
-    dummy: bool = False,
-    target: int = 50,
+    rules: str | ThirteensRules = "thirteens",
+    *,
     episode: Episode = "round",
     reward: Reward = "points",
     render_mode: str | None = None,
-    rules: str | ThirteensRules | None = None,
+    **settings: Unpack[ThirteensSettings],
 ) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
 
-    An illegal move ends the game at the mover's cost, an action outside the space or a call out of order is
+    An illegal move ends the game at the mover's cost; an action outside the space or a call out of order is
     an error.
     """
-    bare = raw_env(num_players, jokers, melding, dummy, target, episode, reward, render_mode, rules)
-    return wrap(bare, reward)
+    return wrap(raw_env(rules, episode=episode, reward=reward, render_mode=render_mode, **settings))
 
 
 def make_rules(
-    num_players: int = 4,
-    jokers: int = 1,
-    melding: Melding = "auto",
-    dummy: bool = False,
-    target: int = 50,
-    rules: str | ThirteensRules | None = None,
+    rules: str | ThirteensRules = "thirteens", **settings: Unpack[ThirteensSettings]
 ) -> ThirteensRules:
     """The rules that the arguments of an environment describe.
 
+    Args:
+        rules: a preset's name or a `ThirteensRules`.
+        settings: fields that replace those in `rules`; None keeps a field.
+
     Raises:
-        RulesError: a setting that is unknown or out of range, or the rules of another game.
+        RulesError: a setting that is unknown or out of range, settings that exclude one another, or the rules
+            of another game.
     """
-    if rules is None:
-        return ThirteensRules(
-            num_players=num_players, jokers=jokers, melding=melding, dummy=dummy, target=target
-        )
+    if isinstance(rules, int):
+        raise RulesError(f"rules={rules!r}: the rules come first; num_players and the like need their names")
     found = get_rules(rules)
     if not isinstance(found, ThirteensRules):
         raise RulesError(f"rules={rules!r}: expected a preset of Thirteens or a ThirteensRules")
-    return found
+    if unknown := set(settings) - set(ThirteensSettings.__annotations__):
+        raise TypeError(
+            f"unknown settings {sorted(unknown)}; expected {[*ThirteensSettings.__annotations__]}"
+        )
+    changed: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    return replace(found, **changed)
 
 
 def page_tables() -> dict[str, str]:
     """The tables of this module's docstring that follow from the code, for the test that compares them."""
-    table = Batch(make_rules(melding="manual"), backend="python").table
+    table = build_action_table(make_rules(melding="manual"))
     actions = [f"| 0..{table.num_cards - 1} | the card of that id |"]
     actions.append(f"| {table.num_cards} | end: meld no more of this trick |")
     first = table.num_cards + 1
@@ -223,8 +240,11 @@ def page_tables() -> dict[str, str]:
     sizes = []
     for melding in ("auto", "manual"):
         for jokers in range(3):
-            rules = [make_rules(p, jokers, melding) for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
-            lengths = ", ".join(str(observation_size(r)) for r in rules)
+            rules = [
+                make_rules(num_players=p, jokers=jokers, melding=melding)
+                for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)
+            ]
+            lengths = ", ".join(str(observation_layout(r, 0).size) for r in rules)
             num_actions = Batch(rules[0], backend="python").num_actions
             sizes.append(f"| {melding} | {jokers} | {num_actions} | {lengths} |")
     return {

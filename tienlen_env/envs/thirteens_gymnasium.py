@@ -1,32 +1,39 @@
-"""Thirteens from one seat under Gymnasium: ``gymnasium.make("tienlen_env/Thirteens-v0")``, and ``make_vec``.
+"""Thirteens from one seat: ``gymnasium.make("tienlen_env/Thirteens-v0")``, and ``make_vec``.
 
-The adapters are those of Tiến lên; only the rules are named by arguments of their own, as on the page
-`tienlen_env.envs.thirteens`.
+Keyword arguments change single fields of the rules, as on the page `tienlen_env.envs.thirteens`, which also
+lists the pieces of the observation, the actions and the rewards.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, Unpack
 
-from tienlen_env.envs.gymnasium import TienLenEnv
-from tienlen_env.envs.one_seat import Opponents
-from tienlen_env.envs.thirteens import make_rules
-from tienlen_env.envs.vector import TienLenVectorEnv
-from tienlen_env.games.thirteens.rules import Melding, ThirteensRules
+import numpy.typing as npt
+
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.envs.gymnasium import OneSeatEnv
+from tienlen_env.envs.one_seat import Opponents, Seat
+from tienlen_env.envs.thirteens import ThirteensSettings, make_rules
+from tienlen_env.envs.vector import OneSeatVectorEnv
+from tienlen_env.games.common.spec import Episode
+from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_env.games.thirteens.spec import Reward
 
 
-class ThirteensEnv(TienLenEnv):
-    """One seat of one game.
+class ThirteensEnv(OneSeatEnv):
+    """One seat of one game of Thirteens; see `OneSeatEnv`.
 
     Args:
-        opponents: see `TienLenEnv`.
-        num_players: 3..7.
-        jokers: 0..2.
-        melding: ``"auto"`` or ``"manual"``.
-        dummy: play with a dummy's hand.
-        target: points of a game.
-        rules: a preset's name or a `ThirteensRules`, instead of the five before it.
-        settings: of `TienLenEnv`.
+        rules: a preset's name or a `ThirteensRules`.
+        opponents: see `OneSeatEnv`.
+        seat: see `OneSeatEnv`.
+        illegal: see `OneSeatEnv`.
+        skip_forced: see `OneSeatEnv`.
+        render_mode: see `OneSeatEnv`.
+        episode: ``"round"`` or ``"game"``.
+        reward: ``"points"``, ``"zero_sum"`` or ``"win"``.
+        backend: ``"numba"`` or ``"python"``.
+        settings: fields of the rules that replace those in `rules`, see `ThirteensSettings`.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
@@ -34,32 +41,47 @@ class ThirteensEnv(TienLenEnv):
 
     def __init__(
         self,
+        rules: str | ThirteensRules = "thirteens",
         opponents: Opponents = "random",
         *,
-        num_players: int = 4,
-        jokers: int = 1,
-        melding: Melding = "auto",
-        dummy: bool = False,
-        target: int = 50,
-        rules: str | ThirteensRules | None = None,
-        **settings: Any,
+        seat: Seat = "random",
+        illegal: Literal["terminate", "raise"] = "terminate",
+        skip_forced: bool = False,
+        render_mode: str | None = None,
+        episode: Episode = "round",
+        reward: Reward = "points",
+        backend: BackendName = "numba",
+        **settings: Unpack[ThirteensSettings],
     ) -> None:
-        chosen = make_rules(num_players, jokers, melding, dummy, target, rules)
-        super().__init__(opponents, chosen, **settings)
+        super().__init__(
+            make_rules(rules, **settings),
+            opponents,
+            seat=seat,
+            illegal=illegal,
+            skip_forced=skip_forced,
+            render_mode=render_mode,
+            episode=episode,
+            reward=reward,
+            backend=backend,
+        )
 
 
-class ThirteensVectorEnv(TienLenVectorEnv):
-    """One learning seat in each of B games.
+class ThirteensVectorEnv(OneSeatVectorEnv):
+    """One learning seat in each of B games of Thirteens; see `OneSeatVectorEnv`.
 
     Args:
         num_envs: B.
-        num_players: 3..7.
-        jokers: 0..2.
-        melding: ``"auto"`` or ``"manual"``.
-        dummy: play with a dummy's hand.
-        target: points of a game.
-        rules: a preset's name or a `ThirteensRules`, instead of the five before it.
-        settings: of `TienLenVectorEnv`.
+        rules: a preset's name or a `ThirteensRules`.
+        copy: see `OneSeatVectorEnv`.
+        render_mode: see `OneSeatVectorEnv`.
+        opponents: see `OneSeatGames`.
+        probabilities: see `OneSeatGames`.
+        seat: see `OneSeatGames`.
+        skip_forced: see `OneSeatGames`.
+        episode: ``"round"`` or ``"game"``.
+        reward: ``"points"``, ``"zero_sum"`` or ``"win"``.
+        backend: ``"numba"`` or ``"python"``.
+        settings: fields of the rules that replace those in `rules`, see `ThirteensSettings`.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
@@ -69,12 +91,28 @@ class ThirteensVectorEnv(TienLenVectorEnv):
         self,
         num_envs: int = 1,
         *,
-        num_players: int = 4,
-        jokers: int = 1,
-        melding: Melding = "auto",
-        dummy: bool = False,
-        target: int = 50,
-        rules: str | ThirteensRules | None = None,
-        **settings: Any,
+        rules: str | ThirteensRules = "thirteens",
+        copy: bool = True,
+        render_mode: str | None = None,
+        opponents: Opponents = "random",
+        probabilities: npt.ArrayLike | None = None,
+        seat: Seat = "random",
+        skip_forced: bool = True,
+        episode: Episode = "round",
+        reward: Reward = "points",
+        backend: BackendName = "numba",
+        **settings: Unpack[ThirteensSettings],
     ) -> None:
-        super().__init__(num_envs, make_rules(num_players, jokers, melding, dummy, target, rules), **settings)
+        super().__init__(
+            num_envs,
+            rules=make_rules(rules, **settings),
+            copy=copy,
+            render_mode=render_mode,
+            opponents=opponents,
+            probabilities=probabilities,
+            seat=seat,
+            skip_forced=skip_forced,
+            episode=episode,
+            reward=reward,
+            backend=backend,
+        )

@@ -18,7 +18,7 @@ Arguments:
 | argument | default | meaning |
 |---|---|---|
 | rules | 'cardgames' | a preset (cardgames, mobile, foicica, pagat) or a `Rules` |
-| num_players | 4 | 2, 3 or 4; with a `Rules`, None keeps the number in it |
+| num_players | None | 2, 3 or 4; None: as in the rules, which is 4 for every preset |
 | episode | 'round' | 'round': one round; 'game': rounds until one total reaches the rules' target |
 | reward | 'points' | 'points', 'zero_sum', 'win' or 'cards', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
@@ -105,9 +105,9 @@ from pettingzoo import AECEnv
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
-from tienlen_env.games.common.game import Episode
-from tienlen_env.games.tienlen.actions import kind_name
-from tienlen_env.games.tienlen.observe import observation_size
+from tienlen_env.games.common.spec import Episode
+from tienlen_env.games.tienlen.actions import build_action_table, kind_name
+from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape, get_rules
 from tienlen_env.games.tienlen.spec import Reward
 from tienlen_env.single.painter import RENDER_MODES
@@ -138,18 +138,24 @@ class raw_env(GameEnv):
     def __init__(
         self,
         rules: str | Rules = "cardgames",
-        num_players: int | None = 4,
+        num_players: int | None = None,
         episode: Episode = "round",
         reward: Reward = "points",
         render_mode: str | None = None,
         history: int = 0,
     ) -> None:
-        super().__init__(get_rules(rules), num_players, episode, reward, render_mode, history)
+        super().__init__(
+            get_rules(rules, num_players),
+            episode=episode,
+            reward=reward,
+            render_mode=render_mode,
+            history=history,
+        )
 
 
 def env(
     rules: str | Rules = "cardgames",
-    num_players: int | None = 4,
+    num_players: int | None = None,
     episode: Episode = "round",
     reward: Reward = "points",
     render_mode: str | None = None,
@@ -157,10 +163,10 @@ def env(
 ) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
 
-    An illegal move ends the game at the mover's cost, an action outside the space or a call out of order is
+    An illegal move ends the game at the mover's cost; an action outside the space or a call out of order is
     an error.
     """
-    return wrap(raw_env(rules, num_players, episode, reward, render_mode, history), reward)
+    return wrap(raw_env(rules, num_players, episode, reward, render_mode, history))
 
 
 def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
@@ -171,7 +177,7 @@ def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
     """
     rules = get_rules(rules)
     batch = Batch(rules, backend="python")
-    table = batch.table
+    table = build_action_table(rules)
     kinds: dict[str, tuple[list[int], list[int]]] = {}
     for (shape, _), ids in table.group.items():
         found_ids, cards = kinds.setdefault(kind_name(Shape(*shape)), ([], []))
@@ -183,6 +189,6 @@ def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
         actions.append(f"| {found_ids[0]}..{found_ids[-1]} | {kind} | {size} |")
     sizes = []
     for name in PRESETS:
-        lengths = ", ".join(str(observation_size(get_rules(name, p))) for p in (2, 3, 4))
-        sizes.append(f"| {name} | {Batch(name, backend='python').num_actions} | {lengths} |")
+        lengths = ", ".join(str(observation_layout(get_rules(name, p), 0).size) for p in (2, 3, 4))
+        sizes.append(f"| {name} | {build_action_table(get_rules(name)).num_actions} | {lengths} |")
     return {"observation": observation_rows(batch), "actions": "\n".join(actions), "sizes": "\n".join(sizes)}

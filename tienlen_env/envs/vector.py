@@ -1,7 +1,7 @@
 """Batched environments without subprocesses: self-play with all seats, and Gymnasium's `VectorEnv`.
 
-`SelfPlayEnv` hands out every decision of every seat; `TienLenVectorEnv` asks one learning seat a game and
-lets agents play the others.
+The caller of `SelfPlayEnv` takes every decision of every seat; the caller of `OneSeatVectorEnv` takes those
+of one seat per game, and agents play the others.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tienlen_env.engine.batch import Batch
-from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, OneSeatSettings, Opponents
+from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, OneSeatSettings, Opponents, check_order
+from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import Painter, check_render_mode
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Decisions(NamedTuple):
@@ -31,26 +30,32 @@ class Decisions(NamedTuple):
         action_mask: int8 (B, A), 1 = legal; at least one a game.
         seat: int64 (B,), the seat to act.
         rewards: float32 (B, P), what each seat earned by the last step.
-        dones: bool (B,), games that ended in the last step; their next deal is what is shown.
+        terminations: bool (B,), games that ended in the last step; the decision is of their next deal.
     """
 
-    observation: npt.NDArray[np.uint8]
-    action_mask: npt.NDArray[np.int8]
+    observation: ByteArray
+    action_mask: MaskArray
     seat: IntArray
-    rewards: npt.NDArray[np.float32]
-    dones: npt.NDArray[np.bool_]
+    rewards: RewardArray
+    terminations: BoolArray
+
+    @property
+    def dones(self) -> BoolArray:
+        """The former name of `terminations`."""
+        return self.terminations
 
 
 class SelfPlayEnv:
     """B games in which the caller plays every seat; a game that ends is dealt anew within the step.
 
     A seat's reward comes in the step that settles its place, whoever moved: add up ``rewards[:, seat]``
-    between two decisions of a seat. Arrays are written in turn to two sets of buffers: what `step` returns
-    stays as it is through the next call and is overwritten by the one after that. Copy what must live longer.
+    between two decisions of a seat. Arrays are written in turn to two sets of buffers: the second call of
+    `step` (or `reset`) after this one overwrites what this one returned. Copy what must live longer.
+    Copies of the environment (`copy.deepcopy`, `pickle`) play on identically.
 
     Args:
-        num_games: B.
         rules: a preset's name, or the rules of any game.
+        num_games: B.
         threads: threads of the numba loops.
         settings: see `tienlen_env.engine.Batch`.
 
@@ -61,12 +66,13 @@ class SelfPlayEnv:
 
     def __init__(
         self,
-        num_games: int,
         rules: str | AnyRules = "cardgames",
+        num_games: int = 1,
         *,
         threads: int = 1,
         **settings: Unpack[GameSettings],
     ) -> None:
+        check_order(rules, num_games, "SelfPlayEnv(rules, num_games)")
         self.batch = batch = Batch(rules, num_games, auto_reset=True, threads=threads, **settings)
         self.num_games, self.num_players = batch.num_games, batch.num_players
         self.num_actions, self.observation_size = batch.num_actions, batch.observation_size
@@ -88,25 +94,31 @@ class SelfPlayEnv:
             seed: of the deals; None takes fresh entropy.
 
         Returns:
-            The first decisions; rewards and dones are zero.
+            The first decisions; rewards and terminations are zero.
         """
         self.batch.reset(seed)
+        self._deal_again()
         self._now, self._next = self._next, self._now
         self.batch.observe(out=self._now.observation)
-        self.batch.legal_mask(out=self._now.action_mask)
+        self.batch.action_mask(out=self._now.action_mask)
         self._now.seat[:] = self.batch.state.turn
         self._now.rewards[:] = 0
-        self._now.dones[:] = False
+        self._now.terminations[:] = False
         return self._now
+
+    def _deal_again(self) -> None:
+        """Deal the games anew that are over before their first decision."""
+        while len(over := (self.batch.state.turn < 0).nonzero()[0]):
+            self.batch.deal_games(over, self.batch.state.key[over] + 1)
 
     def step(self, actions: npt.ArrayLike) -> Decisions:
         """Play one action in every game.
 
         Args:
-            actions: int64 (B,), a legal action a game.
+            actions: int64 (B,), a legal action per game.
 
         Returns:
-            The next decisions, and what the last ones earned.
+            The next decisions, and the rewards of the last ones.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
@@ -114,26 +126,43 @@ class SelfPlayEnv:
         """
         new = self._next
         self.batch.step(
-            actions, rewards=new.rewards, dones=new.dones, mask=new.action_mask, observation=new.observation
+            actions,
+            rewards=new.rewards,
+            dones=new.terminations,
+            mask=new.action_mask,
+            observation=new.observation,
         )
         new.seat[:] = self.batch.state.turn
+        if new.seat.min() < 0:
+            self._deal_again()
+            self.batch.observe(out=new.observation)
+            self.batch.action_mask(out=new.action_mask)
+            new.seat[:] = self.batch.state.turn
         self._now, self._next = new, self._now
         return new
 
+    def action_to_text(self, action: int) -> str:
+        """The name of an action id; see `Batch.action_to_text`."""
+        return self.batch.action_to_text(action)
 
-class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[Any]]):
+    def text_to_action(self, text: str) -> int:
+        """The action id of a name; see `Batch.text_to_action`."""
+        return self.batch.text_to_action(text)
+
+
+class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
     """One learning seat in each of B games, as a Gymnasium vector environment.
 
     Observations are flat, uint8 (B, O); the masks, int8 (B, A), are in ``infos["action_mask"]`` and
-    `action_masks()`. What an episode and a reward are is said in `tienlen_env.envs.one_seat`. Games reset in
-    the same step (``AutoresetMode.SAME_STEP``), so every step is a decision in every game; what the learner
-    saw last is in ``infos["final_obs"]`` and its place (0 = first) in ``infos["final_info"]["place"]``.
+    `action_masks()`. `tienlen_env.envs.one_seat` defines episodes and rewards. Games reset in the same step
+    (``AutoresetMode.SAME_STEP``), so every step is a decision in every game; the learner's last observation
+    is in ``infos["final_obs"]`` and its place (0 = first) in ``infos["final_info"]["place"]``.
 
     Args:
         num_envs: B.
         rules: a preset's name, or the rules of any game.
-        copy: hand out fresh arrays; else observations and masks live in two sets of buffers that are written
-            in turn, as in `SelfPlayEnv`.
+        copy: return new arrays; else observations and masks are written in turn to two sets of buffers, as in
+            `SelfPlayEnv`.
         render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
     """
@@ -146,13 +175,13 @@ class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
     def __init__(
         self,
         num_envs: int = 1,
-        rules: str | AnyRules = "cardgames",
         *,
+        rules: str | AnyRules,
         copy: bool = True,
         render_mode: str | None = None,
         **settings: Unpack[OneSeatSettings],
     ) -> None:
-        self.games = OneSeatGames(num_envs, rules, **settings)
+        self.games = OneSeatGames(rules, num_envs, **settings)
         self.num_envs = self.games.batch.num_games
         self.single_observation_space = spaces.Box(0, 1, (self.games.batch.observation_size,), np.uint8)
         self.single_action_space = spaces.Discrete(self.games.batch.num_actions)
@@ -163,14 +192,14 @@ class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
         self._buffers = [self._new_arrays(), self._new_arrays()]
         self._mask = self._buffers[0][1]
 
-    def _new_arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int8]]:
+    def _new_arrays(self) -> tuple[ByteArray, MaskArray]:
         batch = self.games.batch
         return (
             np.empty((self.num_envs, batch.observation_size), np.uint8),
             np.zeros((self.num_envs, batch.num_actions), np.int8),
         )
 
-    def _observe(self) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+    def _observe(self) -> tuple[ByteArray, dict[str, Any]]:
         if self._copy:
             observation, self._mask = self._new_arrays()
         else:
@@ -183,17 +212,17 @@ class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
         """Change who plays the other seats; see `OneSeatGames.set_opponents`."""
         self.games.set_opponents(opponents, probabilities)
 
-    def action_masks(self) -> npt.NDArray[np.int8]:
+    def action_masks(self) -> MaskArray:
         """int8 (B, A): 1 = legal for the decisions that wait."""
         return self._mask
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.uint8], dict[str, Any]]:
+    ) -> tuple[ByteArray, dict[str, Any]]:
         """Deal every game anew.
 
         Args:
-            seed: of deals, seats, opponents and their play; None goes on with the present stream.
+            seed: of deals, seats, opponents and their play; None continues the present stream.
             options: not used.
 
         Returns:
@@ -206,16 +235,16 @@ class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
     def step(
         self, actions: IntArray
     ) -> tuple[
-        npt.NDArray[np.uint8],
-        npt.NDArray[np.float32],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        ByteArray,
+        RewardArray,
+        BoolArray,
+        BoolArray,
         dict[str, Any],
     ]:
         """Play the learner's action in every game, and on to its next decision.
 
         Args:
-            actions: int64 (B,), a legal action a game.
+            actions: int64 (B,), a legal action per game.
 
         Returns:
             Observations uint8 (B, O), rewards float32 (B,), terminations and truncations bool (B,), infos.
@@ -233,14 +262,22 @@ class TienLenVectorEnv(VectorEnv[npt.NDArray[np.uint8], IntArray, npt.NDArray[An
                 final_obs[game] = seen
             place = np.zeros(self.num_envs, np.int64)
             place[finished.game] = finished.place
-            dones = self.games.dones
-            infos["final_obs"], infos["_final_obs"] = final_obs, dones.copy()
-            infos["final_info"], infos["_final_info"] = {"place": place, "_place": dones.copy()}, dones.copy()
+            ended = self.games.terminations
+            infos["final_obs"], infos["_final_obs"] = final_obs, ended.copy()
+            infos["final_info"], infos["_final_info"] = {"place": place, "_place": ended.copy()}, ended.copy()
         truncations = np.zeros(self.num_envs, np.bool_)
-        return observation, self.games.rewards, self.games.dones, truncations, infos
+        return observation, self.games.rewards, self.games.terminations, truncations, infos
+
+    def action_to_text(self, action: int) -> str:
+        """The name of an action id; see `Batch.action_to_text`."""
+        return self.games.batch.action_to_text(action)
+
+    def text_to_action(self, text: str) -> int:
+        """The action id of a name; see `Batch.text_to_action`."""
+        return self.games.batch.text_to_action(text)
 
     def render(self) -> tuple[Any, ...] | None:
-        """A picture a game, the learner's hand face up; None without a render mode."""
+        """A picture of each game, the learner's hand face up; None without a render mode."""
         if self.render_mode is None:
             gymnasium.logger.warn("You are calling render method without specifying any render mode.")
             return None

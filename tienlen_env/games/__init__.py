@@ -9,7 +9,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("GAMES", "PRESETS", "game_of", "get_rules"):
+    if name in ("PRESETS", "game_named", "game_of", "games", "get_rules", "register"):
         from tienlen_env.games import registry
 
         return getattr(registry, name)

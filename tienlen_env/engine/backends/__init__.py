@@ -1,32 +1,35 @@
-"""Executors: loops over games and nothing else. The rules they run are the functions of `core`."""
+"""Executors: loops over games and nothing else. What they run are the games' kernels."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, cast, get_args
 
-from tienlen_env.games.common.game import Definition
-from tienlen_env.games.tienlen.game import TIENLEN
+from tienlen_env.engine.backends.protocol import Backend
+from tienlen_env.games.common.game import AnyGame
+
+BackendName = Literal["numba", "python"]
+MAX_THREADS = 256
 
 
-def get_backend(name: str = "numba", threads: int = 1, definition: Definition = TIENLEN) -> Any:
-    """The executor of a name, with the loops documented in `backends.python.PythonBackend`.
+def get_backend(name: BackendName, game: AnyGame, threads: int = 1) -> Backend:
+    """The executor of a name.
 
     Args:
         name: ``"numba"`` (compiled, fast) or ``"python"`` (the reference).
-        threads: threads of the loops over games; the reference always uses one.
-        definition: the game whose kernels it loops over.
+        game: the game whose kernels it loops over.
+        threads: threads of the loops over games, 1 to 256; the reference always uses one.
 
     Raises:
-        ValueError: an unknown name or a number of threads below 1.
+        ValueError: an unknown name or an impossible number of threads.
     """
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ValueError(f"threads={threads!r}: expected 1 or more")
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+        raise ValueError(f"threads={threads!r}: expected 1..{MAX_THREADS}")
     if name == "numba":
-        from tienlen_env.engine.backends.numba import NumbaBackend
+        from tienlen_env.engine.backends.numba import NumbaBackend  # numba takes a while to import
 
-        return NumbaBackend(definition, threads)
+        return cast(Backend, NumbaBackend(game, threads))
     if name == "python":
         from tienlen_env.engine.backends.python import PythonBackend
 
-        return PythonBackend(definition, threads)
-    raise ValueError(f"backend={name!r}: expected 'numba' or 'python'")
+        return PythonBackend(game, threads)
+    raise ValueError(f"backend={name!r}: expected one of {', '.join(get_args(BackendName))}")

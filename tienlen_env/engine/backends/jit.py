@@ -25,7 +25,7 @@ import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.dispatcher import Dispatcher
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from tienlen_env.engine.backends import overloads
 from tienlen_env.games.common.hints import is_noinline
@@ -42,12 +42,12 @@ def loop(function: AnyFunction) -> AnyFunction:
     It allocates nothing that is reference-counted: views of rows would cost several times what the rules
     cost. Where no folder for the cache can be written, the function is compiled in every process.
     """
-    compiled: Any = njit(function, nogil=True, _nrt=False)
+    compiled = njit(function, nogil=True, _nrt=False)
     if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
         try:
-            compiled._cache = _Cache(function)
+            compiled._cache = _Cache(function)  # type: ignore[attr-defined]
         except RuntimeError:  # no folder can be written
-            compiled._cache = _NoCache(function)
+            compiled._cache = _NoCache(function)  # type: ignore[attr-defined]
     return compiled  # type: ignore[no-any-return]
 
 
@@ -55,7 +55,7 @@ class _Cache(FunctionCache):
     """A cache on disk whose key is the digest; what cannot be read or written is compiled anew."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        _register(self._py_func)
+        register(self._py_func)
         try:
             return super().load_overload(sig, target_context)
         except (OSError, *_DAMAGED):
@@ -79,16 +79,36 @@ class _NoCache(NullCache):
         self._py_func = function
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
-        _register(self._py_func)
+        register(self._py_func)
 
 
-def _register(function: Any) -> None:
-    """Let compiled code call every plain function that this one reaches."""
+def register(function: Any) -> None:
+    """Let compiled code call a plain function and every plain function that it reaches."""
     for reached in reachable(function):
         is_plain = isinstance(reached, FunctionType) and not _is_foreign(reached)
-        if is_plain and reached is not function and reached not in overloads.REGISTERED:
+        if is_plain and reached not in overloads.REGISTERED:
             overloads.REGISTERED.add(reached)
+            if _calls_itself(reached):
+                _register_recursive(reached)
+                continue
             register_jitable(_nrt=False, forceinline=not is_noinline(reached))(reached)
+
+
+def _calls_itself(function: FunctionType) -> bool:
+    name = function.__name__
+    return name in function.__code__.co_names and function.__globals__.get(name) is function
+
+
+def _register_recursive(function: FunctionType) -> None:
+    """`_register` for a function that calls itself, which Numba types for dispatchers only."""
+    names = dict(function.__globals__)
+    compiled: Any = njit(FunctionType(function.__code__, names, function.__name__), nogil=True, _nrt=False)
+    names[function.__name__] = compiled
+
+    def overload_of(*args):  # type: ignore[no-untyped-def]
+        return lambda *args: compiled(*args)
+
+    overload(function, jit_options={"_nrt": False, "forceinline": True})(overload_of)
 
 
 def reachable(function: Any) -> list[Any]:
@@ -121,7 +141,7 @@ def reachable(function: Any) -> list[Any]:
 
 def _is_foreign(function: FunctionType) -> bool:
     """Whether Numba has a meaning of its own for the function: it is NumPy's, or of the standard library."""
-    package = function.__module__.partition(".")[0]
+    package = (function.__module__ or "").partition(".")[0]
     return package in ("numpy", "numba", "llvmlite") or package in sys.stdlib_module_names
 
 
@@ -176,6 +196,10 @@ def _description(value: Any) -> bytes:
         return repr(value).encode()
     if isinstance(value, tuple):
         return f"{type(value).__qualname__} of {len(value)}".encode()  # its items follow
+    if isinstance(value, type) and hasattr(
+        value, "_fields"
+    ):  # a NamedTuple: code may give fields by position
+        return f"{value.__module__}.{value.__qualname__}{value._fields}".encode()
     if isinstance(value, type | BuiltinFunctionType) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}".encode()
     return type(value).__qualname__.encode()

@@ -1,7 +1,6 @@
-"""The fast executor: compiled loops over games that call the core's own functions.
+"""The fast executor: compiled loops over games that call the games' own kernels.
 
 Games are independent, so the loops give the same bits as `backends.python`, in any number of threads.
-
 """
 
 from __future__ import annotations
@@ -10,64 +9,72 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 from tienlen_env.engine.backends import jit
-from tienlen_env.engine.backends.python import OVER, PAID
-from tienlen_env.games.common import bits
-from tienlen_env.games.common.game import Definition
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
+from tienlen_env.engine.turn import Turn
+from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Row, Spec
+from tienlen_env.games.common.bits import KEY_STEP, add
+from tienlen_env.games.common.game import AnyGame
 
 
 @cache
-def _loops(definition: Definition) -> SimpleNamespace:
+def _loops(game: AnyGame) -> SimpleNamespace:
     """All loops over a game's kernels, compiled when first called."""
-    kernels, observe, R, S = definition.kernels, definition.observe, definition.state, definition.spec
-    paid, over = PAID, OVER
+    kernels, columns = game.kernels, game.columns
+    begin_game, begin_a_round, play = kernels.begin_game, kernels.begin_round, kernels.play
+    update_legal, can_play_cards = kernels.update_legal, kernels.can_play_cards
+    cards_of, observe, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
+    _, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_of_legal = kernels.legal
+    TURN, HAND, PLACE, KEY = columns.turn, columns.hand, columns.place, columns.key
+    is_over, is_asked = int(Turn.OVER), int(Turn.ASKED)
 
     # Two loops that several compiled functions share.
-    def check_actions(rows, spec, ids, cards):  # type: ignore[no-untyped-def]
+    def check_actions(rows: Row, spec: Spec, ids: Row, cards: Row) -> int:
         for b in range(rows.shape[0]):
             # A game that is over has no legal action, so most games are asked about a single column.
-            if not kernels.is_legal(rows[b], spec, ids[b]):
-                if ids[b] != -1 or rows[b, R.TURN] >= 0:
+            if not is_legal(rows[b], spec, ids[b]):
+                if ids[b] != -1 or rows[b, TURN] >= 0:
                     return b
-            elif cards.shape[0] > 0 and not kernels.can_play_cards(rows[b], cards[b]):
+            elif cards.shape[0] > 0 and not can_play_cards(rows[b], cards[b]):
                 return b
         return -1
 
-    def play_range(  # type: ignore[no-untyped-def]
-        rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end,
-    ):  # fmt: skip
+    def play_range(
+        rows: Row, spec: Spec, actions: ActionFields, ids: Row, cards: Row, rewards: Output, dones: Output,
+        mask: Output, obs: Output, draws: Row, next_ids: Output, first: int, end: int,
+    ) -> None:  # fmt: skip
         for b in range(first, end):
             row = rows[b]
             for seat in range(spec[S.NUM_PLAYERS]):
                 rewards[b, seat] = 0
             dones[b] = False
-            seat = row[R.TURN]
+            seat = row[TURN]
             if seat >= 0:
                 action = ids[b]
                 if cards.shape[0] > 0:
                     chosen = cards[b]
                 else:
-                    chosen = kernels.action_cards(row[R.HAND + seat], actions, action)
-                kernels.play(row, spec, actions, action, chosen, rewards[b])
-                if row[R.TURN] < 0:
+                    chosen = cards_of(row[HAND + seat], actions, action)
+                play(row, spec, actions, action, chosen, rewards[b])
+                if row[TURN] < 0:
                     dones[b] = True
                     if spec[S.AUTO_RESET]:
-                        kernels.begin_game(row, spec, bits.add(row[R.KEY], kernels.KEY_STEP), 0, -1)
-                kernels.update_legal(row, spec, actions)
+                        begin_game(row, spec, add(row[KEY], KEY_STEP), 0, -1)
+                update_legal(row, spec, actions)
             if mask.shape[0] > 0:
-                kernels.write_mask(row, spec, mask[b], 0)
+                write_mask(row, spec, mask[b], 0)
             if obs.shape[0] > 0:
-                observe.observe(row, spec, actions, row[R.TURN], obs[b], 0)
+                observe(row, spec, actions, row[TURN], obs[b], 0)
             if next_ids.shape[0] > 0:
-                next_ids[b] = kernels.choose_legal(row, spec, draws[b])
+                next_ids[b] = choose_legal(row, spec, draws[b])
 
     @jit.loop
     def begin(rows, spec, actions, keys, rounds, leaders):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            kernels.begin_game(rows[b], spec, keys[b], rounds[b], leaders[b])
-            kernels.update_legal(rows[b], spec, actions)
+            begin_game(rows[b], spec, keys[b], rounds[b], leaders[b])
+            update_legal(rows[b], spec, actions)
 
     @jit.loop
     def step(  # type: ignore[no-untyped-def]
@@ -96,91 +103,91 @@ def _loops(definition: Definition) -> SimpleNamespace:
     @jit.loop
     def sample(rows, spec, draws, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            out[b] = kernels.choose_legal(rows[b], spec, draws[b])
+            out[b] = choose_legal(rows[b], spec, draws[b])
 
     @jit.loop
     def begin_round(rows, spec, actions, leaders):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            kernels.begin_round(rows[b], spec, leaders[b])
-            kernels.update_legal(rows[b], spec, actions)
+            begin_a_round(rows[b], spec, leaders[b])
+            update_legal(rows[b], spec, actions)
 
     @jit.loop
     def write_masks(rows, spec, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            kernels.write_mask(rows[b], spec, out[b], 0)
+            write_mask(rows[b], spec, out[b], 0)
 
     @jit.loop
     def observe_seats(rows, spec, actions, seats, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            observe.observe(rows[b], spec, actions, seats[b], out[b], 0)
+            observe(rows[b], spec, actions, seats[b], out[b], 0)
 
     @jit.loop
     def observe_all(rows, spec, actions, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            observe.observe_all(rows[b], spec, actions, out[b], 0)
+            observe_everything(rows[b], spec, actions, out[b], 0)
 
     @jit.loop
     def count_legal(rows, spec, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            out[b] = kernels.num_legal(rows[b], spec)
+            out[b] = num_legal(rows[b], spec)
 
     @jit.loop
     def list_legal(rows, spec, actions, starts, ids, cards):  # type: ignore[no-untyped-def]
         end = 0
         for b in range(rows.shape[0]):
-            end = kernels.list_legal(rows[b], spec, actions, ids, cards, starts[b])
+            end = list_of_legal(rows[b], spec, actions, ids, cards, starts[b])
         return end
 
     @jit.loop
     def action_cards(rows, actions, ids, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            out[b] = kernels.action_cards(rows[b, R.HAND + rows[b, R.TURN]], actions, ids[b])
+            out[b] = cards_of(rows[b, HAND + rows[b, TURN]], actions, ids[b])
 
     @jit.loop
-    def play_one(row, spec, actions, action, rewards, mask, obs):  # type: ignore[no-untyped-def]
-        seat = row[R.TURN]
-        if seat < 0 or not kernels.is_legal(row, spec, action):
-            return -1
+    def play_one(row, spec, actions, rewards, mask, obs, action):  # type: ignore[no-untyped-def]
+        seat = row[TURN]
+        if seat < 0 or not is_legal(row, spec, action):
+            return REFUSED
         num_players = spec[S.NUM_PLAYERS]
         for i in range(num_players):
             rewards[i] = 0
-        cards = kernels.action_cards(row[R.HAND + seat], actions, action)
-        kernels.play(row, spec, actions, action, cards, rewards)
-        kernels.update_legal(row, spec, actions)
-        kernels.write_mask(row, spec, mask, 0)
-        seat = row[R.TURN]
-        observe.observe(row, spec, actions, seat, obs, 0)
+        cards = cards_of(row[HAND + seat], actions, action)
+        play(row, spec, actions, action, cards, rewards)
+        update_legal(row, spec, actions)
+        write_mask(row, spec, mask, 0)
+        seat = row[TURN]
+        observe(row, spec, actions, seat, obs, 0)
         is_paid = 0
         for i in range(num_players):
             if rewards[i] != 0:
-                is_paid = paid
-        return is_paid + (over if seat < 0 else seat)
+                is_paid = PAID
+        return is_paid + (FINISHED if seat < 0 else seat)
 
     @jit.loop
-    def step_games(rows, spec, actions, games, ids, seats, skip, cut, rewards, turns):  # type: ignore[no-untyped-def]
+    def step_games(rows, spec, actions, games, ids, seats, skip_forced, until_placed, rewards, turns):  # type: ignore[no-untyped-def]
         for i in range(games.shape[0]):
             row = rows[games[i]]
-            if row[R.TURN] < 0 or not kernels.is_legal(row, spec, ids[i]):
+            if row[TURN] < 0 or not is_legal(row, spec, ids[i]):
                 return i
         for i in range(games.shape[0]):
             game, action = games[i], ids[i]
             row, seat = rows[game], seats[game]
             while True:
-                cards = kernels.action_cards(row[R.HAND + row[R.TURN]], actions, action)
-                kernels.play(row, spec, actions, action, cards, rewards[game])
-                kernels.update_legal(row, spec, actions)
-                turn = row[R.TURN]
-                if turn < 0 or (cut and row[R.PLACE + seat] >= 0):
-                    turns[i] = -2
+                cards = cards_of(row[HAND + row[TURN]], actions, action)
+                play(row, spec, actions, action, cards, rewards[game])
+                update_legal(row, spec, actions)
+                turn = row[TURN]
+                if turn < 0 or (until_placed and row[PLACE + seat] >= 0):
+                    turns[i] = is_over
                     break
-                is_forced = kernels.num_legal(row, spec) == 1
-                if turn == seat and not (skip and is_forced):
-                    turns[i] = -1
+                is_forced = num_legal(row, spec) == 1
+                if turn == seat and not (skip_forced and is_forced):
+                    turns[i] = is_asked
                     break
                 if not is_forced:
                     turns[i] = turn
                     break
-                action = kernels.nth_legal(row, spec, 0)
+                action = nth_legal(row, spec, 0)
         return -1
 
     return SimpleNamespace(
@@ -202,7 +209,7 @@ def _loops(definition: Definition) -> SimpleNamespace:
 
 
 class NumbaBackend:
-    """Loops over games, compiled; see `backends.python.PythonBackend` for what each does.
+    """Compiled loops over games; see `Backend` for what each does.
 
     With threads, each takes the next stretch of the games until none is left, so that one which wakes late
     or shares its core costs little. They are plain Python threads on code that holds no lock; unlike OpenMP's
@@ -212,17 +219,24 @@ class NumbaBackend:
 
     name = "numba"
 
-    def __init__(self, definition: Definition, threads: int = 1) -> None:
-        self.definition = definition
+    def __init__(self, game: AnyGame, threads: int = 1) -> None:
         self.threads = threads
-        self.__dict__.update(_loops(definition).__dict__)
+        self._game = game
+        # Attributes instead of methods: a call of a compiled loop costs nothing more.
+        self.__dict__.update(_loops(game).__dict__)
         if threads > 1:
-            self.step = self._step_in_threads
+            self.__dict__["step"] = self._step_in_threads
 
     def _step_in_threads(
-        self, rows: Any, spec: Any, actions: Any, ids: Any, cards: Any, *outputs: Any
+        self,
+        rows: IntArray,
+        spec: IntArray,
+        actions: IntArray,
+        ids: IntArray,
+        cards: IntArray,
+        *outputs: object,
     ) -> int:
-        loops = _loops(self.definition)
+        loops = _loops(self._game)
         refused: int = loops.first_refused(rows, spec, ids, cards)
         if refused < 0:
             num_games = len(rows)
@@ -245,7 +259,7 @@ class NumbaBackend:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads - 1, thread_name_prefix="tienlen")
+    return ThreadPoolExecutor(threads - 1, thread_name_prefix="batch")
 
 
 # A forked child has the pools of its parent without their threads.

@@ -1,27 +1,21 @@
-"""Teaches Numba the core: the primitives of `core.bits` as single instructions, the rest as it stands.
+"""Numba overloads: the bit primitives as LLVM instructions.
 
-Importing this module registers overloads, so that any compiled function (CPU or CUDA) may call the plain
-Python functions of Tiến lên's core, and those of another game's after `teach`; the source that runs is the
-core's own.
+Importing this module registers them, so that any compiled function may call those of
+`tienlen_env.games.common.bits`.
 """
 
 from __future__ import annotations
 
-import inspect
-from types import ModuleType
 from typing import Any
 
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import intrinsic, overload
 
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.bits import LOWEST_SUIT
-from tienlen_env.games.common.game import Definition
-from tienlen_env.games.common.hints import is_noinline
-from tienlen_env.games.tienlen.game import TIENLEN
 
 _I64 = ir.IntType(64)
 
@@ -128,24 +122,12 @@ PRIMITIVES: frozenset[Any] = frozenset(
     }
 )
 
-_taught: set[ModuleType] = set()
 REGISTERED: set[Any] = set(PRIMITIVES)  # functions that compiled code may call
 
 
-def teach(definition: Definition) -> None:
-    """Let compiled functions call those of a game's core.
+def teach(game: Any) -> None:
+    """Let compiled functions call a game's kernels (for code that `jit.loop` does not compile yet)."""
+    from tienlen_env.engine.backends import jit
 
-    All are inlined but for the large ones, for a call would pass its arrays on the stack.
-    """
-    for module in (bits, *definition.compiled):
-        if module in _taught:
-            continue
-        _taught.add(module)
-        for _, function in inspect.getmembers(module, inspect.isfunction):
-            if function.__module__ == module.__name__ and function not in REGISTERED:
-                REGISTERED.add(function)
-                is_cold = is_noinline(function)
-                register_jitable(_nrt=False, forceinline=not is_cold)(function)
-
-
-teach(TIENLEN)
+    for kernel in (*game.kernels[:-2], *game.kernels.legal):
+        jit.register(kernel)

@@ -14,6 +14,10 @@ _HAS_LOWER_1: Final = 0xEEEEEEEEEEEEE
 _HAS_LOWER_2: Final = 0xCCCCCCCCCCCCC
 _SIGN: Final = 1 << 63
 
+# Keys of successive automatic deals differ by this odd number (2**64 over the golden ratio), so that no two
+# games of a batch ever fall into the same sequence of keys.
+KEY_STEP: Final = 0x9E3779B97F4A7C15 - (1 << 64)
+
 
 def popcount(x: int) -> int:
     """Number of bits set in a word."""
@@ -134,3 +138,9 @@ def philox(key: int, counter: int, block: int) -> tuple[int, int, int, int]:
         c0, c1, c2, c3 = p1 >> 32 & mask ^ c1 ^ k0, p1 & mask, p0 >> 32 & mask ^ c3 ^ k1, p0 & mask
         k0, k1 = k0 + 0x9E3779B9 & mask, k1 + 0xBB67AE85 & mask
     return c0, c1, c2, c3
+
+
+def write_bits(out: Any, start: int, word: int, num_bits: int) -> None:
+    """Write the lowest bits of a word as bytes ``out[start:start + num_bits]``, and no byte behind."""
+    for i in range(num_bits):
+        out[start + i] = word >> i & 1

@@ -51,7 +51,7 @@ def card_ids(mask: int) -> list[int]:
     """
     mask = int(mask)
     if not 0 <= mask <= FULL_DECK:
-        raise ValueError(f"{mask} is no mask of cards")
+        raise ValueError(f"{mask} is not a valid mask of cards")
     ids = []
     while mask:
         low = mask & -mask
@@ -92,7 +92,7 @@ def parse_cards(text: str, *, column: int = 1) -> int:
         The mask of the cards; 0 for blank text.
 
     Raises:
-        NotationError: a character that is no card, or a card that comes twice; it names the column.
+        NotationError: a character that is not a card, or a card that comes twice; it names the column.
     """
     mask = 0
     i = 0
@@ -107,7 +107,7 @@ def parse_cards(text: str, *, column: int = 1) -> int:
         card = _CARD_ID.get(rank + suit)
         if card is None:
             found = text[i : i + width + 1]
-            raise NotationError(f"{found!r} is no card (write 3s..2h, ten is T or 10)", column + i)
+            raise NotationError(f"{found!r} is not a card (write 3s..2h, ten is T or 10)", column + i)
         if mask >> card & 1:
             raise NotationError(f"card {CARD_TEXT[card]} comes twice", column + i)
         mask |= 1 << card

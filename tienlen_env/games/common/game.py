@@ -1,25 +1,27 @@
-"""What the engine must know of a game: the modules of its core, under names that every game shares.
+"""The interface of a game: what the engine, the environments and the agents need to know of it.
 
-A game is a package of its own (`tienlen_env.games.tienlen`, `tienlen_env.games.thirteens`). The backends loop
-over its kernels, the engine and the adapters ask its tables; which game it is follows from the type of its
-rules (`tienlen_env.games.registry`).
+A game is one folder: rules, action table, state, kernels, observation, texts. It builds one `Game` of them
+and registers it (`tienlen_env.games.registry`); everything above goes by the `Game`, never by its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from types import ModuleType
-from typing import Any, Literal, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from tienlen_env.games.common import bits
+from tienlen_env.errors import TienLenError
+from tienlen_env.games.common import cards
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Row, Spec
+from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.legal import LegalKernels
+from tienlen_env.games.common.spec import Episode, KernelTables
+from tienlen_env.games.common.state import Columns, GameState
 
-Episode = Literal["round", "game"]
 
-
+@runtime_checkable
 class AnyRules(Protocol):
-    """The rules of any game: a frozen value."""
+    """The rules of any game: a frozen dataclass with a field ``num_players``."""
 
     @property
     def num_players(self) -> int:
@@ -40,46 +42,207 @@ class AnyRules(Protocol):
         """Tables are cached by rules."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Definition:
-    """A game as the engine sees it.
+class ActionTable(Protocol):
+    """The actions of one variant."""
+
+    @property
+    def num_actions(self) -> int:
+        """A."""
+
+    def text(self, action: int) -> str:
+        """The name of an action.
+
+        Raises:
+            ValueError: not an action id.
+        """
+
+
+RulesT = TypeVar("RulesT", bound=AnyRules)
+TableT = TypeVar("TableT", bound=ActionTable)
+RulesT_contra = TypeVar("RulesT_contra", contravariant=True)
+
+
+class SpecBuilder(Protocol[RulesT_contra]):
+    """Flattens rules and settings for the kernels."""
+
+    def __call__(
+        self,
+        rules: RulesT_contra,
+        *,
+        episode: Episode = "round",
+        reward: str = "points",
+        auto_reset: bool = False,
+        history: int = 0,
+        history_length: int = 0,
+    ) -> KernelTables:
+        """Build ``(spec, actions)``; see `tienlen_env.games.common.spec`.
+
+        Raises:
+            ValueError: a setting that this game does not have.
+        """
+
+
+class HandSetter(Protocol[RulesT_contra]):
+    """Starts rounds from given hands."""
+
+    def __call__(
+        self,
+        rows: IntArray,
+        rules: RulesT_contra,
+        hands: IntArray,
+        extra: Mapping[str, IntArray],
+        begin: Callable[[], None],
+    ) -> None:
+        """Check the hands, write them into the rows, and call `begin`, which starts the rounds.
+
+        Args:
+            rows: int64 (B, ROW).
+            rules: the variant.
+            hands: int64 (B, P) card masks.
+            extra: name to int64 (B,) card masks, for each name in `Game.extra_hands`.
+            begin: starts a round of the hands in the rows.
+
+        Raises:
+            TienLenError: an impossible distribution of cards; the rows have not changed.
+        """
+
+
+class Kernels(NamedTuple):
+    """The functions of a game that every executor runs: scalar, without allocation or exceptions.
+
+    `row` is one game's state, `spec` and `actions` are its `KernelTables`; in compiled code these are int64
+    arrays, in plain Python lists of ints.
 
     Attributes:
-        name: ``"tienlen"`` or ``"thirteens"``.
-        rules: the type of its rules, a frozen dataclass with a field ``num_players``.
+        begin_game: ``(row, spec, key, round, leader)``: deal a game anew; leader -1: by the rules.
+        begin_round: ``(row, spec, leader)``: start a round of the hands in the row.
+        update_legal: ``(row, spec, actions)``: write the packed legal-action mask of the seat to act.
+        can_play_cards: ``(row, cards)``: whether the seat to act may play exactly these cards.
+        action_cards: ``(hand, actions, action)``: the cards that an action plays from a hand (mask).
+        play: ``(row, spec, actions, action, cards, rewards)``: play a legal action, add its rewards.
+        observe: ``(row, spec, actions, seat, out, start)``: write the observation of a seat.
+        observe_all: ``(row, spec, actions, out, start)``: write the global observation.
+        legal: the functions on the packed mask.
+        resample_hidden: ``(row, spec, seat, key)``: replace the cards that the seat cannot see by a uniform
+            sample of what they may be, drawn from a 64-bit key; None in a game without it.
+    """
+
+    begin_game: Callable[[Row, Spec, int, int, int], None]
+    begin_round: Callable[[Row, Spec, int], None]
+    update_legal: Callable[[Row, Spec, ActionFields], None]
+    can_play_cards: Callable[[Row, int], bool]
+    action_cards: Callable[[int, ActionFields, int], int]
+    play: Callable[[Row, Spec, ActionFields, int, int, Output], None]
+    observe: Callable[[Row, Spec, ActionFields, int, Output, int], None]
+    observe_all: Callable[[Row, Spec, ActionFields, Output, int], None]
+    legal: LegalKernels
+    resample_hidden: Callable[[Row, Spec, int, int], None] | None = None
+
+
+class Refusal(NamedTuple):
+    """Why a play is not legal.
+
+    Attributes:
+        reason: a few words for people.
+        clause: of RULES.md, for example ``"1.8"``; ``""`` where no clause is known.
+    """
+
+    reason: str
+    clause: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason}, {self.clause}" if self.clause else self.reason
+
+
+def _no_reason(table: ActionTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
+    return Refusal("not a legal action here")
+
+
+def _no_description(table: ActionTable, row: Sequence[int]) -> str:
+    return ""
+
+
+def _find_action(table: ActionTable, text: str) -> int:
+    for action in range(table.num_actions):
+        if table.text(action) == text:
+            return action
+    raise TienLenError(f"{text!r} is not the name of an action")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GameText(Generic[RulesT, TableT]):
+    """Text in and out.
+
+    Attributes:
+        why_refused: ``(table, row, action, cards)``: why a play is not legal (cards None: the lowest suits).
+        describe: ``(table, row)``: the position of the seat to act in a few words.
+        worst_reward: ``(rules, reward)``: the least that legal play of a round can bring.
+        parse_action: ``(table, text)``: the action that a text names, a `TienLenError` if none.
+        parse_cards: cards of a text, as a mask.
+        format_cards: text of a card mask.
+    """
+
+    worst_reward: Callable[[RulesT, str], float]
+    why_refused: Callable[[TableT, Sequence[int], int, int | None], Refusal] = _no_reason
+    describe: Callable[[TableT, Sequence[int]], str] = _no_description
+    parse_action: Callable[[TableT, str], int] = _find_action
+    parse_cards: Callable[[str], int] = cards.parse_cards
+    format_cards: Callable[[int], str] = cards.format_cards
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Game(Generic[RulesT, TableT]):
+    """A game as everything above sees it.
+
+    Attributes:
+        name: lower-case letters; also the word for it in records.
+        rules_type: the type of its rules.
         presets: its named variants; no two games share a name.
-        state: columns of a row (``HAND``, ``PLACE``, ``SCORE``, ``TURN``, ``KEY``, ``ROUND``, ``LEGAL``),
-            those that are ``HIDDEN``, and ``State``, a batch's named views of them.
-        spec: ``build_spec`` and the indices ``NUM_PLAYERS``, ``NUM_WORDS``, ``ROW_SIZE``, ``AUTO_RESET`` of
-            what it builds; the `Reward` literal.
-        kernels: the rules in motion, called by `backends`; ``COLD`` are functions too large to inline.
-        observe: ``observe``, ``observe_all`` and the layout of what they write.
-        explain: ``why_refused``, ``describe`` and ``worst_reward``, for messages.
-        cards: ``parse_cards`` and ``format_cards``.
-        set_hands: starts rounds from given hands, see `tienlen_env.games.tienlen.hands`.
+        rewards: its reward schemes, the first one being the default.
+        columns: where the shared columns lie in its rows.
+        state: the class of its named views, called with ``(rows, columns, P, W)``.
+        kernels: its functions for the executors.
+        build_spec: flattens a variant for the kernels.
         build_table: makes the action table of a variant.
-        more: further modules whose functions the kernels call.
+        observation: ``(rules, history)``: the layout of the observation.
+        global_observation_size: ``(rules, history)``: length of what ``kernels.observe_all`` writes.
+        text: text in and out.
+        set_hands: starts rounds from given hands; None where that is not possible.
+        extra_hands: names of further sets of cards that `set_hands` takes.
+        has_history: the last plays can be stored and shown.
+        has_card_choice: an action stands for several sets of cards, so agents may choose the cards.
+        has_payments: rounds are paid, not only placed.
+        pays_late: ``(rules, reward)``: whether a seat that has its place may still get rewards in the round.
     """
 
     name: str
-    rules: type
-    presets: Mapping[str, Any]
-    state: ModuleType
-    spec: ModuleType
-    kernels: ModuleType
-    observe: ModuleType
-    explain: ModuleType
-    cards: ModuleType
-    set_hands: Callable[..., None]
-    build_table: Callable[[Any], Any]
-    more: tuple[ModuleType, ...] = ()
+    rules_type: type[RulesT]
+    presets: Mapping[str, RulesT]
+    rewards: tuple[str, ...]
+    columns: Columns
+    kernels: Kernels
+    build_spec: SpecBuilder[RulesT]
+    build_table: Callable[[RulesT], TableT]
+    observation: Callable[[RulesT, int], Layout]
+    global_observation_size: Callable[[RulesT, int], int]
+    text: GameText[RulesT, TableT]
+    state: Callable[[IntArray, Columns, int, int], GameState] = GameState
+    set_hands: HandSetter[RulesT] | None = None
+    extra_hands: tuple[str, ...] = ()
+    has_history: bool = False
+    has_card_choice: bool = False
+    has_payments: bool = False
+    pays_late: Callable[[RulesT, str], bool] = lambda rules, reward: False
 
-    @cached_property
-    def compiled(self) -> tuple[ModuleType, ...]:
-        """The modules whose functions run in compiled code."""
-        return (*self.more, self.kernels, self.observe)
+    @property
+    def sources(self) -> tuple[()]:
+        """Nothing; for code that `jit.loop` does not compile yet."""
+        return ()
 
-    @cached_property
-    def sources(self) -> tuple[ModuleType, ...]:
-        """The modules from which compiled code is made."""
-        return (bits, self.spec, self.state, *self.compiled)
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        from tienlen_env.games.registry import game_named  # lists the games, which import this module
+
+        return game_named, (self.name,)
+
+
+AnyGame = Game[AnyRules, ActionTable]

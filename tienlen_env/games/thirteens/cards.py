@@ -49,7 +49,7 @@ def card_ids(mask: int) -> list[int]:
     """
     mask = int(mask)
     if not 0 <= mask < 1 << NUM_CARDS:
-        raise ValueError(f"{mask} is no mask of cards")
+        raise ValueError(f"{mask} is not a valid mask of cards")
     return [card for card in range(NUM_CARDS) if mask >> card & 1]
 
 
@@ -67,7 +67,7 @@ def parse_cards(text: str, *, column: int = 1) -> int:
         column: the column of the text's first character, for error messages.
 
     Raises:
-        NotationError: a character that is no card, or a card that comes twice; it names the column.
+        NotationError: a character that is not a card, or a card that comes twice; it names the column.
     """
     jokers = 0
     for i, name in enumerate(CARD_TEXT[NUM_PLAIN:]):

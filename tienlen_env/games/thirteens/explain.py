@@ -1,4 +1,4 @@
-"""Words for what the rules refuse, and what breaking them costs; for error messages, never for deciding."""
+"""Human-readable reasons for illegal actions; for error messages only."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from tienlen_env.games.common.cards import SUIT_TEXT
+from tienlen_env.games.common.game import Refusal
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import ThirteensTable
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, is_joker
 from tienlen_env.games.thirteens.rules import ThirteensRules
-from tienlen_env.games.thirteens.spec import Reward
 
 SUIT_NAME: Final = ("spades", "clubs", "diamonds", "hearts")
 _MOST_MELDED: Final = 84  # the pips of the deck make 28 thirteens
 
 
-def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: int | None = None) -> str:
+def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
     """Why a play is not legal, with the clause of RULES.md that it breaks.
 
     Args:
@@ -27,20 +27,20 @@ def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: i
     """
     seat, pile = row[R.TURN], row[R.PILE]
     if seat < 0:
-        return "nobody may play any more, 8.9"
+        return Refusal("the game is over", "8.9")
     if pile:
         if action < table.num_cards:
-            return "the trick is to be melded before the next lead, 8.8"
-        return f"{format_cards(pile)} does not hold it, 8.8"
+            return Refusal("the trick is to be melded before the next lead", "8.8")
+        return Refusal(f"{format_cards(pile)} does not hold it", "8.8")
     if action >= table.num_cards:
-        return "only the winner of a trick melds, at once, 8.8"
+        return Refusal("only the winner of a trick melds, at once", "8.8")
     if not row[R.HAND + seat] >> action & 1:
-        return "not in the hand, 8.5"
+        return Refusal("not in the hand", "8.5")
     suit = SUIT_NAME[(row[R.FOLLOW] & -row[R.FOLLOW]).bit_length() - 1]
     if row[R.TRICK] == 0:
-        return f"the starter suit, {suit}, must be led if held, 8.4"
+        return Refusal(f"the starter suit, {suit}, must be led if held", "8.4")
     kind = "no joker" if is_joker(action) else "no other suit"
-    return f"{suit} were led and must be followed if held, {kind}, 8.5"
+    return Refusal(f"{suit} were led and must be followed if held, {kind}", "8.5")
 
 
 def describe(table: ThirteensTable, row: Sequence[int]) -> str:
@@ -55,7 +55,7 @@ def describe(table: ThirteensTable, row: Sequence[int]) -> str:
     return f"{text}; hand: {format_cards(row[R.HAND + row[R.TURN]])}"
 
 
-def worst_reward(rules: ThirteensRules, reward: Reward) -> float:
+def worst_reward(rules: ThirteensRules, reward: str) -> float:
     """A bound below what honest play of a deal can bring: all jokers in one's only trick."""
     points = 1.0 - 4 * rules.jokers
     most = rules.hand_size + _MOST_MELDED + 3 * rules.num_players

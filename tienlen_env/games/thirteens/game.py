@@ -1,24 +1,46 @@
-"""Thirteens as the engine sees it."""
+"""Thirteens as a `Game`."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from tienlen_env.games.common.game import Definition
-from tienlen_env.games.thirteens import actions, cards, explain, hands, kernels, melds, observe, spec, state
+from tienlen_env.games.common.game import Game, GameText, Kernels
+from tienlen_env.games.thirteens import actions, explain, hands, kernels, observe
+from tienlen_env.games.thirteens.actions import ThirteensTable
+from tienlen_env.games.thirteens.cards import format_cards, parse_cards
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
+from tienlen_env.games.thirteens.spec import Reward, build_spec
+from tienlen_env.games.thirteens.state import COLUMNS, State
 
-THIRTEENS: Final = Definition(
+THIRTEENS: Final = Game[ThirteensRules, ThirteensTable](
     name="thirteens",
-    rules=ThirteensRules,
+    rules_type=ThirteensRules,
     presets=PRESETS,
-    state=state,
-    spec=spec,
-    kernels=kernels,
-    observe=observe,
-    explain=explain,
-    cards=cards,
-    set_hands=hands.set_hands,
+    rewards=get_args(Reward),
+    columns=COLUMNS,
+    state=State,
+    kernels=Kernels(
+        begin_game=kernels.begin_game,
+        begin_round=kernels.begin_round,
+        update_legal=kernels.update_legal,
+        can_play_cards=kernels.can_play_cards,
+        action_cards=kernels.action_cards,
+        play=kernels.play,
+        observe=observe.observe,
+        observe_all=observe.observe_all,
+        legal=kernels.LEGAL_KERNELS,
+    ),
+    build_spec=build_spec,
     build_table=actions.build_action_table,
-    more=(melds,),
+    observation=observe.observation_layout,
+    global_observation_size=observe.global_observation_size,
+    text=GameText(
+        worst_reward=explain.worst_reward,
+        why_refused=explain.why_refused,
+        describe=explain.describe,
+        parse_cards=parse_cards,
+        format_cards=format_cards,
+    ),
+    set_hands=hands.set_hands,
+    extra_hands=("dummy", "remainder", "starter"),
 )

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from tienlen_env.errors import TienLenError
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.hands import check_disjoint
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import full_deck
 from tienlen_env.games.thirteens.rules import ThirteensRules
-from tienlen_env.games.tienlen.hands import check_disjoint
-
-IntArray = npt.NDArray[np.int64]
 
 
 def set_hands(
-    rows: IntArray, rules: ThirteensRules, hands: IntArray, aside: IntArray, begin: Callable[[], None]
+    rows: IntArray,
+    rules: ThirteensRules,
+    hands: IntArray,
+    extra: Mapping[str, IntArray],
+    begin: Callable[[], None],
 ) -> None:
     """Start a deal in every row, or the end of one: with n cards in each hand its last n tricks.
 
@@ -27,15 +29,15 @@ def set_hands(
         rows: int64 (B, ROW), the states.
         rules: the variant.
         hands: int64 (B, P), masks of equally many cards.
-        aside: int64 (B, 3), masks: the dummy's hand, with as many cards as others (RULES.md 8.10); what goes
-            with the first trick, no more cards than the remainder has (8.2, 8.7); that card of it which was
-            flipped first (8.3).
+        extra: int64 (B,) masks each: ``dummy``, the dummy's hand, with as many cards as others (RULES.md
+            8.10); ``remainder``, the cards that go with the first trick, no more than the rules set aside
+            (8.2, 8.7); ``starter``, the card of the remainder that was flipped first (8.3).
         begin: lets the backend begin a deal of the hands in the rows.
 
     Raises:
         TienLenError: cards that cannot lie so; nothing has changed.
     """
-    dummy, remainder, starter = aside.T
+    dummy, remainder, starter = extra["dummy"], extra["remainder"], extra["starter"]
     union = check_disjoint(np.column_stack([hands, dummy, remainder]), rules.num_cards)
     sizes = np.bitwise_count(hands)
     if (sizes != sizes[:, :1]).any() or (sizes < 1).any() or (sizes > rules.hand_size).any():

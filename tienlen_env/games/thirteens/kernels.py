@@ -1,7 +1,7 @@
-"""The rules of Thirteens in motion: scalar functions on one game's row (RULES.md 8).
+"""State-transition kernels of Thirteens: scalar functions on one game's row (RULES.md 8).
 
-As in `tienlen_env.games.tienlen.kernels`: every executor runs this source, which allocates nothing, raises
-nothing and touches no globals that change. A deal runs `begin_trick`, `play_card` .., `take_trick`,
+Every executor runs this source, which allocates nothing, raises nothing and reads no globals that change. A
+deal runs `begin_trick`, `play_card` .., `take_trick`,
 (`play_meld` ..), `end_trick` until the hands are empty.
 """
 
@@ -10,24 +10,20 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tienlen_env.games.common.bits import (
+    LOWEST_SUIT,
     lowest_index,
     nth_index,
     philox,
     popcount,
     shift_left,
-    shift_right,
     wrap,
-    write_half,
-    write_word,
 )
 from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import JOKERS
 from tienlen_env.games.thirteens.melds import LANES, POINTS, best_melds, holds, pip_counts, without
-from tienlen_env.games.tienlen import kernels as tienlen
-
-KEY_STEP: Final = tienlen.KEY_STEP
 
 # Blocks of random words of a deal: 0..13 deal the cards, then
 FLIP_BLOCK: Final = 14  # the first card of the remainder
@@ -140,7 +136,7 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
     begin_trick(row, spec, leader)
     # A joker flipped first starts no suit (8.3).
     if row[R.STARTER] & ~JOKERS:
-        row[R.FOLLOW] = S.LOWEST_OF_SUIT << (lowest_index(row[R.STARTER]) & 3)
+        row[R.FOLLOW] = LOWEST_SUIT << (lowest_index(row[R.STARTER]) & 3)
 
 
 def begin_trick(row: Any, spec: Any, leader: int) -> None:
@@ -198,13 +194,6 @@ def add_melds(row: Any, spec: Any, actions: Any) -> None:
             row[R.LEGAL + (action >> 6)] |= shift_left(1, action & 63)
 
 
-def is_legal(row: Any, spec: Any, action: int) -> bool:
-    """Whether an action's bit is set in the packed mask."""
-    if action < 0 or action >= spec[S.NUM_ACTIONS]:
-        return False
-    return bool((row[R.LEGAL + (action >> 6)] >> (action & 63)) & 1)
-
-
 def can_play_cards(row: Any, cards: int) -> bool:
     """Whether a mask is cards of the seat to act; 0, for melds, always is."""
     return bool(cards & ~row[R.HAND + row[R.TURN]] == 0)
@@ -213,6 +202,12 @@ def can_play_cards(row: Any, cards: int) -> bool:
 def action_cards(hand: int, actions: Any, action: int) -> int:
     """The card that an action plays as a mask; 0 for melds and the end."""
     return shift_left(1, action) & hand if action < 54 else 0
+
+
+LEGAL_KERNELS: Final = legal_kernels(
+    turn=R.TURN, hand=R.HAND, legal=R.LEGAL, action_cards=action_cards, usual_words=1, other_words=3
+)
+clear_legal, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_legal = LEGAL_KERNELS
 
 
 # ---------------------------------------------------------------- playing (RULES.md 8.5-8.11)
@@ -356,69 +351,3 @@ def end_round(row: Any, spec: Any, rewards: Any) -> None:
     if spec[S.REWARD] == 2:
         for seat in range(num_players):
             rewards[seat] += 2 / num_best - 1 if row[R.SCORE + seat] == best else -1
-
-
-# ---------------------------------------------------------------- masks and choices
-
-
-def write_mask(row: Any, spec: Any, out: Any, start: int) -> None:
-    """Expand the packed legal-action mask to bytes ``out[start:start + A]``."""
-    num_actions = spec[S.NUM_ACTIONS]
-    if spec[S.NUM_WORDS] == 1:
-        # 52 to 54 bytes: two halves that overlap.
-        write_half(out, start, row[R.LEGAL])
-        write_half(out, start + num_actions - 32, row[R.LEGAL] >> (num_actions - 32))
-    else:
-        # Three words, the last of which ends with the row.
-        write_word(out, start, row[R.LEGAL])
-        write_word(out, start + 64, row[R.LEGAL + 1])
-        surplus = 192 - num_actions
-        last = shift_left(row[R.LEGAL + 2], surplus) | shift_right(row[R.LEGAL + 1], 64 - surplus)
-        write_word(out, start + num_actions - 64, last)
-
-
-def num_legal(row: Any, spec: Any) -> int:
-    """Number of legal actions."""
-    count = popcount(row[R.LEGAL])
-    for word in range(1, spec[S.NUM_WORDS]):
-        count += popcount(row[R.LEGAL + word])
-    return count
-
-
-def nth_legal(row: Any, spec: Any, n: int) -> int:
-    """The n-th legal action in order of ids, from 0; -1 if there is none such."""
-    if n < 0:
-        return -1
-    for i in range(spec[S.NUM_WORDS]):
-        count = popcount(row[R.LEGAL + i])
-        if n < count:
-            return 64 * i + nth_index(row[R.LEGAL + i], n)
-        n -= count
-    return -1
-
-
-def choose_legal(row: Any, spec: Any, draw: float) -> int:
-    """A legal action, uniformly, by a draw in [0, 1); -1 if there is none."""
-    count = num_legal(row, spec)
-    # The product may round up to `count` itself.
-    return nth_legal(row, spec, min(int(draw * count), count - 1))
-
-
-def list_legal(row: Any, spec: Any, actions: Any, ids: Any, cards: Any, start: int) -> int:
-    """Write the legal action ids in order, and the card each would play, from index `start` on.
-
-    Returns:
-        The index after the last one.
-    """
-    if row[R.TURN] < 0:
-        return start
-    hand = row[R.HAND + row[R.TURN]]
-    for i in range(spec[S.NUM_WORDS]):
-        word = row[R.LEGAL + i]
-        while word != 0:
-            lowest = lowest_index(word)
-            ids[start] = 64 * i + lowest
-            cards[start] = action_cards(hand, actions, 64 * i + lowest)
-            start += 1
-            word ^= shift_left(1, lowest)  # not `word - 1`: bit 63 makes the word negative
-    return start

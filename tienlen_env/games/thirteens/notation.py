@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tienlen_env.errors import NotationError, RulesError
+from tienlen_env.games.common import notation
+from tienlen_env.games.common.notation import Words
 from tienlen_env.games.thirteens import cards
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, MAX_JOKERS, NUM_CARDS, format_cards, parse_cards
 from tienlen_env.games.thirteens.rules import MAX_PLAYERS, PRESETS, ThirteensRules
-from tienlen_env.games.tienlen import notation
-from tienlen_env.games.tienlen.notation import Words
 
 FORMAT: Final = "thirteens/1"
 
@@ -91,7 +91,7 @@ def parse_play(rules: ThirteensRules, text: str, column: int = 1) -> int:
     """The action that `play_text` writes so.
 
     Raises:
-        NotationError: there is none.
+        NotationError: not a play.
     """
     table = build_action_table(rules)
     name = text.replace("&", " ")

@@ -7,30 +7,27 @@ cards that the observer cannot see.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import prod
 from typing import Any, Final
 
 from tienlen_env.games.common.bits import rotate, shift_left, wrap, write_word
+from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.spec import build_spec
-from tienlen_env.games.tienlen.observe import Piece
 
 NUM_POINT_BITS: Final = 32
 LEAST_POINTS: Final = -8  # two jokers
 
 
 @lru_cache(maxsize=64)
-def observation_layout(rules: ThirteensRules, history: int = 0) -> dict[str, Piece]:
+def observation_layout(rules: ThirteensRules, history: int = 0) -> Layout:
     """The pieces of an observation in order.
 
     Args:
         rules: the variant (P players, C cards, T tricks a deal, J jokers).
         history: 0 (see `build_spec`).
 
-    Returns:
-        Name to `Piece`; the pieces fill the array without gaps.
     """
     spec = build_spec(rules, history=history)[0]
     p, c, step = rules.num_players, rules.num_cards, int(spec[S.SCORE_STEP])
@@ -57,20 +54,7 @@ def observation_layout(rules: ThirteensRules, history: int = 0) -> dict[str, Pie
         ("lead", (1,), "no card has been played to the trick"),
         ("first_trick", (1,), "this is the first trick of the deal"),
     ]  # fmt: skip
-    layout, start = {}, 0
-    for name, shape, meaning in parts:
-        size = prod(shape)
-        if size:
-            layout[name] = Piece(name, slice(start, start + size), shape, meaning)
-        start += size
-    return layout
-
-
-def observation_size(rules: ThirteensRules, history: int = 0) -> int:
-    """O, the length of an observation."""
-    last = next(reversed(observation_layout(rules, history).values()))
-    size: int = last.slice.stop
-    return size
+    return Layout(parts)
 
 
 def thermometer(n: int, size: int) -> int:
@@ -194,6 +178,6 @@ def observe_all(row: Any, spec: Any, actions: Any, out: Any, start: int) -> None
         at += num_cards
 
 
-def state_size(rules: ThirteensRules, history: int = 0) -> int:
+def global_observation_size(rules: ThirteensRules, history: int = 0) -> int:
     """Length of the array that `observe_all` writes: O + P + C * P."""
-    return observation_size(rules, history) + rules.num_players * (1 + rules.num_cards)
+    return observation_layout(rules, history).size + rules.num_players * (1 + rules.num_cards)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import index
 from types import MappingProxyType
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from tienlen_env.errors import RulesError
+from tienlen_env.games.common.rules import RulesBase, as_int
 from tienlen_env.games.thirteens.cards import MAX_JOKERS, NUM_PLAIN
 
 MIN_PLAYERS: Final = 3
@@ -21,7 +19,7 @@ FirstLead = Literal["drawn", "seat_0"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThirteensRules:
+class ThirteensRules(RulesBase):
     """One variant of Thirteens.
 
     Attributes:
@@ -55,7 +53,7 @@ class ThirteensRules:
             ("jokers", 0, MAX_JOKERS),
             ("target", 0, 1_000_000),
         ):
-            value = _as_int(name, getattr(self, name))
+            value = as_int(name, getattr(self, name))
             object.__setattr__(self, name, value)
             if not low <= value <= high:
                 raise RulesError(f"{name}={value}: expected {low}..{high}")
@@ -86,15 +84,6 @@ class ThirteensRules:
         """Cards of the remainder (RULES.md 8.2)."""
         return self.num_cards % (self.num_players + self.dummy)
 
-    def digest(self) -> str:
-        """16 hex digits that name this variant in records, checkpoints and results."""
-        return self._digest
-
-    @cached_property
-    def _digest(self) -> str:  # networks check it at every decision
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
     @cached_property
     def name(self) -> str:
         """The preset's name, whatever the number of players and jokers, or ``"custom-<digest>"``."""
@@ -104,15 +93,6 @@ class ThirteensRules:
             ):
                 return name
         return f"custom-{self.digest()}"
-
-
-def _as_int(field: str, value: Any) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return index(value)
-    except TypeError:
-        raise RulesError(f"{field}={value!r}: expected an integer") from None
 
 
 PRESETS: Final[Mapping[str, ThirteensRules]] = MappingProxyType(

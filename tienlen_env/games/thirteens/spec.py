@@ -1,7 +1,7 @@
 """A variant of Thirteens flattened to two int64 arrays, the form in which the kernels read rules.
 
 `spec` holds the scalar settings and what each thirteen needs; `actions` holds `ACTION_FIELDS` numbers an
-action. See `tienlen_env.games.tienlen.spec`.
+action.
 """
 
 from __future__ import annotations
@@ -9,58 +9,80 @@ from __future__ import annotations
 from typing import Final, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from tienlen_env.games.common.arrays import offsets
+from tienlen_env.games.common.bits import LOWEST_SUIT
+from tienlen_env.games.common.spec import (
+    AUTO_RESET as AUTO_RESET,
+)
+from tienlen_env.games.common.spec import (
+    EPISODE_GAME as EPISODE_GAME,
+)
+from tienlen_env.games.common.spec import (
+    HEADER_SIZE,
+    Episode,
+    KernelTables,
+    check_settings,
+    num_words,
+)
+from tienlen_env.games.common.spec import (
+    NUM_ACTIONS as NUM_ACTIONS,
+)
+from tienlen_env.games.common.spec import (
+    NUM_PLAYERS as NUM_PLAYERS,
+)
+from tienlen_env.games.common.spec import (
+    NUM_WORDS as NUM_WORDS,
+)
+from tienlen_env.games.common.spec import (
+    REWARD as REWARD,
+)
+from tienlen_env.games.common.spec import (
+    ROW_SIZE as ROW_SIZE,
+)
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import MELDS, THIRTEENS, build_action_table
 from tienlen_env.games.thirteens.cards import is_joker, strength
 from tienlen_env.games.thirteens.rules import ThirteensRules
-from tienlen_env.games.tienlen.spec import Episode
 
 Reward = Literal["points", "zero_sum", "win"]
 
-NUM_PLAYERS: Final = 0
-NUM_ACTIONS: Final = 1
-NUM_WORDS: Final = 2
-ROW_SIZE: Final = 3
-EPISODE_GAME: Final = 4  # 1: a game to `TARGET`; 0: one deal
-REWARD: Final = 5  # index in the `Reward` literal
-AUTO_RESET: Final = 6
-NUM_CARDS: Final = 7  # C = 52 + jokers
-HAND_SIZE: Final = 8  # cards in a hand, tricks in a deal
-HAS_DUMMY: Final = 9
-MANUAL: Final = 10  # 1: the winner of a trick declares melds
-TARGET: Final = 11
-FIRST_DRAWN: Final = 12  # 1: the first leader of a game is drawn from its key; 0: seat 0
-ASIDE_JOKERS: Final = 13  # 1: jokers of the remainder cost, too
-NUM_SCORE_BITS: Final = 14  # observation: bits of the score thermometer of a seat, 0 without a target
-SCORE_STEP: Final = 15  # points a bit
-NUM_UP_TO: Final = 16  # 16: thirteens of at most so many cards
-NEEDS: Final = 32  # their needs (see `melds`), those of fewest cards first; the king alone is left out
-NEED_SIZES: Final = NEEDS + len(THIRTEENS)  # their numbers of cards
-SPEC_SIZE: Final = NEED_SIZES + len(THIRTEENS)
+(
+    NUM_CARDS,  # C = 52 + jokers
+    HAND_SIZE,  # cards in a hand, tricks in a deal
+    HAS_DUMMY,
+    MANUAL,  # 1: the winner of a trick declares melds
+    TARGET,
+    FIRST_DRAWN,  # 1: the first leader of a game is drawn from its key; 0: seat 0
+    ASIDE_JOKERS,  # 1: jokers of the remainder cost, too
+    NUM_SCORE_BITS,  # observation: bits of the score thermometer of a seat, 0 without a target
+    SCORE_STEP,  # points a bit
+    NUM_UP_TO,  # 16: thirteens of at most so many cards
+    NEEDS,  # their needs (see `melds`), those of fewest cards first; the king alone is left out
+    NEED_SIZES,  # their numbers of cards
+    SPEC_SIZE,
+) = (HEADER_SIZE + offset for offset in offsets(*[1] * 9, 16, len(THIRTEENS), len(THIRTEENS)))
 
 # One action: `actions[action * ACTION_FIELDS + FIELD]`
-ACTION_FIELDS: Final = 4
-KIND: Final = 0  # lane of `state.COUNTS` of a meld, 0 for cards and the end
-SUIT: Final = 1  # all cards of the card's suit as a mask, 0 for jokers and melds
-STRENGTH: Final = 2  # of a card, `JOKER_STRENGTH` for jokers
-NEED: Final = 3  # of a meld: cards of each pip, 4 bits a pip; 0 for cards and the end
+(
+    KIND,  # lane of `state.COUNTS` of a meld, 0 for cards and the end
+    SUIT,  # all cards of the card's suit as a mask, 0 for jokers and melds
+    STRENGTH,  # of a card, `JOKER_STRENGTH` for jokers
+    NEED,  # of a meld: cards of each pip, 4 bits a pip; 0 for cards and the end
+    ACTION_FIELDS,
+) = range(5)
 JOKER_STRENGTH: Final = 13
-
-LOWEST_OF_SUIT: Final = 0x1111111111111  # the spade of every rank
-IntArray = npt.NDArray[np.int64]
 
 
 def build_spec(
     rules: ThirteensRules,
     *,
     episode: Episode = "round",
-    reward: Reward = "points",
+    reward: str = "points",
     auto_reset: bool = False,
     history: int = 0,
-    kept: int = 0,
-) -> tuple[IntArray, IntArray]:
+    history_length: int = 0,
+) -> KernelTables:
     """Flatten rules and episode settings for the kernels.
 
     Args:
@@ -70,7 +92,7 @@ def build_spec(
             ``"win"`` at the end 1 to the first and -1 to the others.
         auto_reset: a game that ends is dealt anew.
         history: 0; the observation always shows the trick in order and who played what.
-        kept: not used; there is nothing to look back on that the state does not hold.
+        history_length: ignored; the state holds the whole deal.
 
     Returns:
         ``(spec, actions)``: int64 (SPEC_SIZE,) and int64 (A * ACTION_FIELDS,), both read-only.
@@ -78,20 +100,17 @@ def build_spec(
     Raises:
         ValueError: an unknown episode or reward, or a history.
     """
-    if episode not in get_args(Episode):
-        raise ValueError(f"episode={episode!r}: expected one of {', '.join(get_args(Episode))}")
-    if reward not in get_args(Reward):
-        raise ValueError(f"reward={reward!r}: expected one of {', '.join(get_args(Reward))}")
+    check_settings(episode, reward, get_args(Reward), history_length=history_length)
     if isinstance(history, bool) or history != 0:
         raise ValueError(f"history={history!r}: expected 0, Thirteens always shows the trick in order")
 
     table = build_action_table(rules)
-    num_words = -(-table.num_actions // 64)
+    words = num_words(table.num_actions)
     spec = np.zeros(SPEC_SIZE, np.int64)
     spec[NUM_PLAYERS] = rules.num_players
     spec[NUM_ACTIONS] = table.num_actions
-    spec[NUM_WORDS] = num_words
-    spec[ROW_SIZE] = R.LEGAL + num_words
+    spec[NUM_WORDS] = words
+    spec[ROW_SIZE] = R.LEGAL + words
     spec[EPISODE_GAME] = episode == "game" and rules.target > 0
     spec[REWARD] = get_args(Reward).index(reward)
     spec[AUTO_RESET] = auto_reset
@@ -112,7 +131,7 @@ def build_spec(
 
     actions = np.zeros((table.num_actions, ACTION_FIELDS), np.int64)
     for card in range(rules.num_cards):
-        actions[card, SUIT] = 0 if is_joker(card) else LOWEST_OF_SUIT << (card & 3)
+        actions[card, SUIT] = 0 if is_joker(card) else LOWEST_SUIT << (card & 3)
         actions[card, STRENGTH] = JOKER_STRENGTH if is_joker(card) else strength(card)
     if table.melds:
         lanes = {"thirteen": R.THIRTEENS, "pair": R.PAIRS, "straight": R.STRAIGHTS}
@@ -120,4 +139,4 @@ def build_spec(
         actions[rules.num_cards + 1 :, NEED] = [m.need for m in MELDS]
     spec.setflags(write=False)
     actions.setflags(write=False)
-    return spec, actions.ravel()
+    return KernelTables(spec, actions.ravel())

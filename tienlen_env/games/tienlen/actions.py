@@ -130,11 +130,11 @@ class ActionTable:
             The action id.
 
         Raises:
-            InvalidComboError: the cards are no combination of these rules.
+            InvalidComboError: the cards are not a combination of these rules.
         """
         cards = int(cards)
         if not 0 <= cards <= FULL_DECK:
-            raise InvalidComboError(f"{cards} is no mask of cards")
+            raise InvalidComboError(f"{cards} is not a valid mask of cards")
         if cards == 0:
             return PASS
         counts = [(cards >> 4 * r & 15).bit_count() for r in range(13)]
@@ -152,7 +152,7 @@ class ActionTable:
                 return ids[index]
         text = " ".join(CARD_TEXT[c] for c in range(52) if cards >> c & 1)
         raise InvalidComboError(
-            f"{text} is no combination of the {self.rules.name} rules (RULES.md 1.5, 3.2)"
+            f"{text} is not a combination of the {self.rules.name} rules (RULES.md 1.5, 3.2)"
         )
 
     def text(self, action: int) -> str:

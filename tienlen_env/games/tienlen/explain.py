@@ -1,18 +1,19 @@
-"""Words for what the rules refuse, and what breaking them costs; for error messages, never for deciding."""
+"""Human-readable reasons for illegal actions; for error messages only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tienlen_env.games.common.cards import format_cards
+from tienlen_env.games.common.game import Refusal
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.actions import ActionTable, kind_name
 from tienlen_env.games.tienlen.kernels import action_cards
 from tienlen_env.games.tienlen.rules import Rules
-from tienlen_env.games.tienlen.spec import Reward, build_spec
+from tienlen_env.games.tienlen.spec import build_spec
 
 
-def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int | None = None) -> str:
+def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
     """Why a play is not legal, with the clause of RULES.md that it breaks.
 
     Args:
@@ -23,31 +24,31 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
     """
     rules, seat, duty, on_table = table.rules, row[R.TURN], row[R.DUTY], row[R.TABLE]
     if seat < 0:
-        return "nobody may play any more, 1.11"
+        return Refusal("the game is over", "1.11")
     if action == 0:
-        return "a leader may not pass, 1.8"
+        return Refusal("a leader may not pass", "1.8")
     hand = row[R.HAND + seat]
     if cards is None:
         if not table.held(hand)[action]:
-            return "not in the hand, 1.5"
+            return Refusal("not in the hand", "1.5")
         cards = action_cards(hand, build_spec(rules)[1].tolist(), action)
     if missing := cards & ~hand:
-        return f"{format_cards(missing)} not in the hand, 1.5"
+        return Refusal(f"{format_cards(missing)} not in the hand", "1.5")
     if duty and not cards & duty:
-        return f"the opening play must contain {format_cards(duty)}, 1.3"
+        return Refusal(f"the opening play must contain {format_cards(duty)}", "1.3")
     if on_table == 0:
-        return f"the opening play is {format_cards(duty)} alone, 1.3"
+        return Refusal(f"the opening play is {format_cards(duty)} alone", "1.3")
     shape, wanted = table.shape(action), table.shape(on_table)
     if row[R.PASSED] >> seat & 1 and rules.pass_lock and shape not in rules.with_longer(rules.rejoin):
-        return "who has passed stays out until the table is cleared, 1.7 and 3.6"
+        return Refusal("who has passed stays out until the table is cleared", "1.7 and 3.6")
     if shape != wanted:
         if shape in rules.bombs:
-            return f"a bomb {shape} does not beat this table, 1.9"
+            return Refusal(f"a bomb {shape} does not beat this table", "1.9")
         size = f" of {wanted.num_cards} cards" if wanted.length > 1 else ""
-        return f"a {kind_name(wanted)}{size} must be followed by the same, 1.6"
+        return Refusal(f"a {kind_name(wanted)}{size} must be followed by the same", "1.6")
     if row[R.LOCK] and not table.suited_mask[action]:
-        return "a run that was led suited must be followed by suited runs, 3.4"
-    return "its highest card is not higher than the table's, 1.6"
+        return Refusal("a run that was led suited must be followed by suited runs", "3.4")
+    return Refusal("its highest card is not higher than the table's", "1.6")
 
 
 def describe(table: ActionTable, row: Sequence[int]) -> str:
@@ -56,7 +57,7 @@ def describe(table: ActionTable, row: Sequence[int]) -> str:
     return f"table: {on_table}; hand: {format_cards(row[R.HAND + row[R.TURN]])}"
 
 
-def worst_reward(rules: Rules, reward: Reward) -> float:
+def worst_reward(rules: Rules, reward: str) -> float:
     """The least that honest play of a round can bring."""
     points = rules.place_points
     worst = {

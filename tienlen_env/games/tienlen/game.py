@@ -1,25 +1,52 @@
-"""Tiến lên as the engine sees it."""
+"""Tiến lên as a `Game`."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from tienlen_env.games.common import cards
-from tienlen_env.games.common.game import Definition
-from tienlen_env.games.tienlen import actions, explain, hands, kernels, observe, play_summary, spec, state
+from tienlen_env.games.common.game import Game, GameText, Kernels
+from tienlen_env.games.tienlen import actions, explain, hands, kernels, observe
+from tienlen_env.games.tienlen.actions import ActionTable
+from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import PRESETS, Rules
+from tienlen_env.games.tienlen.spec import Reward, build_spec
+from tienlen_env.games.tienlen.state import COLUMNS, State
 
-TIENLEN: Final = Definition(
+
+def pays_late(rules: Rules, reward: str) -> bool:
+    """Whether a seat may be paid after it has its place: one that was knocked out pays the first one out."""
+    return reward == "cards" and rules.knockout == "round"
+
+
+TIENLEN: Final = Game[Rules, ActionTable](
     name="tienlen",
-    rules=Rules,
+    rules_type=Rules,
     presets=PRESETS,
-    state=state,
-    spec=spec,
-    kernels=kernels,
-    observe=observe,
-    explain=explain,
-    cards=cards,
-    set_hands=hands.set_hands,
+    rewards=get_args(Reward),
+    columns=COLUMNS,
+    state=State,
+    kernels=Kernels(
+        begin_game=kernels.begin_game,
+        begin_round=kernels.begin_round,
+        update_legal=kernels.update_legal,
+        can_play_cards=kernels.can_play_cards,
+        action_cards=kernels.action_cards,
+        play=kernels.play,
+        observe=observe.observe,
+        observe_all=observe.observe_all,
+        legal=kernels.LEGAL_KERNELS,
+    ),
+    build_spec=build_spec,
     build_table=actions.build_action_table,
-    more=(play_summary,),
+    observation=observation_layout,
+    global_observation_size=observe.global_observation_size,
+    text=GameText(
+        worst_reward=explain.worst_reward,
+        why_refused=explain.why_refused,
+        describe=explain.describe,
+    ),
+    set_hands=hands.set_hands,
+    has_history=True,
+    has_card_choice=True,
+    pays_late=pays_late,
 )

@@ -1,7 +1,7 @@
-"""The rules in motion: scalar functions on one game's row, the only per-game logic of the project.
+"""State-transition kernels of Tiến lên: scalar, allocation-free functions over one game's row (int64).
 
-Every executor (plain Python, Numba, CUDA) runs this source. The functions take ints and array rows, allocate
-nothing, raise nothing and touch no globals that change; what beats what comes from `spec` and `actions`.
+Every executor runs this source. The functions raise nothing and read no globals that change; what beats what
+comes from `spec` and `actions`.
 
 Masks of top cards: for a shape, the set of cards that could be the top of such a combination in a hand.
 Peeling the lowest card of each rank ``n - 1`` times leaves the tops of sets of n; shifting "which ranks have
@@ -18,24 +18,17 @@ from tienlen_env.games.common.bits import (
     highest_index,
     lowest_index,
     lowest_of_rank,
-    nth_index,
     philox,
     popcount,
     ranks_of,
     shift_left,
-    shift_right,
     squeeze,
-    write_word,
 )
 from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.play_summary import note
-
-# Keys of successive automatic deals differ by this odd number (2**64 over the golden ratio), so that no two
-# games of a batch ever fall into the same sequence of keys.
-KEY_STEP: Final = 0x9E3779B97F4A7C15 - (1 << 64)
-
 
 # ---------------------------------------------------------------- dealing (RULES.md 1.1, 1.3)
 
@@ -299,24 +292,6 @@ def update_follow(row: Any, spec: Any, actions: Any) -> None:
         row[R.LEGAL] |= 1  # a follower may always pass (1.7)
 
 
-def clear_legal(row: Any, spec: Any) -> None:
-    """Set the packed mask to nothing."""
-    # The usual number of words is a constant: compiled code unrolls the loop.
-    if spec[S.NUM_WORDS] == 8:
-        for word in range(8):
-            row[R.LEGAL + word] = 0
-    else:
-        for word in range(spec[S.NUM_WORDS]):
-            row[R.LEGAL + word] = 0
-
-
-def is_legal(row: Any, spec: Any, action: int) -> bool:
-    """Whether an action's bit is set in the packed mask."""
-    if action < 0 or action >= spec[S.NUM_ACTIONS]:
-        return False
-    return bool((row[R.LEGAL + (action >> 6)] >> (action & 63)) & 1)
-
-
 def can_play_cards(row: Any, cards: int) -> bool:
     """Whether cards are in the hand to move and contain the opening card if they must (1.3).
 
@@ -358,6 +333,12 @@ def action_cards(hand: int, actions: Any, action: int) -> int:
             nibble = 15 << (highest_index(second) & ~3)
             cards = (cards & ~nibble) | (second & nibble)
     return cards
+
+
+LEGAL_KERNELS: Final = legal_kernels(
+    turn=R.TURN, hand=R.HAND, legal=R.LEGAL, action_cards=action_cards, usual_words=8, other_words=16
+)
+clear_legal, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_legal = LEGAL_KERNELS
 
 
 # ---------------------------------------------------------------- playing (RULES.md 1.7-1.14, 3.4-3.8)
@@ -518,87 +499,3 @@ def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewar
         pending &= ~row[R.PASSED]
     row[R.PENDING] = pending
     advance(row, spec, seat)
-
-
-# ---------------------------------------------------------------- masks and choices
-
-
-def write_mask(row: Any, spec: Any, out: Any, start: int) -> None:
-    """Expand the packed legal-action mask to bytes ``out[start:start + A]``."""
-    # The usual numbers of words are constants in their branches: compiled code unrolls the loops.
-    if spec[S.NUM_WORDS] == 8:
-        write_mask_words(row, spec[S.NUM_ACTIONS], 8, out, start)
-    elif spec[S.NUM_WORDS] == 16:
-        write_mask_words(row, spec[S.NUM_ACTIONS], 16, out, start)
-    else:
-        write_mask_words(row, spec[S.NUM_ACTIONS], spec[S.NUM_WORDS], out, start)
-
-
-def write_mask_words(row: Any, num_actions: int, num_words: int, out: Any, start: int) -> None:
-    """`write_mask` for a given number of words; the last one ends with the row."""
-    for word in range(num_words - 1):
-        write_word(out, start + 64 * word, row[R.LEGAL + word])
-    last = row[R.LEGAL + num_words - 1]
-    surplus = 64 * num_words - num_actions
-    if surplus > 0:
-        last = shift_left(last, surplus) | shift_right(row[R.LEGAL + num_words - 2], 64 - surplus)
-    write_word(out, start + num_actions - 64, last)
-
-
-def num_legal(row: Any, spec: Any) -> int:
-    """Number of legal actions."""
-    return num_legal_in(row, 8) if spec[S.NUM_WORDS] == 8 else num_legal_in(row, spec[S.NUM_WORDS])
-
-
-def num_legal_in(row: Any, num_words: int) -> int:
-    """`num_legal` for a given number of words."""
-    count = 0
-    for word in range(num_words):
-        count += popcount(row[R.LEGAL + word])
-    return count
-
-
-def nth_legal(row: Any, spec: Any, n: int) -> int:
-    """The n-th legal action in order of ids, from 0; -1 if there is none such."""
-    return nth_legal_in(row, 8, n) if spec[S.NUM_WORDS] == 8 else nth_legal_in(row, spec[S.NUM_WORDS], n)
-
-
-def nth_legal_in(row: Any, num_words: int, n: int) -> int:
-    """`nth_legal` for a given number of words."""
-    before = 0  # legal actions in the words passed over
-    chosen, rest = -1, n
-    for i in range(num_words):
-        if n >= before:
-            chosen, rest = i, n - before
-        before += popcount(row[R.LEGAL + i])
-    if n < 0 or n >= before:
-        return -1
-    return 64 * chosen + nth_index(row[R.LEGAL + chosen], rest)
-
-
-def choose_legal(row: Any, spec: Any, draw: float) -> int:
-    """A legal action, uniformly, by a draw in [0, 1); -1 if there is none."""
-    count = num_legal(row, spec)
-    # The product may round up to `count` itself.
-    return nth_legal(row, spec, min(int(draw * count), count - 1))
-
-
-def list_legal(row: Any, spec: Any, actions: Any, ids: Any, cards: Any, start: int) -> int:
-    """Write the legal action ids in order, and the cards each would play, from index `start` on.
-
-    Returns:
-        The index after the last one.
-    """
-    if row[R.TURN] < 0:
-        return start
-    hand = row[R.HAND + row[R.TURN]]
-    for i in range(spec[S.NUM_WORDS]):
-        word = row[R.LEGAL + i]
-        while word != 0:
-            lowest = lowest_index(word)
-            action = 64 * i + lowest
-            ids[start] = action
-            cards[start] = action_cards(hand, actions, action)
-            start += 1
-            word ^= shift_left(1, lowest)  # not `word - 1`: bit 63 makes the word negative
-    return start

@@ -1,12 +1,11 @@
-"""The record of a round: over what each seat has passed, with what it has followed and what it has led.
+"""Per-seat summary of the plays of a round.
 
-A player who passes over a low single has probably none to spare, and one who leads a nine has few lower
-cards that stand alone. Three words a seat tell it, 4 x 13 bits each, for a single, a pair, a triple and
-anything longer, by the highest rank. Who was out of a trick is not asked and leaves no bit. One more word
-holds the last play, as in the history.
+For each seat three bit masks over (combination kind × highest rank): what it passed on, what it followed
+with and what it led; 4 × 13 bits each, the kinds being single, pair, triple and anything longer. A seat that
+is out of a trick takes no decision and sets no bit. One more word holds the last play, as in the history.
 
-What leads is told from the cards alone: a play of the owner of the table, or one that is not of the table's
-kind and higher; a chop counts as a lead, too.
+The cards alone decide whether a play is a lead: a play by the owner of the table, or one that is not of the
+table's kind and higher; a chop counts as a lead, too.
 """
 
 from __future__ import annotations

@@ -6,19 +6,20 @@ fields, and `kernels` reads the few flags that steer turns.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from operator import index
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from tienlen_env.errors import RulesError
+from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
 
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 4
+MAX_POINTS: Final = 1_000_000  # rewards are float32, which hold integers up to 2**24
+MAX_TARGET: Final = 1_000_000_000
 
 
 class Shape(NamedTuple):
@@ -44,7 +45,7 @@ QUAD: Final = Shape(4, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(RulesBase):
     """One variant of Tiến lên. Fields are orthogonal; nothing is derived (RULES.md 6).
 
     Shapes may be given as ``Shape(2, 3)``, ``(2, 3)`` or ``"2x3"``.
@@ -109,9 +110,9 @@ class Rules:
             if hint is bool and not isinstance(value, bool):
                 raise RulesError(f"{field.name}={value!r}: expected True or False")
             if hint is int:
-                put(self, field.name, _as_int(field.name, value))
-        put(self, "set_run_min", _as_ints("set_run_min", self.set_run_min))
-        put(self, "points", _as_ints("points", self.points))
+                put(self, field.name, as_int(field.name, value))
+        put(self, "set_run_min", as_ints("set_run_min", self.set_run_min))
+        put(self, "points", as_ints("points", self.points))
         put(self, "ladder", _as_shapes("ladder", self.ladder))
         put(self, "rejoin", _as_shapes("rejoin", self.rejoin))
         put(self, "chops", _as_chops(self.chops))
@@ -130,7 +131,7 @@ class Rules:
         ):
             raise RulesError(f"set_run_min={self.set_run_min}: expected 2..6, 2..4 and 2..3, or 0 for none")
         if self.flush_lock and not self.run_min:
-            raise RulesError("flush_lock=True: there are no runs (run_min=0)")
+            raise RulesError("flush_lock=True: these rules have no runs (run_min=0)")
         for num_twos, shapes in self.chops:
             if not 1 <= num_twos <= 4:
                 raise RulesError(f"chops: {num_twos} twos; expected 1..4")
@@ -138,7 +139,7 @@ class Rules:
                 raise RulesError(f"chops: {num_twos} twos need one or more shapes, each once")
             for shape in shapes:
                 if not self.allows(shape):
-                    raise RulesError(f"chops: {shape} is no combination of these rules")
+                    raise RulesError(f"chops: {shape} is not a combination of these rules")
                 if shape.length == 1 and shape.width != 4:
                     raise RulesError(f"chops: {shape} cannot be a bomb; expected 4x1 or a sequence of sets")
                 if shape.width == 1:
@@ -151,22 +152,26 @@ class Rules:
                 raise RulesError(f"{field}: a shape comes twice")
             for shape in shapes:
                 if shape not in self.bombs:
-                    raise RulesError(f"{field}: {shape} is no bomb (it chops nothing in chops={self.chops})")
+                    raise RulesError(f"{field}: {shape} is not a bomb: chops={self.chops} lacks it")
         if self.rejoin and not self.pass_lock:
-            raise RulesError("rejoin: nobody is locked out when pass_lock=False")
+            raise RulesError("rejoin: a pass locks no player out with pass_lock=False")
         if self.knockout != "none" and not self.chops:
             raise RulesError(f"knockout={self.knockout!r}: nothing chops a 2 (chops is empty)")
         if self.points and len(self.points) != self.num_players:
             raise RulesError(f"points={self.points}: expected {self.num_players} places, or none for P-1..0")
+        if any(abs(points) > MAX_POINTS for points in self.points):
+            raise RulesError(f"points={self.points}: expected -{MAX_POINTS}..{MAX_POINTS} for each place")
         if any(a < b for a, b in zip(self.points, self.points[1:], strict=False)):
             raise RulesError(f"points={self.points}: an earlier place must not get less than a later one")
+        if self.target > MAX_TARGET:
+            raise RulesError(f"target={self.target}: expected at most {MAX_TARGET}")
         if self.target < 0 or (self.target and max(self.place_points) <= 0):
             raise RulesError(f"target={self.target}: expected 0 for none, or a total that can be reached")
         if self.target and self.place_points[0] == self.place_points[-1]:
-            raise RulesError(f"target={self.target}: all places get the same points, so nobody is ever ahead")
+            raise RulesError(f"target={self.target}: all places get the same points, no seat is ever ahead")
 
     def min_length(self, width: int) -> int:
-        """Fewest ranks in a sequence of sets of `width` cards; 0 if there are none."""
+        """Fewest ranks in a sequence of sets of `width` cards; 0 if these rules have none."""
         return self.run_min if width == 1 else self.set_run_min[width - 2]
 
     def twos_allowed(self, width: int) -> bool:
@@ -174,7 +179,7 @@ class Rules:
         return self.twos_in == "both" or self.twos_in == ("runs" if width == 1 else "set_runs")
 
     def max_length(self, width: int) -> int:
-        """Most ranks in a sequence of this width that 13 cards allow; 0 if there are none."""
+        """Most ranks in a sequence of this width that 13 cards allow; 0 if these rules have none."""
         if not self.min_length(width):
             return 0
         return min(13 // width, 13 if self.twos_allowed(width) else 12)
@@ -204,15 +209,6 @@ class Rules:
         """Points of each place, first to last (RULES.md 1.11)."""
         return self.points or tuple(range(self.num_players - 1, -1, -1))
 
-    def digest(self) -> str:
-        """16 hex digits that name this variant in records, checkpoints and results."""
-        return self._digest
-
-    @cached_property
-    def _digest(self) -> str:  # networks check it at every decision
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
     @cached_property
     def name(self) -> str:
         """The preset's name, whatever the number of players, or ``"custom-<digest>"``."""
@@ -227,27 +223,12 @@ def _field_types() -> dict[str, Any]:
     return get_type_hints(Rules)
 
 
-def _as_int(field: str, value: Any) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return index(value)
-    except TypeError:
-        raise RulesError(f"{field}={value!r}: expected an integer") from None
-
-
-def _as_ints(field: str, values: Any) -> tuple[int, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise RulesError(f"{field}={values!r}: expected integers")
-    return tuple(_as_int(field, v) for v in values)
-
-
 def _as_shape(field: str, value: Any) -> Shape:
     parts = value.lower().replace("×", "x").split("x") if isinstance(value, str) else value
     try:
         width, length = (int(p) if isinstance(p, str) else index(p) for p in parts)
     except (TypeError, ValueError):
-        raise RulesError(f"{field}: {value!r} is no shape; expected one like '2x3'") from None
+        raise RulesError(f"{field}: {value!r} is not a shape; expected one like '2x3'") from None
     return Shape(width, length)
 
 
@@ -260,7 +241,7 @@ def _as_shapes(field: str, values: Any) -> tuple[Shape, ...]:
 def _as_chops(value: Any) -> tuple[tuple[int, tuple[Shape, ...]], ...]:
     pairs = value.items() if isinstance(value, Mapping) else value
     try:
-        chops = [(_as_int("chops", k), _as_shapes("chops", shapes)) for k, shapes in pairs]
+        chops = [(as_int("chops", k), _as_shapes("chops", shapes)) for k, shapes in pairs]
     except (TypeError, ValueError) as error:
         if isinstance(error, RulesError):
             raise

@@ -1,0 +1,135 @@
+"""Compiled loops: what they reach, the key of their cache, and caches that fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+from tienlen_env.engine.backends import jit
+from tienlen_env.games.common import bits
+from tienlen_env.games.thirteens import kernels as thirteens
+from tienlen_env.games.tienlen import kernels, play_summary
+
+LIMIT = 3
+
+
+def inner(x: int) -> int:
+    return x + LIMIT
+
+
+def outer(x: int) -> int:
+    return inner(x) + kernels.next_seat(7, 0)
+
+
+def test_the_walk_follows_calls_modules_and_constants() -> None:
+    found = jit.reachable(outer)
+    assert found[0] is outer
+    assert inner in found
+    assert LIMIT in found
+    assert kernels.next_seat in found
+    assert not any(f.__module__.startswith("numpy") for f in found if isinstance(f, FunctionType))
+
+
+def test_a_kernel_reaches_what_other_modules_define() -> None:
+    """The constant JOKERS is compiled into the kernels of Thirteens, but is defined beside the cards."""
+    assert play_summary.is_set in jit.reachable(kernels.play)
+    assert any(value is thirteens.JOKERS for value in jit.reachable(thirteens.play))
+
+
+@pytest.mark.parametrize(
+    ("function", "module", "name", "value"),
+    [
+        (outer, sys.modules[__name__], "LIMIT", 4),
+        (thirteens.play, thirteens, "JOKERS", 0),
+        (kernels.play, play_summary, "NUM_KINDS", 5),
+        (outer, sys.modules[__name__], "inner", bits.popcount),
+    ],
+)  # fmt: skip
+def test_the_digest_follows_every_constant_and_function(
+    function: FunctionType, module: object, name: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jit.digest_of.cache_clear()
+    before = jit.digest_of(function)
+    monkeypatch.setattr(module, name, value)
+    jit.digest_of.cache_clear()
+    assert jit.digest_of(function) != before
+    monkeypatch.undo()
+    jit.digest_of.cache_clear()
+    assert jit.digest_of(function) == before
+
+
+def test_the_digest_follows_arrays() -> None:
+    def with_array(array: np.ndarray) -> FunctionType:
+        def read(i: int) -> int:
+            return int(array[i])
+
+        return read  # type: ignore[return-value]
+
+    assert jit.digest_of(with_array(np.arange(3))) == jit.digest_of(with_array(np.arange(3)))
+    assert jit.digest_of(with_array(np.arange(3))) != jit.digest_of(with_array(np.arange(4)))
+
+
+PROGRAM = """
+import sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+import loops
+print(loops.total(np.arange(5)))
+"""
+LOOPS = """
+from tienlen_env.engine.backends import jit
+STEP = {step}
+
+def each(x):
+    return x * STEP
+
+@jit.loop
+def total(xs):
+    found = 0
+    for i in range(len(xs)):
+        found += each(xs[i])
+    return found
+"""
+
+
+def run(folder: Path, **env: str) -> int:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM, str(folder)],
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"} | env,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def test_caches_that_are_damaged_or_cannot_be_written(tmp_path: Path) -> None:
+    module, cache = tmp_path / "loops.py", tmp_path / "cache"
+    module.write_text(LOOPS.format(step=2))
+    assert run(tmp_path, NUMBA_CACHE_DIR=str(cache)) == 20
+    files = [path for path in cache.rglob("*.nb?") if path.is_file()]
+    assert {path.suffix for path in files} == {".nbi", ".nbc"}
+    for suffix in (".nbc", ".nbi"):
+        for path in files:
+            if path.suffix == suffix:
+                path.write_bytes(path.read_bytes()[:20])
+        assert run(tmp_path, NUMBA_CACHE_DIR=str(cache)) == 20
+    # The same file, as far as its time and size say, with another constant.
+    stat = module.stat()
+    module.write_text(LOOPS.format(step=3))
+    os.utime(module, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert run(tmp_path, NUMBA_CACHE_DIR=str(cache)) == 30
+
+
+def test_without_a_place_for_the_cache() -> None:
+    """Numba knows no folder for a function without a file, as it knows none where nothing can be written."""
+    names: dict[str, FunctionType] = {"inner": inner}  # type: ignore[dict-item]
+    exec("def double(x):\n    return 2 * inner(x)", names)
+    assert jit.loop(names["double"])(np.int64(1)) == 2 * (1 + LIMIT)

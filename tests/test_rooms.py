@@ -1,0 +1,74 @@
+"""The structure holds: shared rooms name no game, and functions take few positional arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tienlen_env.games.registry import games
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = (ROOT / "tienlen_env", ROOT / "agents" / "tienlen_agents", ROOT / "train" / "tienlen_train")
+NAMES = sorted(game.name for game in games())
+# A file that belongs to a game bears its name; these rooms hold players of one game under the players' names.
+OF_ONE_GAME = ("rule_based",)
+LISTS_GAMES = ("tienlen_env/games/registry.py", "tienlen_env/__init__.py", "tienlen_env/_moved.py")
+MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
+
+
+def is_shared(path: Path) -> bool:
+    """Whether a module belongs to no single game."""
+    inside = path.relative_to(ROOT).as_posix()
+    parts = inside.removesuffix(".py").split("/")[1:]
+    of_game = [part for part in parts if part not in ("tienlen_agents", "tienlen_train")]
+    bears_name = any(name in part.split("_") for part in of_game for name in NAMES)
+    return not bears_name and not any(part in OF_ONE_GAME for part in of_game) and inside not in LISTS_GAMES
+
+
+def named_games(tree: ast.Module) -> Iterator[str]:
+    """Places that name a game: imports of its package, and texts that are its name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Constant) and node.value in NAMES:
+            yield f"line {node.lineno}: {node.value!r}"
+            continue
+        else:
+            continue
+        for module in modules:
+            if any(part in NAMES for part in module.split(".")):
+                yield f"line {node.lineno}: {module}"
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if is_shared(p)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_shared_module_names_no_game(path: Path) -> None:
+    assert list(named_games(ast.parse(path.read_text(encoding="utf-8")))) == []
+
+
+# Executors' loops are the compiled entry points, which take arrays one by one.
+MANY_ARGUMENTS = ("tienlen_env/engine/backends/",)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_few_positional_parameters(path: Path) -> None:
+    if path.relative_to(ROOT).as_posix().startswith(MANY_ARGUMENTS):
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args) if a.arg not in ("self", "cls")]
+            is_entry = any("loop" in ast.unparse(d) for d in node.decorator_list)
+            if len(names) > 8 and not is_entry:
+                found.append(f"line {node.lineno}: {node.name} takes {len(names)}")
+    assert found == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_module_is_passed_around(path: Path) -> None:
+    assert "ModuleType" not in path.read_text(encoding="utf-8") or path.name == "jit.py"

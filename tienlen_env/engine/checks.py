@@ -1,0 +1,76 @@
+"""Checks of arguments before they reach compiled code, which checks nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_env.games.common.arrays import DType, IntArray
+
+
+def as_integers(values: npt.ArrayLike, name: str) -> IntArray:
+    """An int64 array, contiguous; numbers beyond int64 become negative.
+
+    Args:
+        values: integers; an empty list of any type passes.
+        name: the argument, for the message.
+
+    Raises:
+        ValueError: values of another type; bools are refused, too.
+    """
+    array = np.asarray(values)
+    if array.dtype != np.int64 or not array.flags.c_contiguous:
+        if array.dtype.kind not in "iu" and array.size:
+            raise ValueError(f"{name}: expected integers, got {array.dtype}")
+        # `ascontiguousarray` makes an array of shape (1,) of a number.
+        array = np.ascontiguousarray(array, np.int64).reshape(array.shape)
+    return array
+
+
+def as_indices(games: npt.ArrayLike, num_games: int) -> IntArray:
+    """Indices of games: int64 (n,), contiguous; the same array if it is that already.
+
+    Args:
+        games: integers (n,), each in 0..B-1.
+        num_games: B.
+
+    Raises:
+        ValueError: another type or shape, or an index out of range.
+    """
+    which = as_integers(games, "games")
+    if which.ndim != 1:
+        raise ValueError(f"games: expected shape (n,), got {which.shape}")
+    # Seen as unsigned, negative numbers are the largest.
+    if which.size and which.view(np.uint64).max() >= num_games:
+        raise ValueError(f"games: expected 0..{num_games - 1}, got {which.min()}..{which.max()}")
+    return which
+
+
+def as_distinct_indices(games: npt.ArrayLike, num_games: int) -> IntArray:
+    """`as_indices` that also refuses an index that comes twice.
+
+    Raises:
+        ValueError: see `as_indices`; or an index comes twice.
+    """
+    which = as_indices(games, num_games)
+    seen = np.zeros(num_games, np.bool_)
+    seen[which] = True
+    if np.count_nonzero(seen) != which.size:
+        raise ValueError("games: expected no game twice")
+    return which
+
+
+def check_buffer(buffer: object, name: str, shape: tuple[int, ...], dtype: DType) -> None:
+    """An array that compiled code writes to.
+
+    Raises:
+        ValueError: another type, dtype or shape, or it is not contiguous or not writeable.
+    """
+    if (
+        not isinstance(buffer, np.ndarray)
+        or buffer.shape != shape
+        or buffer.dtype != dtype
+        or not buffer.flags.c_contiguous
+        or not buffer.flags.writeable
+    ):
+        raise ValueError(f"{name}: expected a contiguous, writeable {np.dtype(dtype)} array of shape {shape}")

@@ -1,0 +1,33 @@
+"""Types of arrays, and column numbers that are computed instead of typed."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+ByteArray: TypeAlias = npt.NDArray[np.uint8]
+MaskArray: TypeAlias = npt.NDArray[np.int8]
+RewardArray: TypeAlias = npt.NDArray[np.float32]
+AnyArray: TypeAlias = npt.NDArray[Any]
+DType: TypeAlias = Any  # a NumPy scalar type, or a dtype
+
+# What a kernel gets, int64 (..,): an array row in compiled code, a list of ints in plain Python.
+Row: TypeAlias = Any
+Spec: TypeAlias = Any
+ActionFields: TypeAlias = Any
+# What a kernel writes to: an array row, or a list.
+Output: TypeAlias = Any
+
+
+def offsets(*sizes: int) -> tuple[int, ...]:
+    """Where each of several fields begins, when they lie one after the other; and where the last one ends.
+
+    >>> offsets(4, 1, 3)
+    (0, 4, 5, 8)
+    """
+    return tuple(accumulate(sizes, initial=0))

@@ -1,0 +1,45 @@
+"""Random cards from a 64-bit key, for games that need no faster way."""
+
+from __future__ import annotations
+
+from tienlen_env.games.common.arrays import Row
+from tienlen_env.games.common.bits import nth_index, philox, popcount, shift_left
+
+
+def draw_cards(pool: int, num_cards: int, key: int, stream: int, block: int) -> int:
+    """A uniform random subset of some cards (mask); a pure function of its arguments.
+
+    Args:
+        pool: the cards to draw from (mask), at least `num_cards`.
+        num_cards: how many are drawn.
+        key: a 64-bit key.
+        stream: number of an independent stream of this key, for example the round.
+        block: first of the `num_cards` blocks of the stream that are used.
+    """
+    drawn = 0
+    for i in range(num_cards):
+        word = philox(key, stream, block + i)[0]
+        card = shift_left(1, nth_index(pool, (word * popcount(pool)) >> 32))
+        drawn |= card
+        pool ^= card
+    return drawn
+
+
+def redeal_others(row: Row, hand: int, num_players: int, seat: int, unseen: int, key: int) -> None:
+    """Deal the unseen cards anew to the hands of the other seats, uniformly; the sizes of the hands stay.
+
+    Args:
+        row: one game's state.
+        hand: first column of the hands.
+        num_players: P.
+        seat: the seat whose hand stays.
+        unseen: the cards that this seat cannot see (mask), those of the other hands included.
+        key: a 64-bit key.
+    """
+    block = 0
+    for other in range(num_players):
+        if other != seat:
+            size = popcount(row[hand + other])
+            row[hand + other] = draw_cards(unseen, size, key, 0, block)
+            unseen &= ~row[hand + other]
+            block += size

@@ -1,0 +1,58 @@
+"""What the rules of all games share: checks of their fields, and the digest that names a variant."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from functools import cached_property
+from operator import index
+
+from tienlen_env.errors import RulesError
+
+
+class RulesBase:
+    """The base of a game's rules, a frozen dataclass whose values are JSON data.
+
+    A field that a later version adds carries ``metadata={"added": True}``: the digest leaves it out while it
+    has its default, so that the digests of older variants stay what they were.
+    """
+
+    def digest(self) -> str:
+        """16 hex digits that name this variant in records, checkpoints and results."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:  # networks check it at every decision
+        values = asdict(self)  # type: ignore[call-overload]  # a dataclass, as every subclass is
+        for field in fields(self):  # type: ignore[arg-type]
+            if field.metadata.get("added") and getattr(self, field.name) == field.default:
+                del values[field.name]
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def as_int(field: str, value: object) -> int:
+    """The value of an integer field.
+
+    Raises:
+        RulesError: it is not an integer; it names the field.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise RulesError(f"{field}={value!r}: expected an integer") from None
+
+
+def as_ints(field: str, values: object) -> tuple[int, ...]:
+    """The values of a field of integers.
+
+    Raises:
+        RulesError: they are not integers; it names the field.
+    """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise RulesError(f"{field}={values!r}: expected integers")
+    return tuple(as_int(field, v) for v in values)

@@ -1,0 +1,46 @@
+"""What an observation consists of: the names, shapes and meanings of its pieces."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.tienlen.rules import Rules
+
+
+def num_score_bits(rules: Rules) -> int:
+    """Bits of the score thermometer of a seat; 0 without a target."""
+    if not rules.target:
+        return 0
+    # The score bits of all seats fit one word with room to rotate it.
+    return min(rules.target + max(rules.place_points), 60 // rules.num_players)
+
+
+@lru_cache(maxsize=64)
+def observation_layout(rules: Rules, history: int = 0) -> Layout:
+    """The pieces of an observation in order (P players, K = `history` plays).
+
+    Args:
+        rules: the variant; its number of players and its target decide the size.
+        history: how many of the last plays and passes are shown.
+    """
+    p, score_bits = rules.num_players, num_score_bits(rules)
+    return Layout(
+        [
+            ("hand", (52,), "own cards, by card id"),
+            ("played", (p, 52), "cards played this round by each seat, by card id"),
+            ("history", (history, 52 + p), "last plays, newest first: cards (none for a pass), then who"),
+            ("scores", (p, score_bits), "points in the game as a thermometer: bit k is 1 above k points"),
+            ("cards_left", (p, 13), "cards in each hand as a thermometer: bit k is 1 above k cards"),
+            ("table_top", (52,), "highest card of the combination on the table, by card id"),
+            ("table_width", (4,), "its cards of each rank: 1, 2, 3, 4"),
+            ("table_length", (13,), "its consecutive ranks: 1..13"),
+            ("table_owner", (p,), "who played it"),
+            ("passed", (p,), "who has passed in this trick"),
+            ("finished", (p,), "who is out of the round"),
+            ("barred", (p,), "who was knocked out of this trick"),
+            ("suit_lock", (1,), "only suited runs may follow in this trick"),
+            ("opening_duty", (1,), "this play must contain the opening card, the lowest card dealt"),
+            ("lead", (1,), "the table is empty"),
+        ]
+    )
