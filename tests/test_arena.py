@@ -81,6 +81,35 @@ def test_an_illegal_play_names_the_agent(answer):
         arena.match(load("greedy"), Misfit(answer), num_deals=2)
 
 
+class CardPlayer:
+    """Plays at random and chooses its cards exactly."""
+
+    name = "card player"
+
+    def reset(self, seed):
+        self._agent = load("random")
+        self._agent.reset(seed)
+
+    def act(self, view):
+        return self.act_cards(view)[0]
+
+    def act_cards(self, view):
+        chosen = self._agent.act(view)
+        return chosen, view.cards_of(chosen)
+
+
+@pytest.mark.parametrize("rules", ["cardgames", "thirteens"])
+@pytest.mark.parametrize("by_cards", [False, True])
+def test_an_illegal_play_names_the_agent_in_every_game(rules, by_cards):
+    """In Thirteens, beside an agent that chooses cards, this was an AttributeError."""
+    misfit = Misfit(lambda view: np.full(len(view), 10**6))
+    other = CardPlayer() if by_cards else load("random")
+    with pytest.raises(IllegalPlayError, match="'misfit' played against the rules") as caught:
+        arena.match(other, misfit, rules=rules, composition="2v2", num_deals=2)
+    assert caught.value.action == 10**6
+    assert caught.value.seat is not None
+
+
 @pytest.mark.parametrize(
     "answer", [lambda view: np.zeros(3), lambda view: None, lambda view: view.seat * 1.0]
 )
@@ -96,8 +125,8 @@ def test_an_answer_of_another_form_names_the_agent(answer):
         lambda a, b: arena.match(a, b, composition="1v3", num_players=3),
         lambda a, b: arena.match(a, b, num_deals=1),
         lambda a, b: arena.match(a, b, seed=-1),
-        lambda a, b: arena.table([a, b]),
-        lambda a, b: arena.table([a, b], [0, 0, 0, 0]),
+        lambda a, b: arena.match_up([a, b]),
+        lambda a, b: arena.match_up([a, b], [0, 0, 0, 0]),
         lambda a, b: arena.play_deals([a, b], [0, 1, 2, 0], [1]),
         lambda a, b: arena.play_deals([a, b], [0, 1, 0], [1]),
         lambda a, b: arena.match(a, b, rules="bridge"),
@@ -106,6 +135,26 @@ def test_an_answer_of_another_form_names_the_agent(answer):
 def test_what_cannot_be_played_is_refused(call):
     with pytest.raises(ValueError, match="expected"):
         call(load("greedy"), load("random"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"num_deal": 5}, "unknown option 'num_deal'"), ({"chunk_deals": 32}, "is now deals_per_job")],
+)
+def test_unknown_options_are_refused(options, message):
+    with pytest.raises(TypeError, match=message):
+        arena.match("greedy", "random", **options)
+
+
+def test_old_names_say_the_new_ones():
+    with pytest.raises(AttributeError, match=r"arena\.table is now arena\.match_up"):
+        _ = arena.table
+    with pytest.raises(AttributeError, match=r"arena\.TableResult is now arena\.MatchResult"):
+        _ = arena.TableResult
+    with pytest.raises(AttributeError, match=r"is now Report\.results"):
+        _ = arena.Report(()).tables
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = arena.Report(()).nothing
 
 
 # ---------------------------------------------------------------- duplicate matches
@@ -134,7 +183,7 @@ def test_identical_deterministic_agents_score_exactly_parity(preset, num_players
 
 def test_a_mixed_table_of_identical_agents_is_parity_too():
     for permutations, num_seatings in (("rotations", 4), ("all", 24)):
-        result = arena.table([load("greedy") for _ in range(4)], num_deals=30, permutations=permutations)
+        result = arena.match_up([load("greedy") for _ in range(4)], num_deals=30, permutations=permutations)
         assert result.num_seatings == num_seatings
         assert [score.points.mean for score in result.scores] == [1.5] * 4
         assert [score.name for score in result.scores] == [f"greedy #{i}" for i in (1, 2, 3, 4)]
@@ -265,13 +314,13 @@ def report():
 
 
 def test_compare_plays_each_baseline_and_mixed_tables(report):
-    assert [result.title for result in report.tables] == [
+    assert [result.title for result in report.results] == [
         "greedy v. 3 × random",
         "greedy v. 3 × greedy_long",
         "greedy #1 v. 3 × greedy #2",
         "greedy #1, random, greedy_long, greedy #2",
     ]
-    assert [result.num_games for result in report.tables] == [200, 200, 200, 200]
+    assert [result.num_games for result in report.results] == [200, 200, 200, 200]
 
 
 def test_json(report, tmp_path):
@@ -292,8 +341,23 @@ def test_files(report, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
     rows = list(csv.DictReader((tmp_path / "arena.csv").read_text().splitlines()))
     assert len(rows) == 2 + 2 + 2 + 4
-    assert float(rows[0]["points"]) == report.tables[0].scores[0].points.mean
+    assert float(rows[0]["points"]) == report.results[0].scores[0].points.mean
     assert (tmp_path / "arena.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_files_without_the_extra(report, tmp_path, capsys, monkeypatch):
+    """The wheel alone writes JSON and CSV, and says how to get the rest."""
+    monkeypatch.setattr("tienlen_agents.extras.find_spec", lambda package: None)
+    main(["match", "greedy", "random", "--deals", "2", "--quiet", "--out", str(tmp_path)])
+    assert {path.name for path in tmp_path.glob("arena.*")} == {"arena.json", "arena.csv"}
+    assert "left out arena.png and arena.html: pip install 'tienlen-env[arena]'" in capsys.readouterr().out
+    for draw in (report.to_png, report.to_html, lambda: arena.league(["greedy", "random"])):
+        with pytest.raises(ModuleNotFoundError, match=r"tienlen-env\[arena\]"):
+            draw()
+    with pytest.raises(SystemExit) as caught:
+        main(["league", "greedy", "random", "--deals", "2", "--quiet"])
+    assert caught.value.code == 2
+    assert "a league needs the package openskill" in capsys.readouterr().err
 
 
 def test_command_line(tmp_path, capsys):

@@ -31,12 +31,12 @@ def test_rosters_are_balanced(num_agents, num_players):
 
 
 def test_a_league_plays_all_tables_on_the_same_deals(report):
-    assert len(report.tables) == comb(6, 4) - 3
-    assert {table.num_deals for table in report.tables} == {40}
-    assert {table.seed for table in report.tables} == {1}
+    assert len(report.results) == comb(6, 4) - 3
+    assert {table.num_deals for table in report.results} == {40}
+    assert {table.seed for table in report.results} == {1}
     (league,) = report.leagues
     alone = arena.match("random", "greedy_long", num_deals=40, seed=1)
-    assert alone.points.tolist() in [table.points.tolist() for table in report.tables]
+    assert alone.points.tolist() in [table.points.tolist() for table in report.results]
     # Everybody's points together are those of the table.
     assert sum(standing.points.mean for standing in league.standings) == pytest.approx(3 * 1.5)
     for standing in league.standings:

@@ -10,7 +10,7 @@ import pytest
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main
-from tienlen_agents.arena.result import WHOLE, place_shares
+from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR, place_shares
 from tienlen_agents.arena.stats import deals_needed, ratio_estimate
 from tienlen_agents.endgame import solve
 from tienlen_env.games.tienlen.rules import CARDGAMES
@@ -99,7 +99,7 @@ def test_latency_is_that_of_one_decision():
 
 def test_shared_places_are_split():
     places = np.array([[[0, 1, 2, 3], [0, 0, 2, 3], [0, 1, 1, 1], [0, 0, 0, 0]]], np.int8)
-    shares = place_shares(places)[0] / WHOLE
+    shares = place_shares(places)[0] / PLACE_SHARE_DENOMINATOR
     third = 1 / 3
     assert shares[0].tolist() == np.eye(4).tolist()
     assert shares[1].tolist() == [[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
@@ -155,8 +155,8 @@ def test_match_plays_all_compositions_and_several_variants(tmp_path, capsys):
 
 def test_the_gauntlet_is_the_panel():
     report = arena.gauntlet("greedy", num_deals=4)
-    assert [table.names[1].removesuffix(" #2") for table in report.tables] == list(arena.PANEL)
-    assert all(table.lineup == (0, 1, 1, 1) for table in report.tables)
+    assert [table.names[1].removesuffix(" #2") for table in report.results] == list(arena.PANEL)
+    assert all(table.lineup == (0, 1, 1, 1) for table in report.results)
 
 
 def test_the_page_needs_nothing_else(witnessed, tmp_path):

@@ -3,12 +3,14 @@
 import errno
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +77,7 @@ def test_blocks_are_balanced(lineup, which, shape):
 
 def test_rotations_take_another_order_from_deal_to_deal():
     names = ["greedy", "greedy_long", "heuristic", "endgame:greedy"]
-    result = arena.table(names, num_deals=8)
+    result = arena.match_up(names, num_deals=8)
     orders = arena.blocks((0, 1, 2, 3), "rotations")
     keys = np.random.SeedSequence(0, spawn_key=(0,)).generate_state(512, np.uint64)[:8].view(np.int64)
     panel = [tienlen_agents.load(name) for name in names]
@@ -89,8 +91,8 @@ def test_rotations_take_another_order_from_deal_to_deal():
     "options",
     [
         {"permutations": "some"},
-        {"chunk_deals": 100},
-        {"chunk_deals": 0},
+        {"deals_per_job": 100},
+        {"deals_per_job": 0},
         {"workers": 0},
         {"blunder_deals": -1},
         {"num_deals": 1},
@@ -118,12 +120,12 @@ def test_a_chunk_survives_json():
 
 def test_the_deals_do_not_depend_on_the_chunks():
     whole, parts = (
-        arena.match("greedy", "greedy_long", num_deals=96, seed=5, chunk_deals=size) for size in (512, 32)
+        arena.match("greedy", "greedy_long", num_deals=96, seed=5, deals_per_job=size) for size in (512, 32)
     )
     assert (whole.points == parts.points).all()
     # Stochastic agents start afresh with every chunk, with other seeds.
     one, other = (
-        arena.match("random", "greedy", num_deals=96, seed=5, chunk_deals=size) for size in (512, 32)
+        arena.match("random", "greedy", num_deals=96, seed=5, deals_per_job=size) for size in (512, 32)
     )
     assert (one.points != other.points).any()
 
@@ -134,20 +136,53 @@ def test_the_deals_do_not_depend_on_the_chunks():
 def test_any_number_of_workers_gives_the_same():
     def play(workers):
         report = arena.compare(
-            "random", ["greedy", "random"], num_deals=80, chunk_deals=32, seed=2, workers=workers
+            "random", ["greedy", "random"], num_deals=80, deals_per_job=32, seed=2, workers=workers
         )
-        return [(table.title, table.points.tolist(), table.game_places.tolist()) for table in report.tables]
+        return [(table.title, table.points.tolist(), table.game_places.tolist()) for table in report.results]
 
     assert play(1) == play(2)
 
 
+class Backwards:
+    """An executor as a cluster might be: it takes three tasks at a time and finishes the last one first."""
+
+    def __init__(self):
+        self.played = []
+
+    def play(self, tasks):
+        while taken := list(islice(tasks, 3)):
+            for task in reversed(taken):
+                self.played.append((task.match_up, task.job.first_deal))
+                yield task, pickle.loads(pickle.dumps(arena.play_task(pickle.loads(pickle.dumps(task)))))
+
+
+def test_an_executor_of_ones_own_gives_the_same(tmp_path):
+    def play(**options):
+        report = arena.compare(
+            "random", ["greedy", "random"], num_deals=80, deals_per_job=16, seed=2, **options
+        )
+        return [(result.title, result.points.tolist()) for result in report.results]
+
+    executor = Backwards()
+    assert play(executor=executor, out=tmp_path) == play()
+    assert executor.played[:4] == [(0, 32), (0, 16), (0, 0), (1, 0)]
+    assert len((tmp_path / "chunks.jsonl").read_text().splitlines()) == 1 + len(executor.played)
+    again = Backwards()
+    play(executor=again, out=tmp_path)
+    assert again.played == []
+    # A match-up that may stop asks for fewer tasks.
+    short = Backwards()
+    arena.match("greedy", "random", num_deals=5120, deals_per_job=64, stop_when_clear=True, executor=short)
+    assert len(short.played) < 12
+
+
 def test_programs_play_in_the_workers():
-    result = arena.match(BOT, "greedy", num_deals=8, chunk_deals=4, workers=2)
+    result = arena.match(BOT, "greedy", num_deals=8, deals_per_job=4, workers=2)
     assert result.scores[0].points == arena.Estimate(1.5, 0.0)
     assert result.scores[0].forfeits == ()
 
 
-@pytest.mark.parametrize("options", [{"workers": 2}, {"out": "nowhere"}])
+@pytest.mark.parametrize("options", [{"workers": 2}, {"out": "nowhere"}, {"executor": Backwards()}])
 def test_what_another_process_cannot_know_is_refused(options):
     with pytest.raises(ValueError, match="by name"):
         arena.match(tienlen_agents.load("greedy"), "random", num_deals=2, **options)
@@ -203,7 +238,7 @@ def is_zombie(pid):
 
 
 def play(out, **options):
-    return arena.match("random", "greedy", **{"num_deals": 40, "chunk_deals": 16, "out": out, **options})
+    return arena.match("random", "greedy", **{"num_deals": 40, "deals_per_job": 16, "out": out, **options})
 
 
 def test_one_run_writes_at_a_time(tmp_path):
@@ -249,7 +284,7 @@ def test_a_longer_run_goes_on_from_a_shorter_one(tmp_path):
         ({"seed": 1}, "seed: 0 there, 1 now"),
         ({"history": 1}, "history"),
         ({"permutations": "all"}, "permutations"),
-        ({"chunk_deals": 32}, "chunk_deals"),
+        ({"deals_per_job": 32}, "chunk_deals: 16 there, 32 now"),
         ({"rules": "pagat"}, "rules_digest"),
         ({"composition": "3v1"}, "tables"),
     ],
@@ -285,7 +320,7 @@ def test_damaged_files_are_refused(tmp_path):
     with pytest.raises(arena.ArenaRunError, match="line 2: damaged"):
         play(tmp_path)
     path.write_text("notes\nof mine\n")
-    with pytest.raises(arena.ArenaRunError, match="no file of arena chunks"):
+    with pytest.raises(arena.ArenaRunError, match="not a file of arena chunks"):
         play(tmp_path)
     assert path.read_text() == "notes\nof mine\n"
 

@@ -58,7 +58,7 @@ def test_the_factor_is_the_boundary_of_the_paper():
 
 
 def test_a_clear_match_stops_and_says_so(tmp_path, capsys):
-    options = {"num_deals": 640, "chunk_deals": 64, "stop_when_clear": True, "seed": 3}
+    options = {"num_deals": 640, "deals_per_job": 64, "stop_when_clear": True, "seed": 3}
     result = arena.match("greedy", "random", **options)
     assert result.num_deals == FIRST_LOOK
     assert result.planned_deals == 640
@@ -77,6 +77,6 @@ def test_a_clear_match_stops_and_says_so(tmp_path, capsys):
 
 
 def test_an_unclear_match_plays_all_deals():
-    result = arena.match("greedy", "greedy", num_deals=300, chunk_deals=64, stop_when_clear=True)
+    result = arena.match("greedy", "greedy", num_deals=300, deals_per_job=64, stop_when_clear=True)
     assert result.num_deals == 300
     assert result.scores[0].points == arena.Estimate(1.5, 0.0)

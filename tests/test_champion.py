@@ -183,7 +183,7 @@ def test_a_best_response_has_one_seat_against_three(agent: str) -> None:
     trainer = BestResponseTrainer(config)
     controllers, snapshots = trainer.controllers(np.random.default_rng(0))
     assert not snapshots
-    assert [b.name for b in trainer.baselines] == [agent]
+    assert trainer.pool.baselines == (agent,)
     assert ((controllers == 0).sum(axis=1) == 1).all()
     before = trainer.agent()
     batch = Batch("cardgames", 30)

@@ -100,7 +100,7 @@ SHORT = {
     "tienlen_agents.terminal.play": "",
     "tienlen_agents.external.protocol": "",
     "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
-    "tienlen_train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --num-epochs 1 "
+    "tienlen_train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --update-epochs 1 "
     "--hidden 8 --eval-every 1 --eval-deals 2 --final-deals 2",
     **dict.fromkeys(
         ("tienlen_train.ppo", "tienlen_train.dmc", "tienlen_train.best_response"),

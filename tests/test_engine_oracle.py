@@ -19,6 +19,7 @@ from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.games.common.cards import card_ids, mask_of
 from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
+from tienlen_env.single.tienlen import Cards as CardSet
 from tienlen_env.single.tienlen import Round
 
 DECISIONS_A_PRESET = 102_000  # over 3 numbers of players × 2 kinds of episode
@@ -274,7 +275,7 @@ def test_nightly(name: str, num_players: int) -> None:
 def refused(round_: Round, cards: Cards) -> None:
     before, plays = round_._rows.copy(), list(round_._plays)
     with pytest.raises((IllegalPlayError, InvalidComboError)):
-        round_.play(mask_of(cards))
+        round_.play(CardSet(mask_of(cards)))
     assert np.array_equal(round_._rows, before)
     assert round_._plays == plays
 
@@ -312,7 +313,7 @@ def test_exact_plays_of_a_round(name: str) -> None:
             refused(round_, frozenset({stranger}))
             chosen = choose(rng, list(sets))
             oracle.play(chosen)
-            round_.play(mask_of(chosen))
+            round_.play(CardSet(mask_of(chosen)))
         assert round_.is_over
         assert list(round_.places) == oracle.places
         assert list(round_.scores) == oracle.scores

@@ -11,7 +11,7 @@ import pytest
 import tienlen_agents
 from tests.test_thirteens_clauses import Deal
 from tests.test_thirteens_oracle import VARIANTS, variant_id
-from tienlen_agents.networks.features import FEATURES, Inputs, features_of
+from tienlen_agents.networks.features import Inputs, features_by_name, features_of
 from tienlen_agents.networks.features import thirteens as T
 from tienlen_agents.networks.network import ActionNetwork, NetworkAgent, NetworkConfig, as_bfloat16
 from tienlen_env.engine.agent import View, check_plays
@@ -41,13 +41,12 @@ def same(a: Inputs, b: Inputs) -> bool:
 
 
 def test_every_game_has_its_features() -> None:
-    assert list(FEATURES) == [game.name for game in GAMES]
     for game in GAMES:
         for rules in game.presets.values():
             assert features_of(rules).game == game.name
-        features = FEATURES[game.name]
-        assert features.baseline in features.rivals
-        assert all(tienlen_agents.load(name).plays == game.name for name in features.rivals)
+        features = features_by_name(game.name)
+        assert features.baseline in features.eval_opponents
+        assert all(tienlen_agents.load(name).plays == game.name for name in features.eval_opponents)
 
 
 @pytest.mark.parametrize("preset", ["cardgames", "foicica", "thirteens", "thirteens_dummy_manual"])
@@ -74,8 +73,8 @@ def test_inputs_do_not_depend_on_hidden_cards(preset: str) -> None:
             assert not np.array_equal(others.state.hands, batch.state.hands)
             assert same(reader.read(View(batch)), reader.read(View(others)))
             games = np.arange(batch.num_games)
-            hidden_facts = [features.hidden_facts()(b, games) for b in (batch, others)]
-            assert not np.array_equal(*hidden_facts)  # which the critic sees
+            privileged = [features.privileged_features()(b, games) for b in (batch, others)]
+            assert not np.array_equal(*privileged)  # which the critic sees
         batch.step(batch.sample(rng))
 
 
@@ -86,13 +85,13 @@ def test_widths(rules: ThirteensRules) -> None:
     view = some_views(rules, steps=9)[-1]
     inputs = config.reader().read(view)
     assert inputs.observation.shape == (30, config.state_inputs)
-    assert inputs.after.shape == (len(inputs.action), config.action_inputs)
-    assert np.array_equal(inputs.owner, view.legal_actions.game)
+    assert inputs.action_features.shape == (len(inputs.action), config.action_inputs)
+    assert np.array_equal(inputs.segment_ids, view.legal_actions.game)
     batch = Batch(rules, 3)
     batch.reset(0)
-    facts = T.hidden_facts(batch, np.array([0, 2]))
-    assert facts.shape == (2, T.num_hidden(rules))
-    with pytest.raises(ValueError, match="record"):
+    facts = T.privileged_features(batch, np.array([0, 2]))
+    assert facts.shape == (2, T.num_privileged(rules))
+    with pytest.raises(ValueError, match="play summary"):
         T.FeatureReader("none", record=True)
 
 
@@ -110,14 +109,14 @@ def test_features_tell_every_action_of_thirteens_apart(melding: Any) -> None:
     seen: dict[bytes, int] = {}
     for view in some_views(replace(FOUR, melding=melding), num_games=200, steps=80):
         inputs = T.FeatureReader("none").read(view)
-        what = inputs.after[:, : T.LEFT]
+        what = inputs.action_features[:, : T.LEFT]
         for action, row in zip(np.where(inputs.action == 53, 52, inputs.action).tolist(), what, strict=True):
             assert seen.setdefault(row.tobytes(), action) == action
     assert len(set(seen.values())) == len(seen) > (100 if melding == "manual" else 52)
 
 
 def floats(inputs: Inputs) -> np.ndarray:
-    found: np.ndarray = as_bfloat16(inputs.after).float().numpy()
+    found: np.ndarray = as_bfloat16(inputs.action_features).float().numpy()
     return found
 
 
@@ -132,8 +131,8 @@ def test_a_card_of_thirteens_by_hand() -> None:
     assert np.flatnonzero(row[T.PIPS : T.LEFT]).tolist() == [7]
     assert np.flatnonzero(row[T.LEFT : T.VOIDS]).tolist() == card_ids(parse_cards("Ac 5h"))
     assert row[T.VOIDS : T.PILE].tolist() == [1, 0, 1, 0]
-    assert np.flatnonzero(row[T.PILE : T.FACTS]).tolist() == [5, 7]  # a 6 and an 8
-    facts = row[T.FACTS :]
+    assert np.flatnonzero(row[T.PILE : T.AUX]).tolist() == [5, 7]  # a 6 and an 8
+    facts = row[T.AUX :]
     assert facts[5] == 1 / 8  # the trick and no meld
     assert facts[6:8].tolist() == [1, 1]  # it wins so far, and follows
     assert facts[8] == 5 / 4  # 9, T, J, Q, K; the ace is its own
@@ -142,7 +141,7 @@ def test_a_card_of_thirteens_by_hand() -> None:
     assert facts[16] == 1 / 4  # the ace is the highest club
     assert facts[19] == 2  # jokers
     assert not facts[20:].any()
-    assert rows["Ac"][T.FACTS + 9] == 1
+    assert rows["Ac"][T.AUX + 9] == 1
     assert not inputs.prior.any()
 
 
@@ -162,9 +161,9 @@ def test_melds_by_hand() -> None:
     rows = {view.table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)}
     assert set(rows) == {"end", "meld 7+6", "meld 6 6", "meld 6-7-8"}
     assert [name for name, row in rows.items() if row[T.END]] == ["end"]
-    assert np.flatnonzero(rows["meld 7+6"][T.PILE : T.FACTS]).tolist() == [5, 7]  # a 6 and an 8 remain
+    assert np.flatnonzero(rows["meld 7+6"][T.PILE : T.AUX]).tolist() == [5, 7]  # a 6 and an 8 remain
     assert rows["meld 6 6"][T.PIPS + 5] == 2
-    assert rows["meld 7+6"][T.FACTS + 1] == 3 / 8
+    assert rows["meld 7+6"][T.AUX + 1] == 3 / 8
     assert dict(zip(rows, inputs.prior.tolist(), strict=True)) == {
         "end": -3,
         "meld 7+6": 0,
@@ -173,10 +172,10 @@ def test_melds_by_hand() -> None:
     }
 
 
-def test_hidden_facts_of_thirteens_by_hand() -> None:
+def test_privileged_of_thirteens_by_hand() -> None:
     deal = Deal(ThirteensRules(num_players=3, dummy=True), "6c 2d", "8c Ac", "9c *1", dummy="2c 5s 7d")
     deal.play("6c")
-    facts = T.hidden_facts(deal.batch, np.array([0]))[0].reshape(3, 53)
+    facts = T.privileged_features(deal.batch, np.array([0]))[0].reshape(3, 53)
     left = [np.flatnonzero(hand).tolist() for hand in facts]
     flipped = int(deal.batch.state.shown[0])
     rest = parse_cards("2c 5s 7d") & ~flipped

@@ -496,7 +496,7 @@ def test_random_sets_of_cards(name: str) -> None:
             mask = mask_of(rng.sample(range(52), rng.randrange(6)))
             if mask not in legal_masks:
                 round_unharmed(
-                    round_, lambda r=round_, m=mask: r.play(m), (IllegalPlayError, InvalidComboError)
+                    round_, lambda r=round_, m=mask: r.play(Cards(m)), (IllegalPlayError, InvalidComboError)
                 )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -11,12 +14,17 @@ import numpy as np
 import pytest
 
 from tests.test_engine_oracle import CUSTOM
-from tienlen_env.engine.batch import Batch, action_to_cards, cards_to_action
-from tienlen_env.errors import IllegalPlayError
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, mask_of
+from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.plays import action_to_cards, cards_to_action
 from tienlen_env.games.tienlen.rules import CARDGAMES, PRESETS, Rules
+from tienlen_env.single.base import BaseRound, round_type
 from tienlen_env.single.game import Game
+from tienlen_env.single.thirteens import Deal
 from tienlen_env.single.tienlen import Cards, Play, Round
 
 # ---------------------------------------------------------------- cards
@@ -77,15 +85,15 @@ def test_copies_are_independent() -> None:
     round_ = Round("cardgames", key=7)
     round_.play("3s")
     before = round_.record()
-    copy = round_.copy()
-    assert copy.record() == before
-    copy.pass_()
+    again = round_.copy()
+    assert again.record() == before
+    again.pass_()
     assert round_.record() == before
-    assert copy.record() == f"{before} -"
-    assert copy.legal_plays() != []
+    assert again.record() == f"{before} -"
+    assert again.legal_plays() != []
     round_.play(round_.legal_plays()[-1])
-    assert copy.record() == f"{before} -"
-    assert copy.passed == {0}
+    assert again.record() == f"{before} -"
+    assert again.passed == {0}
     assert round_.passed == frozenset()
 
 
@@ -266,3 +274,179 @@ def test_every_round_opens_with_the_lowest_card_under_opening_every() -> None:
             openings += 1
         game.play(rng.choice(game.legal_plays()))
     assert openings == len(game.records) > 1
+
+
+# ---------------------------------------------------------------- one API for every game
+
+BOTH = [("cardgames", Round), ("thirteens_manual", Deal)]
+
+
+def some_moves(rules: Any, key: int, num_moves: int) -> BaseRound[Any, Any]:
+    played, rng = round_type(get_rules(rules))(rules, key), random.Random(key)
+    for _ in range(num_moves):
+        played.play(rng.choice(played.legal_plays()))
+    return played
+
+
+def test_the_class_of_a_round_follows_from_the_rules() -> None:
+    for rules, kind in BOTH:
+        assert round_type(get_rules(rules)) is kind
+
+
+@pytest.mark.parametrize("rules", [rules for rules, _ in BOTH])
+def test_a_move_is_a_play_an_action_id_or_text(rules: str) -> None:
+    start = some_moves(rules, 3, 11)
+    for play in start.legal_plays():
+        records = set()
+        for move in (play, play.action, np.int64(play.action), str(play).replace("-", "")):
+            child = start.copy()
+            child.play(move)
+            assert child.plays[-1].action == play.action
+            assert child.plays[-1].cards == play.cards
+            records.add(child.record())
+        assert len(records) == 1
+    assert start.legal_actions() == [play.action for play in start.legal_plays()]
+
+
+@pytest.mark.parametrize("rules", [rules for rules, _ in BOTH])
+@pytest.mark.parametrize("given_hands", [False, True])
+def test_undo_takes_every_play_back(rules: str, given_hands: bool) -> None:
+    played = some_moves(rules, 5, 0)
+    if given_hands:
+        hands = ["3s 4s 4d", "5s 6s 6c", "7s 8s 9s", "Ts Js Qs"]
+        played = type(played).from_hands(rules, hands, leader=1)
+    rng, rows = random.Random(1), []
+    while not played.is_over:
+        rows.append(played._rows.copy())
+        played.play(rng.choice(played.legal_plays(exact=True)))
+    plays, record = list(played.plays), played.record()
+    while played.plays:
+        assert played.undo() == plays[len(played.plays)]
+        assert np.array_equal(played._rows, rows.pop())
+    with pytest.raises(TienLenError, match="nothing to undo"):
+        played.undo()
+    for play in plays:
+        played.play(play)
+    assert played.record() == record
+
+
+@pytest.mark.parametrize("rules", [rules for rules, _ in BOTH])
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_rounds_copy_and_pickle(rules: str, duplicate: Callable[[Any], Any]) -> None:
+    played = some_moves(rules, 9, 20)
+    row, record = played._rows.copy(), played.record()
+    again = duplicate(played)
+    assert (again.record(), again.plays, again.rules) == (record, played.plays, played.rules)
+    again.play(again.legal_plays()[0])
+    assert np.array_equal(played._rows, row)
+    assert played.record() == record != again.record()
+    again.undo()
+    assert np.array_equal(again._rows, row)
+
+
+@pytest.mark.parametrize("rules", [rules for rules, _ in BOTH])
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_games_copy_and_pickle(rules: str, duplicate: Callable[[Any], Any]) -> None:
+    game, rng = Game(rules, 4), random.Random(0)
+    while len(game.records) < 2:
+        game.play(rng.choice(game.legal_plays()))
+    record = game.record()
+    again = duplicate(game)
+    assert again.record() == record
+    again.play(again.legal_plays()[0])
+    assert game.record() == record
+    for _ in range(4):
+        again.undo()
+    assert len(again.records) == 1
+    assert game.record() == record
+
+
+@pytest.mark.parametrize("rules", [rules for rules, _ in BOTH])
+def test_games_undo_across_rounds(rules: str) -> None:
+    game, rng, records = Game(rules, 2), random.Random(2), []
+    while not game.is_over:
+        records.append((game.record(), game.scores))
+        game.play(rng.choice(game.legal_plays()))
+    over = game.copy()
+    while records:
+        game.undo()
+        assert (game.record(), game.scores) == records.pop()
+    with pytest.raises(TienLenError, match="nothing to undo"):
+        game.undo()
+    assert over.is_over
+
+
+def test_ints_are_action_ids_and_masks_are_cards() -> None:
+    round_ = Round("cardgames", key=7)
+    for wrong in (1 << 20, 1 << 51, -1):
+        with pytest.raises(
+            IllegalPlayError, match=r"an int is an action id, a mask of cards is Cards\(mask\)"
+        ):
+            round_.play(wrong)
+    with pytest.raises(
+        IllegalPlayError, match=r"action 52 \(single 2h\) is not legal here.*Cards\(mask\)"
+    ) as caught:
+        round_.play(52)
+    assert (caught.value.action, caught.value.seat, caught.value.clause) == (52, 3, "1.5")
+    with pytest.raises(TypeError):
+        round_.play(True)
+    round_.play(Cards(1))
+    assert str(round_.table) == "3s"
+
+
+def test_a_pass_in_a_game_without_passes_is_refused() -> None:
+    """It played the three of spades, the action 0."""
+    game = Game("thirteens", key=9)
+    before = game.record()
+    with pytest.raises(IllegalPlayError, match="no pass") as caught:
+        game.pass_()
+    assert game.record() == before
+    assert (caught.value.seat, caught.value.clause) == (game.current_seat, "8.5")
+
+
+def test_refusals_say_seat_action_and_clause() -> None:
+    round_ = Round.from_hands("cardgames", ["3s Ks", "4s 5s 5c", "6s"], leader=0)
+    found = []
+    for move in ("", "4h", "5s 5c", "Kd"):
+        if move == "5s 5c":
+            round_.play("3s")
+        with pytest.raises(IllegalPlayError) as refused:
+            round_.play(move)
+        again = pickle.loads(pickle.dumps(refused.value))
+        assert str(again) == str(refused.value)
+        found.append((again.seat, again.action, again.clause))
+    assert found == [
+        (0, 0, "1.8"),
+        (0, 8, "1.5"),
+        (1, cards_to_action("cardgames", Cards("5s 5c")), "1.6"),
+        (1, 43, "1.5"),
+    ]
+    deal = Deal.from_hands("thirteens", ["3s 4d", "5s 6d", "7h 8h"], leader=0)
+    deal.play("3s")
+    with pytest.raises(IllegalPlayError) as caught:
+        deal.play("6d")
+    error = caught.value
+    assert (error.seat, error.clause) == (1, "8.5")
+
+
+def test_a_round_from_the_view_of_a_player() -> None:
+    for rules, kind in BOTH:
+        batch = Batch(rules, 5, episode="game")
+        batch.reset(3)
+        rng = np.random.default_rng(0)
+        for _ in range(17):
+            batch.step(batch.sample(rng))
+        view = View(batch)
+        for i in range(5):
+            seen, seat = kind.from_view(view, i), int(batch.state.turn[i])
+            assert seen.current_seat == seat
+            assert seen.hand(seat) == batch.state.hands[i, seat]
+            counts = [int(seen.hand(s)).bit_count() for s in range(4)]
+            assert counts == batch.state.num_cards_left[i].tolist()
+            legal = view.legal_actions
+            assert seen.legal_actions() == legal.action[legal.game == i].tolist()
+            with pytest.raises(TienLenError, match="no record"):
+                seen.record()
+            seen.play(seen.legal_plays()[0])
+            seen.undo()
+            assert seen.legal_actions() == legal.action[legal.game == i].tolist()

@@ -179,7 +179,7 @@ def test_hidden_cards_do_not_matter(preset, num_players):
         num_changed += (other.rows[games] != batch.rows[games]).any(axis=1).sum()
         view, blind = View(batch, games), View(other, games)
         assert np.array_equal(agent.act(view), agent.act(blind))
-        for one, two in zip(agent.judge(view), agent.judge(blind), strict=True):
+        for one, two in zip(agent.evaluate_actions(view), agent.evaluate_actions(blind), strict=True):
             assert np.array_equal(one, two)
         batch.step(batch.sample(rng))
     assert num_changed > 500
@@ -368,7 +368,7 @@ def test_judging_agrees_with_choosing(preset):
     for _ in range(30):
         games = np.flatnonzero(batch.state.turn >= 0)
         view = View(batch, games)
-        behind, facts = agent.judge(view)
+        behind, facts = agent.evaluate_actions(view)
         legal = view.legal_actions
         assert (behind <= 0).all()
         assert facts.shape == (len(legal.action), 5)
@@ -388,7 +388,7 @@ def test_judging_counts_what_beats_a_play():
     hands = ["3s Kh 2s 2c 2d", "As Ac Ad Ah 2h", "4s 4c", "5s 5c"]
     batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
     view = View(batch)
-    _, facts = HeuristicAgent().judge(view)
+    _, facts = HeuristicAgent().evaluate_actions(view)
     better = dict(zip(map(view.table.text, view.legal_actions.action.tolist()), facts[:, 2], strict=True))
     assert better["single Kh"] == 5
     assert better["single 2d"] == 1

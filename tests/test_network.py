@@ -12,9 +12,9 @@ from safetensors.torch import save_file
 
 import tienlen_agents
 from tienlen_agents.networks.features.tienlen import (
-    NUM_ACTION_INPUTS,
+    NUM_ACTION_FEATURES,
+    NUM_AUX,
     NUM_CARDS,
-    NUM_FACTS,
     NUM_TABLE_FEATURES,
     FeatureReader,
 )
@@ -63,7 +63,7 @@ def test_features_tell_every_action_apart(preset: str) -> None:
     seen: dict[bytes, int] = {}
     for view in some_views(preset, num_games=200):
         inputs = FeatureReader("none").read(view)
-        what = as_bfloat16(inputs.after)[:, :NUM_TABLE_FEATURES].float().numpy()
+        what = as_bfloat16(inputs.action_features)[:, :NUM_TABLE_FEATURES].float().numpy()
         assert set(np.unique(what)) <= {0.0, 1.0}
         assert not what[inputs.action == 0].any()
         for action, row in zip(inputs.action.tolist(), what, strict=True):
@@ -78,12 +78,12 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
     view = View(batch)
     inputs = FeatureReader("none").read(view)
     ids = {view.table.text(a): i for i, a in enumerate(inputs.action.tolist())}
-    pair = as_bfloat16(inputs.after)[ids["pair 3h"]].float().numpy()
+    pair = as_bfloat16(inputs.action_features)[ids["pair 3h"]].float().numpy()
     left = np.flatnonzero(pair[35 : 35 + NUM_CARDS])
     assert left.tolist() == card_ids(parse_cards("4d"))
     ranks = np.flatnonzero(pair[35 + NUM_CARDS : 35 + 2 * NUM_CARDS])
     assert ranks.tolist() == [4]  # one card of the second rank
-    facts = pair[-NUM_FACTS:]
+    facts = pair[-NUM_AUX:]
     assert facts[0] == 1 / 4  # one play is left
     assert facts[1] == 0  # and no other action leaves fewer
     assert facts[2] == 1 / 4  # it can be beaten
@@ -244,5 +244,5 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
 def test_sizes_agree() -> None:
     view = some_views()[0]
     inputs = FeatureReader("heuristic").read(view)
-    assert inputs.after.shape == (len(view.legal_actions.action), NUM_ACTION_INPUTS)
-    assert np.array_equal(inputs.owner, view.legal_actions.game)
+    assert inputs.action_features.shape == (len(view.legal_actions.action), NUM_ACTION_FEATURES)
+    assert np.array_equal(inputs.segment_ids, view.legal_actions.game)

@@ -1,32 +1,38 @@
-"""The wheel holds the three packages, whole, and the environment works without the extras."""
+"""The wheel contains three packages, whole, and works without the extras and beside other distributions."""
 
 from __future__ import annotations
 
+import email
+import importlib.util
 import os
+import re
 import subprocess
 import sys
+import tomllib
+import venv
 import zipfile
+from email.message import Message
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-
-# `import tienlen_env` where none of the extras, nor the rest of this repository, can be imported.
-IMPORT_ALONE = """
-import sys
-extras = ["torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "rich"]
-sys.modules.update(dict.fromkeys([*extras, "tienlen_agents", "tienlen_train"]))
-import tienlen_env
-print(tienlen_env.__file__)
-"""
+PACKAGES = {
+    "tienlen_env": ROOT / "tienlen_env",
+    "tienlen_agents": ROOT / "agents" / "tienlen_agents",
+    "tienlen_train": ROOT / "train" / "tienlen_train",
+}
+EXTRAS = ["torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "openskill", "jinja2"]
 
 
 def run(*args: str, cwd: Path, **env: str) -> str:
     """Run this interpreter; the output of a failure goes into the message."""
-    done = subprocess.run(
-        [sys.executable, *args], cwd=cwd, env=os.environ | env, text=True, capture_output=True, timeout=300
-    )
+    return call([sys.executable, *args], cwd, os.environ | env)
+
+
+def call(command: list[str], cwd: Path, env: dict[str, str] | None = None, text: str = "") -> str:
+    done = subprocess.run(command, cwd=cwd, env=env, input=text, text=True, capture_output=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -40,26 +46,45 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(archive.read(name))
+
+
 def names_in(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
 
 
-def test_wheel_top_level_is_the_three_packages(wheel: Path) -> None:
+def hatch_build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# ---------------------------------------------------------------- what is in it
+
+
+def test_wheel_claims_three_names(wheel: Path) -> None:
     name, version = wheel.name.split("-")[:2]
-    assert {entry.split("/")[0] for entry in names_in(wheel)} == {
-        "tienlen_env",
-        "tienlen_agents",
-        "tienlen_train",
-        f"{name}-{version}.dist-info",
-    }
+    # No top-level `agents` or `train`, which other distributions have.
+    assert {entry.split("/")[0] for entry in names_in(wheel)} == {*PACKAGES, f"{name}-{version}.dist-info"}
 
 
 def test_wheel_holds_every_module_and_the_data(wheel: Path) -> None:
-    package = ROOT / "tienlen_env"
-    expected = {p.relative_to(ROOT).as_posix() for p in package.rglob("*.py")} | {"tienlen_env/py.typed"}
-    if (package / "RULES.md").exists():
-        expected.add("tienlen_env/RULES.md")
+    expected = {
+        f"{name}/{path.relative_to(folder).as_posix()}"
+        for name, folder in PACKAGES.items()
+        for pattern in ("*.py", "*.md", "*.j2", "*.safetensors", "py.typed")
+        for path in folder.rglob(pattern)
+    }
+    assert {f"{name}/py.typed" for name in PACKAGES} < expected
+    assert any(name.endswith(".safetensors") for name in expected)
     assert expected <= names_in(wheel)
     assert not [
         entry for entry in names_in(wheel) if "__pycache__" in entry or entry.endswith((".nbi", ".nbc"))
@@ -70,9 +95,117 @@ def test_wheel_holds_the_licence(wheel: Path) -> None:
     assert any(entry.endswith(".dist-info/licenses/LICENSE") for entry in names_in(wheel))
 
 
-def test_wheel_imports_without_the_extras(wheel: Path, tmp_path: Path) -> None:
+def test_the_checkout_shims_are_not_in_the_wheel(wheel: Path) -> None:
+    assert not names_in(wheel) & {"agents/__init__.py", "train/__init__.py"}
+
+
+# ---------------------------------------------------------------- what it says
+
+
+def test_core_dependencies_are_few(metadata: Message) -> None:
+    required = [text for text in metadata.get_all("Requires-Dist", []) if "extra ==" not in text]
+    names = {re.split(r"[<>=! ;\[]", text)[0] for text in required}
+    assert names == {"numpy", "numba", "gymnasium", "pettingzoo", "pillow", "rich", "safetensors"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {
+        *("arena", "train", "completion", "docs", "bench", "dev"),
+    }
+
+
+def test_metadata_is_complete(metadata: Message) -> None:
+    assert metadata["Summary"]
+    assert metadata["License-Expression"] == "MIT"
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert "Typing :: Typed" in metadata.get_all("Classifier", [])
+    assert str(metadata.get_payload()).startswith("# tienlen-env")
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"version: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_links_become_absolute_with_one_variable() -> None:
+    absolute_links = hatch_build().absolute_links
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert absolute_links(readme, "") == readme
+    text = absolute_links(readme, "https://example.org/tienlen/")
+    targets = re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"", text)
+    assert len(targets) > 5
+    for markdown, html in targets:
+        address = markdown or html
+        if address.startswith("https://example.org/tienlen/"):
+            kind, head, path = address.removeprefix("https://example.org/tienlen/").split("/", 2)
+            assert (kind, head) == ("raw" if path.endswith((".svg", ".png")) else "blob", "HEAD")
+            assert (ROOT / path.partition("#")[0]).exists(), path
+        else:
+            assert address.startswith(("https://", "#")), address
+    same = "[a](https://x.org) [b](#there) [c](mailto:x@y.z)"
+    assert absolute_links(same, "https://example.org") == same
+
+
+# ---------------------------------------------------------------- that it works
+
+
+# `import tienlen_env` where neither the extras nor the other packages can be imported.
+IMPORT_ALONE = f"""
+import sys
+sys.modules.update(dict.fromkeys([*{EXTRAS!r}, "rich", "tienlen_agents", "tienlen_train"]))
+import tienlen_env
+print(tienlen_env.__file__)
+"""
+
+
+def test_the_environment_imports_alone(wheel: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     imported = run("-c", IMPORT_ALONE, cwd=tmp_path, PYTHONPATH=str(site)).strip()
     assert Path(imported).is_relative_to(site)
+
+
+# In the unpacked wheel, with its metadata and without the extras.
+PLAY_ALONE = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRAS!r}))
+from tienlen_env.engine.loading import load_agent
+assert "tienlen_agents" not in sys.modules
+assert load_agent("heuristic").name == "heuristic"
+from tienlen_train.cli import main
+sys.exit(main("match heuristic greedy --deals 4 --composition 1v3 --quiet".split()))
+"""
+
+
+def test_the_arena_plays_without_the_extras(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    assert "heuristic" in run("-c", PLAY_ALONE, cwd=tmp_path, PYTHONPATH=str(site))
+
+
+@pytest.mark.nightly
+def test_a_fresh_environment_beside_openai_agents(wheel: Path, tmp_path: Path) -> None:
+    """Only the wheel and the distribution that has a top-level package `agents`; no torch. Needs an index."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    folder = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    python, tienlen = str(folder / "python"), str(folder / "tienlen")
+    call([python, "-m", "pip", "install", "-q", str(wheel), "openai-agents"], tmp_path, env)
+    installed = call([python, "-m", "pip", "list", "--format=freeze"], tmp_path, env).lower()
+    assert "openai-agents==" in installed
+    assert "torch==" not in installed
+
+    code = (
+        "import agents, tienlen_agents; print(agents.Agent.__module__, tienlen_agents.load('heuristic').name)"
+    )
+    assert call([python, "-c", code], tmp_path, env).split() == ["agents.agent", "heuristic"]
+    assert "COMMAND" in call([tienlen, "--help"], tmp_path, env)
+    seats = ["--seats", "human", "heuristic", "greedy", "random", "--round", "--key", "5"]
+    assert "the record" in call([tienlen, "play", *seats], tmp_path, env, text="q\n")
+    code = (
+        "import gymnasium, tienlen_env\n"
+        "env = gymnasium.make('tienlen_env/TienLen-v0', opponents='heuristic')\n"
+        "print(env.reset(seed=1)[1]['action_mask'].sum() > 0)"
+    )
+    assert call([python, "-c", code], tmp_path, env).strip() == "True"
+    out = call([tienlen, "match", "champion", "heuristic", "--deals", "50", "--quiet"], tmp_path, env)
+    assert "champion" in out

@@ -7,17 +7,17 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import tienlen_agents
 from tienlen_agents.terminal.dialogue import symbols
 from tienlen_agents.terminal.human import HumanAgent, Leave
-from tienlen_agents.terminal.play import Table, main, short_names
+from tienlen_agents.terminal.play import main, short_names
+from tienlen_agents.terminal.prompt import say
 from tienlen_env.engine.agent import CardAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
-from tienlen_env.games.tienlen.rules import PRESETS, get_rules
+from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Round
@@ -91,26 +91,6 @@ def test_several_people(play):
     assert "human #1, press Enter when only you look: " in out
 
 
-def test_what_people_and_agents_look_at_is_the_same_game():
-    table = Table(get_rules("cardgames"), 11)
-    rng = np.random.default_rng(0)
-    while not table.game.is_over:
-        state = table.batch.state
-        assert state.turn[0] == table.round.turn
-        assert state.hands[0].tolist() == [int(table.round.hand(s)) for s in range(4)]
-        assert tuple(state.scores[0].tolist()) == table.game.scores
-        plays = table.game.legal_plays(exact=True)
-        table.play(int(plays[rng.integers(len(plays))]))
-    assert table.batch.state.turn[0] == -1
-    record = table.game.record()
-    plays = table.plays
-    table.take_back(60)
-    assert table.plays == plays[:60]
-    for cards in plays[60:]:
-        table.play(cards)
-    assert table.game.record() == record
-
-
 @pytest.mark.parametrize(
     ("names", "short"),
     [
@@ -161,6 +141,7 @@ def test_commands(play):
     assert "4h refused: 4h not in the hand, 1.5 (RULES.md)" in shown[6]
     assert "3d 3h refused: a single must be followed by the same, 1.6" in shown[7]
     assert "column 1: 'xx' is not a card" in shown[8]
+    assert "h for help" in shown[8]
     assert "there is no play 99: the list has 13" in shown[9]
     assert "there is no play 0" in shown[10]
     assert "card 3d comes twice" in shown[11]
@@ -236,10 +217,13 @@ def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--seats", "human"], "num_players=1"),
+        (["--seats", "human"], "--seats has 1 seat: num_players=1"),
         (["--seats", "human", "nobody"], "unknown agent 'nobody'"),
         ([*THREE, "--key", str(2**64)], "expected an integer of 64 bits"),
         ([*THREE, "--rated", "--key", "1"], "--rated: the key is drawn"),
+        ([*THREE, "--rated", "--seed", "1"], "--rated: the key is drawn"),
+        ([*THREE, "--seed", "1", "--key", "1"], "not allowed with argument --seed"),
+        ([*THREE, "--seed", "-1"], "--seed -1: expected 0 or more"),
         ([*THREE, "--save", str(ROOT / "README.md")], "is there already"),
         ([*THREE, "--save", "/no/such/folder/x"], "its folder is not"),
         ([*THREE, "--hint", "nobody"], "unknown agent 'nobody'"),
@@ -280,11 +264,11 @@ def test_the_agent_sees_a_view_alone(monkeypatch, capsys):
     actions, cards = agent.act_cards(View(batch))
     out = capsys.readouterr().out
     assert cards.tolist() == [parse_cards("3s 3c"), parse_cards("3s")]
-    assert actions.tolist() == [batch.table.classify(c) for c in cards.tolist()]
+    assert actions.tolist() == [batch.action_table.classify(c) for c in cards.tolist()]
     assert "greedy would play 3♠" in out
-    assert "the opening play must contain 3s" in out or "may not be played here" in out
-    assert "not a combination" in out
-    assert "5d is not in the hand" in out
+    assert "9h refused: the opening play must contain 3s, 1.3 (RULES.md)" in out
+    assert "3s 9h is not a combination of" in out
+    assert "5d refused: 5d not in the hand, 1.5 (RULES.md)" in out
     assert "nothing can be taken back here" in out
     assert out.count("▒▒") >= 2 * 8
     assert "6♣" not in out
@@ -292,3 +276,46 @@ def test_the_agent_sees_a_view_alone(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     with pytest.raises(Leave):
         agent.act(View(batch))
+
+
+# ---------------------------------------------------------------- conveniences
+
+
+def test_a_table_without_seats(play):
+    _, out = play(["--key", "7"], ["q"])
+    assert " you " in out
+    assert all(f" heuristic #{number} " in out for number in (1, 2, 3))
+    _, out = play(["--rules", "thirteens_dummy", "--key", "7"], ["q"])
+    assert " trickster #" in out
+
+
+def test_a_seed_decides_deals_and_agents(play):
+    seats = ["--seats", "human", "random", "random", "--round"]
+    first, second, other = (play([*seats, "--seed", seed], ANYTHING)[1] for seed in ("5", "5", "6"))
+    assert first == second != other
+
+
+def test_a_forced_pass_is_explained(play):
+    _, out = play([*THREE, "--round", "--key", "2"], ANYTHING)
+    assert "  you pass: nothing else is legal\n" in out
+    assert out.count("nothing else is legal") == out.count("you pass: ")
+    assert "you lead\n" in out
+    assert "you leads" not in out
+
+
+@pytest.mark.parametrize(("is_terminal", "no_color"), [(True, ""), (True, "1"), (False, "")])
+def test_no_color(monkeypatch, is_terminal, no_color):
+    stream = io.StringIO()
+    stream.isatty = lambda: is_terminal
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    say("\033[2J\033[1;31mK\033[0m")
+    wanted = {(True, ""): "\033[2J\033[1;31mK\033[0m", (True, "1"): "\033[2JK", (False, ""): "K"}
+    assert stream.getvalue() == wanted[is_terminal, no_color]
+
+
+@pytest.mark.parametrize("typed", ["hint", "x", "７", "²"])  # a word, a letter, digits of other kinds
+def test_unknown_words_point_to_the_help(play, typed):
+    _, out = play([*THREE, "--key", "7"], [typed, "q"])
+    assert "h for help" in out
+    assert "you play" not in out

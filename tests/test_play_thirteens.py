@@ -4,16 +4,14 @@ import io
 import re
 import sys
 
-import numpy as np
 import pytest
 
 import tienlen_agents
 from tests.test_play import play  # noqa: F401 - a fixture
 from tienlen_agents.terminal.human import HumanAgent
-from tienlen_agents.terminal.play import Table, main
+from tienlen_agents.terminal.play import main
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
-from tienlen_env.games.registry import get_rules
 from tienlen_env.games.thirteens.cards import parse_cards
 from tienlen_env.games.thirteens.rules import PRESETS
 from tienlen_env.single.game import Game
@@ -55,7 +53,7 @@ def test_a_game_with_the_trick_in_order(play, tmp_path):  # noqa: F811
         told: list[str] = []
         for line in part.partition("─")[0].splitlines():
             told = [] if "the trick" in line else told + re.findall(r" plays (\S+)$", line)
-        block = part.partition("  trick  ")[2].partition("─")[0].partition("goes with")[0]
+        block = part.partition("  trick  ")[2].partition("─")[0].partition("goes to")[0]
         shown = re.findall(r"\d+[♠♣♦♥]|[JQKA][♠♣♦♥]|Jo", block)
         if told and "your play" not in part:
             assert shown == [text.replace("*1", "Jo") for text in told]
@@ -96,23 +94,6 @@ def test_only_the_own_hand_is_shown(play):  # noqa: F811
     assert dealt.hand(0).bit_count() == 13
 
 
-def test_what_people_and_agents_look_at_is_the_same_game():
-    table = Table(get_rules("thirteens_dummy_manual"), 11)
-    rng = np.random.default_rng(0)
-    while not table.game.is_over:
-        state = table.batch.state
-        assert state.turn[0] == table.round.turn
-        assert state.hands[0].tolist() == [table.round.hand(s) for s in range(3)]
-        assert tuple(state.scores[0].tolist()) == table.game.scores
-        table.play(int(table.batch.sample(rng)[0]))
-    assert table.batch.state.turn[0] == -1
-    record, plays = table.game.record(), table.plays
-    table.take_back(50)
-    for move in plays[50:]:
-        table.play(move)
-    assert table.game.record() == record
-
-
 def test_agents_of_another_game_are_refused(capsys):
     for arguments in (
         ["--rules", "thirteens", "--seats", "human", "heuristic", "random"],
@@ -130,15 +111,15 @@ def test_the_agent_sees_a_view_alone_and_melds(monkeypatch, capsys):
     batch = Batch("thirteens_manual", 1, num_players=3)
     batch.set_hands([[parse_cards(h) for h in ("Kc 2d", "Ac 9h", "5c *1")]], leader=0)
     for name in ("Kc", "Ac", "5c"):
-        batch.step([batch.table.find(name)])
+        batch.step([batch.action_table.find(name)])
     lines = ["?", "5&5", "s", "u", "k"]
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     actions, cards = agent.act_cards(View(batch))
     out = capsys.readouterr().out
-    assert batch.table.text(int(actions[0])) == "meld K"
+    assert batch.action_table.text(int(actions[0])) == "meld K"
     assert cards.tolist() == [0]
     assert "  thirteen        2: K" in out
-    assert "5&5 refused: " in out
+    assert "meld 5 5 refused: " in out
     assert "8.8 (RULES.md)" in out
     assert "trickster would play K" in out
     assert "nothing can be taken back here" in out

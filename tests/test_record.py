@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 
 import tienlen_agents
-from tienlen_agents.networks.features.play_summary import num_record_bits
 from tienlen_agents.networks.features.tienlen import FeatureReader
+from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
@@ -22,7 +22,7 @@ def read_record(batch: Batch) -> npt.NDArray[np.uint8]:
     """uint8 (n, R): what the networks of the seats to move read of the record."""
     observation = FeatureReader("none", record=True).read(View(batch)).observation
     size = batch.observation_size
-    return observation[:, size : size + num_record_bits(batch.num_players)]
+    return observation[:, size : size + num_summary_bits(batch.num_players)]
 
 
 def test_a_trick_by_hand() -> None:
@@ -76,7 +76,7 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
     after = (view.seat[:, None] + np.arange(1, num_players)) % num_players
     words = batch.state.record[:, :12].reshape(20, 4, 3)[np.arange(20)[:, None], after]
     record = (words[..., None] >> np.arange(52) & 1).reshape(20, -1).astype(np.uint8)
-    assert record.shape == (len(view), num_record_bits(num_players))
+    assert record.shape == (len(view), num_summary_bits(num_players))
     assert record.any()
     shown = FeatureReader("none", record=True).read(view)
     seen = np.split(plain.read(view).observation, [batch.observation_size], axis=1)

@@ -7,7 +7,12 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents.networks.features import Inputs, features_of
-from tienlen_agents.networks.features.tienlen import HiddenFacts, foresee, num_foreseen, num_hidden
+from tienlen_agents.networks.features.tienlen import (
+    PrivilegedFeatures,
+    num_outcome,
+    num_privileged,
+    rollout_outcome,
+)
 from tienlen_agents.rule_based.heuristic.playout import action_returns
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
@@ -15,13 +20,12 @@ from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen.rules import PRESETS
+from tienlen_train.gae import advantages
 from tienlen_train.rollout import (
     LEARNER,
     FloatArray,
     IntArray,
-    Rounds,
     Trajectories,
-    advantages,
     join,
     play_rounds,
 )
@@ -33,25 +37,21 @@ def a_policy(seed: int = 0) -> object:
     rng = np.random.default_rng(seed)
 
     def act(inputs: Inputs) -> tuple[IntArray, FloatArray]:
-        chosen = inputs.start + rng.integers(0, inputs.num_legal)
+        chosen = inputs.segment_start + rng.integers(0, inputs.num_legal)
         return chosen, -np.log(inputs.num_legal).astype(np.float32)
 
     return act
 
 
-def played(rules: AnyRules, **settings: object) -> Trajectories:
-    return join([rounds(rules, **settings)])
-
-
-def rounds(
-    rules: AnyRules, *, seed: int = 0, controllers: IntArray | None = None, **settings: object
-) -> Rounds:
-    if controllers is None:
-        controllers = np.zeros((len(KEYS), rules.num_players), np.int64)
+def played(
+    rules: AnyRules, *, seed: int = 0, seat_policies: IntArray | None = None, **settings: object
+) -> Trajectories:
+    if seat_policies is None:
+        seat_policies = np.zeros((len(KEYS), rules.num_players), np.int64)
     return play_rounds(
         rules,
         KEYS,
-        controllers,
+        seat_policies,
         [a_policy(seed), a_policy(seed + 1)],
         features_of(rules).reader("none", 1.0, record=False),
         [tienlen_agents.load("greedy")],
@@ -75,7 +75,7 @@ def test_rewards_reach_their_seat_and_step(preset: str, num_players: int, reward
     """Replay every game alone, in a plain loop that shares nothing with `play_rounds`."""
     rules = get_rules(preset, num_players)
     found = played(rules, reward=reward)
-    assert len(found) == len(found.reward) == len(found.follower)
+    assert len(found) == len(found.reward) == len(found.next_index)
     for game, key in enumerate(KEYS):
         decisions = np.flatnonzero(found.game == game)
         single = Batch(rules, 1, reward=reward)
@@ -93,7 +93,7 @@ def test_rewards_reach_their_seat_and_step(preset: str, num_players: int, reward
                 assert found.seat[decision] == seat
                 observation = single.observe()[0]
                 assert np.array_equal(found.inputs.observation[decision, : len(observation)], observation)
-                begin = found.inputs.start[decision]
+                begin = found.inputs.segment_start[decision]
                 mine = found.inputs.action[begin : begin + found.inputs.num_legal[decision]]
                 assert np.array_equal(mine, legal)
                 action = found.inputs.action[found.chosen[decision]]
@@ -106,44 +106,47 @@ def test_rewards_reach_their_seat_and_step(preset: str, num_players: int, reward
                     earned[latest[other]] += float(rewards[0, other])
         assert next(waiting, None) is None
         assert [found.reward[d] for d in decisions] == pytest.approx([earned[d] for d in decisions])
-        assert [found.follower[d] for d in decisions] == [followers[d] for d in decisions]
+        assert [found.next_index[d] for d in decisions] == [followers[d] for d in decisions]
 
 
 def test_opponents_take_their_seats_and_teach_nothing() -> None:
     rules = PRESETS["cardgames"]
-    controllers = np.zeros((len(KEYS), 4), np.int64)
-    controllers[:, 1] = controllers[:10, 3] = 1
-    controllers[5:15, 2] = 2
-    found = played(rules, controllers=controllers)
-    assert (controllers[found.game, found.seat] == LEARNER).all()
+    seat_policies = np.zeros((len(KEYS), 4), np.int64)
+    seat_policies[:, 1] = seat_policies[:10, 3] = 1
+    seat_policies[5:15, 2] = 2
+    found = played(rules, seat_policies=seat_policies)
+    assert (seat_policies[found.game, found.seat] == LEARNER).all()
     assert found.scores.sum() == pytest.approx(0)
     everyone = played(rules)
     assert len(found) < len(everyone)
 
 
-def test_controllers_are_checked() -> None:
-    with pytest.raises(ValueError, match="controllers"):
-        played(PRESETS["cardgames"], controllers=np.full((len(KEYS), 4), 3))
-    with pytest.raises(ValueError, match="controllers"):
-        played(PRESETS["cardgames"], controllers=np.zeros((len(KEYS), 3), np.int64))
+def test_seat_policies_are_checked() -> None:
+    with pytest.raises(ValueError, match="seat_policies"):
+        played(PRESETS["cardgames"], seat_policies=np.full((len(KEYS), 4), 3))
+    with pytest.raises(ValueError, match="seat_policies"):
+        played(PRESETS["cardgames"], seat_policies=np.zeros((len(KEYS), 3), np.int64))
 
 
 def test_joined_parts_are_the_parts() -> None:
     rules = PRESETS["cardgames"]
-    parts = [rounds(rules, seed=seed) for seed in (1, 2)]
-    first, second = (join([part]) for part in parts)
+    parts = [played(rules, seed=seed) for seed in (1, 2)]
+    first, second = parts
     both = join(parts)
     n = len(first)
     assert len(both) == n + len(second)
     assert np.array_equal(both.game[n:], second.game + len(KEYS))
-    after = second.follower >= 0
-    assert np.array_equal(both.follower[n:][after], second.follower[after] + n)
-    assert (both.follower[n:][~after] == -1).all()
+    after = second.next_index >= 0
+    assert np.array_equal(both.next_index[n:][after], second.next_index[after] + n)
+    assert (both.next_index[n:][~after] == -1).all()
     i = n + 5
     assert both.inputs.action[both.chosen[i]] == second.inputs.action[second.chosen[5]]
     values = np.random.default_rng(0).normal(size=len(both)).astype(np.float32)
-    whole, _ = advantages(both, values, 0.9)
-    parts = [advantages(first, values[:n], 0.9)[0], advantages(second, values[n:], 0.9)[0]]
+    whole, _ = advantages(both, values, gae_lambda=0.9)
+    parts = [
+        advantages(first, values[:n], gae_lambda=0.9)[0],
+        advantages(second, values[n:], gae_lambda=0.9)[0],
+    ]
     np.testing.assert_array_equal(whole, np.concatenate(parts))
 
 
@@ -151,11 +154,11 @@ def test_joined_parts_are_the_parts() -> None:
 def test_advantages_by_their_definition(gae_lambda: float) -> None:
     found = played(PRESETS["cardgames"])
     values = np.random.default_rng(3).normal(size=len(found)).astype(np.float32)
-    advantage, target = advantages(found, values, gae_lambda)
+    advantage, target = advantages(found, values, gae_lambda=gae_lambda)
     for i in range(0, len(found), 17):
         wanted, weight, now = 0.0, 1.0, i
         while now >= 0:
-            after = int(found.follower[now])
+            after = int(found.next_index[now])
             next_value = float(values[after]) if after >= 0 else 0.0
             wanted += weight * (float(found.reward[now]) + next_value - float(values[now]))
             weight, now = weight * gae_lambda, after
@@ -166,8 +169,8 @@ def test_advantages_by_their_definition(gae_lambda: float) -> None:
 def test_every_decision_of_a_seat_returns_its_score() -> None:
     """Undiscounted, with no critic: the first decision of a seat returns all that the seat got after it."""
     found = played(PRESETS["cardgames"])
-    returns, _ = advantages(found, np.zeros(len(found), np.float32), 1.0)
-    first = np.setdiff1d(np.arange(len(found)), found.follower)
+    returns, _ = advantages(found, np.zeros(len(found), np.float32), gae_lambda=1.0)
+    first = np.setdiff1d(np.arange(len(found)), found.next_index)
     np.testing.assert_allclose(returns[first], found.scores[found.game[first], found.seat[first]], atol=1e-5)
 
 
@@ -175,15 +178,17 @@ def test_hidden_facts_by_hand() -> None:
     batch = Batch("cardgames", 1)
     hands = [parse_cards(hand) for hand in ("3s 4s 5s", "3h", "7c 7d", "2h 9s")]
     batch.set_hands([hands], leader=0)
-    reveal = HiddenFacts()
-    facts = reveal(batch, np.array([0]))
-    assert facts.shape == (1, num_hidden(batch.rules))
+    privileged_fn = PrivilegedFeatures()
+    facts = privileged_fn(batch, np.array([0]))
+    assert facts.shape == (1, num_privileged(batch.rules))
     bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
     assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
     assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
     batch.step([batch.table.classify(parse_cards("3s"))])
-    after = reveal(batch, np.array([0]))
-    assert np.array_equal(after, HiddenFacts()(batch, np.array([0])))  # what it remembers is not in the way
+    after = privileged_fn(batch, np.array([0]))
+    assert np.array_equal(
+        after, PrivilegedFeatures()(batch, np.array([0]))
+    )  # what it remembers is not in the way
     assert after[0, 156:].reshape(4, 8).sum(axis=1).tolist() == [1, 1, 2, 2]
 
 
@@ -216,8 +221,8 @@ def test_foresight_is_what_the_heuristic_players_do() -> None:
         batch.step(batch.sample(rng))
     games = np.flatnonzero(batch.state.turn >= 0)[::-2]
     before = batch.rows.copy()
-    facts = foresee(batch, games)
-    assert facts.shape == (len(games), num_foreseen(batch.rules))
+    facts = rollout_outcome(batch, games)
+    assert facts.shape == (len(games), num_outcome(batch.rules))
     assert np.array_equal(batch.rows, before)
     copy = batch.select(games)
     turn, heuristic = copy.state.turn.copy(), tienlen_agents.load("heuristic")

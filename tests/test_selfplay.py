@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from importlib.metadata import EntryPoint
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +19,22 @@ import torch
 from rich.console import Console
 
 import tienlen_agents
+from tests.high_card import HIGH_CARD
 from tienlen_agents import arena, files
+from tienlen_agents.networks import features
 from tienlen_agents.networks.network import NetworkAgent
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games import registry
 from tienlen_env.games.registry import get_rules
-from tienlen_train import ppo
+from tienlen_train import dmc, ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
-from tienlen_train.config import field_help
+from tienlen_train.config import RENAMED, SelfPlayConfig, field_help
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import RunError
-from tienlen_train.trainer import SelfPlayConfig, Trainer, train
+from tienlen_train.rollout import RolloutJob, Trajectories, join, rollout
+from tienlen_train.runs import RENAMED_METRICS, RunError, RunFolder
+from tienlen_train.trainer import SelfPlayTrainer, train
 
 TINY: dict[str, Any] = {
     "num_games": 12,
@@ -37,7 +48,7 @@ TINY: dict[str, Any] = {
     "threads": 1,
     "precision": "fp32",
 }
-ALGORITHMS: list[tuple[type[Trainer], type[SelfPlayConfig], dict[str, Any]]] = [
+ALGORITHMS: list[tuple[type[SelfPlayTrainer], type[SelfPlayConfig], dict[str, Any]]] = [
     (PPOTrainer, PPOConfig, {"critic_width": 16}),
     (PPOTrainer, PPOConfig, {"critic_width": 16, "prior": "none", "critic": "own", "reward": "win"}),
     (DMCTrainer, DMCConfig, {}),
@@ -48,13 +59,13 @@ ALGORITHMS: list[tuple[type[Trainer], type[SelfPlayConfig], dict[str, Any]]] = [
 ]
 
 
-def a_trainer(which: int, **settings: Any) -> Trainer:
+def a_trainer(which: int, **settings: Any) -> SelfPlayTrainer:
     make, config, own = ALGORITHMS[which]
     return make(config(**{**TINY, **own, **settings}))
 
 
-def weights_of(trainer: Trainer) -> list[np.ndarray]:
-    return [p.detach().numpy().copy() for p in trainer.learner.parameters()]
+def weights_of(trainer: SelfPlayTrainer) -> list[np.ndarray]:
+    return [p.detach().numpy().copy() for p in trainer.learner.model.parameters()]
 
 
 def comparable(metrics: dict[str, float]) -> str:
@@ -79,20 +90,20 @@ def test_resume_is_exact_with_any_number_of_threads(which: int) -> None:
     assert found == wanted
     for a, b in zip(weights_of(unbroken), weights_of(second), strict=True):
         np.testing.assert_array_equal(a, b)
-    assert len(second.snapshots) == 4
+    assert [snapshot.version for snapshot in second.pool.snapshots] == [1, 2, 3, 4]
 
 
 def test_snapshots_are_played_against() -> None:
     trainer = a_trainer(0, snapshot_share=0.6, baseline_share=0.2)
     for _ in range(3):
         trainer.iterate()
-    controllers, snapshots = trainer.controllers(np.random.default_rng(0))
+    who, snapshots = trainer.pool.seat(np.random.default_rng(0), num_players=4)
     assert len(set(snapshots)) == 2
     assert set(snapshots) <= {0, 1, 2}
-    assert set(np.unique(controllers)) <= {0, 1, 2, 3}  # the learner, two snapshots, the heuristic
-    assert (controllers != 0).any()
-    assert ((controllers == 0).any(axis=1)).all()  # somebody learns in every game
-    assert any(trainer.snapshot_scores)
+    assert set(np.unique(who)) <= {0, 1, 2, 3}  # the learner, two snapshots, the heuristic
+    assert (who != 0).any()
+    assert ((who == 0).any(axis=1)).all()  # somebody learns in every game
+    assert any(snapshot.score for snapshot in trainer.pool.snapshots)
 
 
 def test_the_policy_improves_on_a_tiny_budget() -> None:
@@ -138,10 +149,10 @@ def test_a_game_is_named_by_env_or_by_its_rules() -> None:
 
 
 def test_each_game_is_trained_against_its_own_players() -> None:
-    assert [b.name for b in a_trainer(0).baselines] == ["heuristic"]
+    assert a_trainer(0).pool.baselines == ("heuristic",)
     trainer = a_trainer(4)
-    assert [b.name for b in trainer.baselines] == ["trickster"]
-    assert trainer.rivals == ("trickster",)
+    assert trainer.pool.baselines == ("trickster",)
+    assert trainer.eval_opponents == ("trickster",)
     with pytest.raises(ValueError, match="no playouts of thirteens"):
         a_trainer(3, env="thirteens")
 
@@ -152,11 +163,156 @@ def test_ppo_learns_alike_from_large_and_small_points() -> None:
     played = trainers[0].play()
     rich = replace(played, reward=10 * played.reward, scores=10 * played.scores)
     for trainer, rounds in zip(trainers, (played, rich), strict=True):
-        torch.nn.init.zeros_(trainer.learner.critic[-1].weight)
-        torch.nn.init.zeros_(trainer.learner.critic[-1].bias)
+        torch.nn.init.zeros_(trainer.learner.model.critic[-1].weight)
+        torch.nn.init.zeros_(trainer.learner.model.critic[-1].bias)
         trainer.learn(rounds)
     for a, b in zip(*(weights_of(t) for t in trainers), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+@pytest.mark.parametrize("which", [0, 3, 4, 6])
+def test_a_rollout_is_a_function_of_its_job(which: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pickled jobs, played in another order, give the trajectories that the run itself gets."""
+    trainer = a_trainer(which, snapshot_share=0.4)
+    for _ in range(2):
+        trainer.iterate()
+    sent: list[bytes] = []
+
+    def keep(job: RolloutJob) -> Trajectories:
+        sent.append(pickle.dumps(job))
+        return rollout(job)
+
+    monkeypatch.setattr("tienlen_train.trainer.rollout", keep)
+    wanted = trainer.play()
+    trainer.iterate()  # a job has its own weights
+    assert len(sent) == 4
+    jobs = [pickle.loads(data) for data in sent[:2]]
+    assert jobs[0].policies[0].version == 2
+    found = join([pickle.loads(pickle.dumps(rollout(job))) for job in reversed(jobs)][::-1])
+    for name in (
+        "chosen",
+        "log_probability",
+        "reward",
+        "next_index",
+        "privileged",
+        "action_values",
+        "scores",
+    ):
+        assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
+    for ours, theirs in zip(found.inputs, wanted.inputs, strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def test_processes_can_play_the_rollouts() -> None:
+    class Processes:
+        def map(self, function: Any, items: Any) -> list[Any]:
+            if function is not rollout:
+                return list(map(function, items))
+            with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+                return list(pool.map(function, items))
+
+    config = PPOConfig(**{**TINY, "critic_width": 16})
+    alone, apart = PPOTrainer(config), PPOTrainer(config, Processes())
+    assert comparable(alone.iterate()) == comparable(apart.iterate())
+
+
+def test_a_game_without_features_is_trained_on_the_plain_observation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "_found", features.generic_features)
+    trainer = PPOTrainer(PPOConfig(**{**TINY, "critic_width": 16, "snapshot_share": 0.5}))
+    assert trainer.network.config.prior == "none"
+    assert trainer.network.config.action_inputs == Batch("cardgames", 1).num_actions
+    assert trainer.pool.baselines == ()
+    assert trainer.eval_opponents == ("random",)
+    for _ in range(2):
+        trainer.iterate()
+    agent = trainer.agent()
+    batch = Batch("cardgames", 5)
+    batch.reset(1)
+    batch.step(agent.act(View(batch)))
+    with pytest.raises(ValueError, match="no playouts"):
+        DMCTrainer(DMCConfig(**{**TINY, "returns": "counterfactual"}))
+
+
+@pytest.fixture
+def high_card() -> Iterator[None]:
+    """The game of `tests.high_card`, registered as another package would do it."""
+    registry.register(HIGH_CARD)
+    yield
+    del registry._games[HIGH_CARD.name]
+
+
+def test_a_game_from_outside_is_trained_by_its_name(tmp_path: Path, high_card: None) -> None:
+    settings = {**TINY, "decisions": 500, "eval_every": 2, "critic_width": 16}
+    settings |= {"env": "high_card", "num_players": 3, "eval_deals": 4}
+    flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
+    assert ppo.main([*flags, "--out", str(tmp_path)]) == 0
+    policy = tienlen_agents.load(f"policy:{tmp_path / 'policy.safetensors'}")
+    result = arena.match(policy, "random", rules="high_card", num_deals=20, seed=5)
+    assert result.num_games == 60
+    assert (tmp_path / "arena.json").is_file()
+
+
+def test_a_package_registers_the_features_of_its_game(
+    monkeypatch: pytest.MonkeyPatch, high_card: None
+) -> None:
+    own = replace(features.generic_features("high_card"), eval_opponents=("random", "greedy"))
+    monkeypatch.setattr(features, "_registered", {})
+    features.register(own)
+    features.register(own)
+    assert features.features_of(get_rules("high_card")) is own
+    with pytest.raises(ValueError, match="'high_card' are registered already"):
+        features.register(features.generic_features("high_card"))
+    monkeypatch.setattr(features, "_registered", {})
+    entry = EntryPoint("high_card", "tests.test_selfplay:NO_FEATURES", features.ENTRY_POINTS)
+    monkeypatch.setattr(features, "entry_points", lambda group, name: [entry])
+    features._found.cache_clear()
+    with pytest.raises(TypeError, match="NO_FEATURES: expected a value of Features, got int"):
+        features.features_of(get_rules("high_card"))
+
+
+NO_FEATURES = 3
+
+
+def test_old_names_of_settings_are_errors_that_name_the_new_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    for old, new in RENAMED.items():
+        config = DMCConfig if old == "sharpness" else PPOConfig
+        with pytest.raises(TypeError, match=f"{old} is now {new}"):
+            config(**{old: 1})
+        module = dmc if old == "sharpness" else ppo
+        for words in (["--" + old.replace("_", "-"), "1"], [f"--{old.replace('_', '-')}=1"]):
+            with pytest.raises(SystemExit):
+                module.main(words)
+            assert f"is now --{new.replace('_', '-')}" in capsys.readouterr().err
+
+
+def test_a_run_of_an_older_version_is_continued(tmp_path: Path) -> None:
+    """Its settings, metrics and checkpoints had other words, and some settings did not exist."""
+    settings = {**TINY, "critic_width": 16, "num_games": 12, "seed": 5}
+    console = Console(quiet=True)
+    train(PPOTrainer, PPOConfig(**settings, stop_after=4, out=str(tmp_path / "whole")), console)
+    out = tmp_path / "old"
+    train(PPOTrainer, PPOConfig(**settings, stop_after=2, out=str(out)), console)
+    described = json.loads((out / "config.json").read_text())
+    old = {new: old for old, new in RENAMED.items()}
+    words = {old.get(name, name): value for name, value in described["config"].items()}
+    for newer in ("gamma", "vf_coef", "max_grad_norm"):
+        del words[newer]
+    words["stop_after"] = 4
+    (out / "config.json").write_text(json.dumps({**described, "config": words}))
+    text = (out / "metrics.jsonl").read_text()
+    for before, now in RENAMED_METRICS.items():
+        text = text.replace(f'"{now}"', f'"{before}"')
+    (out / "metrics.jsonl").write_text(text)
+    folder = RunFolder(out, PPOConfig(**settings, stop_after=4), get_rules("cardgames"), resume=True)
+    found = folder.load_checkpoint()
+    assert found is not None
+    del found[1]["snapshot_versions"]
+    folder.save_checkpoint(*found)
+    trainer, _ = train(PPOTrainer, PPOConfig(**settings, stop_after=4, out=str(out), resume=True), console)
+    assert trainer.iteration == 4
+    assert curve(out) == curve(tmp_path / "whole")
+    with pytest.raises(RunError, match="clip_coef"):
+        RunFolder(out, PPOConfig(**settings, stop_after=4, clip_coef=0.3), trainer.rules, resume=True)
 
 
 def curve(folder: Path) -> list[str]:
@@ -186,7 +342,7 @@ def test_thirteens_is_trained_by_its_name(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_a_critic_cannot_look_ahead_where_nobody_can() -> None:
-    with pytest.raises(ValueError, match="how a game of thirteens would end"):
+    with pytest.raises(ValueError, match="final places of thirteens"):
         PPOTrainer(PPOConfig(**{**TINY, "critic_width": 16, "env": "thirteens", "critic": "playout"}))
 
 
@@ -213,7 +369,7 @@ def policy_weights(folder: Path) -> dict[str, torch.Tensor]:
 def test_a_run_stopped_before_its_policy_is_written_leaves_the_last_one_when_resumed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    make: type[Trainer],
+    make: type[SelfPlayTrainer],
     config: type[SelfPlayConfig],
     stop: BaseException,
     seen: type[BaseException],
@@ -234,7 +390,7 @@ def test_a_run_stopped_before_its_policy_is_written_leaves_the_last_one_when_res
         write(path, data)
 
     with monkeypatch.context() as patched:
-        patched.setattr("agents.network.write_atomic", stop_at_the_last)
+        patched.setattr("tienlen_agents.networks.network.write_atomic", stop_at_the_last)
         with pytest.raises(seen, match=told):
             train(make, config(**settings, out=str(out)), console)
     before = policy_weights(out)

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import tienlen_agents
 from tests.games import SOME_THIRTEENS, THIRTEENS, Settings, choose
 from tienlen_agents.arena.match import compare, match
-from tienlen_agents.arena.result import WHOLE, place_shares
+from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR, place_shares
 from tienlen_env import thirteens_v0
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
@@ -270,7 +270,7 @@ def test_stable_baselines3() -> None:
 
 def test_shared_places_are_shared() -> None:
     places = np.array([[0, 0, 2], [1, 0, 1], [0, 0, 0], [2, 1, 0]])
-    whole = place_shares(places) / WHOLE
+    whole = place_shares(places) / PLACE_SHARE_DENOMINATOR
     half, third = 0.5, 1 / 3
     np.testing.assert_allclose(whole[0], [[half, half, 0], [half, half, 0], [0, 0, 1]])
     np.testing.assert_allclose(whole[1], [[0, half, half], [1, 0, 0], [0, half, half]])

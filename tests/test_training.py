@@ -28,15 +28,16 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
 from tienlen_train import ppo, ppo_sb3
 from tienlen_train.config import field_help, parse_args
-from tienlen_train.ppo_sb3 import PPOConfig, Trainer
+from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
 from tienlen_train.runs import RunError, RunFolder, sole_run, write_atomic
+from tienlen_train.trainer import train
 
 TINY: dict[str, Any] = {
     "decisions": 6 * 64,
     "num_games": 8,
     "num_steps": 8,
     "batch_size": 32,
-    "num_epochs": 2,
+    "update_epochs": 2,
     "hidden": 16,
     "snapshot_every": 2,
     "eval_every": 0,
@@ -80,11 +81,11 @@ def test_config_refuses(argv: list[str], capsys: pytest.CaptureFixture[str]) -> 
 
 def test_help_has_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse_args(PPOConfig, "train", ["--help"])
+        parse_args(MaskablePPOConfig, "train", ["--help"])
     text = capsys.readouterr().out
-    for name in PPOConfig.__dataclass_fields__:
+    for name in MaskablePPOConfig.__dataclass_fields__:
         assert "--" + name.replace("_", "-") in text
-        assert field_help(PPOConfig)[name]
+        assert field_help(MaskablePPOConfig)[name]
 
 
 def test_write_atomic_keeps_the_old_file_when_the_disk_is_full(
@@ -154,19 +155,22 @@ def test_a_checkpoint_runs_no_code(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def weights_of(trainer: Trainer) -> dict[str, torch.Tensor]:
+def weights_of(trainer: MaskablePPOTrainer) -> dict[str, torch.Tensor]:
     return {k: v.clone() for k, v in trainer.model.policy.state_dict().items()}
 
 
 def test_resume_is_exact(tmp_path: Path) -> None:
-    config = PPOConfig(**TINY)
-    unbroken = Trainer(config, RunFolder(tmp_path / "a", config, CARDGAMES, resume=False))
+    config = MaskablePPOConfig(**TINY)
+    unbroken = MaskablePPOTrainer(config)
     wanted = [unbroken.iterate() for _ in range(6)]
-    first = Trainer(config, RunFolder(tmp_path / "b", config, CARDGAMES, resume=False))
+    folder = RunFolder(tmp_path, config, CARDGAMES, resume=False)
+    first = MaskablePPOTrainer(config)
     found = [first.iterate() for _ in range(3)]
-    first.save()
-    second = Trainer(config, RunFolder(tmp_path / "b", config, CARDGAMES, resume=True))
-    assert second.restore()
+    folder.save_checkpoint(first.iteration, first.state())
+    second = MaskablePPOTrainer(config)
+    checkpoint = folder.load_checkpoint()
+    assert checkpoint is not None
+    second.restore(*checkpoint)
     assert second.iteration == 3
     found += [second.iterate() for _ in range(3)]
     for metrics in (*wanted, *found):
@@ -235,7 +239,7 @@ def test_a_killed_run_goes_on_to_the_same_curve(
 def test_a_stable_baselines_policy_is_written_whole_and_anew_when_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config, console = PPOConfig(**{**TINY, "out": str(tmp_path)}), Console(quiet=True)
+    config, console = MaskablePPOConfig(**{**TINY, "out": str(tmp_path)}), Console(quiet=True)
     path, write = tmp_path / "policy.zip", files.write_atomic
     path.write_bytes(b"old")
 
@@ -249,9 +253,9 @@ def test_a_stable_baselines_policy_is_written_whole_and_anew_when_resumed(
     with monkeypatch.context() as patched:
         patched.setattr(files, "write_atomic", full)
         with pytest.raises(RunError, match=r"policy\.zip: No space left"):
-            ppo_sb3.train(config, console)
+            train(MaskablePPOTrainer, config, console)
     assert path.read_bytes() == b"old"
-    trainer, _ = ppo_sb3.train(replace(config, resume=True), console)
+    trainer, _ = train(MaskablePPOTrainer, replace(config, resume=True), console)
     assert trainer.iteration == 6
     found = MaskablePPO.load(path).policy.state_dict()
     for name, weights in weights_of(trainer).items():

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import pettingzoo
 
+from tienlen_env import _moved
+
 if TYPE_CHECKING:
     from tienlen_env import thirteens_v0, tienlen_v0
     from tienlen_env.engine.agent import Agent, RandomAgent, View
@@ -113,3 +115,4 @@ def _register_envs() -> None:
 
 
 _register_envs()
+_moved.install(_moved.MOVED)

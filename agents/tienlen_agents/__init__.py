@@ -4,13 +4,20 @@
 >>> tienlen_agents.load("greedy").name
 'greedy'
 
-A name may carry one argument and options: ``"policy:runs/x/policy.zip,trust=1"``. What an agent accepts is
-the signature of the function or class registered under its name, so a new agent needs nothing but::
+A name may have one argument and options: ``"policy:runs/x/policy.zip,trust=1"``. The signature of an agent's
+factory defines what it accepts, so a new agent needs one line. In a program, it is registered at run time::
 
     tienlen_agents.register("mine", MyAgent)   # class MyAgent: def __init__(self, *, worlds: int = 32)
     tienlen_agents.load("mine:worlds=64")
 
-An agent that stands on another one takes that one's name, options and all: ``"endgame:search:worlds=64"``.
+In a package of its own, it is an entry point of the group ``tienlen.agents``; every command and environment
+then knows the name as soon as the package is installed::
+
+    [project.entry-points."tienlen.agents"]
+    mine = "my_package.agents:MyAgent"
+
+An agent that wraps another one takes that one's name, options and all: ``"endgame:search:worlds=64"``.
+An agent's module is imported when the agent is first loaded.
 """
 
 from __future__ import annotations
@@ -18,21 +25,37 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
 
-from tienlen_agents.endgame import EndgameAgent
-from tienlen_agents.external.process import ProcessAgent
-from tienlen_agents.networks.champion import ChampionAgent
-from tienlen_agents.rule_based.greedy import GreedyAgent, GreedyLongAgent
-from tienlen_agents.rule_based.heuristic import HeuristicAgent
-from tienlen_agents.rule_based.trickster import TricksterAgent
-from tienlen_agents.search import IsmctsAgent, SearchAgent
-from tienlen_env.engine.agent import Agent, RandomAgent
+from tienlen_env.engine.agent import Agent
+from tienlen_env.engine.loading import register_loader
 
 __all__ = ["load", "names", "register"]
 
 AgentFactory = Callable[..., Agent]
 
-_factories: dict[str, AgentFactory] = {}
+GROUP: Final = "tienlen.agents"
+
+# The agents of this package. pyproject.toml has the same list, for programs that read entry points; this one
+# also works in a checkout that is not installed.
+BUILT_IN: Final = {
+    "champion": "tienlen_agents.networks.champion:ChampionAgent",
+    "endgame": "tienlen_agents.endgame:EndgameAgent",
+    "greedy": "tienlen_agents.rule_based.greedy:GreedyAgent",
+    "greedy_long": "tienlen_agents.rule_based.greedy:GreedyLongAgent",
+    "heuristic": "tienlen_agents.rule_based.heuristic:HeuristicAgent",
+    "human": "tienlen_agents:load_human",
+    "ismcts": "tienlen_agents.search:IsmctsAgent",
+    "policy": "tienlen_agents:load_policy",
+    "process": "tienlen_agents.external.process:ProcessAgent",
+    "random": "tienlen_env.engine.agent:RandomAgent",
+    "search": "tienlen_agents.search:SearchAgent",
+    "trickster": "tienlen_agents.rule_based.trickster:TricksterAgent",
+}
+
+_factories: dict[str, AgentFactory] = {}  # registered at run time
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
@@ -40,49 +63,95 @@ _BOOLS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no"
 
 
 def register(name: str, factory: AgentFactory) -> None:
-    """Make an agent known by a name.
+    """Add an agent at run time, for this process.
 
     Args:
-        name: lower-case letters, digits and underscores. A name is for ever: figures are published under it.
-        factory: makes a new agent. Its keyword-only parameters are the options, read by their annotations
-            (``bool``, ``int``, ``float`` or ``str``); a positional parameter is the argument after the colon,
-            or one annotated ``Agent`` the agent that is named there.
+        name: lower-case letters, digits and underscores. A published name keeps its meaning: results refer
+            to it.
+        factory: makes a new agent. Its keyword-only parameters are the options, converted by their
+            annotations (``bool``, ``int``, ``float`` or ``str``). A positional parameter is the argument
+            after the colon; if it is annotated ``Agent``, the agent that is named there.
 
     Raises:
         ValueError: a name that is taken or malformed.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"agent name {name!r}: expected lower-case letters, digits and underscores")
-    if name in _factories:
+    if name in _factories or name in BUILT_IN:
         raise ValueError(f"there is an agent {name!r} already")
     _factories[name] = factory
 
 
 def names() -> list[str]:
-    """The registered names, sorted."""
-    return sorted(_factories)
+    """All known names, sorted: built in, of installed packages, and registered at run time."""
+    return sorted({*BUILT_IN, *_installed(), *_factories})
+
+
+@lru_cache(maxsize=1)
+def _installed() -> dict[str, EntryPoint]:
+    """The agents of other installed packages; the names of built-in agents cannot be taken."""
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=GROUP):
+        if entry.name in BUILT_IN:
+            continue
+        if not _NAME.fullmatch(entry.name):
+            raise ValueError(
+                f"{_origin(entry)}: expected lower-case letters, digits and underscores in the name"
+            )
+        if entry.name in found and found[entry.name].value != entry.value:
+            raise ValueError(
+                f"two packages have an agent {entry.name!r}: {_origin(found[entry.name])}, {_origin(entry)}"
+            )
+        found[entry.name] = entry
+    return found
+
+
+def _origin(entry: EntryPoint) -> str:
+    package = "an unknown package" if entry.dist is None else entry.dist.name
+    return f"entry point {entry.name} = {entry.value!r} of {package}"
+
+
+def _factory(name: str) -> AgentFactory:
+    """The factory of an agent; its module is imported now.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if name in _factories:
+        return _factories[name]
+    if name in BUILT_IN:
+        entry = EntryPoint(name, BUILT_IN[name], GROUP)
+    elif name in _installed():
+        entry = _installed()[name]
+    else:
+        raise ValueError(f"unknown agent {name!r}: expected one of {', '.join(names())}")
+    factory: AgentFactory = entry.load()
+    return factory
 
 
 def load(text: str) -> Agent:
-    """A new agent.
+    """Make a new agent from its name and options.
 
     Args:
-        text: ``name``, or ``name:`` and then, with commas between, the argument (if the agent takes one) and
+        text: ``name``, or ``name:`` and then, separated by commas, the argument (if the agent takes one) and
             ``key=value`` options. An argument that itself looks like an option is written ``./key=...``. An
             argument that is an agent comes last, with all its own options; its parameter's name may stand
             before it: ``endgame:base=greedy``.
 
     Raises:
-        ValueError: an unknown name or option, a missing argument, or a value that cannot be read; the message
-            lists what there is.
+        ValueError: an unknown name or option, a missing argument, or a value that cannot be converted; the
+            message lists the valid ones.
     """
     name, _, rest = text.partition(":")
-    if name not in _factories:
-        raise ValueError(f"unknown agent {name!r}: expected one of {', '.join(names())}")
-    factory = _factories[name]
+    factory = _factory(name)
     parameters = inspect.signature(factory, eval_str=True).parameters
     options = {k: p.annotation for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
-    positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    # Text can give a word or another agent; parameters of other types are for callers in Python.
+    positional = [
+        p
+        for p in parameters.values()
+        if p.kind is p.POSITIONAL_OR_KEYWORD and p.annotation in (p.empty, str, Agent)
+    ]
 
     inner = next((p.name for p in positional if p.annotation is Agent), "")
     arguments: list[object] = []
@@ -102,7 +171,7 @@ def load(text: str) -> Agent:
             raise ValueError(f"agent {text!r} has no option {key!r}; {known}")
         if key in chosen:
             raise ValueError(f"agent {text!r}: option {key!r} comes twice")
-        chosen[key] = _read(text, key, value, options[key])
+        chosen[key] = _convert(text, key, value, options[key])
     required = [p.name for p in positional if p.default is p.empty]
     if not len(required) <= len(arguments) <= len(positional):
         form = ":".join([name, ",".join(f"<{p.name}>" for p in positional)]).rstrip(":")
@@ -110,7 +179,7 @@ def load(text: str) -> Agent:
     return factory(*arguments, **chosen)
 
 
-def _read(text: str, key: str, value: str, kind: type) -> object:
+def _convert(text: str, key: str, value: str, kind: type) -> object:
     try:
         return _BOOLS[value.lower()] if kind is bool else kind(value)
     except (KeyError, ValueError):
@@ -118,8 +187,14 @@ def _read(text: str, key: str, value: str, kind: type) -> object:
         raise ValueError(f"agent {text!r}: {key}={value!r}, expected {expected}") from None
 
 
-def _load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agent:
-    # torch takes seconds to import and is an extra
+def load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agent:
+    """Make the agent ``policy``: a trained network from a file.
+
+    Args:
+        path: a ``.safetensors`` file of this project or a ``.zip`` of stable-baselines3.
+        trust: load a ``.zip``, which can execute code.
+        sample: draw actions from the policy instead of taking the most probable one.
+    """
     if path.endswith(".safetensors"):
         from tienlen_agents.networks.network import NetworkAgent
 
@@ -129,21 +204,15 @@ def _load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Age
     return PolicyAgent.load(path, trust=trust, sample=sample)
 
 
-def _load_human(*, hint: str = "") -> Agent:
-    from tienlen_agents.terminal.human import HumanAgent  # the pictures that it shows take a while to import
+def load_human(*, hint: str = "") -> Agent:
+    """Make the agent ``human``: a person at this terminal.
+
+    Args:
+        hint: the agent that suggests plays; empty for each game's own.
+    """
+    from tienlen_agents.terminal.human import HumanAgent
 
     return HumanAgent(hint=hint)
 
 
-register("random", RandomAgent)
-register("greedy", GreedyAgent)
-register("greedy_long", GreedyLongAgent)
-register("heuristic", HeuristicAgent)
-register("policy", _load_policy)
-register("champion", ChampionAgent)
-register("human", _load_human)
-register("process", ProcessAgent)
-register("endgame", EndgameAgent)
-register("search", SearchAgent)
-register("ismcts", IsmctsAgent)
-register("trickster", TricksterAgent)
+register_loader(load)

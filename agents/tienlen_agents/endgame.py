@@ -1,10 +1,10 @@
-"""Perfect play once two players are left and each can work out the other's cards.
+"""Exact solution of Tiến lên endgames: two players are left, and each can deduce the other's cards.
 
-With four players all 52 cards are dealt. When just two are left in the round and nobody was knocked out of
-it, the cards not seen are the other one's hand: a finite game of perfect information with two outcomes, who
-of the two takes the better place. `solve` decides it exactly, `EndgameAgent` plays it.
+With four players all 52 cards are dealt. When two players are left in the round and nobody was knocked out
+of it, the unseen cards are the opponent's hand: a finite game of perfect information with two outcomes, which
+of the two takes the better place. `solve` computes the result exactly, `EndgameAgent` plays by it.
 
-**What is searched.** Positions are the engine's own rows, moved on by `core.kernels`: no rule is written a
+**What is searched.** Positions are the engine's own rows, moved on by its own kernels: no rule is written a
 second time, so tables whose owner has gone out, flush locks, bombs after a pass and knock-outs are as in
 RULES.md. A position is won for the player to move if some action leads to a position won for that player
 (who may be to move again). The search is depth first and stops at the first such action: with two outcomes
@@ -14,10 +14,10 @@ passes on a table whose owner is out: within `MAX_DEPTH`.
 **Order.** Going out is looked for first; then most cards, then the lowest top card; a pass comes last.
 Trying first what the other hand cannot answer was measured: a third more positions.
 
-**The memory** of decided positions has ``2 ** MEMORY_BITS`` entries, found by a hash of both hands, the
+**The transposition table** of decided positions has ``2 ** TABLE_BITS`` entries, found by a hash of both hands, the
 action on the table and the flags of the trick. An entry holds these in full, so no two positions are ever
-taken for one another; the later of two overwrites the other. Each decision starts with an empty memory (by a
-stamp), so its outcome and cost do not depend on what was solved before.
+taken for one another; the later of two overwrites the other. Each decision starts with an empty table (by a
+generation number), so its outcome and cost do not depend on what was solved before.
 
 **Exact cards.** The search knows the actions of the table, which play the lowest inner cards (RULES.md 7.2).
 Without `flush_lock` other inner cards never change who wins. Call a hand *raised* when cards of it are
@@ -34,22 +34,29 @@ cards from `greedy_long` and `random` at play).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from tienlen_env.engine.agent import Agent, CardAgent, FallibleAgent, View, choose_cards, history_of
-from tienlen_env.engine.backends import overloads as numba_bits
-from tienlen_env.engine.backends.build import build_of
+from tienlen_agents.rule_based.heuristic.playout import apply_to
+from tienlen_env.engine.agent import (
+    Agent,
+    CardAgent,
+    FallibleAgent,
+    View,
+    choose_cards,
+    history_of,
+)
+from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION
 from tienlen_env.games.common.bits import lowest_index
 from tienlen_env.games.common.cards import FULL_DECK
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.game import TIENLEN
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 
@@ -58,24 +65,63 @@ BoolArray = npt.NDArray[np.bool_]
 
 MAX_NODES: Final = 20_000  # 2 to 8 ms
 MAX_DEPTH: Final = 60
-MEMORY_BITS: Final = 16
+TABLE_BITS: Final = 16
 UNKNOWN: Final = -1  # where a winning seat is expected
-FIRST: Final = 1 << 20  # above every promise
+FIRST: Final = 1 << 20  # above every key of move ordering
 
 # Odd numbers that mix well, as signed words.
 _MIX = tuple(x - (1 << 64) for x in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x9FB21C651E98DF25))
 _MIX_HAND, _MIX_OTHER, _MIX_ALL = _MIX
 
 
-def _jit(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False)
+class EndgameMemory(NamedTuple):
+    """Arrays of the search, for one variant; see `new_memory`.
+
+    Attributes:
+        spec: the variant, without history.
+        actions: its action table.
+        stack: int64 (MAX_DEPTH, ROW), the positions of the current line; the first is the decision.
+        ids: int64 (MAX_DEPTH * A,), the legal actions at all depths, one list after the other ...
+        cards: int64, ... their cards ...
+        order: int64, ... and their keys of move ordering.
+        ends: int64 (MAX_DEPTH,), where the list of each depth ends.
+        table: int64 (2 ** TABLE_BITS, 4), the transposition table.
+        rewards: float64 (P,), scratch.
+        generation: int64 (1,), number of the decision; entries of the table with another one are empty.
+    """
+
+    spec: Any
+    actions: Any
+    stack: Any
+    ids: Any
+    cards: Any
+    order: Any
+    ends: Any
+    table: Any
+    rewards: Any
+    generation: Any
 
 
-def _inline(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False, forceinline=True)
+def new_memory(rules: Rules) -> EndgameMemory:
+    """Arrays for a variant. One search at a time may use them."""
+    # The default is a single round: the kernels do not deal the next one at the end of a line.
+    spec, actions = build_spec(rules)
+    size = MAX_DEPTH * int(spec[S.NUM_ACTIONS])
+    ids, cards, order = np.zeros((3, size), np.int64)
+    return EndgameMemory(
+        spec,
+        actions,
+        np.zeros((MAX_DEPTH, int(spec[S.ROW_SIZE])), np.int64),
+        ids,
+        cards,
+        order,
+        np.zeros(MAX_DEPTH, np.int64),
+        np.zeros((1 << TABLE_BITS, 4), np.int64),
+        np.zeros(rules.num_players),
+        np.zeros(1, np.int64),
+    )
 
 
-@_inline
 def position_flags(row: Any) -> int:
     """All that the future depends on besides the two hands, in 28 bits."""
     trick = row[R.TABLE] << 18 | row[R.TURN] << 16 | (row[R.OWNER] + 1) << 13
@@ -83,42 +129,38 @@ def position_flags(row: Any) -> int:
     return flags
 
 
-@_inline
-def memory_index(hand: int, other: int, flags: int) -> int:
-    """Where a position stands in the memory."""
+def table_index(hand: int, other: int, flags: int) -> int:
+    """The entry of a position in the transposition table."""
     x = hand * _MIX_HAND ^ (other + (flags << 32)) * _MIX_OTHER
     x = (x ^ x >> 32) * _MIX_ALL
-    index: int = (x ^ x >> 29) & ((1 << MEMORY_BITS) - 1)
+    index: int = (x ^ x >> 29) & ((1 << TABLE_BITS) - 1)
     return index
 
 
-@_inline
 def better_placed(row: Any, seat: int, other: int) -> int:
     """Which of two seats has the better place, the round being over."""
     return seat if row[R.PLACE + seat] < row[R.PLACE + other] else other
 
 
-@_inline
-def promise(actions: Any, action: int) -> int:
-    """How early an action is tried, the highest first: most cards, lowest top card, the pass last."""
+def move_order_key(actions: Any, action: int) -> int:
+    """The key of move ordering, highest first: most cards, then lowest top card, the pass last."""
     at = action * S.ACTION_FIELDS
     num_cards = actions[at + S.WIDTH] * actions[at + S.LENGTH]
-    promised: int = 64 * num_cards - actions[at + S.TOP]
-    return promised
+    key: int = 64 * num_cards - actions[at + S.TOP]
+    return key
 
 
-@_jit
-def list_actions(
-    row: Any, spec: Any, actions: Any, ids: Any, cards: Any, order: Any, start: int, other_hand: int
-) -> int:
-    """Write the legal actions, their cards and promises from index `start` on.
+@noinline
+def list_actions(memory: EndgameMemory, row: Any, start: int, other_hand: int) -> int:
+    """Write the legal actions, their cards and their keys of move ordering from index `start` on.
 
-    Of two that differ in the suit of the top card only, the higher is left out where no card of `other_hand`
-    is between them; -1 lists all.
+    If two actions differ in the suit of the top card only, and no card of `other_hand` lies between the two
+    top cards, the higher one is left out; -1 lists all.
 
     Returns:
         The index after the last one.
     """
+    spec, actions, ids, cards, order = memory.spec, memory.actions, memory.ids, memory.cards, memory.order
     kernels.update_legal(row, spec, actions)
     num_listed: int = kernels.list_legal(row, spec, actions, ids, cards, start)
     end = start
@@ -131,12 +173,11 @@ def list_actions(
         shape, last_top = actions[at + S.SHAPE_BITS], top
         if not is_twin or other_hand & between != 0 or other_hand < 0 or spec[S.FLUSH_LOCK]:
             ids[end], cards[end] = ids[i], cards[i]
-            order[end] = promise(actions, ids[i])
+            order[end] = move_order_key(actions, ids[i])
             end += 1
     return end
 
 
-@_inline
 def goes_out(row: Any, cards: Any, start: int, end: int) -> bool:
     """Whether one of the listed actions empties the hand of the seat to act."""
     found = False
@@ -145,25 +186,23 @@ def goes_out(row: Any, cards: Any, start: int, end: int) -> bool:
     return found
 
 
-@_inline
-def recall(memory: Any, stamp: int, hand: int, other_hand: int, flags: int) -> int:
-    """The seat that was found to win a position, or UNKNOWN."""
-    entry = memory[memory_index(hand, other_hand, flags)]
+def tt_probe(memory: EndgameMemory, hand: int, other_hand: int, flags: int) -> int:
+    """The seat that wins a position, from the transposition table, or UNKNOWN."""
+    entry = memory.table[table_index(hand, other_hand, flags)]
     is_same = entry[0] == hand and entry[1] == other_hand and entry[2] == flags
-    return entry[3] & 3 if is_same and entry[3] >> 2 == stamp else UNKNOWN
+    return entry[3] & 3 if is_same and entry[3] >> 2 == memory.generation[0] else UNKNOWN
 
 
-@_inline
-def memorise(memory: Any, stamp: int, hand: int, other_hand: int, flags: int, winner: int) -> None:
-    """Keep which seat wins a position."""
-    entry = memory[memory_index(hand, other_hand, flags)]
+def tt_store(memory: EndgameMemory, hand: int, other_hand: int, flags: int, winner: int) -> None:
+    """Store which seat wins a position."""
+    entry = memory.table[table_index(hand, other_hand, flags)]
     entry[0], entry[1], entry[2] = hand, other_hand, flags
-    entry[3] = stamp << 2 | winner
+    entry[3] = memory.generation[0] << 2 | winner
 
 
-@_inline
-def take_best(ids: Any, cards: Any, order: Any, start: int, end: int) -> None:
-    """Move the action of highest promise to the end of its list; among equals the earliest."""
+def select_next(memory: EndgameMemory, start: int, end: int) -> None:
+    """Move the action with the highest key to the end of its list; of equal keys the earliest."""
+    ids, cards, order = memory.ids, memory.cards, memory.order
     best = start
     for i in range(start + 1, end):
         if order[i] > order[best]:
@@ -174,26 +213,17 @@ def take_best(ids: Any, cards: Any, order: Any, start: int, end: int) -> None:
     order[best], order[last] = order[last], order[best]
 
 
-@_jit
-def move_on(row: Any, new_row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
-    """Write to `new_row` the row after an action; the new legal actions are not worked out."""
-    for i in range(R.LEGAL):
-        new_row[i] = row[i]
-    kernels.play(new_row, spec, actions, action, cards, rewards)
+@noinline
+def search(memory: EndgameMemory, seat: int, other: int, start: int, max_nodes: int) -> tuple[int, int]:
+    """Find out who wins the position in ``memory.stack[1]``.
 
-
-@_jit
-def search(
-    stack: Any, spec: Any, actions: Any, ids: Any, cards: Any, order: Any, ends: Any, memory: Any,
-    rewards: Any, seat: int, other: int, start: int, stamp: int, max_nodes: int,
-) -> tuple[int, int]:  # fmt: skip
-    """Find out who wins the position in ``stack[1]``.
-
-    What is left to try at a depth is ``ids[ends[depth - 1] : ends[depth]]``; the lists of deeper ones follow.
+    The actions still to try at a depth are ``ids[ends[depth - 1] : ends[depth]]``; the lists of greater
+    depths follow.
 
     Returns:
         The winner, `seat` or `other`, and the number of positions searched; UNKNOWN beyond `max_nodes`.
     """
+    stack, ends = memory.stack, memory.ends
     num_nodes = 0
     depth = 1
     ends[0] = start
@@ -202,17 +232,17 @@ def search(
         if row[R.TURN] < 0:
             winner = better_placed(row, seat, other)
         else:
-            winner = recall(memory, stamp, row[R.HAND + seat], row[R.HAND + other], position_flags(row))
+            winner = tt_probe(memory, row[R.HAND + seat], row[R.HAND + other], position_flags(row))
             if winner == UNKNOWN:
                 if num_nodes == max_nodes:
                     return UNKNOWN, num_nodes
                 num_nodes += 1
                 begin = ends[depth - 1]
                 opposite = row[R.HAND + seat] if row[R.TURN] == other else row[R.HAND + other]
-                ends[depth] = list_actions(row, spec, actions, ids, cards, order, begin, opposite)
-                if goes_out(row, cards, begin, ends[depth]):
+                ends[depth] = list_actions(memory, row, begin, opposite)
+                if goes_out(row, memory.cards, begin, ends[depth]):
                     winner = row[R.TURN]
-        # Hand a result up to the last position that needs more and has something left to try.
+        # Pass a result up to the last position that needs more and has an action left to try.
         while winner != UNKNOWN:
             depth -= 1
             if depth == 0:
@@ -221,59 +251,74 @@ def search(
             if winner != row[R.TURN] and ends[depth] > ends[depth - 1]:
                 winner = UNKNOWN
             else:
-                hand, other_hand = row[R.HAND + seat], row[R.HAND + other]
-                memorise(memory, stamp, hand, other_hand, position_flags(row), winner)
-        take_best(ids, cards, order, ends[depth - 1], ends[depth])
+                tt_store(memory, row[R.HAND + seat], row[R.HAND + other], position_flags(row), winner)
+        select_next(memory, ends[depth - 1], ends[depth])
         ends[depth] -= 1
         i = ends[depth]
-        move_on(stack[depth], stack[depth + 1], spec, actions, ids[i], cards[i], rewards)
+        apply_to(
+            stack[depth], stack[depth + 1], R.LEGAL, memory.spec, memory.actions, memory.ids[i],
+            memory.cards[i], memory.rewards,
+        )  # fmt: skip
         depth += 1
 
 
-@lru_cache(maxsize=1)
-def _compile() -> Any:
-    """The loop over decisions, compiled."""
-    build = build_of((*TIENLEN.sources, numba_bits))
+@noinline
+def solve_row(
+    memory: EndgameMemory, row: Any, wanted: int, find_all: bool, max_nodes: int, best_mask: Any
+) -> tuple[int, int]:
+    """Solve a round in which exactly two players are left.
 
-    def solve_rows(  # type: ignore[no-untyped-def]
-        rows, wanted, find_all, spec, actions, stack, ids, cards, order, ends, memory, rewards,
-        first_stamp, max_nodes, values, best_masks, nodes,
-    ):  # fmt: skip
-        build  # noqa: B018
-        root = stack[0]
-        for b in range(rows.shape[0]):
-            for i in range(R.LEGAL):
-                root[i] = rows[b, i]
-            seat = root[R.TURN]
-            other = lowest_index(root[R.LIVE] ^ 1 << seat)
-            end = list_actions(root, spec, actions, ids, cards, order, 0, -1)
-            for i in range(end):
-                if ids[i] == wanted[b]:
-                    order[i] = FIRST
-            value = -1
-            for left in range(end, 0, -1):
-                take_best(ids, cards, order, 0, left)
-                action = ids[left - 1]
-                move_on(root, stack[1], spec, actions, action, cards[left - 1], rewards)
-                winner, num_nodes = search(
-                    stack, spec, actions, ids, cards, order, ends, memory, rewards,
-                    seat, other, end, first_stamp + b, max_nodes - nodes[b],
-                )  # fmt: skip
-                nodes[b] += num_nodes
-                if winner == UNKNOWN:
-                    value = 0
-                    break
-                if winner == seat:
-                    value = 1
-                    best_masks[b, action] = True
-                    if not find_all:
-                        break
-            values[b] = value
-            if value < 1:
-                for i in range(end):
-                    best_masks[b, ids[i]] = value < 0
+    Args:
+        memory: arrays of the search.
+        row: the state, both hands included.
+        wanted: the action to try first; NO_ACTION for none.
+        find_all: whether to find all actions that win, instead of one.
+        max_nodes: positions to search at most.
+        best_mask: bool (A,), see `Solution`; all False before.
 
-    return njit(solve_rows, cache=True, nogil=True, _nrt=False)
+    Returns:
+        ``(value, num_nodes)``, see `Solution`.
+    """
+    root, order = memory.stack[0], memory.order
+    memory.generation[0] += 1
+    for i in range(R.LEGAL):
+        root[i] = row[i]
+    seat = root[R.TURN]
+    other = lowest_index(root[R.LIVE] ^ 1 << seat)
+    end = list_actions(memory, root, 0, -1)
+    for i in range(end):
+        if memory.ids[i] == wanted:
+            order[i] = FIRST
+    value, num_nodes = -1, 0
+    for left in range(end, 0, -1):
+        select_next(memory, 0, left)
+        action = memory.ids[left - 1]
+        apply_to(
+            root, memory.stack[1], R.LEGAL, memory.spec, memory.actions, action, memory.cards[left - 1],
+            memory.rewards,
+        )  # fmt: skip
+        winner, num_more = search(memory, seat, other, end, max_nodes - num_nodes)
+        num_nodes += num_more
+        if winner == UNKNOWN:
+            value = 0
+            break
+        if winner == seat:
+            value = 1
+            best_mask[action] = True
+            if not find_all:
+                break
+    if value < 1:
+        for i in range(end):
+            best_mask[memory.ids[i]] = value < 0
+    return value, num_nodes
+
+
+@jit.loop
+def _solve_rows(  # type: ignore[no-untyped-def]
+    memory, rows, wanted, find_all, max_nodes, values, best_masks, nodes
+):
+    for b in range(rows.shape[0]):
+        values[b], nodes[b] = solve_row(memory, rows[b], wanted[b], find_all, max_nodes, best_masks[b])
 
 
 class Solution(NamedTuple):
@@ -301,15 +346,7 @@ class Solver:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        # The default is a single round: the kernels will not deal the next one at the end of a line.
-        self._spec = build_spec(rules)
-        self._num_actions = int(self._spec[0][S.NUM_ACTIONS])
-        self._stack = np.zeros((MAX_DEPTH, int(self._spec[0][S.ROW_SIZE])), np.int64)
-        self._lists = np.zeros((3, MAX_DEPTH * self._num_actions), np.int64)
-        self._ends = np.zeros(MAX_DEPTH, np.int64)
-        self._memory = np.zeros((1 << MEMORY_BITS, 4), np.int64)
-        self._rewards = np.zeros(rules.num_players)
-        self._stamp = 1
+        self._memory = new_memory(rules)
 
     def solve(
         self, rows: IntArray, *, wanted: IntArray | None = None, max_nodes: int = MAX_NODES
@@ -328,30 +365,27 @@ class Solver:
         if (np.bitwise_count(rows[:, R.LIVE]) != 2).any() or (rows[:, R.TURN] < 0).any():
             raise ValueError("rows: expected rounds in which exactly two players are left")
         n = len(rows)
-        found = Solution(
-            np.zeros(n, np.int8), np.zeros((n, self._num_actions), np.bool_), np.zeros(n, np.int64)
-        )
-        _compile()(
+        num_actions = int(self._memory.spec[S.NUM_ACTIONS])
+        found = Solution(np.zeros(n, np.int8), np.zeros((n, num_actions), np.bool_), np.zeros(n, np.int64))
+        _solve_rows(
+            self._memory,
             np.ascontiguousarray(rows),
             np.full(n, NO_ACTION) if wanted is None else np.ascontiguousarray(wanted, np.int64),
             wanted is None,
-            *self._spec,
-            self._stack,
-            *self._lists,
-            self._ends,
-            self._memory,
-            self._rewards,
-            self._stamp,
             max_nodes,
             *found,
         )
-        self._stamp += n
         return found
 
 
 @lru_cache(maxsize=8)
 def _solver(rules: Rules) -> Solver:
     return Solver(rules)
+
+
+def can_solve(rules: AnyRules) -> TypeGuard[Rules]:
+    """Whether endgames under these rules can be solved."""
+    return isinstance(rules, Rules)
 
 
 def open_endings(view: View) -> tuple[IntArray, IntArray]:
@@ -428,33 +462,41 @@ def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tu
 
 
 class EndgameAgent:
-    """Plays as another agent does, except that it lets no solved ending go.
+    """Wraps another agent and overrides it in solved endgames.
 
-    The other agent's action stands if it keeps a won ending won, and where nothing can be gained or proven:
-    a lost ending, more players, unknown cards, too many positions. Otherwise it is replaced by one that wins.
-    Where the other agent chooses its cards one by one (`CardAgent`) so does this one, but a won ending is
-    played with the lowest suits, of which the win is proven. What the other agent forfeits is reported.
+    The other agent's action stands if it keeps a won ending won, and wherever nothing is proven: a lost
+    ending, more players, unknown cards, too many positions. Otherwise an action that wins replaces it.
+
+    ``EndgameAgent(base)`` is an `EndgameCardAgent` or `EndgameFallibleAgent` if `base` chooses its cards one
+    by one (`CardAgent`) or may fail to answer (`FallibleAgent`).
 
     Args:
         base: the other agent.
-        nodes: positions searched for a decision before it is handed back.
+        nodes: positions searched for a decision at most; beyond that the other agent's action stands.
     """
 
     plays = "tienlen"
+
+    def __new__(cls, base: Agent, *, nodes: int = MAX_NODES) -> EndgameAgent:
+        """Make an agent of the class that offers what `base` offers, and no more."""
+        kind = cls
+        if cls is EndgameAgent and isinstance(base, FallibleAgent):
+            kind = EndgameFallibleAgent
+        elif cls is EndgameAgent and isinstance(base, CardAgent):
+            kind = EndgameCardAgent
+        return super().__new__(kind)
 
     def __init__(self, base: Agent, *, nodes: int = MAX_NODES) -> None:
         self.name = f"endgame:{base.name}"
         self.base = base
         self.nodes = nodes
         self.history = history_of([base])
-        # It offers what the other agent offers, no more: choosing by cards costs a table time.
-        if isinstance(base, CardAgent):
-            self.act_cards = self._act_cards
-        if isinstance(base, FallibleAgent):
-            self.take_forfeits = base.take_forfeits
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Agent], dict[str, int]]:
+        return (self.base,), {"nodes": self.nodes}
 
     def reset(self, seed: int) -> None:
-        """Start the other agent afresh; the search itself draws nothing and forgets everything."""
+        """Reset the other agent. The endgame search has no state and draws nothing."""
         self.base.reset(seed)
 
     def act(self, view: View) -> IntArray:
@@ -463,10 +505,25 @@ class EndgameAgent:
         keep_wins(view, chosen, max_nodes=self.nodes)
         return chosen
 
-    def _act_cards(self, view: View) -> tuple[IntArray, IntArray]:
-        """The same, card by card (see `CardAgent.act_cards`)."""
+
+class EndgameCardAgent(EndgameAgent):
+    """`EndgameAgent` over an agent that chooses its cards one by one; the table calls `act_cards`."""
+
+    def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
+        """Choose card by card (see `CardAgent.act_cards`).
+
+        A won ending is played with the lowest suits; the win is proven for these.
+        """
         actions, cards = choose_cards(self.base, view)
         chosen, played = np.array(actions), np.array(cards)
         won, _ = keep_wins(view, chosen, max_nodes=self.nodes)
         played[won] = view.cards_of(chosen)[won]
         return chosen, played
+
+
+class EndgameFallibleAgent(EndgameCardAgent):
+    """`EndgameAgent` over an agent that may fail to answer."""
+
+    def take_forfeits(self) -> list[Forfeit]:
+        """The rounds that the other agent has forfeited since the last call."""
+        return self.base.take_forfeits() if isinstance(self.base, FallibleAgent) else []

@@ -45,7 +45,7 @@ def perft_exact(round_: Round, depth: int) -> int:
 
 def perft_table(round_: Round, depth: int) -> int:
     """Sequences of `depth` actions: all positions of one depth side by side in a batch."""
-    batch = Batch(round_.rules, 1, backend=round_._backend_name)
+    batch = Batch(round_.rules, 1, backend=round_.backend)
     batch.state.rows[:] = round_._rows
     for _ in range(depth - 1):
         legal = batch.list_legal()

@@ -165,7 +165,7 @@ class TableView:
         """Whose move it is, or who has won."""
         if self.turn >= 0:
             verb = "to play" if self.table_cards else "leads"
-            return f"{printable(self.names[self.turn])} {verb}"
+            return _does(self.names[self.turn], verb)
         return who_won(self.names, self.scores)
 
     def front(self, seat: int) -> list[int]:
@@ -276,7 +276,7 @@ class TrickView:
         """Whose move it is, or who has won."""
         if self.turn < 0:
             return who_won(self.names, self.scores)
-        return f"{printable(self.names[self.turn])} {self.task}"
+        return _does(self.names[self.turn], self.task)
 
     @property
     def centre(self) -> Centre:
@@ -297,6 +297,11 @@ def display_order(mask: int) -> list[int]:
         thirteens.card_ids(mask),
         key=lambda c: (c if thirteens.is_joker(c) else c & 3, -thirteens.strength(c)),
     )
+
+
+def _does(name: str, task: str) -> str:
+    """``"greedy leads"``, ``"greedy to play"``, ``"you lead"``."""
+    return f"{printable(name)} {task.removesuffix('s') if name == 'you' else task}"
 
 
 def who_won(names: tuple[str, ...], scores: tuple[int, ...]) -> str:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Self
 
-from tienlen_env.engine.batch import BackendName
-from tienlen_env.errors import NotationError
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_of, get_rules
-from tienlen_env.games.thirteens import notation as thirteens
-from tienlen_env.single.thirteens import Deal
-from tienlen_env.single.tienlen import Round
-
-ROUNDS: Final = MappingProxyType({"tienlen": Round, "thirteens": Deal})  # one round of each game
+from tienlen_env.games.registry import games, get_rules
+from tienlen_env.single.base import BaseRound, Play, round_type, round_type_of
 
 
 class Game:
@@ -26,7 +21,8 @@ class Game:
         backend: ``"numba"`` or ``"python"``.
 
     Attributes:
-        round: the `Round`, or the `Deal` of Thirteens, in play, or the last one when the game is over.
+        round: the round in play, or the last one when the game is over: a `Round`, a `Deal`, or a `BaseRound`
+            of another game.
         records: the lines of the finished rounds.
     """
 
@@ -39,54 +35,113 @@ class Game:
         backend: BackendName = "numba",
     ) -> None:
         self.rules = get_rules(rules, num_players)
-        self.round: Any = ROUNDS[game_of(self.rules).name](self.rules, key, backend=backend)  # type: ignore[arg-type]
+        self.round: BaseRound[Any, Any] = round_type(self.rules)(self.rules, key, backend=backend)
         self.records: list[str] = []
-        self._totals = (0,) * self.rules.num_players
+        self._finished: list[BaseRound[Any, Any]] = []
         self._backend: BackendName = backend
+
+    @property
+    def key(self) -> int | None:
+        """The key of all deals."""
+        return self.round.key
+
+    @property
+    def _totals(self) -> tuple[int, ...]:
+        """Points of the finished rounds, a seat each."""
+        rounds = [played.scores for played in self._finished]
+        return tuple(map(sum, zip(*rounds, strict=True))) if rounds else (0,) * self.rules.num_players
 
     @property
     def scores(self) -> tuple[int, ...]:
         """Points of each seat in the game, those of the running round included as places settle."""
-        if self.is_over:
-            return self._totals
-        return tuple(a + b for a, b in zip(self._totals, self.round.scores, strict=True))
+        totals = self._totals
+        if self._finished and self.round is self._finished[-1]:
+            return totals
+        return tuple(a + b for a, b in zip(totals, self.round.scores, strict=True))
+
+    @property
+    def current_seat(self) -> int:
+        """The seat to act; -1 when the game is over."""
+        return self.round.current_seat
 
     @property
     def is_over(self) -> bool:
         """Whether the highest total has reached the target and is unique, or there is no target."""
-        if not self.records:
+        if not self._finished:
             return False
-        best = max(self._totals)
-        return not self.rules.target or (best >= self.rules.target and self._totals.count(best) == 1)
+        totals = self._totals
+        best = max(totals)
+        return not self.rules.target or (best >= self.rules.target and totals.count(best) == 1)
 
     @property
     def winner(self) -> int | None:
         """The seat with the highest total once the game is over, else None."""
         return self._totals.index(max(self._totals)) if self.is_over else None
 
-    def legal_plays(self, **options: Any) -> list[Any]:
-        """See `Round.legal_plays` and `Deal.legal_plays`."""
-        plays: list[Any] = self.round.legal_plays(**options)
-        return plays
+    def legal_plays(self, *, exact: bool = False) -> list[Any]:
+        """See `BaseRound.legal_plays`."""
+        return self.round.legal_plays(exact=exact)
 
-    def play(self, cards: str | int) -> None:
-        """See `Round.play` and `Deal.play`; the next round is dealt as soon as one is over."""
-        self.round.play(cards)
-        if self.round.is_over:
-            self.records.append(self.round.record())
-            self._totals = tuple(a + b for a, b in zip(self._totals, self.round.scores, strict=True))
-            if not self.is_over:
-                self.round = type(self.round)(
-                    self.rules,
-                    self.round.key,
-                    round_index=len(self.records),
-                    leader=self.round.next_leader,
-                    backend=self._backend,
-                )
+    def legal_actions(self) -> list[int]:
+        """See `BaseRound.legal_actions`."""
+        return self.round.legal_actions()
+
+    def play(self, move: Play | int | str) -> None:
+        """See `BaseRound.play`; the next round is dealt as soon as one is over."""
+        self.round.play(move)
+        self._deal_next()
 
     def pass_(self) -> None:
-        """See `Round.pass_`."""
-        self.play(0)
+        """See `BaseRound.pass_`; the next round is dealt as soon as one is over."""
+        self.round.pass_()
+        self._deal_next()
+
+    def _deal_next(self) -> None:
+        if not self.round.is_over:
+            return
+        self._finished.append(self.round)
+        self.records.append(self.round.record())
+        if not self.is_over:
+            self.round = type(self.round)(
+                self.rules,
+                self.round.key,
+                round_index=len(self.records),
+                leader=self.round.next_leader,
+                backend=self._backend,
+            )
+
+    def undo(self) -> Any:
+        """Take the last play back, in the round before if nothing has been played in this one.
+
+        Returns:
+            The play.
+
+        Raises:
+            TienLenError: nothing has been played.
+        """
+        if not self._finished and not self.round.plays:
+            raise TienLenError("there is nothing to undo: nothing has been played")
+        if self._finished and (self.round is self._finished[-1] or not self.round.plays):
+            self.round = self._finished.pop().copy()  # a copy of the game may hold the same one
+            self.records.pop()
+        return self.round.undo()
+
+    def copy(self) -> Self:
+        """An independent game in the same position."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.records, new._finished = self.records.copy(), self._finished.copy()
+        if new._finished and new.round is new._finished[-1]:
+            new.round = new._finished[-1] = self.round.copy()
+        else:
+            new.round = self.round.copy()
+        return new
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.copy()
 
     def record(self) -> str:
         """The game so far, one line a round."""
@@ -94,18 +149,22 @@ class Game:
         return "\n".join(lines) + "\n"
 
     @classmethod
-    def from_record(cls, text: str, rules: Any = None, *, backend: BackendName = "numba") -> Self:
+    def from_record(cls, text: str, rules: AnyRules | None = None, *, backend: BackendName = "numba") -> Self:
         """Read the lines that `record` wrote and play them through.
 
+        Args:
+            text: one line a round.
+            rules: the variant, where the lines name it only by a digest.
+            backend: ``"numba"`` or ``"python"``.
+
         Raises:
-            NotationError: a line that cannot be read, or that is not the round which the game has next; the
-                message names the line.
+            NotationError: a line that cannot be read, or a round that is not the game's next; the message
+                names the line.
         """
         new: Self | None = None
         for number, line in enumerate(text.splitlines() if isinstance(text, str) else [text], 1):
             try:
-                is_deal = isinstance(line, str) and line.split()[:1] == [thirteens.FORMAT]
-                played: Any = (Deal if is_deal else Round).from_record(line, rules, backend=backend)
+                played = _round_type_in(line).from_record(line, rules, backend=backend)
                 if new is None:
                     new = cls(played.rules, played.key, backend=backend)
                 if new.is_over or (played.rules, played.key, played.round_index, played.leader) != (
@@ -115,10 +174,22 @@ class Game:
                     new.round.leader,
                 ):
                     raise NotationError("this is not the game's next round", 1)
-                for play in played._plays:
+                for play in played.plays:
                     new.play(play)
             except NotationError as error:
                 raise NotationError(f"line {number}: {error.args[0]}", error.column) from error
         if new is None:
             raise NotationError("no rounds", 1)
         return new
+
+
+def _round_type_in(line: str) -> type[BaseRound[Any, Any]]:
+    """The class of the round whose record a line is: the line begins with the game's name."""
+    if not isinstance(line, str):
+        raise NotationError(f"expected text, got {type(line).__name__}", 1)
+    name = line.lstrip().partition("/")[0]
+    names = [game.name for game in games()]
+    if name not in names:
+        formats = ", ".join(f"{known}/1" for known in names)
+        raise NotationError(f"{line.split(' ')[0][:40]!r}: expected one of the formats {formats}", 1)
+    return round_type_of(name)

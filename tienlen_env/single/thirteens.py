@@ -1,4 +1,4 @@
-"""One deal of Thirteens at a time, for people and bot writers.
+"""One deal of Thirteens at a time, for people and bots.
 
 >>> from tienlen_env.single.thirteens import Deal
 >>> deal = Deal("thirteens", key=7)
@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
-from typing import Self
+from typing import ClassVar, Self, cast
 
-from tienlen_env.engine.batch import BackendName, Batch
-from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
-from tienlen_env.games.registry import get_rules
-from tienlen_env.games.thirteens.cards import CARD_TEXT, parse_cards
-from tienlen_env.games.thirteens.explain import describe, why_refused
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import NotationError, TienLenError
+from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards
+from tienlen_env.games.thirteens.explain import SUIT_NAME
+from tienlen_env.games.thirteens.melds import pack
 from tienlen_env.games.thirteens.notation import (
     DealRecord,
     format_record,
@@ -25,13 +25,89 @@ from tienlen_env.games.thirteens.notation import (
     play_text,
 )
 from tienlen_env.games.thirteens.rules import ThirteensRules
-from tienlen_env.rendering import TrickView, render_ansi, render_svg
-from tienlen_env.single.painter import TrickMemory
-from tienlen_env.single.tienlen import as_key, as_leader, as_round_index
+from tienlen_env.games.thirteens.state import State
+from tienlen_env.rendering import TrickView
+from tienlen_env.single.base import BasePainter, BaseRound, Facts, TextPlay, seat_names, title_of
 
 
-class Deal:
-    """One deal, until the hands are empty and all nulls are paid (RULES.md 8.9).
+def trick_view(
+    batch: Batch,
+    game: int = 0,
+    *,
+    face_up: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+) -> TrickView:
+    """The picture of a game of Thirteens; its state holds all that is drawn.
+
+    Args:
+        batch: the games.
+        game: which of them.
+        face_up: seats whose hands are shown; None for all.
+        names: P labels; None for ``"player_0"`` and so on.
+    """
+    state = cast(State, batch.state)
+    seats = range(batch.num_players)
+    names = seat_names(batch.num_players, names)
+    trick = tuple(card for card in state.trick_cards[game].tolist() if card >= 0)
+    pile, last_winner = int(state.pile[game]), int(state.last_winner[game])
+    turn, aside = int(state.turn[game]), int(state.aside[game])
+    note = ""
+    if pile:
+        note = f"to meld: {melds_text(pile)}"
+    elif trick:
+        note = "goes to the winner of the trick" if aside else ""
+    elif aside:
+        suit = starter_suit(int(state.follow[game]))
+        note = f"starter suit: {suit}" if suit else "set aside"
+    elif last_winner >= 0:
+        note = f"{names[last_winner]} took {melds_text(int(state.last_pile[game]))}"
+    return TrickView(
+        hands=tuple(state.hands[game].tolist()),
+        face_up=tuple(face_up is None or seat in face_up for seat in seats),
+        trick=trick,
+        leader=int(state.leader[game]),
+        winner=int(state.winner[game]),
+        aside=aside,
+        pile=pile or int(state.last_pile[game]),
+        note=note,
+        turn=turn,
+        task="melds" if pile else "to play" if trick else "leads",
+        places=tuple(state.places[game].tolist()),
+        tricks=tuple(state.tricks[game].tolist()),
+        points=tuple(state.points[game].tolist()),
+        scores=tuple(state.scores[game].tolist()),
+        names=names,
+        title=title_of(batch, game, "deal"),
+    )
+
+
+def starter_suit(follow: int) -> str:
+    """The suit that must be led or followed, in words; ``""`` for none.
+
+    Args:
+        follow: mask of the cards of that suit, 0 for none.
+    """
+    return SUIT_NAME[(follow & -follow).bit_length() - 1 & 3] if follow else ""
+
+
+def melds_text(pile: int) -> str:
+    """The melds with the most points in a pile, in words: ``"K, Q+A and 5 5"``."""
+    melds = [str(meld).removeprefix("meld ").replace("T", "10") for meld, _ in pack(pile)]
+    if not melds:
+        return "nothing to meld"
+    return " and ".join(filter(None, (", ".join(melds[:-1]), melds[-1])))
+
+
+class ThirteensPainter(BasePainter):
+    """Draws a game of Thirteens."""
+
+    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TrickView:
+        """See `Painter.view`."""
+        return trick_view(self._batch, self._game, face_up=face_up, names=names)
+
+
+class Deal(BaseRound[ThirteensRules, TextPlay]):
+    """One deal of Thirteens, until the hands are empty and all nulls are paid (RULES.md 8.9).
 
     Args:
         rules: a preset's name or a `ThirteensRules`.
@@ -43,8 +119,13 @@ class Deal:
 
     Raises:
         RulesError: unknown rules, or those of another game.
-        ValueError: a key or round that does not fit, or a leader who is no seat.
+        ValueError: a key or round that does not fit, or an invalid seat.
     """
+
+    game_name: ClassVar[str] = "thirteens"
+    unit: ClassVar[str] = "deal"
+    painter: ClassVar[type[BasePainter]] = ThirteensPainter
+    _state: State
 
     def __init__(
         self,
@@ -56,148 +137,70 @@ class Deal:
         leader: int | None = None,
         backend: BackendName = "numba",
     ) -> None:
-        self._start(rules, num_players, leader, backend)
-        self.key: int | None = as_key(key)
-        self.round_index = as_round_index(round_index)
-        self._batch.deal([self.key], rounds=self.round_index, leader=-1 if leader is None else leader)
-        self._given: tuple[tuple[int, ...] | None, int, int, int] = (None, 0, 0, 0)
+        super().__init__(
+            rules, key, num_players=num_players, round_index=round_index, leader=leader, backend=backend
+        )
 
-    def _start(
-        self, rules: str | ThirteensRules, num_players: int | None, leader: int | None, backend: BackendName
-    ) -> None:
-        found = get_rules(rules, num_players)
-        if not isinstance(found, ThirteensRules):
-            raise RulesError(f"rules={rules!r}: expected a preset of Thirteens or a ThirteensRules")
-        self.rules = found
-        self.leader = as_leader(leader, found.num_players)
-        self._batch = Batch(found, 1, backend=backend)
-        self._plays: list[int] = []
-
-    @classmethod
-    def from_hands(
-        cls,
-        rules: str | ThirteensRules,
-        hands: Sequence[str | int],
-        *,
-        dummy: str | int = 0,
-        remainder: str | int = 0,
-        starter: str | int = 0,
-        leader: int | None = None,
-        backend: BackendName = "numba",
-    ) -> Self:
-        """A deal with given hands, one a seat, as text or masks; see `Batch.set_hands`.
-
-        Raises:
-            TienLenError: cards that cannot lie so.
-            NotationError: text that is no cards.
-            ValueError: a leader who is no seat.
-        """
-        new = object.__new__(cls)
-        new._start(rules, len(hands), leader, backend)
-        new.key, new.round_index = None, 0
-        masks = [
-            parse_cards(c) if isinstance(c, str) else index(c) for c in (*hands, dummy, remainder, starter)
-        ]
-        aside = dict(zip(("dummy", "remainder", "starter"), masks[-3:], strict=True))
-        new._batch.set_hands([masks[:-3]], -1 if leader is None else leader, **aside)
-        new._given = (tuple(masks[:-3]), *masks[-3:])  # type: ignore[assignment]
-        return new
+    def _bind(self, batch: Batch) -> None:
+        super()._bind(batch)
+        self._state = cast(State, batch.state)
 
     # ------------------------------------------------------------ looking
 
     @property
-    def turn(self) -> int:
-        """The seat to act; -1 when the deal is over."""
-        return int(self._batch.state.turn[0])
-
-    @property
-    def is_over(self) -> bool:
-        """Whether all tricks are played and melded."""
-        return self.turn < 0
-
-    @property
     def trick(self) -> tuple[str, ...]:
         """The cards of the trick in the order of play."""
-        return tuple(CARD_TEXT[card] for card in self._batch.state.trick_cards[0].tolist() if card >= 0)
+        return tuple(CARD_TEXT[card] for card in self._state.trick_cards[0].tolist() if card >= 0)
 
     @property
     def last_winner(self) -> int:
         """The seat that took the last trick; -1 before the first."""
-        return int(self._batch.state.last_winner[0])
+        return int(self._state.last_winner[0])
 
     @property
     def last_pile(self) -> int:
         """The cards of that trick and what went along, as a mask."""
-        return int(self._batch.state.last_pile[0])
-
-    @property
-    def places(self) -> tuple[int | None, ...]:
-        """Each seat's place at the end, equal points sharing the better one; None before."""
-        return tuple(None if place < 0 else place for place in self._batch.state.places[0].tolist())
+        return int(self._state.last_pile[0])
 
     @property
     def scores(self) -> tuple[int, ...]:
         """Points of this deal so far, a seat each."""
-        return tuple(self._batch.state.points[0].tolist())
-
-    @property
-    def next_leader(self) -> int | None:
-        """Who leads the next deal of the game: None, for the deal passes to the left by itself (8.2)."""
-        return None
-
-    def hand(self, seat: int) -> int:
-        """The cards in a seat's hand, as a mask.
-
-        Raises:
-            ValueError: no such seat.
-        """
-        if not 0 <= seat < self.rules.num_players:
-            raise ValueError(f"seat {seat!r}: expected 0..{self.rules.num_players - 1}")
-        return int(self._batch.state.hands[0, seat])
-
-    def legal_plays(self) -> list[str]:
-        """What the seat to act may play, in the order of action ids; empty when the deal is over."""
-        return [play_text(self.rules, action) for action in self._batch.legal_actions().action.tolist()]
+        return tuple(self._state.points[0].tolist())
 
     # ------------------------------------------------------------ playing
 
-    def play(self, play: str | int) -> None:
-        """Play a card, a meld or the end of melding, as text or action id.
+    def _action_cards(self, action: int) -> int:
+        return 1 << action if action < self.rules.num_cards else 0
+
+    def _parse(self, text: str) -> int:
+        return parse_play(self.rules, text)
+
+    def pass_(self) -> None:
+        """See `BaseRound.pass_`: Thirteens has no pass (RULES.md 8.5).
 
         Raises:
-            NotationError: text that is no play.
-            IllegalPlayError: refused here; the message holds the play, the trick, the hand, the clause. The
-                deal is unchanged by any of these.
-            ValueError: no such action.
+            IllegalPlayError: always.
         """
-        action = parse_play(self.rules, play) if isinstance(play, str) else index(play)
-        name = self._batch.table.text(action)
-        if self.is_over:
-            raise IllegalPlayError(f"{name} refused: the deal is over")
-        try:
-            self._batch.step([action])
-        except IllegalPlayError:
-            table, row = self._batch.table, self._batch.rows[0].tolist()
-            why = why_refused(table, row, action)
-            position = f"seat {self.turn}; {describe(table, row)}"
-            raise IllegalPlayError(f"{name} refused: {why} ({position})") from None
-        self._plays.append(action)
+        raise self._error("pass refused: there is no pass, a card is played in each turn, 8.5", None, "8.5")
 
-    # ------------------------------------------------------------ copies, records, pictures
-
-    def copy(self) -> Self:
-        """An independent deal in the same position."""
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
-        new._batch, new._plays = self._batch.copy(), self._plays.copy()
-        return new
+    # ------------------------------------------------------------ records, text, pictures
 
     def record(self) -> str:
         """The deal so far as one line of text (`tienlen_env.games.thirteens.notation`)."""
-        points = self.scores if self.is_over else None
+        self._check_recordable()
+        aside = self._aside
         return format_record(
             DealRecord(
-                self.rules, self.key, self.round_index, *self._given, self.leader, tuple(self._plays), points
+                self.rules,
+                self.key,
+                self.round_index,
+                self._hands,
+                aside.get("dummy", 0),
+                aside.get("remainder", 0),
+                aside.get("starter", 0),
+                self.leader,
+                tuple(play.action for play in self._plays),
+                self.scores if self.is_over else None,
             )
         )
 
@@ -213,8 +216,8 @@ class Deal:
             backend: ``"numba"`` or ``"python"``.
 
         Raises:
-            NotationError: text that cannot be read, hands that cannot be, a play that the rules refuse, or
-                points that the plays do not lead to; it names the column.
+            NotationError: text that cannot be read, an impossible card distribution, a play that the rules
+                refuse, or points that do not follow from the plays; it names the column.
         """
         record = parse_record(text, rules)
         if record.hands is None:
@@ -226,23 +229,14 @@ class Deal:
                 backend=backend,
             )
         else:
+            aside = {name: getattr(record, name) for name in ("dummy", "remainder", "starter")}
             try:
                 new = cls.from_hands(
-                    record.rules,
-                    record.hands,
-                    dummy=record.dummy,
-                    remainder=record.remainder,
-                    starter=record.starter,
-                    leader=record.leader,
-                    backend=backend,
+                    record.rules, record.hands, leader=record.leader, backend=backend, **aside
                 )
             except TienLenError as error:
                 raise NotationError(str(error), text.index("hands=") + 1) from error
-        for action, column in zip(record.plays, record.columns, strict=True):
-            try:
-                new.play(action)
-            except TienLenError as error:
-                raise NotationError(str(error), column) from error
+        new._replay(record.plays, record.columns)
         if record.points is not None and (not new.is_over or record.points != new.scores):
             lead_to = new.scores if new.is_over else "no end"
             raise NotationError(
@@ -250,20 +244,44 @@ class Deal:
             )
         return new
 
-    def view(self, *, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TrickView:
-        """What to draw.
+    @classmethod
+    def play_text(cls, batch: Batch, action: int, cards: int) -> str:
+        """The text of a play: ``"Kd"``, ``"6+5+2"``, ``"5&5"``, ``"end"``."""
+        return play_text(cast(ThirteensRules, batch.rules), action)
 
-        Args:
-            face_up: seats whose hands are shown; None for all.
-            names: of the seats; None for ``"player_0"`` and so on.
+    @classmethod
+    def public_facts(
+        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
+    ) -> list[Facts]:
+        """See `BaseRound.public_facts`.
+
+        ``trick`` holds the cards in the order of play, ``leader`` led it, ``winner`` is winning it;
+        ``aside`` goes with it. ``pile`` is to be melded. ``last_winner`` took ``last_pile``. ``tricks`` and
+        ``points`` are those of this deal. ``starter`` is the suit that must be led, in the first trick.
         """
-        return TrickMemory(self._batch).view(face_up, names)
+        state = cast(State, batch.state)
+        found: list[Facts] = []
+        for game in games:
+            trick = [CARD_TEXT[card] for card in state.trick_cards[game].tolist() if card >= 0]
+            pile, last_winner = int(state.pile[game]), int(state.last_winner[game])
+            winner, aside = int(state.winner[game]), int(state.aside[game])
+            facts: Facts = {
+                "trick": " ".join(trick),
+                "leader": int(state.leader[game]),
+                "winner": None if winner < 0 else winner,
+                "aside": format_cards(aside),
+                "starter": "" if trick or pile else starter_suit(int(state.follow[game])),
+                "pile": format_cards(pile),
+                "last_winner": None if last_winner < 0 else last_winner,
+                "last_pile": format_cards(int(state.last_pile[game])),
+                "tricks": state.tricks[game].tolist(),
+                "points": state.points[game].tolist(),
+            }
+            found.append(facts)
+        return found
 
-    def _repr_svg_(self) -> str:
-        return render_svg(self.view())
+    def _view(self, face_up: Sequence[int] | None, names: Sequence[str] | None) -> TrickView:
+        return trick_view(self._batch, face_up=face_up, names=names)
 
-    def __str__(self) -> str:
-        return render_ansi(self.view())
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.record()}>"
+ROUND = Deal

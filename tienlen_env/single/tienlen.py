@@ -1,4 +1,4 @@
-"""One round at a time, for people and bot writers; any legal set of cards can be played.
+"""One round of Tiến lên at a time, for people and bots; any legal set of cards can be played.
 
 >>> from tienlen_env import Round
 >>> r = Round("cardgames", key=7)
@@ -9,27 +9,25 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations, product
-from operator import index
-from typing import Any, Self
+from operator import and_, index
+from typing import Any, ClassVar, Self, cast
 
-import numpy as np
-
-from tienlen_env.engine.backends import get_backend
-from tienlen_env.engine.batch import BackendName, Batch
-from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError, TienLenError
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.actions import PASS, ActionTable, build_action_table
-from tienlen_env.games.tienlen.explain import why_refused
+from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.notation import RoundRecord, format_record, parse_record
-from tienlen_env.games.tienlen.rules import Rules, get_rules
-from tienlen_env.games.tienlen.spec import build_spec
-from tienlen_env.rendering import TableView, render_ansi, render_svg
+from tienlen_env.games.tienlen.rules import Rules
+from tienlen_env.games.tienlen.state import State
+from tienlen_env.rendering import TableView
+from tienlen_env.single.base import BasePainter, BaseRound, Facts, Json, seat_names, title_of
+
+MAX_KNOWN_PLAYS = 1 << 17
+_text = lru_cache(maxsize=1 << 16)(format_cards)
 
 
 class Cards(int):
@@ -41,13 +39,13 @@ class Cards(int):
         """Make a set from text or from a mask.
 
         Raises:
-            NotationError: text that is no cards.
-            ValueError: a number that is no mask.
+            NotationError: text that does not name cards.
+            ValueError: a number that is not a mask.
             TypeError: neither text nor an integer.
         """
         mask = parse_cards(cards) if isinstance(cards, str) else index(cards)
         if not 0 <= mask <= FULL_DECK:
-            raise ValueError(f"{mask} is no mask of cards")
+            raise ValueError(f"{mask} is not a valid mask of cards")
         return super().__new__(cls, mask)
 
     def __str__(self) -> str:
@@ -67,82 +65,110 @@ class Play(Cards):
     """A play: its cards (none for a pass) and `action`, the id of the action that they are."""
 
     action: int
+    table: ActionTable | None = None  # to which `action` belongs; None: not known any more
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make_play, (int(self), self.action)
+
+    @property
+    def cards(self) -> int:
+        """The cards as a mask."""
+        return int(self)
 
 
-class _Tables:
-    """What rounds of one variant and executor share, and the plays already seen."""
-
-    MAX_PLAYS = 1 << 17
-
-    def __init__(self, rules: Rules, backend: BackendName) -> None:
-        self.rules = rules
-        self.table: ActionTable = build_action_table(rules)
-        self.spec, self.actions = build_spec(rules)
-        self.backend: Any = get_backend(backend)
-        self.plays: dict[int, Play] = {}
-        self.start = np.zeros(1, np.int64)
-        self.no_mask = np.zeros((0, self.table.num_actions), np.int8)
-        self.no_observation = np.zeros((0, 1), np.uint8)
-        self.no_draws, self.no_ids = np.zeros(0), np.zeros(0, np.int64)
-
-    def play(self, cards: int, action: int) -> Play:
-        """The `Play` of some cards; equal cards give the same object."""
-        known = self.plays.get(cards)
-        if known is not None:
-            return known
-        if len(self.plays) >= self.MAX_PLAYS:
-            self.plays.clear()
-        play = self.plays[cards] = Play(cards)
-        play.action = action
-        return play
+def _make_play(cards: int, action: int, table: ActionTable | None = None) -> Play:
+    play = Play(cards)
+    play.action = action
+    if table is not None:
+        play.table = table
+    return play
 
 
-@lru_cache(maxsize=32)
-def _tables(rules: Rules, backend: BackendName) -> _Tables:
-    return _Tables(rules, backend)
+def table_view(
+    batch: Batch,
+    game: int = 0,
+    *,
+    face_up: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+    last_plays: Sequence[int | None] | None = None,
+) -> TableView:
+    """The picture of a game of Tiến lên.
 
-
-def _is_int(value: Any, start: int, stop: int) -> bool:
-    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return is_int and bool(start <= value < stop)
-
-
-def as_key(key: Any) -> int:
-    """The signed key of a deal; None draws one.
-
-    Raises:
-        ValueError: it does not fit 64 bits.
+    Args:
+        batch: the games.
+        game: which of them.
+        face_up: seats whose hands are shown; None for all.
+        names: P labels; None for ``"player_0"`` and so on.
+        last_plays: P masks, what each seat did last in this trick: cards, 0 for a pass, None for nothing yet;
+            None: only what the state holds, who has passed and what lies on the table.
     """
-    key = secrets.randbits(64) if key is None else key
-    if not _is_int(key, -(2**63), 2**64):
-        raise ValueError(f"key={key!r}: expected an integer of 64 bits")
-    return int(key) - (1 << 64) if key >= 1 << 63 else int(key)
+    state, num_players = cast(State, batch.state), batch.num_players
+    seats = range(num_players)
+    owner, passed = int(state.owner[game]), int(state.passed[game])
+    shown = list(last_plays or (None,) * num_players)
+    for seat in seats:
+        if seat == owner:
+            shown[seat] = int(state.table_cards[game])
+        elif shown[seat] is None and passed >> seat & 1:
+            shown[seat] = 0
+    return TableView(
+        hands=tuple(state.hands[game].tolist()),
+        face_up=tuple(face_up is None or seat in face_up for seat in seats),
+        table_cards=int(state.table_cards[game]),
+        table_text="" if owner < 0 else batch.action_to_text(int(state.table[game])),
+        owner=owner,
+        turn=int(state.turn[game]),
+        passed=frozenset(seat for seat in seats if passed >> seat & 1),
+        places=tuple(state.places[game].tolist()),
+        scores=tuple(state.scores[game].tolist()),
+        last_plays=tuple(shown),
+        names=seat_names(num_players, names),
+        title=title_of(batch, game),
+    )
 
 
-def as_round_index(round_index: Any) -> int:
-    """The number of a round.
+def required_cards(masks: Sequence[int]) -> int:
+    """The cards that all legal plays of a leader contain (RULES.md 1.3), as a mask; 0 for no plays."""
+    return reduce(and_, masks) if masks else 0
 
-    Raises:
-        ValueError: there is no such round.
+
+class TienLenPainter(BasePainter):
+    """Draws a game of Tiến lên; remembers the plays of the trick, which the state holds only in part.
+
+    Args:
+        batch: the games.
+        game: which of them.
     """
-    if not _is_int(round_index, 0, 2**31):
-        raise ValueError(f"round_index={round_index!r}: expected 0 or more")
-    return int(round_index)
+
+    def __init__(self, batch: Batch, game: int = 0) -> None:
+        super().__init__(batch, game)
+        self.reset()
+
+    def reset(self) -> None:
+        """A game begins: nobody has played in this trick."""
+        self._before = self._played()
+        self._last_plays: list[int | None] = [None] * self._batch.num_players
+
+    def _played(self) -> list[int]:
+        played: list[int] = self._batch.state.played[self._game].tolist()
+        return played
+
+    def record_play(self, seat: int) -> None:
+        """A seat has played or passed."""
+        played = self._played()
+        if cast(State, self._batch.state).owner[self._game] < 0:
+            self._last_plays = [None] * self._batch.num_players
+        else:
+            self._last_plays[seat] = played[seat] & ~self._before[seat]
+        self._before = played
+
+    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TableView:
+        """See `Painter.view`."""
+        return table_view(self._batch, self._game, face_up=face_up, names=names, last_plays=self._last_plays)
 
 
-def as_leader(leader: Any, num_players: int) -> int | None:
-    """The seat that is to lead, or None.
-
-    Raises:
-        ValueError: there is no such seat.
-    """
-    if leader is not None and not _is_int(leader, 0, num_players):
-        raise ValueError(f"leader={leader!r}: expected a seat 0..{num_players - 1}, or None")
-    return None if leader is None else int(leader)
-
-
-class Round:
-    """One round, from the deal until one player holds cards (RULES.md 1.11).
+class Round(BaseRound[Rules, Play]):
+    """One round of Tiến lên, from the deal until one player holds cards (RULES.md 1.11).
 
     Args:
         rules: a preset's name or a `Rules`.
@@ -155,8 +181,13 @@ class Round:
 
     Raises:
         RulesError: unknown rules.
-        ValueError: a key or round that does not fit, or a leader who is no seat.
+        ValueError: a key or round that does not fit, or an invalid seat.
     """
+
+    game_name: ClassVar[str] = "tienlen"
+    has_card_choice: ClassVar[bool] = True
+    painter: ClassVar[type[BasePainter]] = TienLenPainter
+    _about_ints: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
 
     def __init__(
         self,
@@ -168,109 +199,41 @@ class Round:
         leader: int | None = None,
         backend: BackendName = "numba",
     ) -> None:
-        self.rules = get_rules(rules, num_players)
-        self.key: int | None = as_key(key)
-        self.round_index = as_round_index(round_index)
-        self._start(backend, leader)
-        tables = self._tables
-        tables.backend.begin(
-            self._rows,
-            tables.spec,
-            tables.actions,
-            np.array([self.key]),
-            np.array([round_index]),
-            self._leaders,
+        super().__init__(
+            rules, key, num_players=num_players, round_index=round_index, leader=leader, backend=backend
         )
-        self._hands = tuple(self._rows[0, R.HAND : R.HAND + self.rules.num_players].tolist())
 
-    def _start(self, backend: BackendName, leader: int | None) -> None:
-        self.leader = as_leader(leader, self.rules.num_players)
-        self._backend_name: BackendName = backend
-        self._tables = tables = _tables(self.rules, backend)
-        self._leaders = np.array([-1 if leader is None else leader], np.int64)
-        self._rows = np.zeros((1, int(tables.spec[S.ROW_SIZE])), np.int64)
-        self._plays: list[int] = []
-        self._buffers()
+    def _bind(self, batch: Batch) -> None:
+        super()._bind(batch)
+        self._table = cast(ActionTable, batch.action_table)
+        self._state = cast(State, batch.state)
 
-    def _buffers(self) -> None:
-        size = self._tables.table.num_actions
-        self._ids, self._cards = np.empty(size, np.int64), np.empty(size, np.int64)
-        self._id, self._mask = np.empty(1, np.int64), np.empty(1, np.int64)
-        self._rewards = np.zeros((1, self.rules.num_players), np.float32)
-        self._done = np.zeros(1, np.bool_)
-
-    @classmethod
-    def from_hands(
-        cls,
-        rules: str | Rules,
-        hands: Sequence[str | int],
-        *,
-        leader: int | None = None,
-        backend: BackendName = "numba",
-    ) -> Self:
-        """A round with given hands, one a seat, as text or masks; 1 to 13 cards each.
-
-        Raises:
-            TienLenError: hands that cannot be, or a leader who is no seat.
-            NotationError: text that is no cards.
-        """
-        if isinstance(hands, str) or not 2 <= len(hands) <= 4:
-            raise TienLenError("hands: expected one a player, 2 to 4")
-        masks = [int(Cards(h)) for h in hands]
-        new = object.__new__(cls)
-        new.rules = get_rules(rules, len(masks))
-        new.key, new.round_index = None, 0
-        new._start(backend, leader)
-        batch = Batch(new.rules, 1, backend=backend)
-        batch.set_hands(np.array([masks]), new._leaders)
-        new._rows[:] = batch.rows
-        new._hands = tuple(masks)
-        return new
+    def _read_cards(self, cards: str | int) -> int:
+        return int(Cards(cards))
 
     # ------------------------------------------------------------ looking
 
     @property
-    def turn(self) -> int:
-        """The seat to act; -1 when the round is over."""
-        return int(self._rows.item(R.TURN))
-
-    @property
-    def is_over(self) -> bool:
-        """Whether every place is settled."""
-        return self.turn < 0
-
-    @property
     def table(self) -> Play | None:
         """The combination on the table; None when the seat to act leads."""
-        action = self._rows.item(R.TABLE)
-        return self._tables.play(self._rows.item(R.TABLE_CARDS), action) if action else None
+        action = self._state.table.item()
+        return self.play_of(action, self._state.table_cards.item()) if action else None
 
     @property
     def owner(self) -> int:
         """The seat that played the table; -1 when it is empty."""
-        return int(self._rows.item(R.OWNER))
+        return int(self._state.owner.item())
 
     @property
     def passed(self) -> frozenset[int]:
         """Seats that have passed in this trick, those knocked out of it included."""
-        mask = self._rows.item(R.PASSED)
-        return frozenset(s for s in range(self.rules.num_players) if mask >> s & 1)
-
-    @property
-    def places(self) -> tuple[int | None, ...]:
-        """Each seat's place, 0 for the first out; None while it is in."""
-        found = self._rows[0, R.PLACE : R.PLACE + self.rules.num_players].tolist()
-        return tuple(None if p < 0 else p for p in found)
-
-    @property
-    def scores(self) -> tuple[int, ...]:
-        """Points of this round so far, a seat each (RULES.md 1.11)."""
-        return tuple(self._rows[0, R.SCORE : R.SCORE + self.rules.num_players].tolist())
+        mask = self._state.passed.item()
+        return frozenset(s for s in range(self.num_players) if mask >> s & 1)
 
     @property
     def opening_card(self) -> Cards:
         """The card that the play must contain, if it must (1.3); else no card."""
-        return Cards(self._rows.item(R.DUTY))
+        return Cards(self._state.duty.item())
 
     @property
     def next_leader(self) -> int | None:
@@ -281,15 +244,18 @@ class Round:
         """The cards in a seat's hand.
 
         Raises:
-            ValueError: no such seat.
+            ValueError: an invalid seat.
         """
-        self._check_seat(seat)
-        return Cards(self._rows.item(R.HAND + seat))
+        return Cards(super().hand(seat))
 
     def played(self, seat: int) -> Cards:
-        """The cards that a seat has played in this round."""
+        """The cards that a seat has played in this round.
+
+        Raises:
+            ValueError: an invalid seat.
+        """
         self._check_seat(seat)
-        return Cards(self._rows.item(R.PLAYED + seat))
+        return Cards(self._state.played[0, seat].item())
 
     def legal_plays(self, *, exact: bool = False) -> list[Play]:
         """What the seat to act may play, a pass included where allowed; empty when the round is over.
@@ -301,77 +267,96 @@ class Round:
         Returns:
             Plays in order of action ids; each may be given to `play`.
         """
-        tables = self._tables
-        count = tables.backend.list_legal(
-            self._rows, tables.spec, tables.actions, tables.start, self._ids, self._cards
-        )
-        masks, known = self._cards[:count].tolist(), tables.plays
+        one, known = self._one, self._shared.known
+        count = one.list_legal()
+        masks = one.masks[:count].tolist()
         try:
             plays = [known[m] for m in masks]
         except KeyError:
-            plays = [tables.play(m, a) for m, a in zip(masks, self._ids[:count].tolist(), strict=True)]
+            ids = one.ids[:count].tolist()
+            plays = [self.play_of(a, m) for a, m in zip(ids, masks, strict=True)]
         return self._exact_plays(plays) if exact else plays
 
     def _exact_plays(self, plays: list[Play]) -> list[Play]:
         """Every choice of inner cards of the table's plays: combinations a rank, with the top fixed."""
-        hand, duty, table = (
-            int(self.hand(self.turn)) if self.turn >= 0 else 0,
-            self.opening_card,
-            self._tables,
-        )
+        seat, table = self.current_seat, self._table
+        hand, duty = int(self.hand(seat)) if seat >= 0 else 0, self.opening_card
         found: list[Play] = []
         for play in plays:
             if play.action == PASS:
                 found.append(play)
                 continue
-            width, length = table.table.shape(play.action)
-            top = int(table.table.top[play.action])
+            width, length = table.shape(play.action)
+            top = int(table.top[play.action])
             below_top = [c for c in card_ids(hand) if c >> 2 == top >> 2 and c < top]
             ranks = [list(combinations(below_top, width - 1))]
             for rank in range((top >> 2) - length + 1, top >> 2):
                 ranks.append(list(combinations([c for c in card_ids(hand) if c >> 2 == rank], width)))
             for choice in product(*ranks):
                 cards = sum(1 << c for part in choice for c in part) | 1 << top
-                if (not duty or cards & duty) and table.table.classify(cards) == play.action:
-                    found.append(table.play(cards, play.action))
+                if (not duty or cards & duty) and table.classify(cards) == play.action:
+                    found.append(self.play_of(play.action, cards))
         return found
+
+    def play_of(self, action: int, cards: int) -> Play:
+        """The `Play` of some cards; equal cards give the same object."""
+        shared = self._shared
+        play: Play | None = shared.known.get(cards)
+        if play is None:
+            if len(shared.known) >= MAX_KNOWN_PLAYS:
+                shared.known.clear()
+            play = shared.known[cards] = _make_play(cards, action, self._table)
+        return play
 
     # ------------------------------------------------------------ playing
 
-    def play(self, cards: str | int) -> None:
-        """Play a combination: text like ``"3s 3h"``, a mask, a `Cards` or one of `legal_plays`; 0 passes.
+    def play(self, move: Play | Cards | int | str) -> None:
+        """Play a combination for the seat to act.
+
+        Args:
+            move: text like ``"3s 3h"``, a `Cards`, one of `legal_plays`, or an action id (int), which plays
+                the lowest inner suits held (RULES.md 7.1); no cards and the action 0 are the pass. A mask
+                of cards is ``Cards(mask)``.
 
         Raises:
-            NotationError: text that is no cards.
-            InvalidComboError: no combination of these rules.
-            IllegalPlayError: refused here; the message holds the play, the table, the hand, the clause.
-                The round is unchanged by any of these.
+            NotationError: text that does not name cards.
+            InvalidComboError: the cards are no combination of these rules.
+            IllegalPlayError: the rules refuse the play; the message holds the play, the table, the hand, the
+                clause. The round is unchanged by any of these.
         """
-        tables = self._tables
-        if type(cards) is not Play or tables.plays.get(cards) is not cards:
-            cards = Cards(cards)
-            try:
-                cards = tables.play(int(cards), tables.table.classify(cards))
-            except InvalidComboError as error:
-                raise InvalidComboError(f"{error} ({self._position()})") from None
-        self._id[0] = cards.action
-        self._mask[0] = cards
-        refused = tables.backend.step(
-            self._rows,
-            tables.spec,
-            tables.actions,
-            self._id,
-            self._mask,
-            self._rewards,
-            self._done,
-            tables.no_mask,
-            tables.no_observation,
-            tables.no_draws,
-            tables.no_ids,
+        if type(move) is not Play or move.table is not self._table:
+            move = self._read(move)
+        one = self._one
+        one.action[0] = move.action
+        one.cards[0] = move
+        if one.step() >= 0:
+            raise self._refusal(move)
+        self._plays.append(move)
+
+    def _read(self, move: Play | Cards | int | str) -> Play:
+        if not isinstance(move, Cards | str):
+            return self._of_action(self._checked(move))
+        cards = Cards(move)
+        try:
+            return self.play_of(self._table.classify(int(cards)), int(cards))
+        except InvalidComboError as error:
+            raise InvalidComboError(f"{error} ({self.position})") from None
+
+    def _of_action(self, action: int) -> Play:
+        """The play of an action, with the lowest inner suits held.
+
+        Raises:
+            IllegalPlayError: it is not legal here.
+        """
+        for play in self.legal_plays():
+            if play.action == action:
+                return play
+        text, why = self._table.text(action), self._why_refused(action, None)
+        raise self._error(
+            f"action {action} ({text}) is not legal here: {why} ({self.position}){self._about_ints}",
+            action,
+            why.clause,
         )
-        if refused >= 0:
-            raise IllegalPlayError(self._refusal(cards))
-        self._plays.append(int(cards))
 
     def pass_(self) -> None:
         """Pass.
@@ -379,53 +364,23 @@ class Round:
         Raises:
             IllegalPlayError: a leader may not pass (RULES.md 1.8), or the round is over.
         """
-        self.play(0)
+        self.play(PASS_PLAY)
 
-    def play_action(self, action: int) -> None:
-        """Play an action of the table with the lowest inner suits held (RULES.md 7.1).
+    def _refusal(self, play: Play) -> IllegalPlayError:
+        why = self._why_refused(play.action, int(play))
+        return self._error(
+            f"{play if play else 'pass'} refused: {why} ({self.position})", play.action, why.clause
+        )
 
-        Raises:
-            IllegalPlayError: it is not legal here.
-            ValueError: no such action.
-        """
-        table = self._tables.table
-        if not _is_int(action, 0, table.num_actions):
-            raise ValueError(f"action {action!r}: expected 0..{table.num_actions - 1}")
-        for play in self.legal_plays():
-            if play.action == action:
-                return self.play(play)
-        raise IllegalPlayError(f"{table.text(action)} is not legal here ({self._position()})")
-
-    def _position(self) -> str:
-        if self.is_over:
-            return "the round is over"
-        table = f"{self._tables.table.text(self.table.action)}" if self.table else "empty"
-        return f"seat {self.turn}; table: {table}; hand: {self.hand(self.turn)}"
-
-    def _refusal(self, play: Play) -> str:
-        """Why a play is refused, with the clause of RULES.md that it breaks."""
-        why = why_refused(self._tables.table, self._rows[0].tolist(), play.action, int(play))
-        return f"{play if play else 'pass'} refused: {why} ({self._position()})"
-
-    # ------------------------------------------------------------ copies, records, pictures
-
-    def copy(self) -> Self:
-        """An independent round in the same position."""
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
-        new._rows = self._rows.copy()
-        new._plays = self._plays.copy()
-        new._buffers()
-        return new
+    # ------------------------------------------------------------ records, text, pictures
 
     def record(self) -> str:
         """The round so far as one line of text (`tienlen_env.games.tienlen.notation`)."""
-        hands = self._hands if self.key is None else None
+        self._check_recordable()
         places = tuple(p for p in self.places if p is not None) if self.is_over else None
+        plays = tuple(map(int, self._plays))
         return format_record(
-            RoundRecord(
-                self.rules, self.key, self.round_index, hands, self.leader, tuple(self._plays), places
-            )
+            RoundRecord(self.rules, self.key, self.round_index, self._hands, self.leader, plays, places)
         )
 
     @classmethod
@@ -438,8 +393,8 @@ class Round:
             backend: ``"numba"`` or ``"python"``.
 
         Raises:
-            NotationError: text that cannot be read, a play that the rules refuse, or places that the plays
-                do not lead to; it names the column.
+            NotationError: text that cannot be read, a play that the rules refuse, or places that do not
+                follow from the plays; it names the column.
         """
         record = parse_record(text, rules)
         if record.hands is not None:
@@ -452,71 +407,64 @@ class Round:
                 leader=record.leader,
                 backend=backend,
             )
-        for play, column in zip(record.plays, record.columns, strict=True):
-            try:
-                new.play(play)
-            except TienLenError as error:
-                raise NotationError(str(error), column) from error
+        new._replay(map(Cards, record.plays), record.columns)
         if record.places is not None and record.places != new.places:
             raise NotationError(
                 f"the places say {record.places}, the plays lead to {new.places}", len(text.rstrip()) + 1
             )
         return new
 
-    def view(
-        self,
-        *,
-        face_up: Sequence[int] | None = None,
-        names: Sequence[str] | None = None,
-        title: str | None = None,
-    ) -> TableView:
-        """What to draw.
+    @classmethod
+    def play_text(cls, batch: Batch, action: int, cards: int) -> str:
+        """The text of a play: its cards; ``""`` for the pass."""
+        return _text(cards)
 
-        Args:
-            face_up: seats whose hands are shown; None for all.
-            names: of the seats; None for ``"player_0"`` and so on.
-            title: heading; None for the rules and the round.
-        """
-        num_players = self.rules.num_players
-        shown = range(num_players) if face_up is None else face_up
-        return TableView(
-            hands=tuple(int(self.hand(s)) for s in range(num_players)),
-            face_up=tuple(s in shown for s in range(num_players)),
-            table_cards=int(self.table or 0),
-            table_text=self._tables.table.text(self.table.action) if self.table else "",
-            owner=self.owner,
-            turn=self.turn,
-            passed=self.passed,
-            places=tuple(-1 if p is None else p for p in self.places),
-            scores=self.scores,
-            last_plays=tuple(self._trick()),
-            names=tuple(names or (f"player_{s}" for s in range(num_players))),
-            title=title or f"{self.rules.name} · round {self.round_index + 1}",
-        )
+    @classmethod
+    def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
+        """`play_text` of several plays."""
+        return list(map(_text, cards))
+
+    @classmethod
+    def cards_text(cls, batch: Batch, cards: int) -> str:
+        """The text of a set of cards, given as a mask."""
+        return _text(cards)
+
+    @classmethod
+    def public_facts(
+        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
+    ) -> list[Facts]:
+        """See `BaseRound.public_facts`: ``table``, ``owner``, ``must``, ``passed``, ``played``."""
+        state, everyone = cast(State, batch.state), range(batch.num_players)
+        columns = (state.table_cards, state.owner, state.passed, state.played)
+        rows = zip(*(column[games].tolist() for column in columns), legal_cards, strict=True)
+        return [
+            {
+                "table": _text(table),
+                "owner": None if owner < 0 else owner,
+                "must": _text(required_cards(masks) if owner < 0 else 0),
+                "passed": [seat for seat in everyone if passed >> seat & 1],
+                "played": [_text(cards) for cards in played],
+            }
+            for table, owner, passed, played, masks in rows
+        ]
+
+    def _view(self, face_up: Sequence[int] | None, names: Sequence[str] | None) -> TableView:
+        return table_view(self._batch, face_up=face_up, names=names, last_plays=self._trick())
 
     def _trick(self) -> list[int | None]:
         """What each seat did last in this trick: cards, 0 for a pass, None for nothing yet."""
-        if self.key is None:
-            replay = Round.from_hands(self.rules, self._hands, leader=self.leader)
-        else:
-            replay = Round(self.rules, self.key, round_index=self.round_index, leader=self.leader)
-        trick: list[int | None] = [None] * self.rules.num_players
+        trick: list[int | None] = [None] * self.num_players
+        if not self._plays:
+            return trick
+        replay = self.copy()
+        replay._deal()
         for play in self._plays:
-            trick[replay.turn] = play
+            trick[replay.current_seat] = int(play)
             replay.play(play)
             if replay.table is None:
-                trick = [None] * self.rules.num_players
+                trick = [None] * self.num_players
         return trick
 
-    def _repr_svg_(self) -> str:
-        return render_svg(self.view())
 
-    def __str__(self) -> str:
-        return render_ansi(self.view())
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.record()}>"
-
-    def _check_seat(self, seat: int) -> None:
-        if not 0 <= seat < self.rules.num_players:
-            raise ValueError(f"seat {seat!r}: expected 0..{self.rules.num_players - 1}")
+PASS_PLAY = _make_play(0, PASS)
+ROUND = Round

@@ -1,16 +1,18 @@
-"""Train against an agent that stays as it is, and report how much that wins: how exploitable it is, at least.
+"""Train against an agent that does not change: the exploiter's gain is a lower bound of its exploitability.
 
     python -m tienlen_train.best_response --agent champion:worlds=0 --decisions 3000000
 
-The exploiter has one seat, three copies of the agent have the others. It learns by PPO (`tienlen_train.ppo`),
-from the agent's own weights where it has a network and as any run does where not. What it gains over parity
-on held-out deals is a lower bound: another exploiter may find more.
+The exploiter has one seat, copies of the agent have the others. It learns by PPO (`tienlen_train.ppo`),
+initialised from the agent's network if it has one, otherwise as usual. Its gain over parity on held-out deals
+is a lower bound: another exploiter may gain more.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 from rich.console import Console
@@ -19,18 +21,18 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks.champion import ChampionAgent
 from tienlen_agents.networks.network import ActionNetwork, NetworkAgent
-from tienlen_train.config import parse_args
+from tienlen_train.executor import Executor
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import RunError, write_atomic
-from tienlen_train.trainer import train
+from tienlen_train.runs import write_atomic
+from tienlen_train.trainer import run
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestResponseConfig(PPOConfig):
-    """Settings of a run; those of the opponents' pool are set by it.
+    """Settings of a run; the trainer sets those of the opponents' pool.
 
     Attributes:
-        agent: whom to exploit, as `tienlen_agents.load` knows it.
+        agent: the agent to exploit, by its name in `tienlen_agents.load`.
         from_agent: start from the agent's own network, if it has one and no `start_from` is given.
     """
 
@@ -41,12 +43,12 @@ class BestResponseConfig(PPOConfig):
 
 
 class BestResponseTrainer(PPOTrainer):
-    """PPO for one seat against three frozen copies of an agent."""
+    """PPO for one seat against frozen copies of an agent."""
 
     name: ClassVar[str] = "best_response"
     config: BestResponseConfig
 
-    def __init__(self, config: BestResponseConfig) -> None:
+    def __init__(self, config: BestResponseConfig, executor: Executor | None = None) -> None:
         super().__init__(
             replace(
                 config,
@@ -54,13 +56,13 @@ class BestResponseTrainer(PPOTrainer):
                 baseline_share=1.0,
                 snapshot_share=0.0,
                 opponent_seats=config.variant().num_players - 1,
-            )
+            ),
+            executor,
         )
-        self.rivals = (config.agent,)
-        self.baselines = [tienlen_agents.load(config.agent)]
+        self.pool.baselines = self.eval_opponents = (config.agent,)
 
     def make_network(self) -> ActionNetwork:
-        """The agent's own, or that of any run."""
+        """The agent's own network, or that of any run."""
         agent = tienlen_agents.load(self.config.agent)
         if isinstance(agent, ChampionAgent):
             agent = agent.network_for(self.rules)
@@ -68,31 +70,36 @@ class BestResponseTrainer(PPOTrainer):
             return agent.network.train().requires_grad_(True)
         return super().make_network()
 
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Train the exploiter, and report what it gains."""
-    config = parse_args(BestResponseConfig, "Train an exploiter of an agent; report what it gains.", argv)
-    console = Console()
-    try:
-        trainer, out = train(BestResponseTrainer, config, console)
+    def report(self, out: Path, console: Console) -> None:
+        """Print the gain on held-out deals, and write it to ``exploitability.txt`` in the run folder."""
+        config = self.config
         result = arena.match(
-            trainer.agent(),
+            self.agent(),
             tienlen_agents.load(config.agent),
-            rules=trainer.rules,
+            rules=self.rules,
             num_deals=config.final_deals,
             seed=config.seed + 2_000_000,
         )
-    except (RunError, ValueError) as error:
-        raise SystemExit(f"error: {error}") from error
-    points = result.scores[0].points
-    line = (
-        f"{points.mean - result.parity_points:+.3f} ± {points.half_width:.3f} points a round against three "
-        f"{config.agent}, after {trainer.num_decisions:,} decisions ({config.final_deals:,} held-out deals, "
-        "95 % interval)"
+        points, num_others = result.scores[0].points, self.rules.num_players - 1
+        numbers = {1: "one", 2: "two", 3: "three"}
+        line = (
+            f"{points.mean - result.parity_points:+.3f} ± {points.half_width:.3f} points a round against "
+            f"{numbers.get(num_others, num_others)} {config.agent}, after {self.num_decisions:,} decisions "
+            f"({config.final_deals:,} held-out deals, 95 % interval)"
+        )
+        console.print(line, highlight=False)
+        write_atomic(out / "exploitability.txt", (line + "\n").encode())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Train the exploiter, and report its gain."""
+    return run(
+        BestResponseTrainer,
+        BestResponseConfig,
+        "Train an exploiter of an agent that does not change; report its gain.",
+        argv,
     )
-    console.print(line, highlight=False)
-    write_atomic(out / "exploitability.txt", (line + "\n").encode())
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,29 +3,36 @@
     python -m tienlen_train.dmc                          # returns as played, as in DouZero
     python -m tienlen_train.dmc --returns counterfactual   # of every legal action
 
-The network learns what each action returns, and plays (or draws, by a softmax at `temperature` points) what
-returns most. With *played* returns only the chosen action teaches, by what its seat got in the end. With
-*counterfactual* returns every legal action does: the round is played on from each, with all hands where they
-are, everyone by the heuristic's rules. The returns of one decision then differ by the action alone, not by
-the deal; what is learned is one step of policy improvement over the heuristic, averaged over the hands that
-others may hold. How games are played and a run is kept is in `tienlen_train.trainer`.
+The network learns the return of each action, and plays the action with the highest one (in training it draws
+from a softmax of the returns at `temperature` points). With *played* returns only the chosen action has a
+target: what its seat got in the end. With *counterfactual* returns every legal action has one: the round is
+played on from each action, all hands known, all seats following the rule-based agent. The returns of one
+decision then differ by the action alone, not by the deal; the target is one step of policy improvement over
+the rule-based agent, averaged over the hands that others may hold. The rollouts are in
+`tienlen_train.rollout`, the loop of a run in `tienlen_train.trainer`.
 
 Source: Zha et al., DouZero: Mastering DouDizhu with Self-Play Deep Reinforcement Learning (2021).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from tienlen_agents.networks.network import ActionNetwork, segment_log_softmax
-from tienlen_train.rollout import IntArray, Trajectories, advantages
-from tienlen_train.trainer import Batches, SelfPlayConfig, Trainer, run
+from tienlen_train.config import SelfPlayConfig
+from tienlen_train.executor import Executor
+from tienlen_train.gae import advantages
+from tienlen_train.learner import Model
+from tienlen_train.minibatch import TrajectoryTensors, minibatches
+from tienlen_train.rollout import IntArray, Trajectories
+from tienlen_train.trainer import SelfPlayTrainer, run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,15 +42,16 @@ class DMCConfig(SelfPlayConfig):
     Attributes:
         returns: of the action that was played, or of every legal one.
         temperature: points; the network's scores are returns divided by it.
-        sharpness: how much more pointed than the softmax of the scores the play is from which it learns.
+        inverse_temperature: inverse temperature of the behaviour policy relative to the softmax of the
+            scores.
     """
 
     returns: Literal["played", "counterfactual"] = "played"
     temperature: float = 0.15
-    sharpness: float = 3.0
+    inverse_temperature: float = 3.0
 
 
-class ReturnLearner(nn.Module):
+class ActionValueModel(Model):
     """The network alone: its scores are the returns."""
 
     def __init__(self, network: ActionNetwork) -> None:
@@ -51,69 +59,73 @@ class ReturnLearner(nn.Module):
         self.network = network
 
 
-class DMCTrainer(Trainer):
+class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
     """Regression of returns."""
 
     name: ClassVar[str] = "dmc"
     config: DMCConfig
-    learner: ReturnLearner
 
-    def __init__(self, config: DMCConfig) -> None:
-        super().__init__(config)
-        if config.returns == "counterfactual":
-            self.judge = self.features.action_returns
-            if self.judge is None:
-                raise ValueError(f"returns='counterfactual': there are no playouts of {self.features.game}")
+    def __init__(self, config: DMCConfig, executor: Executor | None = None) -> None:
+        super().__init__(config, executor)
+        self.inverse_temperature = config.inverse_temperature
+        self.with_action_values = config.returns == "counterfactual"
+        if self.with_action_values and self.features.action_values is None:
+            raise ValueError(f"returns='counterfactual': there are no playouts of {self.features.game}")
 
-    @property
-    def sharpness(self) -> float:
-        """See `DMCConfig`."""
-        return self.config.sharpness
-
-    def make_learner(self, network: ActionNetwork) -> ReturnLearner:
+    def make_model(self, network: ActionNetwork) -> ActionValueModel:
         """The policy's network."""
-        return ReturnLearner(network)
+        return ActionValueModel(network)
 
-    def learn(self, played: Trajectories) -> dict[str, float]:
-        """Fit the returns; the measures."""
-        config = self.config
-        batches = Batches(played, self.device, self.dtype)
+    def learn(self, trajectories: Trajectories) -> dict[str, float]:
+        """Fit the returns; the metrics."""
+        config, num_decisions = self.config, len(trajectories)
+        tensors = TrajectoryTensors(trajectories, self.device, self.dtype)
         is_played = config.returns == "played"
         if is_played:
-            returns, _ = advantages(played, np.zeros(len(played), np.float32), 1.0)
+            returns, _ = advantages(trajectories, np.zeros(num_decisions, np.float32), gae_lambda=1.0)
         else:
-            returns = played.judged
-        known = torch.from_numpy(returns).to(self.device)
+            returns = trajectories.action_values
+        target = torch.from_numpy(returns).to(self.device)
 
-        def shard_loss(learner: nn.Module, decisions: IntArray, weight: float) -> Tensor:
-            observation, after, owner, prior, chosen, _ = batches.gather(decisions)
+        def loss(model: ActionValueModel, decisions: IntArray) -> tuple[Tensor, Tensor]:
+            batch = tensors.gather(decisions)
             with self.autocast():
-                logits = learner.network(observation, after, owner, prior)
-            found = logits * config.temperature
+                logits = model.network(
+                    batch.observation, batch.action_features, batch.segment_ids, batch.prior
+                )
+            predicted = logits * config.temperature
             if is_played:
-                wanted = known.index_select(0, torch.from_numpy(decisions).to(self.device))
-                loss = (found[chosen] - wanted).square().mean()
+                wanted = target.index_select(0, tensors.tensor(decisions))
+                total = (predicted[batch.chosen] - wanted).square().mean()
             else:
-                # What an action returns beyond the mean of its decision's.
-                wanted = known.index_select(0, batches.rows(decisions)[0])
-                num = torch.from_numpy(batches.count[decisions]).to(self.device)
-                error = found - wanted
-                mean = torch.zeros_like(num, dtype=error.dtype).index_add(0, owner, error) / num
-                loss = (error - mean[owner]).square().mean()
-            (loss * weight).backward()
+                # The return of an action relative to the mean of its decision's actions.
+                wanted = target.index_select(0, tensors.action_rows(decisions)[0])
+                num_legal = tensors.tensor(tensors.num_legal[decisions])
+                error = predicted - wanted
+                mean = torch.zeros_like(num_legal, dtype=error.dtype)
+                mean = mean.index_add(0, batch.segment_ids, error) / num_legal
+                total = (error - mean[batch.segment_ids]).square().mean()
             with torch.no_grad():
-                log_all = segment_log_softmax(logits, owner, len(decisions))
-                entropy = -(log_all.exp() * log_all).sum() / len(decisions)
-            return torch.stack([loss.detach(), entropy]) * weight
+                log_probabilities = segment_log_softmax(logits, batch.segment_ids, len(decisions))
+                entropy = -(log_probabilities.exp() * log_probabilities).sum() / len(decisions)
+            return total, torch.stack([total.detach(), entropy])
 
-        measures = self.epochs(len(played), shard_loss).tolist()
-        return dict(zip(("loss", "entropy"), measures, strict=True))
+        self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
+        rng = np.random.default_rng((config.seed, self.iteration, 1))
+        totals, num_updates = torch.zeros(()), 0
+        for _ in range(config.update_epochs):
+            for decisions in minibatches(rng, num_decisions, config.batch_size):
+                totals = totals + self.learner.step(loss, decisions)
+                num_updates += 1
+        return dict(zip(("loss", "entropy"), (totals / num_updates).tolist(), strict=True))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Train, compare over duplicate deals, print the table and leave the run folder."""
-    run(DMCTrainer, DMCConfig, "Train a policy by deep Monte-Carlo; compare it with the baselines.", argv)
+    return run(
+        DMCTrainer, DMCConfig, "Train a policy by deep Monte-Carlo; compare it with the baselines.", argv
+    )
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

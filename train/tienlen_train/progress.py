@@ -1,4 +1,4 @@
-"""The line that a training run shows while it goes on."""
+"""The progress line of a training run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 
 class TrainingProgress:
-    """A bar in a terminal; where output goes to a file, a line every half a minute.
+    """A progress bar in a terminal; if output goes to a file, a line every half a minute.
 
     Args:
-        console: where to.
+        console: the output.
         total: decisions of the whole run.
-        done: decisions already learned from.
+        done: decisions trained on already.
     """
 
     EVERY = 30.0  # seconds between lines without a terminal
@@ -52,14 +52,14 @@ class TrainingProgress:
         self._bar.stop()
 
     def update(self, done: int, games: int, rate: float, iteration: int, scores: dict[str, float]) -> None:
-        """Show where the run is.
+        """Show the progress.
 
         Args:
-            done: decisions learned from.
+            done: decisions trained on.
             games: games played.
             rate: decisions a second.
             iteration: iterations so far.
-            scores: the last quick comparison; ``points_v_*`` entries are shown.
+            scores: the last quick comparison; its ``points_v_*`` entries are shown.
         """
         points = {k.removeprefix("points_v_"): v for k, v in scores.items() if k.startswith("points_v_")}
         text = "  ".join(f"{v:.2f} v. {k}" for k, v in points.items())

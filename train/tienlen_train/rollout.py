@@ -1,36 +1,108 @@
-"""Playing rounds for training: every decision of the learning seats, with what followed from it.
+"""Rollouts: rounds played for training, with the reward that followed each decision of a learning seat.
 
-Rounds are played from the deal to the end, so an iteration begins and ends with nothing in between: no
-trajectory is cut, no value is guessed beyond the end, and an iteration depends on its seed and the weights
-alone. A decision with one legal action is played without asking anybody and is no part of a trajectory; games
-are taken on from choice to choice, so that a step asks about every game that is not over.
+Rounds are played from the deal to the end. So no trajectory is cut, no value is bootstrapped beyond the end,
+and an iteration depends on its seed and the weights alone. Decisions with one legal action are played
+automatically and are not part of a trajectory; every step advances all games to their next decision with a
+choice.
+
+`rollout` is a pure function of a `RolloutJob`. Jobs and results pickle, so other processes and machines can
+run them.
 """
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
-from tienlen_agents.networks.features import Inputs, Reader
+import tienlen_agents
+from tienlen_agents.networks.features import (
+    ActionValuesFn,
+    Features,
+    Inputs,
+    PrivilegedFn,
+    Reader,
+    features_of,
+)
+from tienlen_agents.networks.network import (
+    ActionNetwork,
+    NetworkConfig,
+    as_bfloat16,
+    sample,
+    segment_log_softmax,
+)
 from tienlen_env.engine.agent import Agent, View, history_of
-from tienlen_env.engine.batch import Batch, Reward
+from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
+from tienlen_train.executor import Executor
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
+BitArray = npt.NDArray[np.uint8]
 
 # Chooses for n decisions: int64 (n,), indices into the ragged actions, and float32 (n,), log-probabilities.
 Act = Callable[[Inputs], tuple[IntArray, FloatArray]]
-# Asked about n decisions while all hands are known: float32 (N,), something about each legal action.
-Judge = Callable[[Batch, IntArray, Inputs], FloatArray]
-# What only a critic may see of n decisions: uint8 (n, H) of 0 and 1.
-Reveal = Callable[[Batch, IntArray], npt.NDArray[np.uint8]]
-LEARNER = 0
+Critic = Literal["playout", "hands", "own"]
+LEARNER: Final = 0  # index of the policy that learns
+
+
+class PolicyWeights(NamedTuple):
+    """A policy.
+
+    Attributes:
+        version: the iteration after which it had these weights.
+        config: the shape of its network.
+        weights: the network's parameters by name, on the CPU; they must not change during a rollout.
+    """
+
+    version: int
+    config: NetworkConfig
+    weights: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutJob:
+    """All that determines a rollout of B rounds.
+
+    Attributes:
+        rules: the variant.
+        keys: int64 (B,), deal keys.
+        seat_policies: int64 (B, P), who has the seat: an index into `policies` and, after them, `opponents`.
+        policies: the learner (see `LEARNER`) and older policies.
+        opponents: agents by their names in `tienlen_agents.load` ...
+        opponent_seeds: ... and the seed of each.
+        seed: of the policies' draws: entropy of a `numpy.random.SeedSequence` ...
+        shard: ... and its spawn key.
+        reward: reward scheme.
+        inverse_temperature: factor on the logits of the policies.
+        critic: the critic's inputs beyond those of the policy, see `make_privileged_fn`.
+        with_action_values: whether every legal action of the learner gets an estimate of its return.
+        device: torch device of the policies.
+        precision: of their forward passes.
+    """
+
+    rules: AnyRules
+    keys: IntArray
+    seat_policies: IntArray
+    policies: tuple[PolicyWeights, ...]
+    opponents: tuple[str, ...] = ()
+    opponent_seeds: tuple[int, ...] = ()
+    seed: tuple[int, ...] = (0,)
+    shard: int = 0
+    reward: str = "zero_sum"
+    inverse_temperature: float = 1.0
+    critic: Critic = "own"
+    with_action_values: bool = False
+    device: str = "cpu"
+    precision: Literal["bf16", "fp32"] = "fp32"
 
 
 @dataclass(frozen=True)
@@ -38,26 +110,26 @@ class Trajectories:
     """n decisions of learning seats in the order of play, with N legal actions in all.
 
     Attributes:
-        inputs: what the network read.
-        hidden: uint8 (n, H), what only a critic may see; see `Features`.
+        inputs: the inputs of the network.
+        privileged: uint8 (n, H), what only the critic reads; see `make_privileged_fn`.
         chosen: int64 (n,), indices into the ragged actions.
-        log_probability: float32 (n,), of what was chosen.
-        judged: float32 (N,), what the judge said of each legal action; (0,) without one.
-        reward: float32 (n,), all that the seat got between this decision and its next one.
-        follower: int64 (n,), the next decision of the same seat in the same game, -1 for none.
-        game, seat: int64 (n,), whose decision it is.
-        step: int64 (n,), ascending; decisions of one step do not follow one another.
-        scores: float32 (B, P), the rewards of all seats over the game.
-        seconds_acting: spent in policies.
+        log_probability: float32 (n,), of the chosen actions.
+        action_values: float32 (N,), estimated return of each legal action; (0,) if there are none.
+        reward: float32 (n,), all rewards of the seat between this decision and its next one.
+        next_index: int64 (n,), the next decision of the same seat in the same game; -1 for none.
+        game, seat: int64 (n,), game and absolute seat of each decision.
+        step: int64 (n,); decisions of one step are of different games.
+        scores: float32 (B, P), the rewards of all seats over the round.
+        seconds_acting: time spent in policies.
     """
 
     inputs: Inputs
-    hidden: npt.NDArray[np.uint8]
+    privileged: BitArray
     chosen: IntArray
     log_probability: FloatArray
-    judged: FloatArray
+    action_values: FloatArray
     reward: FloatArray
-    follower: IntArray
+    next_index: IntArray
     game: IntArray
     seat: IntArray
     step: IntArray
@@ -69,81 +141,176 @@ class Trajectories:
         return len(self.chosen)
 
 
-class Step(NamedTuple):
+class _Step(NamedTuple):
     """The learner's decisions of one step; see `Trajectories`, but `chosen` counts from the step's first."""
 
     inputs: Inputs
-    hidden: npt.NDArray[np.uint8]
+    privileged: BitArray
     chosen: IntArray
     log_probability: FloatArray
-    judged: FloatArray
+    action_values: FloatArray
     game: IntArray
     seat: IntArray
 
 
-@dataclass(frozen=True)
-class Rounds:
-    """B rounds as they were played, to be joined with others.
+def rollout(job: RolloutJob) -> Trajectories:
+    """Play the rounds of a job to the end.
 
-    Attributes:
-        steps: the learner's decisions.
-        reward: float32 (n,), see `Trajectories`, as for the others.
-        scores: float32 (B, P).
-        seconds_acting: spent in policies.
+    Raises:
+        IllegalPlayError: an opponent chose an illegal action.
+        ValueError: the job's arrays do not fit, or the game lacks what the critic or the algorithm needs.
     """
+    features = features_of(job.rules)
+    if job.with_action_values and features.action_values is None:
+        raise ValueError(f"with_action_values=True: unavailable for {features.game}")
+    rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=(job.shard,)))
+    policies = [policy_fn(policy, rng, job) for policy in job.policies]
+    opponents = [copy.deepcopy(_loaded(name)) for name in job.opponents]
+    for opponent, seed in zip(opponents, job.opponent_seeds, strict=True):
+        opponent.reset(seed)
+    return play_rounds(
+        job.rules,
+        job.keys,
+        job.seat_policies,
+        policies,
+        job.policies[LEARNER].config.reader(),
+        opponents,
+        reward=job.reward,
+        privileged_fn=make_privileged_fn(features, job.critic),
+        action_values_fn=features.action_values if job.with_action_values else None,
+    )
 
-    steps: list[Step]
-    reward: FloatArray
-    scores: FloatArray
-    seconds_acting: float
+
+@cache
+def _loaded(name: str) -> Agent:
+    """An agent that never plays itself: rollouts play copies of it."""
+    return tienlen_agents.load(name)
+
+
+def policy_fn(policy: PolicyWeights, rng: np.random.Generator, job: RolloutJob) -> Act:
+    """A function that draws actions from a policy."""
+    device = torch.device(job.device)
+    dtype = torch.bfloat16 if job.precision == "bf16" else torch.float32
+    with torch.device("meta"):  # its initial weights are not needed
+        network = ActionNetwork(policy.config)
+    network.load_state_dict(policy.weights, assign=True)
+    network.to(device)
+
+    def act(inputs: Inputs) -> tuple[IntArray, FloatArray]:
+        segment_ids = torch.from_numpy(inputs.segment_ids).to(device)
+        with (
+            torch.inference_mode(),
+            torch.autocast(device.type, torch.bfloat16, enabled=job.precision == "bf16"),
+        ):
+            logits = network(
+                torch.from_numpy(inputs.observation).to(device, dtype),
+                as_bfloat16(inputs.action_features).to(device, dtype),
+                segment_ids,
+                torch.from_numpy(inputs.prior).to(device),
+            )
+            log_probability = (
+                segment_log_softmax(job.inverse_temperature * logits, segment_ids, len(inputs.num_legal))
+                .cpu()
+                .numpy()
+            )
+        chosen = sample(log_probability, inputs.segment_start, rng)
+        return chosen, log_probability[chosen]
+
+    return act
+
+
+def make_privileged_fn(features: Features, critic: Critic) -> PrivilegedFn | None:
+    """What a critic reads beyond the inputs of the policy, as a function for one batch.
+
+    Args:
+        features: of the game.
+        critic: ``"own"``: nothing; ``"hands"``: the hidden cards; ``"playout"``: these, and the final places
+            if all seats follow the baseline from here.
+
+    Raises:
+        ValueError: ``"playout"`` is unavailable for the game.
+    """
+    if critic == "own":
+        return None
+    hidden = features.privileged_features()
+    if critic == "hands":
+        return hidden
+    outcome = features.rollout_outcome
+    if outcome is None:
+        raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
+    return lambda batch, games: np.concatenate([hidden(batch, games), outcome(batch, games)], axis=1)
+
+
+def num_privileged(features: Features, rules: AnyRules, critic: Critic) -> int:
+    """H, the number of features that `make_privileged_fn` adds."""
+    if critic == "own":
+        return 0
+    num_hidden = features.num_privileged(rules)
+    return num_hidden if critic == "hands" else num_hidden + features.num_outcome(rules)
 
 
 def play_rounds(
     rules: AnyRules,
     keys: npt.ArrayLike,
-    controllers: IntArray,
+    seat_policies: IntArray,
     policies: Sequence[Act],
     reader: Reader,
     opponents: Sequence[Agent],
     *,
-    reward: Reward = "zero_sum",
-    reveal: Reveal | None = None,
-    judge: Judge | None = None,
-) -> Rounds:
+    reward: str = "zero_sum",
+    privileged_fn: PrivilegedFn | None = None,
+    action_values_fn: ActionValuesFn | None = None,
+) -> Trajectories:
     """Play B rounds to the end.
 
     Args:
         rules: the variant.
         keys: int64 (B,) deal keys.
-        controllers: int64 (B, P), who has the seat: an index into `policies` and, after them, `opponents`.
+        seat_policies: int64 (B, P), who has the seat: an index into `policies` and, after them, `opponents`.
         policies: choose by the inputs of `reader`. The first is the learner: its decisions are kept.
         reader: makes the inputs.
-        opponents: agents that look for themselves.
+        opponents: agents that read views themselves.
         reward: reward scheme.
-        reveal: what a critic sees beyond the inputs; None for nothing.
-        judge: asked about every decision of a learning seat.
+        privileged_fn: computes what only the critic reads; None for nothing.
+        action_values_fn: estimates the return of every legal action of the learner; None for no estimates.
 
     Raises:
-        IllegalPlayError: an opponent chose what the rules refuse.
-        ValueError: `controllers` of another shape or naming somebody who is not there.
+        IllegalPlayError: an opponent chose an illegal action.
+        ValueError: `seat_policies` has another shape, or an index out of range.
     """
     keys = np.asarray(keys)
-    batch = Batch(rules, len(keys), reward=reward, kept=max(reader.history, history_of(opponents)))
+    batch = Batch(rules, len(keys), reward=reward, history_length=max(reader.history, history_of(opponents)))
     num_games, num_players = batch.num_games, batch.num_players
     num_policies, num_controllers = len(policies), len(policies) + len(opponents)
     if (
-        controllers.shape != (num_games, num_players)
-        or not ((controllers >= 0) & (controllers < num_controllers)).all()
+        seat_policies.shape != (num_games, num_players)
+        or not ((seat_policies >= 0) & (seat_policies < num_controllers)).all()
     ):
-        raise ValueError(f"controllers: expected {(num_games, num_players)} of 0..{num_controllers - 1}")
+        raise ValueError(f"seat_policies: expected {(num_games, num_players)} of 0..{num_controllers - 1}")
     batch.deal(keys)
-    last = np.full((num_games, num_players), -1)
+    last = np.full((num_games, num_players), -1)  # index of each seat's last decision
     scores = np.zeros((num_games, num_players), np.float32)
-    steps: list[Step] = []
+    steps: list[_Step] = []
     paid: list[tuple[IntArray, FloatArray]] = []
     num_kept, seconds = 0, 0.0
-    games = np.flatnonzero(batch.num_legal() == 1)
-    actions = batch.select(games).legal_actions().action  # the only one each; from here on there is a choice
+
+    def keep(inputs: Inputs, chosen: IntArray, log_probability: FloatArray, games: IntArray) -> None:
+        steps.append(
+            _Step(
+                inputs,
+                np.empty((games.size, 0), np.uint8) if privileged_fn is None else privileged_fn(batch, games),
+                chosen,
+                log_probability,
+                np.empty(0, np.float32)
+                if action_values_fn is None
+                else action_values_fn(batch, games, inputs),
+                games,
+                batch.state.turn[games],
+            )
+        )
+
+    games = np.flatnonzero(batch.count_legal() == 1)
+    actions = batch.first_legal(games)  # the only one each; from here on there is a choice
     while True:
         rewards = np.zeros_like(scores)
         batch.play_on(games, actions, rewards)
@@ -156,11 +323,11 @@ def play_rounds(
         games = np.flatnonzero(batch.state.turn >= 0)
         if not games.size:
             break
-        who = controllers[games, batch.state.turn[games]]
+        who = seat_policies[games, batch.state.turn[games]]
         order = np.argsort(who, kind="stable")
         games = games[order]
         actions = np.empty(games.size, np.int64)
-        # Each controller's decisions lie together, the policies' first: they are read all at once.
+        # The decisions of one controller are adjacent, those of policies first, which are read in one call.
         ends = np.searchsorted(who[order], np.arange(num_controllers), side="right").tolist()
         begins = [0, *ends[:-1]]
         num_read = ends[num_policies - 1]
@@ -179,90 +346,86 @@ def play_rounds(
             chosen, log_probability = policies[index](own)
             seconds += time.perf_counter() - before
             actions[begin:end] = own.action[chosen]
-            if index != LEARNER:
-                continue
-            mine = games[:end]
-            seat = batch.state.turn[mine]
-            last[mine, seat] = num_kept + np.arange(mine.size)
-            hidden = np.empty((mine.size, 0), np.uint8) if reveal is None else reveal(batch, mine)
-            judged = np.empty(0, np.float32) if judge is None else judge(batch, mine, own)
-            steps.append(Step(own, hidden, chosen, log_probability, judged, mine, seat))
-            num_kept += mine.size
+            if index == LEARNER:
+                mine = games[:end]
+                last[mine, batch.state.turn[mine]] = num_kept + np.arange(mine.size)
+                keep(own, chosen, log_probability, mine)
+                num_kept += mine.size
+    if not steps:  # no learner had a choice
+        none = np.empty(0, np.int64)
+        keep(reader.read(View.in_place(batch, none)), none, np.empty(0, np.float32), none)
     reward_of = np.zeros(num_kept, np.float32)
     for decision, amount in paid:
         np.add.at(reward_of, decision, amount)
-    return Rounds(steps, reward_of, scores, seconds)
+    return _joined_steps(steps, reward_of, scores, seconds)
 
 
-def join(parts: Sequence[Rounds], run: Callable[..., Iterable[Any]] = map) -> Trajectories:
-    """The decisions of several parts; their games are numbered on. `run` is `map`, perhaps on all threads."""
-    steps = [step for part in parts for step in part.steps]
+def _joined_steps(
+    steps: Sequence[_Step], reward: FloatArray, scores: FloatArray, seconds: float
+) -> Trajectories:
     size = [len(step.chosen) for step in steps]
     num_actions = np.array([len(step.inputs.action) for step in steps])
     first_action = np.repeat(np.cumsum(num_actions) - num_actions, size)
-    first_game = np.repeat(
-        np.cumsum([0, *(len(part.scores) for part in parts[:-1])]), [len(part.reward) for part in parts]
-    )
-    inputs = Inputs(*run(np.concatenate, list(zip(*(step.inputs for step in steps), strict=True))))
-    _, hidden, chosen, log_probability, judged, game, seat = (
-        [getattr(step, name) for step in steps] for name in Step._fields
-    )
-    game, seat = np.concatenate(game) + first_game, np.concatenate(seat)
-    number = np.concatenate([np.arange(len(part.steps)) for part in parts])
+    inputs = Inputs(*map(np.concatenate, zip(*(step.inputs for step in steps), strict=True)))
+    game = np.concatenate([step.game for step in steps])
+    seat = np.concatenate([step.seat for step in steps])
     return Trajectories(
-        inputs._replace(start=inputs.start + first_action),
-        np.concatenate(hidden),
-        np.concatenate(chosen) + first_action,
-        np.concatenate(log_probability),
-        np.concatenate(judged),
-        np.concatenate([part.reward for part in parts]),
-        followers(game, seat),
-        game,
-        seat,
-        np.repeat(number, size),
-        np.concatenate([part.scores for part in parts]),
-        sum(part.seconds_acting for part in parts),
+        inputs=inputs._replace(segment_start=inputs.segment_start + first_action),
+        privileged=np.concatenate([step.privileged for step in steps]),
+        chosen=np.concatenate([step.chosen for step in steps]) + first_action,
+        log_probability=np.concatenate([step.log_probability for step in steps]),
+        action_values=np.concatenate([step.action_values for step in steps]),
+        reward=reward,
+        next_index=next_indices(game, seat),
+        game=game,
+        seat=seat,
+        step=np.repeat(np.arange(len(steps)), size),
+        scores=scores,
+        seconds_acting=seconds,
     )
 
 
-def followers(game: IntArray, seat: IntArray) -> IntArray:
-    """The next decision of the same seat in the same game, -1 for none: int64 (n,), of n in order of play."""
-    order = np.lexsort((seat, game))  # stable
-    game, seat = game[order], seat[order]
-    goes_on = (game[1:] == game[:-1]) & (seat[1:] == seat[:-1])
-    follower = np.full(len(order), -1)
-    follower[order[:-1][goes_on]] = order[1:][goes_on]
-    return follower
-
-
-def advantages(
-    trajectories: Trajectories, values: FloatArray, gae_lambda: float
-) -> tuple[FloatArray, FloatArray]:
-    """Generalised advantage estimates within each (game, seat); rewards are not discounted.
+def join(parts: Sequence[Trajectories], executor: Executor | None = None) -> Trajectories:
+    """The decisions of several rollouts in one; games are numbered on, steps are not.
 
     Args:
-        trajectories: n decisions.
-        values: float32 (n,), what the critic expects from each decision on.
-        gae_lambda: trace decay; 1 is the return less the value.
-
-    Returns:
-        ``(advantage, value_target)``, float32 (n,) each.
-
-    Source: Schulman et al., High-dimensional continuous control using generalized advantage estimation, 2016.
+        parts: the rollouts, at least one.
+        executor: copies the arrays; None for the calling thread.
     """
-    reward, follower, step = trajectories.reward, trajectories.follower, trajectories.step
-    advantage = np.zeros(len(trajectories) + 1, np.float32)  # the last one stands for "no follower"
-    value = np.append(values, np.float32(0))
-    # Backwards over steps: a decision and its follower are never of one step. Parts that were joined have the
-    # same step numbers, so all decisions of a step are taken together.
-    order = np.argsort(-step, kind="stable")
-    ends = np.flatnonzero(np.diff(step[order], append=np.iinfo(np.int64).min)) + 1
-    begin = 0
-    for end in ends:
-        now = order[begin:end]
-        after = follower[now]
-        delta = reward[now] + value[after] - value[now]
-        advantage[now] = delta + gae_lambda * advantage[after]
-        begin = end
-    advantage = advantage[:-1]
-    return advantage, advantage + values
+    if len(parts) == 1:
+        return parts[0]
+    columns = list(zip(*(part.inputs for part in parts), strict=True))
+    inputs = Inputs(
+        *(map(np.concatenate, columns) if executor is None else executor.map(np.concatenate, columns))
+    )
+    sizes = [len(part) for part in parts]
+
+    def offsets(lengths: Sequence[int]) -> IntArray:
+        return np.repeat(np.cumsum([0, *lengths[:-1]]), sizes)
+
+    first_action = offsets([len(part.inputs.action) for part in parts])
+    next_index = np.concatenate([part.next_index for part in parts])
+    return Trajectories(
+        inputs=inputs._replace(segment_start=inputs.segment_start + first_action),
+        privileged=np.concatenate([part.privileged for part in parts]),
+        chosen=np.concatenate([part.chosen for part in parts]) + first_action,
+        log_probability=np.concatenate([part.log_probability for part in parts]),
+        action_values=np.concatenate([part.action_values for part in parts]),
+        reward=np.concatenate([part.reward for part in parts]),
+        next_index=np.where(next_index < 0, -1, next_index + offsets(sizes)),
+        game=np.concatenate([part.game for part in parts]) + offsets([len(part.scores) for part in parts]),
+        seat=np.concatenate([part.seat for part in parts]),
+        step=np.concatenate([part.step for part in parts]),
+        scores=np.concatenate([part.scores for part in parts]),
+        seconds_acting=sum(part.seconds_acting for part in parts),
+    )
+
+
+def next_indices(game: IntArray, seat: IntArray) -> IntArray:
+    """int64 (n,): the next decision of the same seat in the same game, -1 for none; n in order of play."""
+    order = np.lexsort((seat, game))  # stable
+    game, seat = game[order], seat[order]
+    continues = (game[1:] == game[:-1]) & (seat[1:] == seat[:-1])
+    found = np.full(len(order), -1)
+    found[order[:-1][continues]] = order[1:][continues]
+    return found

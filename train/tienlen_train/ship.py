@@ -1,15 +1,16 @@
-"""Measure a trained policy on held-out deals and write it, with its card, where ``champion`` finds it.
+"""Measure a trained policy on held-out deals and write it, with its card, to the weights of ``champion``.
 
     python -m tienlen_train.ship --policy runs/a/policy.safetensors --size small --how "the commands"
 
-The card says what the policy reaches, how it was trained and what it cannot do. Deals are of a seed that no
-training and no choice between candidates uses.
+The card has the policy's results, how it was trained and what it cannot do. No training and no choice between
+candidates uses the seed of these deals.
 """
 
 from __future__ import annotations
 
 import math
 import subprocess
+import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from rich.console import Console
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks import champion
-from tienlen_agents.networks.features import features_of
+from tienlen_agents.networks.features import features_by_name, features_of
 from tienlen_agents.networks.network import NetworkAgent
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
@@ -31,20 +32,10 @@ from tienlen_train.config import parse_args
 from tienlen_train.runs import write_atomic
 
 SEED = 3_000_001
-# What a policy of each game, with a record or without, does not see or do.
-BLIND_TO = {
-    ("tienlen", False): "The network does not look back over the round. It plays the lowest suits of the "
-    "action table.",
-    ("tienlen", True): "Of what has happened in the round the network sees over what each opponent passed, "
-    "with what it followed and what it led, but not when; where a batch keeps no plays "
-    "(`tienlen_agents.networks.features.play_summary`) it is blind to that. It plays the lowest suits of "
-    "the action table.",
-    ("thirteens", False): "Of what was played before this trick the network sees by whom, but not when.",
-}
 LIMITS = (
-    "Its looks take all others for the rule-based player: by that they guess who holds what, and how the "
-    "round goes on. It knows these rules and this number of players only. It was chosen by its points "
-    "against rule-based players; people may find other holes in it."
+    "The search models all opponents as the rule-based player, both for belief inference and for rollouts. "
+    "The policy knows these rules and this number of players only. It was chosen by its points against "
+    "rule-based players; people may find other weaknesses."
 )
 
 
@@ -53,14 +44,14 @@ class ShipConfig:
     """What to ship.
 
     Attributes:
-        policy: the file that a training run left; of several, with blanks between, the mean of the weights
-            is shipped. Runs that began with the same weights differ by noise that the mean is rid of.
-        size: what to call the network's size.
-        version: of the weights of this name; what has been published keeps its own.
-        how: the commands that made it, with blanks around ``&&`` between them.
+        policy: the policy file of a training run. Several, separated by blanks: averages the weights of
+            several runs fine-tuned from one initialisation (model soup).
+        size: the name of the network's size.
+        version: of the weights of this name; published weights keep theirs.
+        how: the commands that made it, joined by ``&&`` with blanks around it.
         seed: of its training.
         wall_time: of its training, in words.
-        exploit: what a best response gained (`tienlen_train.best_response` prints the line).
+        exploit: the gain of a best response (`tienlen_train.best_response` prints the line).
         deals: held-out deals of each comparison, each in as many seatings as there are players.
     """
 
@@ -75,10 +66,10 @@ class ShipConfig:
 
 
 def mean_policy(paths: Sequence[str]) -> NetworkAgent:
-    """The policy of a file, or the one whose weights are the mean of several files'.
+    """The policy of a file, or a policy with the mean weights of several files.
 
     Raises:
-        OSError, ValueError: see `NetworkAgent.load`; or there is no file, or they are of different networks.
+        OSError, ValueError: see `NetworkAgent.load`; or no file is given, or their networks differ in shape.
     """
     if not paths:
         raise ValueError("policy: expected a file")
@@ -92,7 +83,7 @@ def mean_policy(paths: Sequence[str]) -> NetworkAgent:
 
 
 def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
-    """A line of a table for each opponent: as `champion` will play, and the network alone."""
+    """The lines of a table, one for each opponent: the policy with the champion's search, and alone."""
     made_for = agent.network.config
     rules = get_rules(made_for.rules, made_for.num_players)
     lines = [
@@ -100,7 +91,7 @@ def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
         "| first places | network alone | first places |",
         "|---|---|---|---|---|---|",
     ]
-    for name in (*reversed(features_of(rules).rivals), "random"):
+    for name in (*reversed(features_of(rules).eval_opponents), "random"):
         looking, alone = (
             arena.match(player, tienlen_agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
             for player in (champion.looking(agent), agent)
@@ -118,7 +109,7 @@ def _fill(text: str) -> str:
     return textwrap.fill(text, 110, break_on_hyphens=False, break_long_words=False)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and write the weights and the card."""
     config = parse_args(ShipConfig, "Ship a trained policy with its card.", argv)
     torch.set_num_threads(1)
@@ -137,12 +128,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     measured = _fill(
         f"{config.deals:,} held-out deals × {made_for.num_players} seatings, seed {SEED}; 95 % intervals "
         f"clustered by deal; equal players would have the points of parity and {share:.0f} %. The champion "
-        f"looks at the network's choices in {champion.WORLDS} worlds (`tienlen_agents.networks.champion`); "
+        f"compares the network's choices in {champion.WORLDS} sampled worlds "
+        "(`tienlen_agents.networks.champion`); "
         "`champion:worlds=0` is the network alone.",
     )
     exploit = config.exploit or "not measured"
-    blind_to = BLIND_TO[made_for.game, made_for.record]
-    limits = _fill(f"**What it cannot do.** {blind_to} {LIMITS}")
+    own_limits = features_by_name(made_for.game).limitations(made_for.record)
+    limits = _fill(f"**What it cannot do.** {own_limits} {LIMITS}".replace("  ", " "))
     exploited = _fill(
         f"**How exploitable it is**, at least (`python -m tienlen_train.best_response`): {exploit}"
     )
@@ -179,7 +171,8 @@ prior: {made_for.prior}.
     write_atomic(path.with_suffix(".md"), card.encode())
     console.print(f"{path} ({math.ceil(Path(path).stat().st_size / 1000):,} kB)")
     console.print(card, highlight=False, markup=False)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,12 +2,11 @@
 
 ``python -m tienlen_train.tune_heuristic --generations 300 --out runs/heuristic.json``
 
-Every generation has deals of its own, and all its candidates play the same ones, so that luck of the cards
-falls on all alike (common random numbers); only the order of the candidates counts, which keeps the search
-steady under what noise is left. A candidate's worth is a weighted mean of its points alone against three
-greedy_long, three greedy, three random, and three of the search's present mean: the first are what figures
-are published against, the last keeps it from living off their weaknesses alone. The same seed gives the same
-result.
+Every generation has its own deals, and all its candidates play the same ones (common random numbers); only
+the order of the candidates counts, so the remaining noise matters little. The objective is a weighted mean of
+a candidate's points alone against three greedy_long, three greedy, three random, and three of the search's
+present mean: published figures are against the first, and the last keeps the search from exploiting only
+their weaknesses. The same seed gives the same result.
 
 Source: N. Hansen, The CMA Evolution Strategy: A Tutorial, arXiv:1604.00772.
 """
@@ -15,6 +14,7 @@ Source: N. Hansen, The CMA Evolution Strategy: A Tutorial, arXiv:1604.00772.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -34,7 +34,7 @@ from tienlen_train.config import parse_args
 from tienlen_train.runs import RunError, write_atomic
 
 FloatArray = npt.NDArray[np.float64]
-# The best of very many looks on the same deals is partly luck, so each purpose has deals of its own.
+# The best of very many evaluations on the same deals is partly luck, so each purpose has its own deals.
 HELD_OUT = 1_000_000
 SAVE_EVERY = 10  # generations
 
@@ -105,10 +105,10 @@ class Search:
         found: FloatArray = (self.mean + self.sigma * self._steps) * self.scale
         return found
 
-    def tell(self, worth: FloatArray) -> None:
-        """Learn how good the candidates were, float64 (population,)."""
+    def tell(self, objective: FloatArray) -> None:
+        """Update the distribution by the objectives of the candidates, float64 (population,)."""
         n = len(self.mean)
-        best = self._steps[np.argsort(-worth, kind="stable")[: len(self.weights)]]
+        best = self._steps[np.argsort(-objective, kind="stable")[: len(self.weights)]]
         step = self.weights @ best
         self.mean = self.mean + self.sigma * step
         whitened = self._axes @ ((self._axes.T @ step) / self._lengths)
@@ -127,13 +127,13 @@ class Search:
 
     @property
     def found(self) -> FloatArray:
-        """float64 (n,): the mean, which is better than any one candidate where looks are noisy."""
+        """float64 (n,): the mean, which is better than any one candidate if the objective is noisy."""
         found: FloatArray = self.mean * self.scale
         return found
 
 
 def player(values: npt.ArrayLike) -> HeuristicAgent:
-    """The player with these parameters; what only makes sense from 0 on is mirrored there."""
+    """The player with these parameters; those that must not be negative are mirrored at 0."""
     bounded = ["decay" in field.name or field.name.startswith("hold") for field in fields(Parameters)]
     return HeuristicAgent(Parameters.from_array(np.where(bounded, np.abs(values), values)))
 
@@ -216,12 +216,12 @@ def check(found: Parameters, start: Parameters, config: TuneConfig, console: Con
 
 
 def write(config: TuneConfig, found: Parameters, held_out: dict[str, Any] | None = None) -> None:
-    """Write what was found so far; `held_out` is there once the search is over."""
+    """Write the parameters found so far; `held_out` is given once the search is over."""
     record = {"parameters": asdict(found), "held_out": held_out, "config": asdict(config)}
     write_atomic(Path(config.out), (json.dumps(record, indent=1) + "\n").encode())
 
 
-def main(argv: list[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Search, compare on held-out deals, and write the parameters."""
     config = parse_args(TuneConfig, "Find the parameters of the heuristic player by CMA-ES.", argv)
     console = Console()
@@ -234,7 +234,8 @@ def main(argv: list[str] | None = None) -> None:
     except (RunError, OSError) as error:
         raise SystemExit(f"error: {error}") from error
     console.print(f"wrote {config.out}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

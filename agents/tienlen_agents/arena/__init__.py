@@ -1,8 +1,9 @@
-"""The arena: duplicate matches between agents, with intervals that another person would reproduce.
+"""The arena: duplicate matches between agents, with 95 % confidence intervals.
 
-Every deal is played in seatings that put every agent as often in every seat, so luck of the cards and of the
-seat falls on all agents alike. `match` compares two agents, `table` several at one table, `compare` one agent
-with others, `gauntlet` one with the standard panel, `league` all with all::
+Every deal is played in several seatings, so that every agent sits in every seat equally often, and luck of
+the cards and of the seat affects all agents alike. `match` compares two agents, `match_up` seats several,
+`compare` compares one agent with others, `gauntlet` with the standard panel, and `league` plays a
+round-robin::
 
     from tienlen_agents import arena
 
@@ -10,22 +11,25 @@ with others, `gauntlet` one with the standard panel, `league` all with all::
     report.print()
     report.write("runs/greedy")
 
-From a terminal: ``python -m tienlen_agents.arena gauntlet greedy --deals 1000 --seed 1 --workers 2``.
+In a terminal: ``tienlen gauntlet greedy --deals 1000 --seed 1 --workers 2``.
 
 Agents are given by name (``"search:worlds=64"``) or as objects; worker processes and runs that can be
-resumed need names. With ``workers`` above 1 a script of your own keeps its calls under
-``if __name__ == "__main__":``, and agents that it registers, it registers above that: the workers import it.
+resumed need names. A script that uses ``workers`` above 1 has its calls under ``if __name__ ==
+"__main__":``, and calls `tienlen_agents.register` above that, because every worker imports the script.
 """
 
+from typing import Any
+
 from tienlen_agents.arena.curves import Curve, read_curves
+from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task, play_task
 from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import League, Standing, league
 from tienlen_agents.arena.lineup import blocks, seatings
-from tienlen_agents.arena.match import PANEL, compare, gauntlet, match, table
+from tienlen_agents.arena.match import PANEL, compare, gauntlet, match, match_up
 from tienlen_agents.arena.pilot import Pilot, pilot
 from tienlen_agents.arena.play import Forfeits, Played, play_deals
 from tienlen_agents.arena.report import Report
-from tienlen_agents.arena.result import Score, TableResult
+from tienlen_agents.arena.result import MatchResult, Score
 from tienlen_agents.arena.run import Options, Progress
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, variance_ratio
 from tienlen_agents.arena.store import ArenaRunError
@@ -36,18 +40,22 @@ __all__ = [
     "ArenaRunError",
     "Curve",
     "Estimate",
+    "Executor",
     "Forfeits",
     "Latency",
     "League",
     "LiveProgress",
+    "LocalExecutor",
+    "MatchResult",
     "Options",
     "Pilot",
     "Played",
+    "ProcessExecutor",
     "Progress",
     "Report",
     "Score",
     "Standing",
-    "TableResult",
+    "Task",
     "blocks",
     "bootstrap_interval",
     "compare",
@@ -56,10 +64,18 @@ __all__ = [
     "latency",
     "league",
     "match",
+    "match_up",
     "pilot",
     "play_deals",
+    "play_task",
     "read_curves",
     "seatings",
-    "table",
     "variance_ratio",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    renamed = {"table": "match_up", "TableResult": "MatchResult"}
+    if name in renamed:
+        raise AttributeError(f"arena.{name} is now arena.{renamed[name]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""``python -m tienlen_agents.arena``: duplicate matches from the terminal."""
+"""The commands ``tienlen match``, ``compare``, ``league`` and ``gauntlet``: duplicate matches."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import unique_names
 from tienlen_agents.arena.match import PANEL, all_rules, compare, gauntlet
 from tienlen_agents.arena.pilot import PILOT_DEALS, pilot
-from tienlen_agents.arena.report import Report
+from tienlen_agents.arena.report import Report, missing_outputs
 from tienlen_agents.arena.run import load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
+from tienlen_agents.command import complete_agents, program
+from tienlen_agents.extras import MissingExtraError
 from tienlen_env.games.registry import PRESETS, get_rules
 
+MODULE = "tienlen_agents.arena"
 COMMANDS = ("compare", "match", "league", "gauntlet")
 
 
 def _common() -> argparse.ArgumentParser:
-    """The options of all commands."""
+    """The options that all commands share."""
     parser = argparse.ArgumentParser(add_help=False)
     game = parser.add_argument_group("the game")
     game.add_argument(
@@ -38,15 +41,19 @@ def _common() -> argparse.ArgumentParser:
     )
     game.add_argument("--players", type=int, metavar="N", help="at a table (as the rules say)")
     game.add_argument(
-        "--history", type=int, default=0, metavar="K", help="last plays in observations, for policies"
+        "--history",
+        type=int,
+        default=0,
+        metavar="K",
+        help="number of past plays in observations, for policies",
     )
     size = parser.add_argument_group("how much")
-    size.add_argument("--deals", type=int, metavar="N", help="deals of each table (2500)")
+    size.add_argument("--deals", type=int, metavar="N", help="deals of each match-up (2500)")
     size.add_argument(
         "--precision",
         type=float,
         metavar="POINTS",
-        help="instead of --deals: as many as give intervals of ± this, found out by a pilot",
+        help="instead of --deals: as many deals as give intervals of ± POINTS, estimated by a pilot match",
     )
     size.add_argument(
         "--pilot", type=int, default=PILOT_DEALS, metavar="N", help="deals of the pilot (%(default)s)"
@@ -56,47 +63,59 @@ def _common() -> argparse.ArgumentParser:
         "--permutations",
         choices=("rotations", "all"),
         default="rotations",
-        help="seatings of each deal: rotations of the table, in another order from deal to deal, or all "
-        "that differ (%(default)s)",
+        help="seatings of each deal: the rotations of one circular order, which changes from deal to deal, "
+        "or all distinct seatings (%(default)s)",
     )
     size.add_argument(
         "--stop-when-clear",
         action="store_true",
-        help="end a table once its first agent is proven above or below parity, by a test that errs on at "
-        "most 5 %% of equal pairs (agents/arena/sequential.py)",
+        help="end a match-up when its first agent is proven above or below parity, by a sequential test with "
+        "at most 5 %% false positives (tienlen_agents/arena/sequential.py)",
     )
     more = parser.add_argument_group("what else is measured")
     more.add_argument(
-        "--blunders", type=int, default=0, metavar="N", help="judge solved endings in the first N deals"
+        "--blunders",
+        type=int,
+        default=0,
+        metavar="N",
+        help="count blunders in solved endgames of the first N deals",
     )
     more.add_argument(
-        "--latency", type=int, default=0, metavar="N", help="time N decisions of each agent one at a time"
+        "--latency",
+        type=int,
+        default=0,
+        metavar="N",
+        help="measure the time of N single decisions of each agent",
     )
-    more.add_argument("--bootstrap", action="store_true", help="show intervals by resampling deals, too")
+    more.add_argument("--bootstrap", action="store_true", help="show bootstrap intervals, too")
     work = parser.add_argument_group("work and output")
     work.add_argument(
         "--workers",
         type=int,
         default=1,
         metavar="N",
-        help=f"processes; here are {os.cpu_count()} cores (1)",
+        help=f"number of processes (1; this machine has {os.cpu_count()} cores)",
     )
     work.add_argument(
         "--chunk",
         type=int,
         default=512,
         metavar="N",
-        help="deals that a worker takes at a time, a divisor of 512: fewer for slow agents (%(default)s)",
+        help="deals that a worker plays at a time, a divisor of 512: fewer for slow agents (%(default)s)",
     )
     work.add_argument(
         "--out",
         metavar="DIR",
-        help="write arena.json, .csv, .png and .html there, and chunks.jsonl while it runs: the same command "
-        "goes on where it was killed",
+        help="write arena.json, .csv, .png and .html there, and chunks.jsonl during the run, from which the "
+        "same command resumes after a kill",
     )
-    work.add_argument("--fresh", action="store_true", help="drop the chunks that are in --out")
+    work.add_argument("--fresh", action="store_true", help="delete the chunks in --out first")
     work.add_argument(
-        "--curves", action="append", default=[], metavar="RUN", help="show a training run's learning curves"
+        "--curves",
+        action="append",
+        default=[],
+        metavar="RUN",
+        help="show the learning curves of a training run",
     )
     work.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
@@ -104,42 +123,50 @@ def _common() -> argparse.ArgumentParser:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tienlen_agents.arena",
-        description="Play duplicate matches. Every deal is played in seatings that put each agent in each "
-        "seat, so neither the cards nor the seat favour anyone; intervals are at 95 %, clustered by deal.",
-        epilog=f"Agents: {', '.join(tienlen_agents.names())}. An argument and options follow a colon, "
-        "with commas between: 'policy:runs/x/policy.zip,trust=1'. Without a command it is `compare`. "
-        "Example: python -m tienlen_agents.arena gauntlet greedy --deals 1000 --workers 2 --out runs/greedy",
+        prog=program(MODULE),
+        description="Play duplicate matches. Every deal is played in several seatings, so that each agent "
+        "sits in each seat equally often; results have 95 % confidence intervals, clustered by deal.",
+        epilog=f"Agents: {', '.join(tienlen_agents.names())}. An argument and options follow after a colon, "
+        "separated by commas: 'policy:runs/x/policy.zip,trust=1'. The default command is `compare`. "
+        f"Example: {program(MODULE)} gauntlet greedy --deals 1000 --workers 2 --out runs/greedy",
     )
     commands = parser.add_subparsers(dest="play", required=True, metavar="command")
     common = [_common()]
     one = commands.add_parser(
-        "compare", parents=common, help="an agent alone against each other one, and mixed tables"
+        "compare", parents=common, help="one agent against each of the others, and mixed match-ups"
     )
-    one.add_argument("agent", help="the agent that is examined")
-    one.add_argument("opponents", nargs="+", metavar="opponent", help="whom it is compared with")
-    one.add_argument("--no-mixed", action="store_true", help="no tables with several opponents")
-    two = commands.add_parser("match", parents=common, help="two agents at all tables of the two")
-    two.add_argument("agent", help="the agent that is examined")
+    one.add_argument("agent", help="the agent to evaluate")
+    one.add_argument("opponents", nargs="+", metavar="opponent", help="the agents to compare it with")
+    one.add_argument("--no-mixed", action="store_true", help="no match-ups with several opponents")
+    two = commands.add_parser("match", parents=common, help="two agents, all compositions of the two")
+    two.add_argument("agent", help="the agent to evaluate")
     two.add_argument("opponents", nargs=1, metavar="opponent", help="the other")
     for parser_of in (one, two):
         parser_of.add_argument(
             "--composition",
             action="append",
             metavar="AvB",
-            help="seats of the agent and of the opponent, e.g. 3v1 or 2v2; may come several times "
+            help="seats of the agent and of the opponent, e.g. 3v1 or 2v2; can be repeated "
             + ("(1v3)" if parser_of is one else "(all)"),
         )
-    many = commands.add_parser("league", parents=common, help="several agents at all tables of them")
+    many = commands.add_parser(
+        "league", parents=common, help="round-robin of several agents: standings, ratings, payoffs"
+    )
     many.add_argument("agent", help="one agent")
     many.add_argument("opponents", nargs="+", metavar="agent", help="the others")
-    panel = commands.add_parser("gauntlet", parents=common, help=f"alone against {', '.join(PANEL)}")
-    panel.add_argument("agent", help="the agent that is examined")
+    panel = commands.add_parser(
+        "gauntlet", parents=common, help=f"one agent against each of {', '.join(PANEL)}"
+    )
+    panel.add_argument("agent", help="the agent to evaluate")
+    for command in (one, two, many, panel):
+        for action in command._actions:
+            if action.dest in ("agent", "opponents"):
+                complete_agents(action)
     return parser
 
 
 def _player(options: argparse.Namespace, command: str) -> Callable[..., Report]:
-    """What plays the command, for a number of deals, a seed and where the chunks go."""
+    """A function that plays the command, for a number of deals and a seed."""
     rules = [get_rules(name, options.players) for name in options.rules.split(",")]
 
     def play(num_deals: int, seed: int, **more: Any) -> Report:
@@ -149,7 +176,7 @@ def _player(options: argparse.Namespace, command: str) -> Callable[..., Report]:
             "seed": seed,
             "history": options.history,
             "permutations": options.permutations,
-            "chunk_deals": options.chunk,
+            "deals_per_job": options.chunk,
             "workers": options.workers,
             "command": command,
             **more,
@@ -160,7 +187,7 @@ def _player(options: argparse.Namespace, command: str) -> Callable[..., Report]:
             return gauntlet(options.agent, **shared)
         compositions = options.composition
         if compositions is None:
-            # All of the two agents, one against the rest first; every table has the same number of players.
+            # All compositions of two agents, one against the rest first; all variants have the same P.
             num_players = rules[0].num_players
             compositions = (
                 [f"{n}v{num_players - n}" for n in range(1, num_players)]
@@ -202,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--deals and --precision: expected one of them")
     try:
         curves = tuple(curve for run in options.curves for curve in read_curves(run))
-        play = _player(options, shlex.join(["python", "-m", "tienlen_agents.arena", *arguments]))
+        play = _player(options, shlex.join([*program(MODULE).split(), *arguments]))
         found = None
         num_deals = 2500 if options.deals is None else options.deals
         if options.precision is not None:
@@ -220,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 progress=None if options.quiet else stack.enter_context(LiveProgress()),
             )
         latencies = tuple(_latencies(options)) if options.latency else ()
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MissingExtraError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     report = replace(
         report, pilot=found, latencies=latencies, curves=curves, with_bootstrap=options.bootstrap
@@ -229,6 +256,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.out:
         for path in report.write(options.out):
             print(f"wrote {path}")
+        if missing := missing_outputs():
+            print(f"left out {' and '.join(missing)}: pip install 'tienlen-env[arena]'")
 
 
 if __name__ == "__main__":

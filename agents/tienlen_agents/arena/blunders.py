@@ -1,4 +1,4 @@
-"""Blunders: won endings that an agent lets go. An optional measure, for games whose endings can be solved."""
+"""Blunders: decisions that forfeit a proven win. For games whose endgames can be solved exactly."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ def _solver(rules: Rules) -> Solver:
 
 
 class BlunderCounter:
-    """Is told of all decisions of a chunk and judges those in endings that can be solved exactly.
+    """Callback of `play_deals` that counts blunders in endgames that can be solved exactly.
 
-    An ending: two of four players are left and each can work out the other's cards (see
-    `tienlen_agents.endgame`). A decision in it counts if there was a choice and the search came to an end; it
-    is a blunder if the better of the two places could be forced before it and no more after it.
+    An endgame is a position in which two of four players are left and each can infer the other's cards (see
+    `tienlen_agents.endgame`). A decision in an endgame counts if there was a choice and the solver
+    finished. It is a blunder if the player could force the better of the two places before it, but not
+    after it.
 
     Args:
         rules: the variant.
-        num_deals: D, the first deals of the chunk, whose decisions are judged.
-        num_games: games of each deal, side by side in the batch.
+        num_deals: D; only decisions in the first D deals of the chunk count.
+        num_games: games of each deal; they are adjacent in the batch.
         num_agents: E.
 
     Attributes:
-        counts: int64 (D, E, 2), blunders and decisions that counted.
+        counts: int64 (D, E, 2), blunders and counted decisions.
     """
 
     def __init__(self, rules: Rules, num_deals: int, num_games: int, num_agents: int) -> None:
@@ -40,9 +41,9 @@ class BlunderCounter:
         self._rules = rules
 
     def __call__(self, index: int, view: View, chosen: IntArray) -> None:
-        """Judge the actions (n,) that an agent chose in n decisions."""
+        """Count the blunders among the actions (n,) that an agent chose in n decisions."""
         deals = view.games // self._num_games
-        # Deals are side by side, so the decisions looked at come first.
+        # The games of a deal are adjacent, so the decisions of the first deals come first.
         if deals[0] >= len(self.counts):
             return
         found, rows = open_endings(view)

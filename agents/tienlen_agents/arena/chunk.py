@@ -1,7 +1,7 @@
-"""A chunk: the unit of work of the arena, a pure function of what `Job` holds.
+"""`play_chunk(agents, job)`: the unit of work of the arena, a pure function of the agents and a `Job`.
 
-Workers play chunks in any order, a file keeps them one a line, and a result is what all of a table's chunks
-add up to. A chunk has each game's points and places and nothing derived from them, all in whole numbers.
+Executors play jobs in any order (`executors`), a file keeps one chunk a line (`store`), and `result.add_up`
+merges all chunks of a match-up. A chunk holds the points and places of every game, as integers.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from numpy.random import SeedSequence
 from tienlen_agents.arena.blunders import BlunderCounter
 from tienlen_agents.arena.lineup import Permutations, blocks
 from tienlen_agents.arena.play import Forfeits, IntArray, play_deals
+from tienlen_agents.endgame import can_solve
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.tienlen.rules import Rules
 
-# Keys are drawn for so many deals at once, and agents reset at least as often. A part of every result's
-# definition: another number gives other games.
+# The keys of so many deals are drawn at once, and agents are reset at least as often. It is part of the
+# definition of every result: another number gives other games.
 BLOCK_DEALS = 512
 
 
 @dataclass(frozen=True)
 class Job:
-    """What decides a chunk, besides the agents themselves.
+    """Everything that determines a chunk, besides the agents.
 
     Attributes:
-        lineup: an agent's index for each of P chairs, ascending.
+        lineup: the index of an agent for each of P slots, ascending.
         rules: the variant.
         seed: of deals and agents.
         first_deal: index of the chunk's first deal in the match.
-        num_deals: how many it has; they lie in one block of `BLOCK_DEALS`.
-        permutations: in which seatings each deal is played, see `lineup.blocks`.
-        history: plays that observations show.
-        blunder_deals: blunders are counted in the match's first so many deals.
-        chunk_deals: deals after which agents are reset.
+        num_deals: D; the deals are in one block of `BLOCK_DEALS`.
+        permutations: the seatings of each deal, see `lineup.blocks`.
+        history: number of past plays in observations.
+        blunder_deals: blunders are counted in the first `blunder_deals` deals of the match.
+        deals_per_job: agents are reset after so many deals.
     """
 
     lineup: tuple[int, ...]
@@ -50,20 +50,20 @@ class Job:
     permutations: Permutations = "rotations"
     history: int = 0
     blunder_deals: int = 0
-    chunk_deals: int = BLOCK_DEALS
+    deals_per_job: int = BLOCK_DEALS
 
 
 class Chunk(NamedTuple):
-    """What was played (D deals, R games of each, P chairs in the order of the lineup, E agents).
+    """Played games (D deals, R games of each, P slots in the order of the lineup, E agents).
 
     Attributes:
-        points: int16 (D, R, P), of each chair.
+        points: int16 (D, R, P), of each slot.
         places: int8 (D, R, P), 0 is first.
-        decisions: int64 (E,), taken by each agent.
-        seconds: float64 (E,), that each agent took for them.
-        forfeits: E tuples, what each agent forfeited.
-        blunders: int64 (L, E, 2), blunders and decisions in solved endings of the first L deals, those that
-            were judged.
+        decisions: int64 (E,), number of decisions of each agent.
+        seconds: float64 (E,), time that each agent took for them.
+        forfeits: E tuples, the forfeits of each agent.
+        blunders: int64 (L, E, 2), blunders and counted decisions in solved endgames of each of the first L
+            deals.
     """
 
     points: npt.NDArray[np.int16]
@@ -86,10 +86,10 @@ class Chunk(NamedTuple):
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Chunk:
-        """From `to_dict`.
+        """Read what `to_dict` returned.
 
         Raises:
-            KeyError, ValueError, TypeError: something else.
+            KeyError, ValueError, TypeError: the values are not those of a chunk.
         """
         chunk = cls(
             points=np.array(values["points"], np.int16),
@@ -107,7 +107,7 @@ class Chunk(NamedTuple):
 def play_chunk(
     agents: Sequence[Agent], job: Job, on_step: Callable[[float, int], None] | None = None
 ) -> Chunk:
-    """Play the deals of one chunk; but for `seconds`, the result depends on the job alone.
+    """Play the deals of one job. All but `seconds` depends on the agents and the job only.
 
     Args:
         agents: E agents; they are reset.
@@ -115,23 +115,22 @@ def play_chunk(
         on_step: see `play_deals`.
     """
     block, first = divmod(job.first_deal, BLOCK_DEALS)
-    part = () if job.chunk_deals == BLOCK_DEALS else (first,)
+    part = () if job.deals_per_job == BLOCK_DEALS else (first,)
     for index, agent in enumerate(agents):
         agent.reset(int(SeedSequence(job.seed, spawn_key=(block, index, *part)).generate_state(1)[0]))
-    # NumPy promises never to change what a SeedSequence generates; a Generator's draws it may.
+    # NumPy guarantees the values of a SeedSequence for all versions, but not the draws of a Generator.
     keys = SeedSequence(job.seed, spawn_key=(block,)).generate_state(BLOCK_DEALS, np.uint64)
     keys = keys[first : first + job.num_deals]
 
-    chairs = blocks(job.lineup, job.permutations)  # (N, R, P): the chair in each seat
+    slots = blocks(job.lineup, job.permutations)  # (N, R, P): the slot in each seat
     deals = np.arange(job.first_deal, job.first_deal + job.num_deals)
-    chair_of = chairs[deals % len(chairs)].reshape(-1, len(job.lineup))  # (G, P)
-    seats = np.asarray(job.lineup)[chair_of]
-    num_games = chairs.shape[1]
+    slot_of = slots[deals % len(slots)].reshape(-1, len(job.lineup))  # (G, P)
+    seats = np.asarray(job.lineup)[slot_of]
+    num_games = slots.shape[1]
     counter = None
-    # Only Tiến lên's endings can be solved.
-    if job.blunder_deals > job.first_deal and isinstance(job.rules, Rules):
-        num_looked_at = min(job.blunder_deals - job.first_deal, job.num_deals)
-        counter = BlunderCounter(job.rules, num_looked_at, num_games, len(agents))
+    if job.blunder_deals > job.first_deal and can_solve(job.rules):
+        num_counted = min(job.blunder_deals - job.first_deal, job.num_deals)
+        counter = BlunderCounter(job.rules, num_counted, num_games, len(agents))
     played = play_deals(
         agents,
         seats,
@@ -142,14 +141,14 @@ def play_chunk(
         on_decisions=counter,
     )
 
-    def by_chair(values: IntArray) -> IntArray:
+    def by_slot(values: IntArray) -> IntArray:
         out = np.empty_like(values)
-        np.put_along_axis(out, chair_of, values, axis=1)
+        np.put_along_axis(out, slot_of, values, axis=1)
         return out.reshape(job.num_deals, num_games, -1)
 
     return Chunk(
-        points=by_chair(played.points).astype(np.int16),
-        places=by_chair(played.places).astype(np.int8),
+        points=by_slot(played.points).astype(np.int16),
+        places=by_slot(played.places).astype(np.int8),
         decisions=played.decisions,
         seconds=played.seconds,
         forfeits=played.forfeits,

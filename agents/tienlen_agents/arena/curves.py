@@ -1,4 +1,4 @@
-"""Learning curves out of the run folders of training."""
+"""Learning curves from the run folders of training."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Curve(NamedTuple):
 
 
 def read_curves(folder: str | Path) -> list[Curve]:
-    """The evaluations in a run's ``metrics.jsonl``, or its reward where it was not evaluated.
+    """The evaluations in a run's ``metrics.jsonl``, or its reward if it was not evaluated.
 
     Args:
-        folder: of the run. Lines that a kill cut short are left out.
+        folder: of the run. Incomplete lines are left out.
 
     Raises:
         ValueError: there are no metrics.

@@ -1,4 +1,4 @@
-"""How often matches that may stop early end with a wrong verdict, a right one, or none, by simulation.
+"""Simulated rates of wrong, right and missing verdicts of matches that may stop early.
 
     python -m tienlen_agents.arena.error_rates
 
@@ -7,6 +7,8 @@ See `tienlen_agents.arena.sequential` for the test.
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +16,17 @@ import numpy.typing as npt
 
 from tienlen_agents.arena.match import match
 from tienlen_agents.arena.sequential import FIRST_LOOK, anytime_factor
+from tienlen_agents.command import program
 
 
 class ErrorRates(NamedTuple):
-    """What became of simulated matches.
+    """The verdicts of simulated matches.
 
     Attributes:
         gain: true advantage in points, in standard deviations of a deal.
         above: share that stopped with the verdict "above".
         below: share that stopped with the verdict "below".
-        mean_deals: deals played on average, the undecided ones with all that were planned.
+        mean_deals: mean number of deals; a match without a verdict has all planned deals.
     """
 
     gain: float
@@ -35,14 +38,14 @@ class ErrorRates(NamedTuple):
 def simulate(
     deals: npt.NDArray[np.float64], gain: float, *, planned: int, look_every: int, repetitions: int, seed: int
 ) -> ErrorRates:
-    """Play matches by drawing deals, and stop them as the arena does.
+    """Simulate matches by drawing deals, and stop them as the arena does.
 
     Args:
-        deals: float64 (N,), values of deals to draw from; shifted so that their mean is the true advantage.
+        deals: float64 (N,), values to draw from; shifted so that their mean is the true advantage.
         gain: the true advantage, in standard deviations of `deals`.
-        planned: most deals of a match.
+        planned: maximum number of deals of a match.
         look_every: deals between looks.
-        repetitions: matches.
+        repetitions: number of matches.
         seed: of the draws.
     """
     rng = np.random.default_rng(seed)
@@ -69,8 +72,15 @@ def simulate(
     return ErrorRates(gain, above, below, total / repetitions)
 
 
-def main() -> None:
-    """Print the rates for deals as `random` plays them with itself, shifted by an advantage."""
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the rates for deals of `random` against itself, shifted by an advantage.
+
+    Args:
+        argv: the arguments; None for those of the process.
+    """
+    argparse.ArgumentParser(
+        prog=program("tienlen_agents.arena.error_rates"), description=__doc__.partition("\n")[0]
+    ).parse_args(argv)
     planned, look_every, repetitions = 2500, 64, 4000
     result = match("random", "random", num_deals=2000, seed=1)
     deals = result.deal_points[:, 0] / result.num_seatings

@@ -1,7 +1,6 @@
-"""What one decision costs when it is asked for alone, as at a real table.
+"""Latency: the time of one decision at a time, as an opponent in a real game waits for it.
 
-A match asks agents for thousands of decisions at once, and its decisions a second are right for that; how
-long somebody waits for a move is another figure, and its tail matters.
+In a match agents take thousands of decisions in one call, so decisions per second do not give this time.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class Latency(NamedTuple):
     Attributes:
         name: of the agent.
         rules: the variant's name.
-        decisions: how many were timed; forced ones count.
+        decisions: number of timed decisions, forced ones included.
         mean_ms: milliseconds.
         p99_ms: milliseconds, the 99th percentile.
     """
@@ -44,19 +43,19 @@ def latency(
     seed: int = 0,
     name: str = "",
 ) -> Latency:
-    """Time an agent at a table of its own kind, one decision after the other.
+    """Time an agent in self-play, one decision at a time.
 
     Args:
-        agent: whose; it is reset.
+        agent: the agent; it is reset.
         rules: the variant.
-        decisions: end after so many,
-        seconds: or after this time, but for one decision at least.
-        history: plays that observations show.
+        decisions: maximum number of decisions.
+        seconds: maximum time, but at least one decision is timed.
+        history: number of past plays in observations.
         seed: of the deals and the agent.
-        name: what to call it; its own name if empty.
+        name: for the report; the agent's own name if empty.
 
     Raises:
-        ValueError: no decision is asked for.
+        ValueError: `decisions` is below 1.
     """
     if decisions < 1:
         raise ValueError(f"decisions={decisions}: expected 1 or more")

@@ -1,13 +1,13 @@
-"""A league: several agents at all tables that can be set for them; who is how strong, and who beats whom.
+"""Round-robin league over all seat compositions: standings, ratings, payoff matrix.
 
-Every way to fill the chairs from the agents is played on the same deals, so each agent holds as many chairs
-and meets every other as often. Three answers come out, the more refined the further down:
+Every way to fill the slots with the agents is played on the same deals, so each agent has the same number of
+slots and meets every other agent equally often. The result has three parts:
 
-- *standings*, an agent's mean points over all tables;
-- *ratings*, by a Plackett–Luce model (openskill): one strength an agent, from the order in which the players
-  of each game finish;
-- the *payoff table*, who gains how much on whom where only the two sit, which no single number an agent can
-  hold: it may have cycles, A above B above C above A.
+- *standings*: an agent's mean points over all its match-ups;
+- *ratings* by a Plackett–Luce model (openskill): one strength per agent, from the finishing order of each
+  game;
+- the *payoff matrix*: for each pair, the difference of points in match-ups of the two only. Unlike one number
+  per agent it can show cycles: A above B, B above C, C above A.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.arena.lineup import rosters, unique_names
-from tienlen_agents.arena.match import all_rules, seat
+from tienlen_agents.arena.match import all_rules, make_match_up
 from tienlen_agents.arena.report import Report
-from tienlen_agents.arena.result import WHOLE, TableResult
-from tienlen_agents.arena.run import Entrant, Options, load_all, run_tables
+from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR, MatchResult
+from tienlen_agents.arena.run import Entrant, Options, load_all, play_match_ups
 from tienlen_agents.arena.stats import Estimate, estimate
+from tienlen_agents.extras import require
 from tienlen_env.games.common.game import AnyRules
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 IntArray = npt.NDArray[np.int64]
 
-RATED_GAMES: Final = 10_000  # the library takes one game a call: a quarter of a second
-RESAMPLES: Final = 40  # the width of an interval is then right to about a tenth
+RATED_GAMES: Final = 10_000  # one call of the library per game: a quarter of a second in all
+RESAMPLES: Final = 40  # the error of an interval's width is then about a tenth
 
 
 class Standing(NamedTuple):
@@ -42,7 +43,7 @@ class Standing(NamedTuple):
 
     Attributes:
         name: unique in the league.
-        points: a game, over all its tables.
+        points: per game, over all its match-ups.
         first: rate of first places.
         places: rate of each place, first to last.
         rating: Plackett–Luce strength on openskill's scale, the league's mean being 25.
@@ -62,11 +63,11 @@ class League:
     Attributes:
         rules: the variant.
         standings: E, in the order of the agents.
-        payoffs: E rows of E: the points a seat that the row's agent has more than the column's, the mean over
-            the tables where only these two sit; None on the diagonal.
-        cycles: each a tuple of names, everyone proven above the next and the last above the first.
-        num_deals: of each table.
-        rated_games: games that the ratings are from.
+        payoffs: E rows of E: the difference of points per seat between the row's agent and the column's, the
+            mean over the match-ups of only these two; None on the diagonal.
+        cycles: each a tuple of names; each agent is proven above the next, and the last above the first.
+        num_deals: of each match-up.
+        rated_games: number of games that the ratings use.
     """
 
     rules: AnyRules
@@ -78,7 +79,7 @@ class League:
 
     @property
     def ranking(self) -> tuple[int, ...]:
-        """Indices of the standings by points, which are from all games, the highest first."""
+        """Indices of the standings, sorted by points, the highest first."""
         return tuple(sorted(range(len(self.standings)), key=lambda i: -self.standings[i].points.mean))
 
 
@@ -94,29 +95,32 @@ def league(
 
     Args:
         agents: E agents, or their names; at least two.
-        rules: the variant, or several, each with a league of its own.
+        rules: the variant, or several, each with its own league.
         num_players: P; None keeps the number in `rules`.
-        command: what to type for the same result, for the report.
-        options: see `Options`; no table of a league may stop early.
+        command: that gives the same result, for the report.
+        options: see `Options`; `stop_when_clear` is not possible.
 
     Raises:
-        ValueError: fewer agents, `stop_when_clear`, or an option out of range.
+        ValueError: fewer than two agents, `stop_when_clear`, or an option out of range.
+        MissingExtraError: openskill is not installed (``pip install "tienlen-env[arena]"``).
     """
+    require("openskill", "arena", "a league")
     if len(agents) < 2:
         raise ValueError(f"a league of {len(agents)}: expected two agents or more")
     if options.get("stop_when_clear"):
-        raise ValueError("stop_when_clear: expected no table of a league to stop, all share their deals")
+        raise ValueError("stop_when_clear: not possible in a league, whose match-ups share their deals")
     loaded = load_all(agents)
     names = unique_names(loaded)
     variants = all_rules(rules, num_players)
-    tables, seated_at = [], []
+    match_ups, seated_at = [], []
     for variant in variants:
         for roster in rosters(len(agents), variant.num_players):
             seated = sorted(set(roster))
             lineup = [seated.index(index) for index in roster]
-            tables.append(seat(seated, [names[index] for index in seated], lineup, variant))
+            seated_names = [names[index] for index in seated]
+            match_ups.append(make_match_up(seated, seated_names, lineup, variant))
             seated_at.append(tuple(seated))
-    results = run_tables(tables, agents, loaded, **options)
+    results = play_match_ups(match_ups, agents, loaded, **options)
     seed = options.get("seed", 0)
     leagues = []
     for variant in variants:
@@ -128,37 +132,37 @@ def league(
 def evaluate(
     names: Sequence[str],
     seated: Sequence[tuple[int, ...]],
-    results: Sequence[TableResult],
+    results: Sequence[MatchResult],
     seed: int,
     *,
     rated_games: int = RATED_GAMES,
     resamples: int = RESAMPLES,
 ) -> League:
-    """What the tables of one variant say of the agents.
+    """Compute the standings, ratings and payoffs of one variant.
 
     Args:
         names: of E agents.
-        seated: for each table, which of them its agents are.
-        results: the tables, with the same deals.
+        seated: for each match-up, the indices of its agents.
+        results: of the match-ups, on the same deals.
         seed: of the order in which games are rated, and of the resampling.
-        rated_games: at most so many are rated, those of the first deals.
-        resamples: of deals, for the intervals of the ratings.
+        rated_games: maximum number of rated games, those of the first deals.
+        resamples: number of resamples of the deals, for the intervals of the ratings.
     """
     mine = [
-        [(table, s.index(index)) for s, table in zip(seated, results, strict=True) if index in s]
+        [(result, s.index(index)) for s, result in zip(seated, results, strict=True) if index in s]
         for index in range(len(names))
     ]
     ratings, num_rated = rate(len(names), seated, results, seed, rated_games, resamples)
     standings = []
     for index, name in enumerate(names):
-        per_deal = sum(table.num_seatings * table.lineup.count(place) for table, place in mine[index])
-        points = sum(table.deal_points[:, place] for table, place in mine[index])
+        per_deal = sum(result.num_seatings * result.lineup.count(place) for result, place in mine[index])
+        points = sum(result.deal_points[:, place] for result, place in mine[index])
         num_places = results[0].rules.num_players
         shares = (
-            sum(table.deal_places(place, taken) for table, place in mine[index])
+            sum(result.deal_places(place, taken) for result, place in mine[index])
             for taken in range(num_places)
         )
-        places = tuple(estimate(np.asarray(total), per_deal * WHOLE) for total in shares)
+        places = tuple(estimate(np.asarray(total), per_deal * PLACE_SHARE_DENOMINATOR) for total in shares)
         standings.append(
             Standing(
                 name,
@@ -181,29 +185,29 @@ def evaluate(
 
 
 def _payoff(
-    row: int, column: int, seated: Sequence[tuple[int, ...]], results: Sequence[TableResult]
+    row: int, column: int, seated: Sequence[tuple[int, ...]], results: Sequence[MatchResult]
 ) -> Estimate | None:
     if row == column:
         return None
     pair = tuple(sorted((row, column)))
-    tables = [table for s, table in zip(seated, results, strict=True) if s == pair]
+    found = [result for s, result in zip(seated, results, strict=True) if s == pair]
     # All over one denominator, so that the sums stay whole (see `stats`).
-    games = [[table.num_seatings * table.lineup.count(place) for place in (0, 1)] for table in tables]
+    games = [[result.num_seatings * result.lineup.count(place) for place in (0, 1)] for result in found]
     common = math.lcm(*(number for numbers in games for number in numbers))
     own, other = pair.index(row), pair.index(column)
     totals = sum(
-        table.deal_points[:, own] * (common // numbers[own])
-        - table.deal_points[:, other] * (common // numbers[other])
-        for table, numbers in zip(tables, games, strict=True)
+        result.deal_points[:, own] * (common // numbers[own])
+        - result.deal_points[:, other] * (common // numbers[other])
+        for result, numbers in zip(found, games, strict=True)
     )
-    return estimate(np.asarray(totals), common * len(tables))
+    return estimate(np.asarray(totals), common * len(found))
 
 
 # ---------------------------------------------------------------- ratings
 
 
 class _Games(NamedTuple):
-    """The games of a table as they are rated: agents of the chairs, int8 (D, R, P) places."""
+    """The rated games of a match-up: the agent of each slot, and int8 (D, R, P) places."""
 
     agents: tuple[int, ...]
     places: npt.NDArray[np.int8]
@@ -212,36 +216,36 @@ class _Games(NamedTuple):
 def rate(
     num_agents: int,
     seated: Sequence[tuple[int, ...]],
-    results: Sequence[TableResult],
+    results: Sequence[MatchResult],
     seed: int,
     max_games: int = RATED_GAMES,
     resamples: int = RESAMPLES,
 ) -> tuple[list[Estimate], int]:
     """Plackett–Luce strengths, with intervals from resampled deals.
 
-    The library updates ratings game by game, so the games come in an order that is drawn; the intervals hold
-    what that order does, too.
+    The library updates ratings game by game, so the games are rated in a random order; the intervals include
+    the effect of that order.
 
     Args:
         num_agents: E.
         seated: see `evaluate`, as for the next two.
-        results: the tables.
+        results: of the match-ups.
         seed: of the order and the resampling.
-        max_games: at most so many are rated, those of the first deals.
-        resamples: of the deals, all tables together.
+        max_games: maximum number of rated games, those of the first deals.
+        resamples: of the deals, for all match-ups together.
 
     Returns:
         E estimates on openskill's scale, centred at 25; the number of games rated.
     """
     from openskill.models import PlackettLuce
 
-    per_deal = sum(table.num_seatings for table in results)
+    per_deal = sum(result.num_seatings for result in results)
     num_deals = min(results[0].num_deals, max(2, max_games // per_deal))
     games = [
-        _Games(tuple(s[place] for place in table.lineup), table.game_places[:num_deals])
-        for s, table in zip(seated, results, strict=True)
+        _Games(tuple(s[place] for place in result.lineup), result.game_places[:num_deals])
+        for s, result in zip(seated, results, strict=True)
     ]
-    # tau=0: strengths stand still, the agents do not learn from game to game.
+    # tau=0: strengths are constant, since the agents do not learn from game to game.
     model = PlackettLuce(tau=0.0)
     rng = np.random.default_rng((seed, 0x9A7E))
     every = np.arange(num_deals)
@@ -263,20 +267,21 @@ def _pass(
     deals: IntArray,
     rng: np.random.Generator,
 ) -> npt.NDArray[np.float64]:
-    """Rate all games of some deals once, in an order that is drawn; float64 (E,) centred strengths."""
+    """Rate all games of some deals once, in a random order; float64 (E,) centred strengths."""
     ratings: list[PlackettLuceRating] = [model.rating() for _ in range(num_agents)]
     played = [
-        (table.agents, ranks)
-        for table in games
-        for ranks in table.places[deals].reshape(-1, len(table.agents)).tolist()
+        (result.agents, ranks)
+        for result in games
+        for ranks in result.places[deals].reshape(-1, len(result.agents)).tolist()
     ]
     for number in rng.permutation(len(played)).tolist():
-        chairs, ranks = played[number]
-        before = [[ratings[agent]] for agent in chairs]
+        slots, ranks = played[number]
+        before = [[ratings[agent]] for agent in slots]
         after = model.rate(before, ranks=ranks)
-        # An agent on several chairs learns from each: shifts add up, and so do the gains in certainty.
-        for agent in set(chairs):
-            own = [team[0] for chair, team in zip(chairs, after, strict=True) if chair == agent]
+        # An agent in several slots is updated by each of them: differences of mu add up, ratios of sigma
+        # multiply.
+        for agent in set(slots):
+            own = [team[0] for seated, team in zip(slots, after, strict=True) if seated == agent]
             old = ratings[agent]
             mu = old.mu + sum(new.mu - old.mu for new in own)
             sigma = old.sigma * math.prod(new.sigma / old.sigma for new in own)
@@ -290,7 +295,7 @@ def _pass(
 
 
 def find_cycles(payoffs: Sequence[Sequence[Estimate | None]]) -> list[tuple[int, ...]]:
-    """All simple cycles of agents each of whom is proven above the next; shortest first.
+    """All simple cycles in which each agent is proven above the next; shortest first.
 
     Args:
         payoffs: see `League.payoffs`.

@@ -1,4 +1,4 @@
-"""Who sits where: the chairs of a table, all its seatings, and what they are called."""
+"""Seatings: the slots of a match-up, all its seatings, and their titles."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Permutations = Literal["rotations", "all"]
 
 
 def lineup_of(composition: str | None, num_players: int) -> list[int]:
-    """The chairs of two agents, 0 and 1.
+    """The slots of two agents, 0 and 1.
 
     Args:
-        composition: seats of the one and of the other, ``"2v2"``; None is one against the rest.
+        composition: seats of the first and of the second agent, ``"2v2"``; None is one against the rest.
         num_players: P.
 
     Raises:
-        ValueError: a composition that does not fill the table.
+        ValueError: a composition that does not fill the seats.
     """
     counts = re.fullmatch(r"([1-9])v([1-9])", composition or f"1v{num_players - 1}")
     if counts is None or int(counts[1]) + int(counts[2]) != num_players:
@@ -38,32 +38,34 @@ def lineup_of(composition: str | None, num_players: int) -> list[int]:
 
 
 def seatings(lineup: Sequence[int]) -> IntArray:
-    """All distinct seatings of a table, int64 (R, P).
+    """All distinct seatings of a match-up, int64 (R, P).
 
-    For one against three these are the P rotations; for two against two, 6; for four different agents all 24,
-    so that each agent sits as often in each seat, and before and after each other.
+    For one against three these are the P rotations; for two against two, 6; for four different agents all 24.
+    Each agent sits in each seat, and before and after each other agent, equally often.
 
     Args:
-        lineup: an agent's index for each of P chairs, in any order.
+        lineup: the index of an agent for each of P slots, in any order.
     """
     return np.array(sorted(set(permutations(lineup))), np.int64)
 
 
 @lru_cache(maxsize=256)
 def blocks(lineup: tuple[int, ...], which: Permutations = "rotations") -> IntArray:
-    """The seatings of one deal after the other, int64 (N, R, P): deal d is played in those of ``d % N``.
+    """Blocks of seatings, int64 (N, R, P): deal d is played in the R seatings of block ``d % N``.
 
-    Every agent sits as often in every seat in each of the N. ``"all"`` has one block with all `seatings`.
-    ``"rotations"`` turns one seating round the table in each block, R = P; the blocks in turn have every
-    order round the table once, so that over the deals each agent sits as often before and after each other.
-    Where some order has fewer rotations than others (2 v. 2: ABAB turns into itself) all are one block.
+    In each block every agent sits in every seat equally often. ``"all"`` has one block with all `seatings`.
+    ``"rotations"`` has the R = P rotations of one seating in each block; the N blocks contain every
+    circular order once, so that over the deals each agent sits before and after each other agent equally
+    often. If some circular order has fewer rotations than others (2 v. 2: ABAB), there is one block with
+    all seatings.
 
     Args:
-        lineup: an agent's index for each of P chairs, ascending.
+        lineup: the index of an agent for each of P slots, ascending.
         which: ``"rotations"`` or ``"all"``.
 
     Returns:
-        The chair, an index into `lineup`, in each seat. An agent's chairs come in ascending order in each.
+        The slot, an index into `lineup`, in each seat. An agent's slots are in ascending order in each
+        seating.
 
     Raises:
         ValueError: another word.
@@ -80,16 +82,16 @@ def blocks(lineup: tuple[int, ...], which: Permutations = "rotations") -> IntArr
         found = np.stack(rings) if all(len(ring) == len(lineup) for ring in rings) else orders[None]
     else:
         found = orders[None]
-    # The first seat of an agent is its first chair, the next its second. A stable sort finds each seat's
-    # number among the seats in the order of the chairs; its inverse is the chair of each seat.
-    chairs: IntArray = np.argsort(np.argsort(found, axis=-1, kind="stable"), axis=-1)
-    return chairs
+    # The first seat of an agent is its first slot, the next its second. A stable sort gives the seats in the
+    # order of the slots; its inverse is the slot of each seat.
+    slots: IntArray = np.argsort(np.argsort(found, axis=-1, kind="stable"), axis=-1)
+    return slots
 
 
 def rosters(num_agents: int, num_players: int) -> list[tuple[int, ...]]:
-    """All ways to fill P chairs from E agents, but for tables of one agent alone.
+    """All ways to fill P slots with E agents, except those with one agent only.
 
-    Every agent holds as many chairs in all of them together, and meets every other as often.
+    Over all of them every agent has the same number of slots, and meets every other agent equally often.
     """
     everything = combinations_with_replacement(range(num_agents), num_players)
     return [lineup for lineup in everything if len(set(lineup)) > 1]
@@ -102,16 +104,16 @@ def unique_names(agents: Sequence[Agent]) -> list[str]:
 
 def numbered(names: Sequence[str]) -> list[str]:
     """The names, with a number where several are the same: ``"greedy #1"``."""
-    times, seen = Counter(names), Counter[str]()
+    total, seen = Counter(names), Counter[str]()
     unique = []
     for name in names:
         seen[name] += 1
-        unique.append(f"{name} #{seen[name]}" if times[name] > 1 else name)
+        unique.append(f"{name} #{seen[name]}" if total[name] > 1 else name)
     return unique
 
 
 def title_of(names: Sequence[str], lineup: Sequence[int]) -> str:
-    """What a table is called: ``"greedy v. 3 × random"``, ``"greedy, random, greedy_long, search"``."""
+    """The title of a match-up: ``"greedy v. 3 × random"``, ``"greedy, random, greedy_long, search"``."""
     counts = Counter(lineup)
     parts = [f"{counts[i]} × {name}" if counts[i] > 1 else name for i, name in enumerate(names)]
     return (" v. " if len(parts) == 2 else ", ").join(parts)

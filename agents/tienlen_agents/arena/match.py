@@ -1,4 +1,4 @@
-"""Duplicate matches: two agents at a table, several at one, one against a panel."""
+"""Duplicate matches: two agents, several agents at one match-up, one agent against a panel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final, Unpack
 
 from tienlen_agents.arena.lineup import lineup_of, unique_names
 from tienlen_agents.arena.report import Report
-from tienlen_agents.arena.result import TableResult
-from tienlen_agents.arena.run import Entrant, Options, Table, load_all, run_tables
+from tienlen_agents.arena.result import MatchResult
+from tienlen_agents.arena.run import Entrant, MatchUp, Options, load_all, play_match_ups
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 
@@ -24,8 +24,8 @@ def match(
     rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
     **options: Unpack[Options],
-) -> TableResult:
-    """Two agents at one table.
+) -> MatchResult:
+    """Play two agents against each other.
 
     Args:
         a: one agent, or its name.
@@ -36,55 +36,58 @@ def match(
         options: see `Options`.
 
     Raises:
-        ValueError: a composition that does not fill the table; and see `table`.
+        ValueError: a composition that does not fill the seats; and see `match_up`.
     """
     rules = get_rules(rules, num_players)
-    return table([a, b], lineup_of(composition, rules.num_players), rules=rules, **options)
+    return match_up([a, b], lineup_of(composition, rules.num_players), rules=rules, **options)
 
 
-def table(
+def match_up(
     agents: Sequence[Entrant],
     lineup: Sequence[int] | None = None,
     *,
     rules: str | AnyRules = "cardgames",
     num_players: int | None = None,
     **options: Unpack[Options],
-) -> TableResult:
-    """A duplicate match: every deal in all seatings, or all rotations of a seating, of the table.
+) -> MatchResult:
+    """Play a duplicate match: every deal in all rotations of a seating, or in all seatings.
 
-    Deals and agents' seeds are functions of the seed and of the chunk of deals alone. Tables with the same
+    Deals and agents' seeds are functions of the seed and of the chunk of deals only. Match-ups with the same
     seed share their deals, and the first n deals of a longer match are those of a shorter one.
 
     Args:
         agents: E agents, or their names.
-        lineup: an agent's index for each of P chairs; None: each agent has one.
+        lineup: the index of an agent for each of P slots; None: each agent has one slot.
         rules: the variant.
         num_players: P; None keeps the number in `rules`.
         options: see `Options`.
 
     Raises:
-        ValueError: a lineup that does not fill the table with every agent, or an option out of range.
-        IllegalPlayError: an agent chose what the rules refuse.
+        ValueError: a lineup that does not fill the seats with every agent, or an option out of range.
+        IllegalPlayError: an agent chose an action that is not legal.
     """
     rules = get_rules(rules, num_players)
     loaded = load_all(agents)
     names = tuple(unique_names(loaded))
-    (result,) = run_tables([seat(range(len(agents)), names, lineup, rules)], agents, loaded, **options)
+    found = make_match_up(range(len(agents)), names, lineup, rules)
+    (result,) = play_match_ups([found], agents, loaded, **options)
     return result
 
 
-def seat(seated: Sequence[int], names: Sequence[str], lineup: Sequence[int] | None, rules: AnyRules) -> Table:
-    """A table of a run (see `Table`); `lineup` as for `table`.
+def make_match_up(
+    seated: Sequence[int], names: Sequence[str], lineup: Sequence[int] | None, rules: AnyRules
+) -> MatchUp:
+    """A match-up of a run (see `MatchUp`); `lineup` as for `match_up`.
 
     Raises:
-        ValueError: a lineup that does not fill the table with every agent.
+        ValueError: a lineup that does not fill the seats with every agent.
     """
-    chairs = tuple(sorted(range(len(seated)) if lineup is None else lineup))
-    if len(chairs) != rules.num_players or set(chairs) != set(range(len(seated))):
+    slots = tuple(sorted(range(len(seated)) if lineup is None else lineup))
+    if len(slots) != rules.num_players or set(slots) != set(range(len(seated))):
         raise ValueError(
-            f"lineup {list(chairs)}: expected {rules.num_players} chairs and each of {len(seated)} agents"
+            f"lineup {list(slots)}: expected {rules.num_players} slots and each of {len(seated)} agents"
         )
-    return Table(tuple(seated), tuple(names), chairs, rules)
+    return MatchUp(tuple(seated), tuple(names), slots, rules)
 
 
 def all_rules(
@@ -106,27 +109,27 @@ def compare(
     command: str = "",
     **options: Unpack[Options],
 ) -> Report:
-    """One agent against a panel: alone against each baseline, and in mixed tables.
+    """Compare one agent with others: against each of them, and in mixed match-ups.
 
     Args:
-        agent: the one that is examined, or its name.
+        agent: the agent to evaluate, or its name.
         baselines: the others.
         rules: the variant, or several.
         num_players: P; None keeps the number in `rules`.
-        compositions: of the tables of two agents, see `match`.
-        mixed: also seat the agent with every P-1 different baselines, if there are so many.
-        command: what to type for the same result, for the report.
+        compositions: of the match-ups of two agents, see `match`.
+        mixed: also play the agent with every P-1 different baselines, if there are enough.
+        command: that gives the same result, for the report.
         options: see `Options`.
 
     Raises:
-        ValueError: see `match` and `table`.
+        ValueError: see `match` and `match_up`.
     """
     entrants = [agent, *baselines]
     loaded = load_all(entrants)
-    tables = []
+    match_ups = []
     for variant in all_rules(rules, num_players):
         seatings: list[tuple[tuple[int, ...], list[int] | None]]
-        # All lineups before the first game: a wrong one shows at once.
+        # All lineups are made before the first game, so that a wrong one is refused at once.
         lineups = [lineup_of(composition, variant.num_players) for composition in compositions]
         seatings = [((0, other), lineup) for other in range(1, len(entrants)) for lineup in lineups]
         if mixed and variant.num_players > 2:
@@ -134,8 +137,8 @@ def compare(
             seatings += [((0, *some), None) for some in others]
         for seated, lineup in seatings:
             names = unique_names([loaded[index] for index in seated])
-            tables.append(seat(seated, names, lineup, variant))
-    return Report(tuple(run_tables(tables, entrants, loaded, **options)), command)
+            match_ups.append(make_match_up(seated, names, lineup, variant))
+    return Report(tuple(play_match_ups(match_ups, entrants, loaded, **options)), command)
 
 
 def gauntlet(
@@ -147,18 +150,18 @@ def gauntlet(
     command: str = "",
     **options: Unpack[Options],
 ) -> Report:
-    """One agent alone against each of the standard panel, for figures that can be set side by side.
+    """Compare one agent with each agent of the standard panel, one seat against the rest.
 
     Args:
-        agent: the one that is examined, or its name.
-        panel: another panel than `PANEL`.
+        agent: the agent to evaluate, or its name.
+        panel: the opponents.
         rules: the variant, or several.
         num_players: P; None keeps the number in `rules`.
-        command: what to type for the same result, for the report.
+        command: that gives the same result, for the report.
         options: see `Options`.
 
     Raises:
-        ValueError: see `match` and `table`.
+        ValueError: see `match` and `match_up`.
     """
     return compare(
         agent, panel, rules=rules, num_players=num_players, mixed=False, command=command, **options

@@ -1,6 +1,6 @@
-"""The page of an arena run: one HTML file that needs nothing else, for a phone as for a desk, light and dark.
+"""The page of a report: one self-contained HTML file, for narrow and wide screens, light and dark.
 
-What is drawn is placed in shares of the width, so it grows and shrinks with the page; numbers stay text.
+Positions are in percent of the width, so drawings scale with the page; numbers stay text.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tienlen_agents.arena.plot import place_colours
-from tienlen_agents.arena.report import decisions_per_second, interval_note
+from tienlen_agents.arena.report import decisions_per_second, interval_note, place_colours
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_agents.arena.terminal import ordinal
 from tienlen_agents.versions import code_digest, versions
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from tienlen_agents.arena.curves import Curve
     from tienlen_agents.arena.league import League
     from tienlen_agents.arena.report import Report
-    from tienlen_agents.arena.result import TableResult
+    from tienlen_agents.arena.result import MatchResult
 
 
 class Bar(NamedTuple):
@@ -43,13 +42,13 @@ class Bar(NamedTuple):
 
 
 def bars(values: Sequence[Estimate], parities: Sequence[float], scale: float, digits: int) -> list[Bar]:
-    """Place intervals on a scale that they share.
+    """Place intervals on a common scale.
 
     Args:
-        values: what is shown.
+        values: the estimates.
         parities: as many.
-        scale: factor of the text, 100 for percent.
-        digits: of the text.
+        scale: factor for the text, 100 for percent.
+        digits: after the decimal point of the text.
     """
     low = min(*parities, *(value.low for value in values), values[0].low)
     high = max(*parities, *(value.high for value in values), values[0].high)
@@ -73,10 +72,10 @@ def bars(values: Sequence[Estimate], parities: Sequence[float], scale: float, di
 
 
 def page(report: Report) -> str:
-    """Write the page.
+    """Make the page.
 
     Args:
-        report: what it shows.
+        report: its data.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -87,15 +86,15 @@ def page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    tables = report.tables
+    results = report.results
     saved = report.variance_saved
     return environment.get_template("page.html.j2").render(
         title=_title(report),
         command=report.command,
         created=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        seed=tables[0].seed,
-        num_games=sum(result.num_games for result in tables),
-        note=interval_note(tables),
+        seed=results[0].seed,
+        num_games=sum(result.num_games for result in results),
+        note=interval_note(results),
         saved="" if saved is None else f"{'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} %",
         variants=[_variant(report, rules) for rules in report.variants],
         pilot=report.pilot,
@@ -103,7 +102,7 @@ def page(report: Report) -> str:
         charts=_charts(report.curves),
         forfeits=[
             (result.title, score.name, f.num_rounds, f.reason, printable(f.example))
-            for result in tables
+            for result in results
             for score in result.scores
             for f in score.forfeits
         ],
@@ -115,7 +114,8 @@ def page(report: Report) -> str:
 def _title(report: Report) -> str:
     if report.leagues:
         return f"League of {len(report.leagues[0].standings)}"
-    return report.tables[0].names[0].removesuffix(" #1") if len(report.tables) > 1 else report.tables[0].title
+    results = report.results
+    return results[0].names[0].removesuffix(" #1") if len(results) > 1 else results[0].title
 
 
 def _variant(report: Report, rules: AnyRules) -> dict[str, Any]:
@@ -136,14 +136,14 @@ def _variant(report: Report, rules: AnyRules) -> dict[str, Any]:
         "parity_points": f"{parity[0]:g}",
         "parity_first": f"{100 * firsts[0]:g}",
         "legend": [(ordinal(place), colour) for place, colour in enumerate(place_colours(rules.num_players))],
-        "tables": [_table(result, rows) for result in results],
+        "tables": [_result(result, rows) for result in results],
         "with_blunders": any(score.blunders is not None for _, score in scores),
         "league": None if league is None else _league(league, results),
     }
 
 
 def _places(places: Sequence[Estimate]) -> list[tuple[float, str, str, str]]:
-    """Width in percent, colour, text and what is told on pointing at it, of each place's part of a bar."""
+    """Width in percent, colour, text and tooltip of each place's part of a bar."""
     return [
         (
             round(100 * value.mean, 3),
@@ -155,7 +155,7 @@ def _places(places: Sequence[Estimate]) -> list[tuple[float, str, str, str]]:
     ]
 
 
-def _table(result: TableResult, rows: Any) -> dict[str, Any]:
+def _result(result: MatchResult, rows: Any) -> dict[str, Any]:
     lines = []
     for label, score in zip(result.labels, result.scores, strict=True):
         points, first = next(rows)
@@ -177,7 +177,7 @@ def _table(result: TableResult, rows: Any) -> dict[str, Any]:
     return {"title": result.title, "note": note, "rows": lines}
 
 
-def _league(league: League, results: Sequence[TableResult]) -> dict[str, Any]:
+def _league(league: League, results: Sequence[MatchResult]) -> dict[str, Any]:
     standings = [league.standings[index] for index in league.ranking]
     size = len(standings)
     ratings = bars([s.rating for s in standings], [25.0] * size, 1, 2)

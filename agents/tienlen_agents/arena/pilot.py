@@ -1,4 +1,4 @@
-"""How many deals a precision needs, found out before the match by a small one of its own deals."""
+"""The number of deals that a precision needs, estimated by a small match on other deals."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ PILOT_DEALS = 200
 
 
 class Need(NamedTuple):
-    """Of one figure.
+    """The number of deals that one figure needs.
 
     Attributes:
-        title: whose.
+        title: of the figure.
         half_width: of its interval after the pilot.
         num_deals: that the precision needs.
     """
@@ -28,13 +28,14 @@ class Need(NamedTuple):
 
 
 class Pilot(NamedTuple):
-    """What a pilot found.
+    """The result of a pilot.
 
     Attributes:
-        precision: half the width wanted, in points.
+        precision: the wanted half width, in points.
         num_deals: of the pilot.
-        seed: of the pilot; its deals are not those of the match, so the match is not picked by its own data.
-        needs: of each figure.
+        seed: of the pilot. Its deals are not those of the match, so the length of the match does not depend
+            on its own data.
+        needs: one per figure.
     """
 
     precision: float
@@ -44,7 +45,7 @@ class Pilot(NamedTuple):
 
     @property
     def deals_needed(self) -> int:
-        """The most that a figure needs."""
+        """The maximum over all figures."""
         return max(need.num_deals for need in self.needs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,12 +60,12 @@ class Pilot(NamedTuple):
 
 
 def pilot(play: Callable[[int, int], Report], precision: float, seed: int, num_deals: int) -> Pilot:
-    """Play a small match and tell how many deals the large one needs.
+    """Play a small match and compute the number of deals that the large one needs.
 
     Args:
-        play: plays so many deals with a seed.
-        precision: half the width wanted of the points' 95 % intervals, above 0.
-        seed: of the large match; the pilot's own is drawn from it.
+        play: plays a number of deals with a seed.
+        precision: the wanted half width of the points' 95 % intervals, above 0.
+        seed: of the large match; the seed of the pilot is derived from it.
         num_deals: of the pilot, at least 2.
 
     Raises:

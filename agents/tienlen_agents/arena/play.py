@@ -1,4 +1,4 @@
-"""The games themselves: one round a game, many games at once, each agent asked for all its decisions."""
+"""Plays many games at once, one round per game; each agent decides for all its games in one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 
 IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Forfeits(NamedTuple):
@@ -25,8 +24,8 @@ class Forfeits(NamedTuple):
 
     Attributes:
         reason: a few words.
-        num_rounds: how many.
-        example: what happened the first time.
+        num_rounds: number of rounds.
+        example: details of the first one.
     """
 
     reason: str
@@ -39,10 +38,10 @@ class Played(NamedTuple):
 
     Attributes:
         places: int64 (B, P), 0 is first; seats that share a place all have the better one.
-        points: int64 (B, P), what the places are worth.
-        decisions: int64 (E,), taken by each agent.
-        seconds: float64 (E,), that each agent took for them.
-        forfeits: E tuples, what each agent forfeited.
+        points: int64 (B, P), of each seat.
+        decisions: int64 (E,), number of decisions of each agent.
+        seconds: float64 (E,), time that each agent took for them.
+        forfeits: E tuples, the forfeits of each agent.
     """
 
     places: IntArray
@@ -53,7 +52,7 @@ class Played(NamedTuple):
 
 
 def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
-    """Games for some agents, with so many plays in observations; all games of the arena are made here."""
+    """A batch for some agents, with `history` past plays in observations; makes all batches of the arena."""
     batch = Batch(rules, num_games, history=history, kept=history_of(agents))
     check_plays(agents, batch)
     return batch
@@ -70,21 +69,21 @@ def play_deals(
     on_step: Callable[[float, int], None] | None = None,
     on_decisions: Callable[[int, View, IntArray], None] | None = None,
 ) -> Played:
-    """Play one round a game, all games at once; agents are not reset.
+    """Play one round of each game, all games at once; agents are not reset.
 
     Args:
         agents: E agents.
-        seats: int (B, P) or (P,), who sits where, as indices into `agents`.
+        seats: int (B, P) or (P,), the agent in each seat, as indices into `agents`.
         keys: int64 (B,), the deals.
         rules: the variant.
         num_players: P; None keeps the number in `rules`.
-        history: plays that observations show; policies need what they were trained with.
-        on_step: called after every step with the games and decisions it added (see `Progress.advance`).
-        on_decisions: called with an agent's index, what it saw and the actions it chose, before it is played.
+        history: number of past plays in observations; a policy needs the number it was trained with.
+        on_step: called after every step with its games and decisions (see `Progress.advance`).
+        on_decisions: called with an agent's index, its view and the actions it chose, before they are played.
 
     Raises:
-        IllegalPlayError: an agent chose what the rules refuse; the message names it.
-        ValueError: seats that fit neither the games nor the agents, or an answer that is no (n,) of ints.
+        IllegalPlayError: an agent chose an action that is not legal; the message names the agent.
+        ValueError: seats of a wrong shape or with invalid indices, or an answer that is not int (n,).
     """
     keys = np.asarray(keys)
     batch = batch_for(agents, get_rules(rules, num_players), len(keys), history)
@@ -97,7 +96,7 @@ def play_deals(
     decisions, seconds = np.zeros(len(agents), np.int64), np.zeros(len(agents))
     actions = np.empty(batch.num_games, np.int64)
     by_cards = [agent if isinstance(agent, CardAgent) else None for agent in agents]
-    # Only where somebody chooses exact cards: finding those of all the others costs time.
+    # Only if an agent chooses exact cards, since finding the cards of all other actions takes time.
     cards = np.zeros(batch.num_games, np.int64) if any(by_cards) else None
     num_dealt = cards_left = int(batch.state.num_cards_left.sum())
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
@@ -125,8 +124,14 @@ def play_deals(
         try:
             batch.step(actions, cards)
         except IllegalPlayError as error:
-            culprit = agents[to_move[_refused(batch, games, actions, cards).argmax()]].name
-            raise IllegalPlayError(f"agent {culprit!r} played against the rules: {error}") from error
+            culprit = agents[int(seats[error.game, batch.state.turn[error.game]])].name
+            raise IllegalPlayError(
+                f"agent {culprit!r} played against the rules: {error}",
+                game=error.game,
+                seat=error.seat,
+                action=error.action,
+                clause=error.clause,
+            ) from error
         if on_step is not None:
             before, running = cards_left, batch.state.turn >= 0
             cards_left = int(np.bitwise_count(batch.state.hands[running]).sum())
@@ -140,18 +145,8 @@ def play_deals(
     return Played(batch.state.places.copy(), batch.scores(), decisions, seconds, forfeits)
 
 
-def _refused(batch: Batch, games: IntArray, actions: IntArray, cards: IntArray | None) -> BoolArray:
-    """Which of the games' actions or cards the rules refuse, bool (number of `games`,)."""
-    known = np.clip(actions[games], 0, batch.num_actions - 1)
-    refused: BoolArray = (batch.legal_mask()[games, known] == 0) | (known != actions[games])
-    if cards is not None:
-        hand, duty = batch.state.hands[games, batch.state.turn[games]], batch.state.duty[games]
-        refused |= (cards[games] & ~hand != 0) | ((duty != 0) & (cards[games] & duty == 0))
-    return refused
-
-
 def by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:
-    """One for each reason, in order of appearance, with the first example."""
+    """Merge forfeits of the same reason, in order of appearance, with the first example."""
     found: dict[str, Forfeits] = {}
     for more in forfeits:
         known = found.get(more.reason)
@@ -160,9 +155,10 @@ def by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:
 
 
 def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
-    """Have Numba compile what the agents will ask for, so that no agent's clock pays for it.
+    """Let Numba compile the code that the agents use, so that their measured times exclude compilation.
 
-    Each is asked for some first and last decisions of a game whose moves are drawn. Programs compile nothing.
+    Each agent decides in some first and last positions of a random game. Programs (`FallibleAgent`) compile
+    nothing and are left out.
     """
     compile_engine(rules)
     batch = batch_for(agents, rules, 1, history)
@@ -181,7 +177,7 @@ def warm_up(agents: Sequence[Agent], rules: AnyRules, history: int = 0) -> None:
 
 @lru_cache(maxsize=8)
 def compile_engine(rules: AnyRules) -> None:
-    """Have Numba compile the loops of the engine."""
+    """Let Numba compile the loops of the engine."""
     batch = Batch(rules)
     batch.reset(0)
     view = View(batch)

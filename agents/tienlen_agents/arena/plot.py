@@ -1,4 +1,4 @@
-"""The picture of an arena run."""
+"""The plot of a report, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from tienlen_agents.arena.league import League
-from tienlen_agents.arena.report import Report, heading, interval_note
+from tienlen_agents.arena.report import Report, heading, interval_note, place_colours
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_agents.arena.terminal import ordinal
 from tienlen_env.games.common.game import AnyRules
 
 _COLOUR: dict[Verdict, str] = {"above": "#1a7f4b", "at": "#b7791f", "below": "#c0392b"}
-_BEST, _WORST = "#4fa97c", "#d98b7c"
 _MARGIN = 0.25  # inches
 
 
 class _Row(NamedTuple):
-    """One agent of one table, or of a league, at a height of the plot."""
+    """One agent of a match-up or a league, and its height in the plot."""
 
     y: float
     label: str
@@ -44,12 +43,12 @@ class _Block(NamedTuple):
 
 
 def plot(report: Report) -> bytes:
-    """Draw points and first places against parity, with intervals, and how the places fell.
+    """Draw points and first places beside parity, with intervals, and the distribution of places.
 
-    A league is drawn by its standings, with ratings and payoffs below.
+    For a league, draw its standings, with ratings and payoffs below.
 
     Args:
-        report: its variants are drawn from the top down.
+        report: its variants are drawn from top to bottom.
 
     Returns:
         A PNG file.
@@ -58,7 +57,7 @@ def plot(report: Report) -> bytes:
     labels = max(len(row.label) for block in blocks for row in block.rows)
     label_inches = 0.35 + 0.075 * labels
     width = 10.5 + label_inches
-    # The first term holds heading, legend and axis labels.
+    # The first term is the height of heading, legend and axis labels.
     heights = [1.95 + 0.33 * block.rows[-1].y for block in blocks]
     extra = [0.0 if b.league is None else 1.9 + 0.36 * len(b.rows) for b in blocks]
     total = sum(heights) + sum(extra)
@@ -92,7 +91,7 @@ def _block(report: Report, rules: AnyRules) -> _Block:
                 parity = result.parity_points, result.parity_first
                 rows.append(_Row(y, label, score.points, score.first, score.places, *parity))
                 y += 1
-            y += 0.6  # a gap between tables
+            y += 0.6  # a gap between match-ups
     title = heading(rules, results)
     if found:
         title = title.replace("Duplicate matches", f"League of {len(rows)}")
@@ -100,7 +99,7 @@ def _block(report: Report, rules: AnyRules) -> _Block:
 
 
 def _axes(figure: Figure, box: tuple[float, float, float, float], place: tuple[float, float]) -> Axes:
-    """Axes in a box of a figure, both in inches; `place`: left and right ends, shares of what is free."""
+    """Axes in a box of a figure, both in inches; `place`: left and right ends, shares of the free width."""
     label_inches, bottom, width, height = box
     total = figure.get_figheight()
     free = width - label_inches - _MARGIN
@@ -121,7 +120,7 @@ def _draw_block(figure: Figure, block: _Block, box: tuple[float, float, float, f
     _error_bars(points, [(r.y, r.points, r.parity_points) for r in rows], 1.0, 2)
     _error_bars(firsts, [(r.y, r.first, r.parity_first) for r in rows], 100.0, 1)
     _place_bars(places, rows)
-    points.set_xlabel("mean points a round")
+    points.set_xlabel("mean points per round")
     firsts.set_xlabel("first places, %")
     places.set_xlabel("places, % of rounds")
     for axes in (points, firsts, places):
@@ -133,7 +132,7 @@ def _draw_block(figure: Figure, block: _Block, box: tuple[float, float, float, f
 
 
 def _draw_league(figure: Figure, league: League, box: tuple[float, float, float, float]) -> None:
-    """Ratings with intervals, and the payoff table as a heat map."""
+    """Draw ratings with intervals, and the payoff matrix as a heat map."""
     order = league.ranking
     names = [league.standings[index].name for index in order]
     ratings, heat = _axes(figure, box, (0.0, 0.33)), _axes(figure, box, (0.52, 1.0))
@@ -157,13 +156,13 @@ def _draw_league(figure: Figure, league: League, box: tuple[float, float, float,
     heat.set_yticks(range(len(order)), names)
     heat.tick_params(length=0)
     heat.spines[:].set_visible(False)
-    heat.set_title("points a seat above the column's agent, only these two at the table", fontsize=8.5)
+    heat.set_title("points per seat above the column's agent, in match-ups of only these two", fontsize=8.5)
 
 
 def _error_bars(
     axes: Axes, rows: Sequence[tuple[float, Estimate, float]], scale: float, digits: int, what: str = "parity"
 ) -> None:
-    """One dot with its interval a row, against the parity line, coloured by the verdict."""
+    """Draw one dot with its interval per row, beside the parity line, coloured by the verdict."""
     parity = rows[0][2]
     axes.axvline(scale * parity, color="#444444", linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     axes.text(
@@ -206,19 +205,8 @@ def _error_bars(
     axes.set_axisbelow(True)
 
 
-def place_colours(num_places: int) -> list[str]:
-    """A colour for each place, from green for the first to red for the last."""
-    middle = ["#a5d3b7", "#c9dfc0", "#ecd2a8", "#e8c09c", "#e0a68a"]
-    picked = np.linspace(0, len(middle) - 1, max(num_places - 2, 0)).round().astype(int)
-    if num_places == 3:
-        picked = np.array([2])
-    if num_places == 4:
-        picked = np.array([0, 2])
-    return [_BEST, *(middle[i] for i in picked), _WORST]
-
-
 def _place_bars(axes: Axes, rows: Sequence[_Row]) -> None:
-    """The distribution of places as one stacked bar a row."""
+    """Draw the distribution of places as one stacked bar per row."""
     num_places = len(rows[0].places)
     colours = place_colours(num_places)
     for row in rows:

@@ -1,4 +1,7 @@
-"""What an arena run leaves: figures, for the terminal, as JSON, CSV, a plot and a page."""
+"""The report of a run: all results as data, with JSON and CSV. Pictures and pages are made elsewhere.
+
+`terminal`, `plot` and `page` draw a report; `Report` calls them for ``print``, ``to_png`` and ``to_html``.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from tienlen_agents.arena.chunk import BLOCK_DEALS
-from tienlen_agents.arena.result import Score, TableResult
+from tienlen_agents.arena.result import MatchResult, Score
 from tienlen_agents.arena.stats import Estimate
+from tienlen_agents.extras import is_installed, require
 from tienlen_agents.files import write_atomic
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.games.common.game import AnyRules
@@ -31,12 +37,12 @@ SCHEMA: Final = 2
 
 
 class Headline(NamedTuple):
-    """A figure that a run is made for, and what its precision rests on.
+    """A main figure of a run.
 
     Attributes:
-        title: of the table, or the agent of a league.
+        title: of the match-up, or the agent of a league.
         points: the estimate.
-        num_deals: that it is from.
+        num_deals: number of deals of the estimate.
     """
 
     title: str
@@ -46,19 +52,19 @@ class Headline(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """The tables of one run, ready to be shown and written.
+    """All results of one run.
 
     Attributes:
-        tables: results, those under the same rules side by side.
-        command: what to type for the same result; empty if it did not come from a command.
-        leagues: one a variant, where the run was one.
-        latencies: times of single decisions, where they were taken.
-        curves: of training, to be shown beside.
-        pilot: where the number of deals was chosen for a precision.
+        results: of the match-ups; those under the same rules are adjacent.
+        command: that gives the same result; empty if the run did not come from a command.
+        leagues: one per variant, if the run was a league.
+        latencies: times of single decisions, if they were measured.
+        curves: learning curves to be shown beside.
+        pilot: if the number of deals was chosen for a precision.
         with_bootstrap: show and write bootstrap intervals beside the analytic ones.
     """
 
-    tables: tuple[TableResult, ...]
+    results: tuple[MatchResult, ...]
     command: str = ""
     leagues: tuple[League, ...] = ()
     latencies: tuple[Latency, ...] = ()
@@ -66,18 +72,23 @@ class Report:
     pilot: Pilot | None = None
     with_bootstrap: bool = False
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "tables":
+            raise AttributeError("Report.tables is now Report.results")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     @property
     def variants(self) -> tuple[AnyRules, ...]:
-        """The rules that were played, each once."""
-        return tuple(dict.fromkeys(result.rules for result in self.tables))
+        """The variants of the results, without duplicates."""
+        return tuple(dict.fromkeys(result.rules for result in self.results))
 
-    def of(self, rules: AnyRules) -> tuple[TableResult, ...]:
-        """The tables under some rules."""
-        return tuple(result for result in self.tables if result.rules == rules)
+    def of(self, rules: AnyRules) -> tuple[MatchResult, ...]:
+        """The results under some rules."""
+        return tuple(result for result in self.results if result.rules == rules)
 
     @property
     def headlines(self) -> tuple[Headline, ...]:
-        """The points of each table's first agent; of a league those of each agent over all its tables."""
+        """The points of each match-up's first agent; of a league, of each agent over all its match-ups."""
         if self.leagues:
             return tuple(
                 Headline(_with_rules(s.name, league.rules, self), s.points, league.num_deals)
@@ -86,28 +97,29 @@ class Report:
             )
         return tuple(
             Headline(_with_rules(r.title, r.rules, self), r.scores[0].points, r.num_deals)
-            for r in self.tables
+            for r in self.results
         )
 
     @property
     def variance_saved(self) -> float | None:
-        """Share of the variance of the first agents' points that duplication saved, the mean of all tables.
+        """Share of the variance of the first agents' points that duplication saved, mean over match-ups.
 
-        Tables without variance, of equal agents that draw nothing, are left out.
+        Match-ups without variance, of equal deterministic agents, are left out.
         """
-        ratios = [ratio for result in self.tables if (ratio := result.scores[0].variance_ratio)]
+        ratios = [ratio for result in self.results if (ratio := result.scores[0].variance_ratio)]
         return 1 - sum(ratios) / len(ratios) if ratios else None
 
     def print(self, console: Console | None = None) -> None:
-        """Show the results in the terminal, or on a given `rich` console."""
+        """Print result tables in the terminal, or on a given `rich` console."""
         from tienlen_agents.arena.terminal import show
 
         show(self, console)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures with what is needed to get them again, as plain JSON values.
+        """All figures, and everything that is necessary to reproduce them, as plain JSON values.
 
-        What another run of the same match finds otherwise is under ``created``, ``timing``, ``latencies``.
+        Only ``created``, ``timing`` and ``latencies`` differ between two runs of the same match. The key
+        ``tables`` has the match-ups.
         """
         return {
             "schema": SCHEMA,
@@ -117,13 +129,13 @@ class Report:
             "code": code_digest(),
             "block_deals": BLOCK_DEALS,
             "variance_saved": self.variance_saved,
-            "tables": [self._table_dict(result) for result in self.tables],
+            "tables": [self._result_dict(result) for result in self.results],
             "leagues": [_league_dict(league) for league in self.leagues],
             "pilot": None if self.pilot is None else self.pilot.to_dict(),
             "latencies": [latency._asdict() for latency in self.latencies],
         }
 
-    def _table_dict(self, result: TableResult) -> dict[str, Any]:
+    def _result_dict(self, result: MatchResult) -> dict[str, Any]:
         rows = []
         for index, score in enumerate(result.scores):
             row = {
@@ -157,7 +169,7 @@ class Report:
         }
 
     def to_csv(self) -> str:
-        """One line an agent and table, with a header."""
+        """One line per agent and match-up, with a header; the column ``table`` has the match-up."""
         num_places = max(rules.num_players for rules in self.variants)
         places = [f"place_{place + 1}{end}" for place in range(num_places) for end in ("", "_low", "_high")]
         out = io.StringIO()
@@ -170,7 +182,7 @@ class Report:
                 "rules,rules_digest,num_players,seed"
             ).split(",")
         )
-        for result in self.tables:
+        for result in self.results:
             for score in result.scores:
                 row: list[object] = [result.title, score.name, score.num_seats]
                 for value, parity in (
@@ -189,36 +201,57 @@ class Report:
         return out.getvalue()
 
     def to_png(self) -> bytes:
-        """The plot: points, first places and the distribution of places of every agent (see `plot`)."""
+        """The plot: points, first places and the distribution of places of every agent (see `plot`).
+
+        Raises:
+            MissingExtraError: matplotlib is not installed (``pip install "tienlen-env[arena]"``).
+        """
+        require("matplotlib", "arena", "the plot of a report")
         from tienlen_agents.arena.plot import plot
 
         return plot(self)
 
     def to_html(self) -> str:
-        """The page: one file that needs nothing else (see `page`)."""
+        """The page: one self-contained HTML file (see `page`).
+
+        Raises:
+            MissingExtraError: jinja2 is not installed (``pip install "tienlen-env[arena]"``).
+        """
+        require("jinja2", "arena", "the page of a report")
         from tienlen_agents.arena.page import page
 
         return page(self)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write ``arena.json``, ``.csv``, ``.png`` and ``.html``; each is there whole or not at all.
+        """Write ``arena.json`` and ``.csv``, and ``.png`` and ``.html`` if their libraries are installed.
+
+        Each file is replaced as a whole. The extra ``arena`` contains the libraries (see `missing_outputs`).
 
         Args:
-            folder: is made if it is not there.
+            folder: is made if it does not exist.
 
         Returns:
             The paths written.
         """
         folder = Path(folder)
+        missing = missing_outputs()
         contents = {
             "arena.json": (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode(),
             "arena.csv": self.to_csv().encode(),
-            "arena.png": self.to_png(),
-            "arena.html": self.to_html().encode(),
         }
+        if "arena.png" not in missing:
+            contents["arena.png"] = self.to_png()
+        if "arena.html" not in missing:
+            contents["arena.html"] = self.to_html().encode()
         for name, content in contents.items():
             write_atomic(folder / name, content)
         return [folder / name for name in contents]
+
+
+def missing_outputs() -> list[str]:
+    """The files that `Report.write` leaves out, since their libraries are not installed."""
+    libraries = {"arena.png": "matplotlib", "arena.html": "jinja2"}
+    return [name for name, library in libraries.items() if not is_installed(library)]
 
 
 def _with_rules(title: str, rules: AnyRules, report: Report) -> str:
@@ -226,20 +259,32 @@ def _with_rules(title: str, rules: AnyRules, report: Report) -> str:
 
 
 def rules_dict(rules: AnyRules) -> dict[str, Any]:
-    """What names a variant in JSON."""
+    """A variant in JSON."""
     return {"name": rules.name, "digest": rules.digest(), "num_players": rules.num_players}
 
 
 def estimate_dict(value: Estimate, parity: float | None = None) -> dict[str, Any]:
-    """An estimate in JSON, with its verdict where there is a parity; no bounds where there are none."""
+    """An estimate in JSON, with its verdict if a parity is given; infinite bounds become null."""
     bounds = [value.low, value.high] if math.isfinite(value.half_width) else [None, None]
     found: dict[str, Any] = {"mean": value.mean, "low": bounds[0], "high": bounds[1]}
     return found if parity is None else {**found, "verdict": value.verdict(parity)}
 
 
 def decisions_per_second(score: Score) -> float:
-    """In the match, many games at once; 0 where no time was taken."""
+    """Decisions per second in the match, with many games at once; 0 if no time was measured."""
     return score.decisions / score.seconds if score.seconds else 0.0
+
+
+def place_colours(num_places: int) -> list[str]:
+    """A colour for each place, from green for the first to red for the last; for the plot and the page."""
+    best, worst = "#4fa97c", "#d98b7c"
+    middle = ["#a5d3b7", "#c9dfc0", "#ecd2a8", "#e8c09c", "#e0a68a"]
+    picked = np.linspace(0, len(middle) - 1, max(num_places - 2, 0)).round().astype(int)
+    if num_places == 3:
+        picked = np.array([2])
+    if num_places == 4:
+        picked = np.array([0, 2])
+    return [best, *(middle[i] for i in picked), worst]
 
 
 def _league_dict(league: League) -> dict[str, Any]:
@@ -266,19 +311,19 @@ def _league_dict(league: League) -> dict[str, Any]:
     }
 
 
-def heading(rules: AnyRules, results: Sequence[TableResult]) -> str:
-    """One line over the tables of a variant."""
+def heading(rules: AnyRules, results: Sequence[MatchResult]) -> str:
+    """The heading of the results of a variant, one line."""
     games = sum(result.num_games for result in results)
     deals = sorted({result.num_deals for result in results})
-    told = f"{deals[0]:,}" if len(deals) == 1 else f"{deals[0]:,} to {deals[-1]:,}"
+    num_deals = f"{deals[0]:,}" if len(deals) == 1 else f"{deals[0]:,} to {deals[-1]:,}"
     return (
         f"Duplicate matches · {rules.name}, {rules.num_players} players · "
-        f"{told} deals, {games:,} games · seed {results[0].seed}"
+        f"{num_deals} deals, {games:,} games · seed {results[0].seed}"
     )
 
 
-def interval_note(results: Sequence[TableResult]) -> str:
-    """What ± means."""
+def interval_note(results: Sequence[MatchResult]) -> str:
+    """The meaning of ± in the results."""
     if results[0].planned_deals is None:
         return "95 % intervals, clustered by deal"
-    return "95 % intervals that hold at every look, clustered by deal"
+    return "95 % intervals that are valid at every look, clustered by deal"

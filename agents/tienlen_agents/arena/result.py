@@ -1,4 +1,4 @@
-"""What a table's chunks add up to: scores with intervals."""
+"""The result of a match-up: scores with intervals, merged from its chunks. Data only."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from tienlen_agents.arena.play import Forfeits, IntArray, by_reason
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, ratio_estimate, variance_ratio
 from tienlen_env.games.common.game import AnyRules
 
-# A place that is shared is counted in integers, so that figures stay exact: 2 to 7 seats divide it.
-WHOLE: Final = 420
+# Shares of places are counted in integers, so that sums stay exact; 2 to 7 seats divide this number.
+PLACE_SHARE_DENOMINATOR: Final = 420
 
 
 class Score(NamedTuple):
-    """How one agent did at a table; everything is a mean over the seats that it held.
+    """The result of one agent in a match-up; every figure is a mean over the agent's seats.
 
     Attributes:
-        name: of the agent, made unique at the table.
-        num_seats: seats that it holds in each game.
-        points: a game.
-        first: rate of first places; one that k seats share counts as 1/k for each.
-        places: rate of each place, first to last; k seats that share one have each of k places to 1/k.
-        variance_ratio: see `stats.variance_ratio`; of the points.
-        decisions: that it took.
-        seconds: that it needed for them.
-        forfeits: rounds that it forfeited, by reason.
-        blunders: per 100 decisions in solved endings; None where none was judged.
-        endings: decisions that were judged.
+        name: of the agent, unique in the match-up.
+        num_seats: seats of the agent in each game.
+        points: per game.
+        first: rate of first places; if k seats share it, each counts 1/k.
+        places: rate of each place, first to last; if k seats share k places, each has 1/k of each.
+        variance_ratio: of the points, see `stats.variance_ratio`.
+        decisions: number of decisions.
+        seconds: time for them.
+        forfeits: forfeited rounds, by reason.
+        blunders: per 100 counted decisions in solved endgames; None if no decision counted.
+        endings: number of counted decisions.
         place_estimates: `places` with their intervals.
     """
 
@@ -52,22 +52,22 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TableResult:
-    """A duplicate match (D deals, R games of each, P chairs, E agents).
+class MatchResult:
+    """The result of a duplicate match (D deals, R games of each, P slots, E agents).
 
     Attributes:
         title: ``"greedy v. 3 × random"``.
-        names: E names, unique at the table.
-        lineup: the agent of each chair, ascending.
+        names: E names, unique in the match-up.
+        lineup: the agent of each slot, ascending.
         rules: the variant, with its number of players.
-        seed: decides deals and agents.
+        seed: of deals and agents.
         num_deals: D.
-        planned_deals: None, or the D after which the match would have ended at the latest: it could stop
-            earlier, and its intervals are of the kind that holds at every look (see `sequential`).
-        points: int16 (D, R, P), of each chair in each game.
+        planned_deals: None for a fixed number of deals; else the maximum of a match that could stop earlier,
+            with intervals that are valid at every number of deals (see `sequential`).
+        points: int16 (D, R, P), of each slot in each game.
         game_places: int8 (D, R, P), 0 is first.
-        scores: one `Score` an agent.
-        seconds: from its first game to its last, other tables' games between them included.
+        scores: E scores.
+        seconds: from the first game to the last, including games of other match-ups between them.
     """
 
     title: str
@@ -94,23 +94,31 @@ class TableResult:
 
     @property
     def deal_points(self) -> IntArray:
-        """int64 (D, E): each deal's total over its games and the agent's seats."""
+        """int64 (D, E): points of each deal, summed over its games and the agent's seats."""
         return self._by_agent(self.points.sum(axis=1, dtype=np.int64))
 
     @property
     def deal_firsts(self) -> npt.NDArray[np.float64]:
-        """float64 (D, E): each deal's first places, over its games and the agent's seats."""
-        return self._by_agent(place_shares(self.game_places)[..., 0].sum(axis=1)) / WHOLE
+        """float64 (D, E): first places of each deal, summed over its games and the agent's seats."""
+        return self._by_agent(place_shares(self.game_places)[..., 0].sum(axis=1)) / PLACE_SHARE_DENOMINATOR
 
     def deal_places(self, index: int, place: int) -> IntArray:
-        """int64 (D,): what an agent has of a place in each deal, its games and seats together, × `WHOLE`."""
+        """int64 (D,): an agent's shares of a place in each deal, summed over games and seats.
+
+        Args:
+            index: of the agent.
+            place: 0 is first.
+
+        Returns:
+            Multiples of 1 / `PLACE_SHARE_DENOMINATOR`.
+        """
         mine = np.flatnonzero(np.asarray(self.lineup) == index)
         counts: IntArray = place_shares(self.game_places)[:, :, mine, place].sum(axis=(1, 2))
         return counts
 
     @property
     def parity_points(self) -> float:
-        """Points of each of P equal players: what the table's players got on average."""
+        """Points per game of each of P equal players: the mean over all seats."""
         return int(self.points.sum(dtype=np.int64)) / self.points.size
 
     @property
@@ -120,33 +128,33 @@ class TableResult:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the agents' rows are called: ``("greedy", "v. 3 × random")``."""
+        """The labels of the agents' rows: ``("greedy", "v. 3 × random")``."""
         seats = (f"{s.num_seats} × {s.name}" if s.num_seats > 1 else s.name for s in self.scores)
         return tuple(f"v. {text}" if index else text for index, text in enumerate(seats))
 
     def bootstrap(self, index: int, seed: int = 0) -> tuple[float, float]:
-        """An agent's interval of the points again, by resampling deals (see `stats.bootstrap_interval`)."""
+        """The bootstrap interval of an agent's points (see `stats.bootstrap_interval`)."""
         per_deal = self.num_seatings * self.lineup.count(index)
         return bootstrap_interval(self.deal_points[:, index], per_deal, seed=seed)
 
-    def _by_agent(self, chairs: IntArray) -> IntArray:
-        """Sums over the chairs of each agent: (..., P) to (..., E)."""
+    def _by_agent(self, slots: IntArray) -> IntArray:
+        """Sums over the slots of each agent: (..., P) to (..., E)."""
         starts = [self.lineup.index(agent) for agent in range(len(self.names))]
-        return np.add.reduceat(chairs, starts, axis=-1)
+        return np.add.reduceat(slots, starts, axis=-1)
 
 
 def place_shares(places: npt.NDArray[np.int8]) -> IntArray:
-    """What each chair has of each place.
+    """The share of each slot in each place, in multiples of 1 / `PLACE_SHARE_DENOMINATOR`.
 
     Args:
-        places: int (D, R, P), 0 is first; k chairs that share places p .. p + k - 1 all have p.
+        places: int (D, R, P), 0 is first; k slots that share places p .. p + k - 1 all have p.
 
     Returns:
-        int64 (D, R, P, place), `WHOLE` / k in k places for a chair that shares them; each adds up to `WHOLE`.
+        int64 (D, R, P, place), 1/k in k places for a slot that shares them; the shares of a slot sum to 1.
     """
     shared = (places[..., :, None] == places[..., None, :]).sum(axis=-1)[..., None]
     behind = np.arange(places.shape[-1]) - places[..., None]
-    shares: IntArray = np.where((behind >= 0) & (behind < shared), WHOLE // shared, 0)
+    shares: IntArray = np.where((behind >= 0) & (behind < shared), PLACE_SHARE_DENOMINATOR // shared, 0)
     return shares
 
 
@@ -159,13 +167,13 @@ def add_up(
     seed: int,
     planned_deals: int | None,
     seconds: float,
-) -> TableResult:
-    """The result of a table.
+) -> MatchResult:
+    """Merge the chunks of a match-up.
 
     Args:
         chunks: in the order of their deals.
-        names: see `TableResult`, as for all that follow.
-        lineup: the chairs.
+        names: see `MatchResult`; the same for the other arguments.
+        lineup: the agent of each slot.
         rules: the variant.
         seed: of deals and agents.
         planned_deals: None for a fixed number.
@@ -186,7 +194,7 @@ def add_up(
         counted = blunders[:, index]
         endings = int(counted[:, 1].sum())
         by_place = tuple(
-            estimate(taken, per_deal * WHOLE, planned=planned_deals)
+            estimate(taken, per_deal * PLACE_SHARE_DENOMINATOR, planned=planned_deals)
             for taken in shares[:, :, mine].sum(axis=(1, 2)).T
         )
         scores.append(
@@ -205,7 +213,7 @@ def add_up(
                 place_estimates=by_place,
             )
         )
-    return TableResult(
+    return MatchResult(
         title=title_of(names, lineup),
         names=tuple(names),
         lineup=lineup,

@@ -1,31 +1,25 @@
-"""Playing many tables: over worker processes, into a file, stopped early where a verdict is clear.
+"""Runs: all match-ups of a command, played by an executor, saved to a file, stopped early on request.
 
-The result depends on the tables and the settings alone: chunks are the same whoever plays them (see `chunk`),
-and whether a table stops is decided by its chunks in the order of their deals.
+The result depends on the match-ups and the settings only. Every executor computes the same chunks (see
+`chunk`), and whether a match-up stops depends on its chunks in the order of their deals.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, fields
-from multiprocessing.connection import wait as wait_for_sentinels
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack
 
 import tienlen_agents
-from tienlen_agents.arena.chunk import BLOCK_DEALS, Chunk, Job, play_chunk
+from tienlen_agents.arena.chunk import BLOCK_DEALS, Chunk, Job
+from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task
 from tienlen_agents.arena.lineup import Permutations, blocks, title_of
-from tienlen_agents.arena.play import warm_up
-from tienlen_agents.arena.result import TableResult, add_up
+from tienlen_agents.arena.result import MatchResult, add_up
 from tienlen_agents.arena.sequential import FIRST_LOOK
-from tienlen_agents.arena.store import ArenaRunError, ChunkStore, file_digests
+from tienlen_agents.arena.store import ChunkStore, file_digests
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
@@ -37,43 +31,44 @@ CHUNKS_FILE: Final = "chunks.jsonl"
 
 
 class Progress(Protocol):
-    """Is told how a run gets on."""
+    """Receives the progress of a run."""
 
     def start(self, title: str, num_games: int) -> None:
         """A run of so many games begins."""
 
     def advance(self, num_games: float, num_decisions: int) -> None:
-        """So much more has been played; games in progress count by the share of their cards played."""
+        """So much more has been played; unfinished games count by the share of their cards played."""
 
 
 class Options(TypedDict, total=False):
-    """What every way of playing in the arena takes by keyword; the defaults are those of `Settings`.
+    """The keyword arguments of all functions that play; `Settings` has the defaults.
 
     Attributes:
-        num_deals: deals of each table, the same ones at all; at least 2 (2500).
+        num_deals: deals of each match-up, the same for all; at least 2 (2500).
         seed: of deals and agents, 0 or more (0).
-        history: plays that observations show; policies need what they were trained with (0).
-        permutations: ``"rotations"`` of the table in each deal, or ``"all"`` seatings (see `lineup.blocks`).
-        chunk_deals: agents are reset after so many deals, and a worker takes so many at a time; divides
+        history: number of past plays in observations; a policy needs the number it was trained with (0).
+        permutations: ``"rotations"`` of the seats in each deal, or ``"all"`` seatings (see `lineup.blocks`).
+        deals_per_job: agents are reset after so many deals, and a worker plays so many at a time; divides
             512 (512). The deals are the same for any number, the draws of stochastic agents are not.
-        blunder_deals: count blunders in solved endings in the first so many deals of each table (0).
-        stop_when_clear: end a table when its first agent is proven above or below parity. Its intervals
-            are then such that the error is at most 5 % (see `sequential`), and wider (False).
-        workers: processes that play (1: this one). Agents must be given by name.
-        out: a folder for the chunks played; if it holds some of the same match, it goes on from there. Agents
-            must be given by name.
-        fresh: drop the chunks in `out` (False).
-        progress: is told how it gets on.
+        blunder_deals: count blunders in solved endgames in the first so many deals of each match-up (0).
+        stop_when_clear: end a match-up when its first agent is proven above or below parity. The intervals
+            are then wider, so that the error is at most 5 % (see `sequential`) (False).
+        workers: number of processes (1: this one). Agents must be given by name if it is above 1.
+        executor: plays the jobs instead of `workers`. Agents must be given by name.
+        out: a folder for the chunks; the run resumes from those that are there. Agents must be given by name.
+        fresh: delete the chunks in `out` first (False).
+        progress: receives the progress.
     """
 
     num_deals: int
     seed: int
     history: int
     permutations: Permutations
-    chunk_deals: int
+    deals_per_job: int
     blunder_deals: int
     stop_when_clear: bool
     workers: int
+    executor: Executor | None
     out: str | Path | None
     fresh: bool
     progress: Progress | None
@@ -81,7 +76,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides results; see `Options`.
+    """The options that determine results; see `Options`.
 
     Raises:
         ValueError: a number out of range or an unknown word.
@@ -91,7 +86,7 @@ class Settings:
     seed: int = 0
     history: int = 0
     permutations: Permutations = "rotations"
-    chunk_deals: int = BLOCK_DEALS
+    deals_per_job: int = BLOCK_DEALS
     blunder_deals: int = 0
     stop_when_clear: bool = False
 
@@ -101,18 +96,18 @@ class Settings:
                 f"num_deals={self.num_deals}, seed={self.seed}, blunder_deals={self.blunder_deals}: "
                 "expected 2 deals or more, a seed from 0 and blunder deals from 0"
             )
-        if self.chunk_deals < 1 or BLOCK_DEALS % self.chunk_deals:
-            raise ValueError(f"chunk_deals={self.chunk_deals}: expected a divisor of {BLOCK_DEALS}")
+        if self.deals_per_job < 1 or BLOCK_DEALS % self.deals_per_job:
+            raise ValueError(f"deals_per_job={self.deals_per_job}: expected a divisor of {BLOCK_DEALS}")
         blocks((0, 1), self.permutations)  # refuses other words
 
 
-class Table(NamedTuple):
-    """One table of a run (E agents at it).
+class MatchUp(NamedTuple):
+    """The agents that play together, with their seats and the rules (E agents).
 
     Attributes:
         seated: indices of E agents in the run's list.
-        names: theirs, unique at the table.
-        lineup: for each chair an index into `seated`, ascending.
+        names: E names, unique in the match-up.
+        lineup: for each of P slots an index into `seated`, ascending.
         rules: the variant.
     """
 
@@ -123,87 +118,114 @@ class Table(NamedTuple):
 
 
 def load_all(entrants: Sequence[Entrant]) -> list[Agent]:
-    """The agents, those given by name loaded."""
+    """The agents as objects; those given by name are loaded."""
     return [tienlen_agents.load(entrant) if isinstance(entrant, str) else entrant for entrant in entrants]
 
 
-def run_tables(
-    tables: Sequence[Table],
+def play_match_ups(
+    match_ups: Sequence[MatchUp],
     entrants: Sequence[Entrant],
     loaded: Sequence[Agent],
     **options: Unpack[Options],
-) -> list[TableResult]:
-    """Play tables.
+) -> list[MatchResult]:
+    """Play match-ups.
 
     Args:
-        tables: what to play.
-        entrants: agents as they were given.
-        loaded: the same, loaded; they play where there is one worker.
+        match_ups: what to play.
+        entrants: the agents as they were given, names or objects.
+        loaded: the same agents as objects; they play if there is one worker.
         options: see `Options`.
 
     Raises:
-        ValueError: a setting out of range, or an agent that workers or a file cannot know by name.
-        ArenaRunError: `out` holds another match, another run is writing there, or a worker died.
-        IllegalPlayError: an agent chose what the rules refuse.
+        TypeError: an unknown option.
+        ValueError: a setting out of range, or an agent that is not given by name where that is necessary.
+        ArenaRunError: `out` holds another match, another run writes there, or a worker died.
+        IllegalPlayError: an agent chose an action that is not legal.
     """
-    chosen = {field.name: options[field.name] for field in fields(Settings) if field.name in options}  # type: ignore[literal-required]
-    settings = Settings(**chosen)
+    _check_names(options)
+    values: dict[str, Any] = dict(options)
+    settings = Settings(**{f.name: values[f.name] for f in fields(Settings) if f.name in values})
     workers, out, progress = options.get("workers", 1), options.get("out"), options.get("progress")
+    executor = options.get("executor")
     if workers < 1:
         raise ValueError(f"workers={workers}: expected 1 or more")
-    specs = [entrant for entrant in entrants if isinstance(entrant, str)]
-    if (workers > 1 or out is not None) and len(specs) < len(entrants):
-        raise ValueError("workers and out: expected agents by name, which another process can load")
-    run = _Run(tables, settings, progress)
+    names = [entrant for entrant in entrants if isinstance(entrant, str)]
+    if len(names) < len(entrants):
+        if workers > 1 or executor is not None or out is not None:
+            raise ValueError(
+                "workers, executor and out: expected agents by name, which another process can load"
+            )
+        names = []
+    is_local = executor is None and workers == 1
+    if is_local:
+        executor = LocalExecutor(loaded, None if progress is None else progress.advance)
+    elif executor is None:
+        executor = ProcessExecutor(workers)
+    run = _Run(match_ups, settings, progress)
     with ExitStack() as stack:
         if out is not None:
-            store = ChunkStore(Path(out) / CHUNKS_FILE, run.header(specs), fresh=options.get("fresh", False))
+            store = ChunkStore(Path(out) / CHUNKS_FILE, run.header(names), fresh=options.get("fresh", False))
             run.recall(stack.enter_context(store))
-        if workers == 1:
-            _play_here(run, loaded)
-        else:
-            _play_in_workers(run, specs, workers)
+        played = executor.play(run.tasks(names))
+        if isinstance(played, Generator):
+            stack.enter_context(closing(played))  # ends the workers if a chunk cannot be saved
+        for task, chunk in played:
+            run.add(task.match_up, task.job.first_deal, chunk, reported=is_local)
     return run.results()
 
 
-class _Run:
-    """What has been played of each table, and what is still to be played."""
+def _check_names(options: Mapping[str, object]) -> None:
+    """Refuse unknown options, which a TypedDict does not.
 
-    def __init__(self, tables: Sequence[Table], settings: Settings, progress: Progress | None) -> None:
-        self.tables = tables
+    Raises:
+        TypeError: it names the option.
+    """
+    for name in options:
+        if name == "chunk_deals":
+            raise TypeError("the option chunk_deals is now deals_per_job")
+        if name not in Options.__annotations__:
+            raise TypeError(f"unknown option {name!r}: expected one of {', '.join(Options.__annotations__)}")
+
+
+class _Run:
+    """The chunks that each match-up has, and the tasks that remain."""
+
+    def __init__(self, match_ups: Sequence[MatchUp], settings: Settings, progress: Progress | None) -> None:
+        self.match_ups = match_ups
         self.settings = settings
         self.progress = progress
         self._store: ChunkStore | None = None
-        self._chunks: list[dict[int, Chunk]] = [{} for _ in tables]
-        self._num_wanted = [settings.num_deals] * len(tables)  # deals; fewer once a verdict is clear
-        self._num_looked_at = [0] * len(tables)
-        self._games_per_deal = [blocks(t.lineup, settings.permutations).shape[1] for t in tables]
-        self._times: list[list[float]] = [[] for _ in tables]
+        self._chunks: list[dict[int, Chunk]] = [{} for _ in match_ups]
+        self._num_wanted = [settings.num_deals] * len(match_ups)  # deals; fewer once a verdict is clear
+        self._num_looked_at = [0] * len(match_ups)
+        self._games_per_deal = [blocks(m.lineup, settings.permutations).shape[1] for m in match_ups]
+        self._times: list[list[float]] = [[] for _ in match_ups]
         if progress is not None:
-            first = title_of(tables[0].names, tables[0].lineup)
-            title = first if len(tables) == 1 else plural(len(tables), "table")
+            first = title_of(match_ups[0].names, match_ups[0].lineup)
+            title = first if len(match_ups) == 1 else plural(len(match_ups), "match-up")
             progress.start(title, settings.num_deals * sum(self._games_per_deal))
 
-    def header(self, specs: Sequence[str]) -> dict[str, Any]:
-        """What decides the chunks (see `store`)."""
+    def header(self, names: Sequence[str]) -> dict[str, Any]:
+        """Everything that determines the chunks (see `store`); its keys are part of the file format."""
         settings = asdict(self.settings)
-        # Neither changes a chunk; a longer run, or one that stops, may go on from the same file.
+        # These two change no chunk: a longer run, or one that stops early, can resume from the same file.
         del settings["num_deals"], settings["stop_when_clear"]
+        settings = {_HEADER_KEYS.get(key, key): value for key, value in settings.items()}
         tables = [
             {
-                "agents": [specs[index] for index in table.seated],
-                "lineup": table.lineup,
-                "rules": table.rules.name,
-                "rules_digest": table.rules.digest(),
+                "agents": [names[index] for index in match_up.seated],
+                "lineup": match_up.lineup,
+                "rules": match_up.rules.name,
+                "rules_digest": match_up.rules.digest(),
             }
-            for table in self.tables
+            for match_up in self.match_ups
         ]
-        made_of = {"code": code_digest(), "files": file_digests(list(specs)), "versions": versions()}
+        made_of = {"code": code_digest(), "files": file_digests(list(names)), "versions": versions()}
         return {**settings, "tables": tables, **made_of}
 
     def recall(self, store: ChunkStore) -> None:
-        """Take what a file has, and put there what comes."""
-        for index in range(len(self.tables)):
+        """Take the chunks of a file, and append later ones to it."""
+        for index in range(len(self.match_ups)):
             for first_deal, num_deals in self._parts():
                 chunk = store.chunks.get((index, first_deal))
                 if chunk is not None and len(chunk.points) == num_deals:
@@ -211,36 +233,42 @@ class _Run:
         self._store = store
 
     def _parts(self) -> Iterator[tuple[int, int]]:
-        """The first deal and the number of deals of each chunk of a table."""
-        size, total = self.settings.chunk_deals, self.settings.num_deals
+        """The first deal and the number of deals of each chunk of a match-up."""
+        size, total = self.settings.deals_per_job, self.settings.num_deals
         for first_deal in range(0, total, size):
             yield first_deal, min(size, total - first_deal)
 
-    def jobs(self) -> Iterator[tuple[int, Job]]:
-        """What is still to be played, as (index of the table, job); asked one by one, as results come in."""
+    def tasks(self, names: Sequence[str]) -> Iterator[Task]:
+        """The tasks that remain; evaluated lazily, since results may end a match-up.
+
+        Args:
+            names: of all agents of the run; empty if they were given as objects.
+        """
         s = self.settings
-        for index, table in enumerate(self.tables):
+        for index, match_up in enumerate(self.match_ups):
+            seated = match_up.seated
             for first_deal, num_deals in self._parts():
                 if first_deal < self._num_wanted[index] and first_deal not in self._chunks[index]:
                     self._times[index].append(time.perf_counter())
-                    yield index, Job(
-                        table.lineup, table.rules, s.seed, first_deal, num_deals,
-                        s.permutations, s.history, s.blunder_deals, s.chunk_deals,
+                    job = Job(
+                        match_up.lineup, match_up.rules, s.seed, first_deal, num_deals,
+                        s.permutations, s.history, s.blunder_deals, s.deals_per_job,
                     )  # fmt: skip
+                    yield Task(index, seated, tuple(names[i] for i in seated) if names else (), job)
 
-    def add(self, index: int, first_deal: int, chunk: Chunk, *, told: bool = False) -> None:
-        """Take a chunk of a table; `told`: the progress has been told of its games."""
+    def add(self, index: int, first_deal: int, chunk: Chunk, *, reported: bool = False) -> None:
+        """Take a chunk of a match-up; `reported`: the progress has received its games already."""
         self._chunks[index][first_deal] = chunk
         self._times[index].append(time.perf_counter())
         if self._store is not None:
             self._store.add(index, first_deal, chunk)
-        if self.progress is not None and not told and first_deal < self._num_wanted[index]:
+        if self.progress is not None and not reported and first_deal < self._num_wanted[index]:
             self.progress.advance(len(chunk.points) * self._games_per_deal[index], int(chunk.decisions.sum()))
         if self.settings.stop_when_clear:
             self._look(index)
 
     def _look(self, index: int) -> None:
-        """See whether a table is clear, after each chunk in order and nowhere else."""
+        """Test whether a match-up is clear, after each chunk in the order of the deals."""
         while (end := self._next_end(index)) is not None and end <= self._num_wanted[index]:
             self._num_looked_at[index] = end
             if not FIRST_LOOK <= end < self.settings.num_deals:
@@ -260,95 +288,23 @@ class _Run:
         chunk = self._chunks[index].get(self._num_looked_at[index])
         return None if chunk is None else self._num_looked_at[index] + len(chunk.points)
 
-    def _result(self, index: int, num_deals: int) -> TableResult:
-        table, settings, times = self.tables[index], self.settings, self._times[index]
+    def _result(self, index: int, num_deals: int) -> MatchResult:
+        match_up, settings, times = self.match_ups[index], self.settings, self._times[index]
         chunks = self._chunks[index]
         return add_up(
             (chunks[first_deal] for first_deal in sorted(chunks) if first_deal < num_deals),
-            names=table.names,
-            lineup=table.lineup,
-            rules=table.rules,
+            names=match_up.names,
+            lineup=match_up.lineup,
+            rules=match_up.rules,
             seed=settings.seed,
             planned_deals=settings.num_deals if settings.stop_when_clear else None,
             seconds=times[-1] - times[0],
         )
 
-    def results(self) -> list[TableResult]:
-        """Of all tables."""
+    def results(self) -> list[MatchResult]:
+        """Of all match-ups."""
         return [self._result(index, wanted) for index, wanted in enumerate(self._num_wanted)]
 
 
-# ---------------------------------------------------------------- in this process
-
-
-def _play_here(run: _Run, loaded: Sequence[Agent]) -> None:
-    on_step = None if run.progress is None else run.progress.advance
-    warm: set[int] = set()
-    for index, job in run.jobs():
-        table = run.tables[index]
-        seated = [loaded[entrant] for entrant in table.seated]
-        if index not in warm:
-            warm_up(seated, table.rules, run.settings.history)
-            warm.add(index)
-        run.add(index, job.first_deal, play_chunk(seated, job, on_step), told=True)
-
-
-# ---------------------------------------------------------------- in others
-
-
-def _play_in_workers(run: _Run, specs: Sequence[str], workers: int) -> None:
-    # A new interpreter each: a fork would copy the threads of Numba and torch halfway through their work.
-    context = multiprocessing.get_context("spawn")
-    waiting: dict[Future[Chunk], tuple[int, Job]] = {}
-    jobs = run.jobs()
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool:
-        try:
-            while True:
-                # A few more than workers, so that none waits; no more, since a table may stop.
-                while len(waiting) < workers + 1 and (item := next(jobs, None)) is not None:
-                    index, job = item
-                    names = tuple(specs[entrant] for entrant in run.tables[index].seated)
-                    waiting[pool.submit(_work, names, job)] = item
-                if not waiting:
-                    break
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    index, job = waiting.pop(future)
-                    run.add(index, job.first_deal, future.result())
-        except BrokenProcessPool as error:
-            raise ArenaRunError(
-                "a worker of the arena died; with `out`, a new run goes on from here"
-            ) from error
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _end_with_parent() -> None:
-    """In a worker: end when the run is killed, instead of waiting for work for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    sentinel = parent.sentinel
-
-    def watch() -> None:
-        wait_for_sentinels([sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-_loaded: dict[tuple[str, int], Agent] = {}
-_warm: set[tuple[tuple[str, ...], AnyRules]] = set()
-
-
-def _work(names: tuple[str, ...], job: Job) -> Chunk:
-    """In a worker: play a chunk. Agents stay loaded from chunk to chunk, one for each seat of a name."""
-    seated = []
-    for place, name in enumerate(names):
-        key = name, names[:place].count(name)
-        if key not in _loaded:
-            _loaded[key] = tienlen_agents.load(name)
-        seated.append(_loaded[key])
-    if (names, job.rules) not in _warm:
-        warm_up(seated, job.rules, job.history)
-        _warm.add((names, job.rules))
-    return play_chunk(seated, job)
+# Names in the file that differ from those of `Settings`.
+_HEADER_KEYS: Final = {"deals_per_job": "chunk_deals"}

@@ -1,14 +1,14 @@
-"""Stopping early without fooling oneself: intervals that hold at every look, so a match may stop at any.
+"""Early stopping with a bounded error: intervals that are valid at every look (a confidence sequence).
 
-Who looks at 95 % intervals again and again and stops at the first that leaves out parity will call equal
-players unequal far more often than in one match of twenty. The intervals here, a confidence sequence, hold
-parity at *all* numbers of deals at once with probability 95 %. So a match that stops at the first one that
-leaves it out errs with at most 5 %, however often one looks; the price is a width about 1.6 times that of an
-interval for a number of deals that was fixed before.
+If a match stopped at the first ordinary 95 % interval that excludes parity, it would call equal players
+unequal in far more than 5 % of matches. The intervals here contain parity of equal players at *all* numbers
+of deals simultaneously with probability 95 %. So a match that stops at the first interval that excludes
+parity errs in at most 5 % of matches, however often it is tested. Their width is about 1.6 times that of an
+interval for a fixed number of deals.
 
-The boundary is Robbins' normal mixture with the estimated variance: valid for means of many independent
-deals whatever their distribution, hence no look before `FIRST_LOOK` deals. Error rates and power are checked
-by simulation: ``python -m tienlen_agents.arena.error_rates`` (and a test).
+The boundary is Robbins' normal mixture with the estimated variance. It is valid for means of many independent
+deals of any distribution, so there is no look before `FIRST_LOOK` deals. A simulation checks error rates and
+power: ``python -m tienlen_agents.arena.error_rates`` (and a test).
 
 Source:
     H. Robbins, Statistical methods related to the law of the iterated logarithm, 1970; I. Waudby-Smith et
@@ -29,12 +29,11 @@ FIRST_LOOK: Final = 256  # deals
 
 
 def anytime_factor(num_deals: npt.ArrayLike, planned: int) -> npt.NDArray[np.float64]:
-    """Half the width of the interval over the standard deviation of a deal.
+    """The half width of the interval, divided by the standard deviation of a deal.
 
     Args:
         num_deals: int (any shape), deals so far.
-        planned: deals after which the match ends anyway; a quarter of it is where the interval is tightest
-            for its kind. Fixed before the match.
+        planned: maximum number of deals, fixed before the match; the boundary is optimal at a quarter of it.
     """
     t = np.asarray(num_deals, np.float64)
     log_term = -2 * math.log(ALPHA)

@@ -1,8 +1,8 @@
 """Estimates with 95 % intervals, clustered by deal.
 
-The games of one deal share its cards, so they are no independent observations; their total is one. What comes
-in are whole numbers (points, first places), and sums stay whole until the last division: a table of identical
-agents then gives exactly parity with an interval of width 0, not nearly.
+The games of one deal share its cards, so they are not independent observations; their total is one
+observation. All inputs are integers (points, places), and sums stay integers until the last division. So a
+match-up of identical agents gives parity exactly, with an interval of width 0.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Estimate:
         return self.mean + self.half_width
 
     def verdict(self, parity: float) -> Verdict:
-        """Whether the whole interval lies above parity, or below, or it holds parity."""
+        """Whether the whole interval is above parity or below it, or contains it ("at")."""
         return "above" if self.low > parity else "below" if self.high < parity else "at"
 
 
@@ -74,13 +74,13 @@ def t_quantile(degrees: int) -> float:
 
 
 def estimate(totals: IntArray, per_deal: int, *, planned: int | None = None) -> Estimate:
-    """Mean and t interval from one total a deal.
+    """Mean and t interval from one total per deal.
 
     Args:
         totals: int64 (D,), D at least 2: each deal's sum over its games (and an agent's seats in them).
-        per_deal: how many numbers each total sums.
-        planned: None, or the most deals of a match that may stop earlier: the interval is then one that holds
-            at every D at once (see `sequential`).
+        per_deal: number of values in each total.
+        planned: None, or the maximum number of deals of a match that may stop earlier: the interval is then
+            valid at every D simultaneously (see `sequential`).
     """
     num_deals, first, second = _moments(totals)
     mean = first / (num_deals * per_deal)
@@ -94,8 +94,8 @@ def ratio_estimate(tops: IntArray, bottoms: IntArray) -> Estimate:
     """The ratio of two totals with its t interval, clustered by deal.
 
     Args:
-        tops: int64 (D,), each deal's part of the one total.
-        bottoms: int64 (D,), of the other, whose sum is not 0.
+        tops: int64 (D,), the numerator of each deal.
+        bottoms: int64 (D,), the denominator of each deal; their sum is not 0.
 
     Source:
         W. G. Cochran, Sampling Techniques, 1977, section 2.11 (linearised variance of a ratio).
@@ -110,12 +110,12 @@ def ratio_estimate(tops: IntArray, bottoms: IntArray) -> Estimate:
 
 
 def deals_needed(pilot: Estimate, num_deals: int, precision: float) -> int:
-    """How many deals give an interval of ± a precision, by the spread that a pilot found.
+    """The number of deals that give an interval of ± a precision, from the variance of a pilot.
 
     Args:
         pilot: its estimate.
         num_deals: of the pilot.
-        precision: half the width wanted, in the estimate's unit, above 0.
+        precision: the wanted half width, in the estimate's unit, above 0.
 
     Raises:
         ValueError: a precision that is not above 0.
@@ -129,19 +129,19 @@ def deals_needed(pilot: Estimate, num_deals: int, precision: float) -> int:
 def bootstrap_interval(
     totals: IntArray, per_deal: int, *, seed: int = 0, num_resamples: int = 2000
 ) -> tuple[float, float]:
-    """The 95 % interval again, by resampling whole deals: a check on `estimate` that assumes no distribution.
+    """The 95 % bootstrap interval, by resampling whole deals: a check of `estimate` without its assumptions.
 
     Args:
         totals: int64 (D,), as for `estimate`.
         per_deal: as for `estimate`.
         seed: of the resampling.
-        num_resamples: how many samples of D deals are drawn.
+        num_resamples: number of samples of D deals.
 
     Returns:
         The 2.5 % and 97.5 % percentiles of the resampled means.
     """
     rng = np.random.default_rng(seed)
-    # How often each deal is drawn is multinomial; over the distinct totals that is a far smaller table.
+    # The counts of the drawn deals are multinomial; there are far fewer distinct totals than deals.
     found, count = np.unique(totals, return_counts=True)
     drawn = rng.multinomial(len(totals), count / len(totals), size=num_resamples)
     means = drawn @ found / (len(totals) * per_deal)
@@ -150,15 +150,15 @@ def bootstrap_interval(
 
 
 def variance_ratio(deal_totals: IntArray, game_totals: IntArray) -> float | None:
-    """What duplication does to the variance of the mean: 0.5 is as good as twice the independent games.
+    """The effect of duplication on the variance of the mean: 0.5 equals twice as many independent games.
 
     Args:
         deal_totals: int64 (D,), each deal's sum over its R games.
-        game_totals: int64 (D * R,), one number a game.
+        game_totals: int64 (D * R,), one number per game.
 
     Returns:
-        The variance of the mean over that of as many games on independent deals in random seats; None where
-        the games do not vary.
+        The variance of the mean, divided by that of the same number of games on independent deals in random
+        seats; None if the games do not vary.
     """
     games_per_deal = len(game_totals) // len(deal_totals)
     of_games = _variance(*_moments(game_totals))
@@ -166,7 +166,7 @@ def variance_ratio(deal_totals: IntArray, game_totals: IntArray) -> float | None
 
 
 def _moments(values: IntArray) -> tuple[int, int, int]:
-    """How many there are, their sum and the sum of their squares."""
+    """The number of values, their sum and the sum of their squares."""
     return len(values), int(values.sum()), int((values * values).sum())
 
 

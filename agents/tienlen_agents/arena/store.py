@@ -1,4 +1,4 @@
-"""Chunks on disk: one JSON line each, appended as they come, so that a killed run goes on where it was.
+"""Chunks on disk: one JSON line per chunk, appended when it is played, so that a killed run can resume.
 
 ::
 
@@ -6,8 +6,9 @@
     {"table": 0, "first_deal": 0, "num_deals": 512, "points": [[...]], ...}
     {"table": 0, "first_deal": 512, ...}
 
-The header says all that decides a chunk; a file with another one is refused. The number of deals is not in
-it: a longer run of the same match goes on from a shorter one.
+The header has everything that determines a chunk; a file with a different header is refused. It does not have
+the number of deals, so that a longer run of the same match can resume from a shorter one. ``table`` is the
+index of the match-up.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ _WORD = re.compile(r"[^\s,:=]+")
 
 
 class ArenaRunError(ValueError):
-    """A file of chunks that cannot be used: of another match or run, or damaged; or a run that broke off."""
+    """A file of chunks that cannot be used (another match, another run, damaged), or a worker that died."""
 
 
 def file_digests(names: list[str]) -> dict[str, str]:
     """SHA-256 of the files that agents' names mention (policies, programs), by path."""
     words = {word for name in names for word in _WORD.findall(name)}
-    # A path may hold any of the separators but a comma; the argument of an agent is tried as a whole too.
+    # A path may contain any separator but a comma, so the whole argument of an agent is tried, too.
     words |= {part.partition(":")[2] for name in names for part in name.split(",")}
     found = {}
     for word in sorted(words):
@@ -47,19 +48,19 @@ def file_digests(names: list[str]) -> dict[str, str]:
 
 
 class ChunkStore:
-    """The chunks of one run in a file, which no other run gets meanwhile. Use it with ``with``.
+    """The chunks of one run in a file, locked against other runs. Use it with ``with``.
 
     Args:
-        path: the file; it and its folder are made if they are not there.
-        header: what decides the chunks, as JSON values.
-        fresh: drop what is there.
+        path: the file; it and its folder are made if they do not exist.
+        header: everything that determines the chunks, as JSON values.
+        fresh: delete the chunks that are there.
 
     Attributes:
-        chunks: what is there already, by table and first deal.
+        chunks: the chunks in the file, by index of the match-up and first deal.
 
     Raises:
-        ArenaRunError: the file is of another match, another run is writing it, or it is damaged elsewhere
-            than in a torn last line.
+        ArenaRunError: the file belongs to another match, another run is writing it, or it is damaged (an
+            incomplete last line is not an error).
         OSError: it cannot be read or written.
     """
 
@@ -90,12 +91,12 @@ class ChunkStore:
             if not isinstance(there, dict):
                 raise ValueError("no header")
         except ValueError as error:
-            raise ArenaRunError(f"{self.path} is no file of arena chunks") from error
+            raise ArenaRunError(f"{self.path} is not a file of arena chunks") from error
         if there != header:
             changed = [key for key in {**there, **header} if there.get(key) != header.get(key)]
-            told = "; ".join(f"{key}: {there.get(key)} there, {header.get(key)} now" for key in changed)
+            changes = "; ".join(f"{key}: {there.get(key)} there, {header.get(key)} now" for key in changed)
             raise ArenaRunError(
-                f"{self.path} holds another match ({told}). Start afresh (--fresh), or elsewhere (--out)"
+                f"{self.path} holds another match ({changes}). Start afresh (--fresh), or elsewhere (--out)"
             )
         for number, line in enumerate(lines, start=2):
             try:
@@ -107,10 +108,10 @@ class ChunkStore:
         if len(whole) < len(data):  # a kill cut the last line short
             os.truncate(self.path, len(whole))
 
-    def add(self, table: int, first_deal: int, chunk: Chunk) -> None:
-        """Append a chunk; once this returns a kill does not lose it."""
-        self.chunks[table, first_deal] = chunk
-        where = {"table": table, "first_deal": first_deal, "num_deals": len(chunk.points)}
+    def add(self, match_up: int, first_deal: int, chunk: Chunk) -> None:
+        """Append a chunk; after this returns, a kill does not lose it."""
+        self.chunks[match_up, first_deal] = chunk
+        where = {"table": match_up, "first_deal": first_deal, "num_deals": len(chunk.points)}
         self._file.write(_line({**where, **chunk.to_dict()}))
         self._file.flush()
         os.fsync(self._file.fileno())

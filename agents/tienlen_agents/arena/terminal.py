@@ -1,4 +1,4 @@
-"""An arena run in the terminal: tables, and a progress bar."""
+"""Result tables and a progress bar in the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tienlen_agents.arena.league import League
     from tienlen_agents.arena.pilot import Pilot
     from tienlen_agents.arena.report import Report
-    from tienlen_agents.arena.result import TableResult
+    from tienlen_agents.arena.result import MatchResult
     from tienlen_env.games.common.game import AnyRules
 
 STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
@@ -28,7 +28,7 @@ _MARK: Final[dict[Verdict, str]] = {"above": "▲", "at": "=", "below": "▼"}
 
 
 def ordinal(place: int) -> str:
-    """``"1st"`` of 0, ``"2nd"`` of 1, ...; there are no more than 20 places."""
+    """``"1st"`` for 0, ``"2nd"`` for 1, ...; for at most 20 places."""
     return f"{place + 1}{('st', 'nd', 'rd', 'th')[min(place, 3)]}"
 
 
@@ -45,7 +45,7 @@ def show(report: Report, console: Console | None = None) -> None:
         console = Console()
     for rules in report.variants:
         results = report.of(rules)
-        # The many tables of a league are in the files; what they say together is shown.
+        # The results of a league's match-ups are in the files only; its standings are printed.
         if not report.leagues:
             for part in _scores(rules, results, report):
                 console.print(part)
@@ -58,15 +58,15 @@ def show(report: Report, console: Console | None = None) -> None:
         console.print(_latencies(report))
     saved = report.variance_saved
     if saved is not None:
-        told = f"{'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} %"
+        change = f"{'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} %"
         console.print(
-            f"Duplication {told} of the variance that as many games of independent deals would have.",
+            f"Duplication {change} of the variance that as many games of independent deals would have.",
             style="dim",
             highlight=False,
         )
     if report.with_bootstrap:
         _bootstrap(report, console)
-    for result in report.tables:
+    for result in report.results:
         if result.planned_deals is not None and result.num_deals < result.planned_deals:
             console.print(
                 f"{result.title!r} was clear after {result.num_deals:,} of {result.planned_deals:,} deals.",
@@ -86,7 +86,7 @@ def show(report: Report, console: Console | None = None) -> None:
 
 
 def show_pilot(pilot: Pilot, console: Console | None = None) -> None:
-    """Print how many deals a precision needs, before they are played."""
+    """Print the number of deals that a precision needs, before they are played."""
     if console is None:
         from rich.console import Console
 
@@ -132,14 +132,14 @@ def _percents(shares: Sequence[float]) -> str:
     return " ".join(f"{100 * share:3.0f}" for share in shares)
 
 
-def _scores(rules: AnyRules, results: Sequence[TableResult], report: Report) -> list[RenderableType]:
+def _scores(rules: AnyRules, results: Sequence[MatchResult], report: Report) -> list[RenderableType]:
     from rich.text import Text
 
     first = results[0]
     with_blunders = any(score.blunders is not None for result in results for score in result.scores)
     note = (
-        f"±: {interval_note(results)} · ×: independent games that a duplicate one is worth · "
-        "µs: a decision, many at once"
+        f"±: {interval_note(results)} · ×: effective independent games per game played · "
+        "µs: per decision, many at once"
     )
     if with_blunders:
         note += " · bl.: blunders per 100 decisions in solved endings"
@@ -172,7 +172,7 @@ def _scores(rules: AnyRules, results: Sequence[TableResult], report: Report) -> 
     share = f"{100 * first.parity_first:.1f}"
     blank = " " * len(" ± 0.000")  # the numbers stand under the means
     shares = _percents([first.parity_first] * (rules.num_players - 1))
-    # In a game whose points a table does not fix, each table has its own mean.
+    # In a game without a fixed sum of points, each match-up has its own mean.
     parities = {round(result.parity_points, 3) for result in results}
     points = f"{first.parity_points:.3f}" if len(parities) == 1 else "mean "
     grid.add_row("parity", f"{points}{blank}", share + blank[2:], shares, style="dim")
@@ -209,11 +209,11 @@ def _league(league: League, report: Report) -> list[RenderableType]:
         values = [league.payoffs[row][column] for column in league.ranking]
         cells = [Text("–", "dim") if v is None else _gain(v, with_error) for v in values]
         matrix.add_row(Text(f"{number} {league.standings[row].name}"), *cells)
-    told = [" > ".join((*cycle, cycle[0])) for cycle in league.cycles]
-    found = "; ".join(told) if told else "none that is proven"
-    cycles = Text(f"Cycles: {found}", "yellow" if told else "dim")
+    proven = [" > ".join((*cycle, cycle[0])) for cycle in league.cycles]
+    found = "; ".join(proven) if proven else "none that is proven"
+    cycles = Text(f"Cycles: {found}", "yellow" if proven else "dim")
     title = heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}")
-    payoffs = "Payoffs: points a seat above the column's agent, only these two at the table"
+    payoffs = "Payoffs: points per seat above the column's agent, in match-ups of only these two"
     return [Text(title, "bold"), grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
 
 
@@ -221,10 +221,10 @@ def _by_rules(report: Report) -> RenderableType:
     from rich.text import Text
 
     grid = _grid("Points by variant")
-    grid.add_column("table", overflow="fold", min_width=12)
+    grid.add_column("match-up", overflow="fold", min_width=12)
     for rules in report.variants:
         grid.add_column(rules.name, justify="right", no_wrap=True)
-    for title in dict.fromkeys(result.title for result in report.tables):
+    for title in dict.fromkeys(result.title for result in report.results):
         row = []
         for rules in report.variants:
             found = [result for result in report.of(rules) if result.title == title]
@@ -248,7 +248,7 @@ def _latencies(report: Report) -> RenderableType:
 
 def _bootstrap(report: Report, console: Console) -> None:
     console.print("Intervals of the points, analytic and by bootstrap over deals:", style="bold")
-    for result in report.tables:
+    for result in report.results:
         for index, score in enumerate(result.scores):
             low, high = result.bootstrap(index)
             console.print(
@@ -260,7 +260,7 @@ def _bootstrap(report: Report, console: Console) -> None:
 
 
 class LiveProgress:
-    """A progress bar in the terminal: games, decisions a second, time left. Use it with ``with``."""
+    """A progress bar in the terminal: games, decisions per second, time left. Use it with ``with``."""
 
     def __init__(self, console: Console | None = None) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -286,23 +286,23 @@ class LiveProgress:
         self._bar.stop()
 
     def start(self, title: str, num_games: int) -> None:
-        """Begin a line of its own for a run."""
+        """Begin a line for a run."""
         self._done, self._decisions, self._begin = 0.0, 0, 0.0
         self._total = num_games
         self._task = self._bar.add_task(title, total=num_games, games="", rate="")
 
     def advance(self, num_games: float, num_decisions: int) -> None:
         """Move the bar."""
-        # The clock starts with the first step: what is compiled before it is no playing time.
+        # The clock starts with the first step, so that compilation before it does not count.
         if not self._begin:
             self._begin = time.perf_counter()
         else:
             self._decisions += num_decisions
         seconds = time.perf_counter() - self._begin
-        # Workers' first chunks come together: a rate from the moment between them would be absurd.
+        # The first chunks of several workers arrive together; a rate over so short a time means nothing.
         rate = f"{self._decisions / seconds / 1000:,.1f}k decisions/s" if seconds > 0.5 else ""
         self._done += num_games
-        # Sums of shares end a hair beside the total.
+        # Sums of shares differ from the total by rounding errors.
         done = self._total if abs(self._total - self._done) < 1e-3 else self._done
         self._bar.update(
             self._task,

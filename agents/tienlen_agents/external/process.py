@@ -1,12 +1,11 @@
-"""``process:<command>``: any program in any language plays, over JSON lines on its stdin and stdout.
+"""``process:<command>``: a program in any language plays Tiến lên, over JSON lines on its stdin and stdout.
 
-The protocol is described, with an example exchange, in ``agents/tienlen_agents/external/PROTOCOL.md``;
-`tienlen_agents.external.protocol` checks a program against it. Nothing that the program does stops a match:
-an answer that is late, unreadable or illegal, or none because the program has ended, costs the round in which
-it was due. The rest of that round is played for it by a fixed rule (`ProcessAgent`), and the reason goes into
-the report (`FallibleAgent`).
+``agents/tienlen_agents/external/PROTOCOL.md`` describes the protocol, with an example exchange;
+`tienlen_agents.external.protocol` checks a program against it. Nothing that the program does stops a match. An
+answer that is late, unreadable or illegal forfeits its round, and so does the end of the program: a fixed rule
+plays the rest of that round (`ProcessAgent`), and the reason goes into the report (`FallibleAgent`).
 
-Needs pipes that can be waited for, so Linux, macOS or another POSIX system.
+Needs a system on which a process can wait for several pipes: Linux, macOS or another POSIX system.
 """
 
 from __future__ import annotations
@@ -24,19 +23,24 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import IO, Final, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from tienlen_env.engine.agent import Forfeit, View
-from tienlen_env.errors import TienLenError
+from tienlen_env.errors import TienLenError, WrongGameError
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import format_cards, parse_cards
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
+from tienlen_env.games.tienlen.game import TIENLEN
 from tienlen_env.games.tienlen.rules import Rules
+from tienlen_env.single.base import Json
+from tienlen_env.single.messages import positions
+from tienlen_env.single.tienlen import required_cards
 
-IntArray = npt.NDArray[np.int64]
+Message = Mapping[str, Json]
 
 VERSION: Final = 1
 MAX_LINE: Final = 1 << 16  # bytes of an answer; a legal one has less than a hundred
@@ -47,9 +51,9 @@ GRACE_S: Final = 0.5  # to end in, once stdin is closed
 # ---------------------------------------------------------------- messages
 
 
-def hello_message(rules: Rules, limit_ms: int) -> dict[str, Any]:
+def hello_message(rules: Rules, limit_ms: int) -> Message:
     """The first message to a program: the version of the protocol, the rules, the time limit."""
-    fields = asdict(rules)
+    fields: dict[str, Json] = asdict(rules)
     for name in ("ladder", "rejoin"):
         fields[name] = [str(shape) for shape in getattr(rules, name)]
     fields["chops"] = [[twos, [str(shape) for shape in shapes]] for twos, shapes in rules.chops]
@@ -72,74 +76,69 @@ class Request(NamedTuple):
 
     Attributes:
         decision: its index in the view.
-        message: what is sent.
+        number: its id in the protocol.
+        message: the message to send.
         hand: mask of its cards.
         must: mask of a card that the play must contain, or 0.
         legal: legal action ids.
     """
 
     decision: int
-    message: Mapping[str, Any]
+    number: int
+    message: Message
     hand: int
     must: int
     legal: frozenset[int]
 
 
-_text = lru_cache(maxsize=1 << 16)(format_cards)
+# The words of a `play` message, in their order; what they say is in PROTOCOL.md.
+_PLAY_WORDS: Final = (
+    *("seat", "hand", "table", "owner", "must", "passed"),
+    *("counts", "played", "places", "scores", "legal"),
+)
 
 
 def play_requests(view: View, indices: list[int], number: Callable[[int], tuple[int, int]]) -> list[Request]:
-    """Ask for some of the decisions of a view; every list in a message goes by absolute seat.
+    """The messages that ask for some decisions of a view, in the words of `tienlen_env.single.messages`.
 
     Args:
         view: n decisions.
         indices: which of them.
         number: the id of the request and the id of the game for the decision of an index.
     """
-    legal, num_players = view.legal_actions, view.rules.num_players
+    batch, games = view.source
+    actions = view.legal_actions.action.tolist()
+    legal, hands, owners = view.legal_actions, view.hand.tolist(), view.table_owner.tolist()
     ends = np.append(legal.start[1:], len(legal.action)).tolist()
-    starts, ids, masks = legal.start.tolist(), legal.action.tolist(), legal.cards.tolist()
-    seats, hands = view.seat.tolist(), view.hand.tolist()
-    table, owners = view.table_cards.tolist(), view.table_owner.tolist()
-    relative = [view.num_cards_left, view.played, view.places, view.scores, view.passed_mask]
-    columns = [column.tolist() for column in relative]
+    starts, masks = legal.start.tolist(), legal.cards.tolist()
+    seen = positions(batch, games[indices].tolist(), view.seat[indices].tolist(), legal, indices)
     requests = []
-    for i in indices:
-        seat, own = seats[i], slice(starts[i], ends[i])
-        # From relative to absolute seats: the player to move, first in its own row, is number `seat`.
-        counts, played, places, scores, passed = (c[i][-seat:] + c[i][:-seat] for c in columns)
-        must = 0
-        if owners[i] < 0:
-            must = -1
-            for mask in masks[own]:
-                must &= mask
+    for i, position in zip(indices, seen, strict=True):
         request, game = number(i)
-        message = {
-            "type": "play",
-            "id": request,
-            "game": game,
-            "seat": seat,
-            "hand": _text(hands[i]),
-            "table": _text(table[i]),
-            "owner": None if owners[i] < 0 else (owners[i] + seat) % num_players,
-            "must": _text(must),
-            "passed": [s for s in range(num_players) if passed[s]],
-            "counts": counts,
-            "played": [_text(mask) for mask in played],
-            "places": [None if place < 0 else place for place in places],
-            "scores": scores,
-            "legal": [_text(mask) for mask in masks[own]],
-        }
-        requests.append(Request(i, message, hands[i], must, frozenset(ids[own])))
+        message: dict[str, Json] = {"type": "play", "id": request, "game": game}
+        message |= {word: position[word] for word in _PLAY_WORDS}
+        own = slice(starts[i], ends[i])
+        must = required_cards(masks[own]) if owners[i] < 0 else 0
+        requests.append(Request(i, request, message, hands[i], must, frozenset(actions[own])))
     return requests
 
 
-def visible(text: str) -> str:
-    """Text of a program as it may be stored and shown: what is not printable becomes an escape.
+def as_rules(rules: AnyRules) -> Rules:
+    """The rules, if they are those of the game that programs play.
 
-    A lone surrogate, which JSON can hold and UTF-8 cannot, would stop whoever writes the text to a file; an
-    escape sequence would do as it likes with a terminal. Ends of lines and tabs stay. Text that has been made
-    visible stays as it is.
+    Raises:
+        WrongGameError: they are not.
+    """
+    if not isinstance(rules, Rules):
+        raise WrongGameError(f"programs play {TIENLEN.name} only, not the {rules.name} rules")
+    return rules
+
+
+def visible(text: str) -> str:
+    """Text of a program made safe to store and show: characters that are not printable become escapes.
+
+    JSON can hold a lone surrogate, which cannot be written to a file as UTF-8; an escape sequence can control
+    a terminal. Ends of lines and tabs stay. Text that is visible already stays as it is.
 
     Args:
         text: anything.
@@ -154,15 +153,15 @@ def visible(text: str) -> str:
 
 
 class Failure(Exception):
-    """A program has not done what the protocol asks.
+    """A program has not kept to the protocol.
 
-    All text of a program that leaves this module has come through here or through `Child.stderr`, and is
+    All text of a program that leaves this module passes through here or through `Child.stderr`, and is
     `visible` and of bounded length.
 
     Attributes:
         reason: the kind of failure, in our words.
-        detail: this one, with words of the program.
-        broken: it cannot be talked to any more.
+        detail: this failure, with words of the program.
+        broken: the program cannot be used any more.
     """
 
     def __init__(self, reason: str, detail: str, *, broken: bool = False) -> None:
@@ -175,11 +174,11 @@ class Failure(Exception):
         self.broken = broken
 
 
-def read_message(line: bytes) -> dict[str, Any]:
+def read_message(line: bytes) -> Message:
     """Read a line of a program.
 
     Raises:
-        Failure: it is no JSON object.
+        Failure: the line is not a JSON object.
     """
     try:
         message = json.loads(line)
@@ -190,11 +189,16 @@ def read_message(line: bytes) -> dict[str, Any]:
     return message
 
 
-def judge(request: Request, cards: object, table: ActionTable) -> tuple[int, int]:
-    """The action id and the mask of the cards that a program plays.
+def validate_answer(request: Request, cards: object, table: ActionTable) -> tuple[int, int]:
+    """The action id and the card mask of an answer.
+
+    Args:
+        request: the decision.
+        cards: the ``cards`` of the answer; anything.
+        table: the actions.
 
     Raises:
-        Failure: they are no cards, or the rules refuse them.
+        Failure: the answer does not name cards, or the play is not legal.
     """
     if not isinstance(cards, str):
         raise Failure("an answer without cards", f'"cards" is no string; {_position(request)}')
@@ -226,10 +230,10 @@ def _shortened(line: bytes, length: int = 120) -> str:
     return repr(text) + (f" and {len(line) - length} bytes more" if len(line) > length else "")
 
 
-def no_question(answer: Mapping[str, Any]) -> Failure:
-    """What to raise for an answer with an id that nobody has asked with."""
+def no_question(answer: Message) -> Failure:
+    """What to raise for an answer whose id belongs to no question."""
     number = answer.get("id")
-    # A nest of lists that could be read need not be one that can be written: that takes another stack.
+    # Deeply nested lists may be readable and still exceed the recursion limit of `repr`.
     said = "a list or an object" if isinstance(number, list | dict) else repr(number)
     return Failure("an answer to no question", f"its id is {said[:120]}")
 
@@ -239,7 +243,7 @@ def _check_length(line: bytes) -> None:
         raise Failure(f"a line of more than {MAX_LINE} bytes", _shortened(line), broken=True)
 
 
-def encode(message: Mapping[str, Any]) -> bytes:
+def encode(message: Message) -> bytes:
     """A message as a line."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
@@ -248,10 +252,9 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 
 class Child:
-    """A running command; neither its silence nor its noise can block the caller.
+    """A running command with non-blocking I/O on all three pipes.
 
-    All three pipes are served from one loop: what is to be sent leaves as fast as the child reads it, and
-    stderr is emptied, while its answers are waited for.
+    One loop serves them: while it waits for answers, it sends as fast as the child reads, and empties stderr.
 
     Args:
         arguments: the command and its arguments.
@@ -263,12 +266,12 @@ class Child:
     def __init__(self, arguments: list[str]) -> None:
         self._owner = os.getpid()
         pipe = subprocess.PIPE
-        # In a session of its own: Ctrl-C is for us to handle, and its children can be ended with it.
+        # In a session of its own: Ctrl-C does not reach it, and its children can be killed with it.
         self._process = subprocess.Popen(
             arguments, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
         )
-        streams: Any = (self._process.stdin, self._process.stdout, self._process.stderr)
-        self._in, self._out, self._err = streams
+        streams = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._in, self._out, self._err = (cast(IO[bytes], stream) for stream in streams)  # pipes all
         self._selector = selectors.DefaultSelector()
         for stream in (self._out, self._err):
             os.set_blocking(stream.fileno(), False)
@@ -281,7 +284,7 @@ class Child:
         self._stderr = b""
 
     def send(self, data: bytes) -> None:
-        """Have it sent while answers are waited for."""
+        """Queue data; `line` sends it while it waits for answers."""
         if not self._unsent:
             self._selector.register(self._in, selectors.EVENT_WRITE)
         self._unsent = memoryview(bytes(self._unsent) + data)
@@ -298,9 +301,9 @@ class Child:
         while not self._lines:
             _check_length(self._partial)
             if self._ended:
-                raise Failure("the program ended", self._farewell(), broken=True)
+                raise Failure("the program ended", self._exit_report(), broken=True)
             left = deadline - time.monotonic()
-            self._serve(max(left, 0))  # also when it is late: what has come, has come in time
+            self._serve(max(left, 0))  # once more after the deadline: data already in the pipe is in time
             if left <= 0 and not self._lines and not self._ended:
                 raise self.late()
         line = self._lines.popleft()
@@ -334,7 +337,7 @@ class Child:
             self._unsent = self._unsent[os.write(self._in.fileno(), self._unsent[: 1 << 16]) :]
         except BlockingIOError:
             return
-        except OSError:  # it reads no more; its closed stdout, or the clock, will tell
+        except OSError:  # it reads no more; `line` finds its stdout closed, or the time limit passed
             self._unsent = memoryview(b"")
         if not self._unsent:
             self._selector.unregister(self._in)
@@ -345,7 +348,8 @@ class Child:
         text = visible(self._stderr.decode(errors="backslashreplace").strip())[-STDERR_KEPT:]
         return f"its stderr ends: {text}" if text else "its stderr is empty"
 
-    def _farewell(self) -> str:
+    def _exit_report(self) -> str:
+        """How the program ended, with the end of its stderr."""
         with suppress(subprocess.TimeoutExpired):  # stdout closes a moment before the process is gone
             self._process.wait(GRACE_S)
         self._serve(0)
@@ -384,23 +388,23 @@ class Child:
 class ProcessAgent:
     """A program that plays over the protocol of ``agents/tienlen_agents/external/PROTOCOL.md``.
 
-    It is started when the first decision waits, and ended with `close`, at the latest with this process. All
-    waiting decisions are sent at once; the program may answer them in any order. The clock of `limit_ms` runs
-    from when they are sent, or from its last answer: a program that answers one after the other has the limit
-    for each.
+    The program is started for the first decision, and ended by `close`, at the latest with this process. All
+    waiting decisions are sent at once; the program may answer them in any order. The limit of `limit_ms`
+    starts when they are sent, and again with each answer: a program that answers one after the other has the
+    limit for each.
 
-    A round is forfeited when its answer is late, unreadable or illegal; then, to the end of that round, the
-    agent passes where it may and else plays the legal action with the lowest id. A program that is late, ends
-    or writes without end of line is killed and started anew, with the questions that are still open; of them
-    the one that waits longest is taken for the culprit.
+    An answer that is late, unreadable or illegal forfeits its round; then, to the end of that round, the
+    agent passes where that is legal and else plays the legal action with the lowest id. A program that is
+    late, ends or writes without end of line is killed and started anew, and gets the questions that are still
+    open; the one that has waited longest counts as the cause.
 
     Args:
-        command: what to run, split as a shell would; no shell is started. A command with a comma in it goes
-            into a script, since `tienlen_agents.load` splits at commas.
+        command: the command to run, split as a shell would; no shell is started. A command with a comma in it
+            goes into a script, since `tienlen_agents.load` splits at commas.
         limit_ms: milliseconds for an answer.
-        start_ms: milliseconds to start in, that is to answer ``hello``.
+        start_ms: milliseconds until it must have answered ``hello``.
         restarts: how often it is started anew between two `reset`s; then all remaining rounds are forfeited.
-        name: what tables and plots call it; empty for ``process:<command>``.
+        name: its name in tables and plots; empty for ``process:<command>``.
 
     Raises:
         ValueError: there is no such command, or a limit out of range.
@@ -442,7 +446,7 @@ class ProcessAgent:
         return self._remake, ()  # a copy, in another process too, runs a program of its own
 
     def reset(self, seed: int) -> None:
-        """Start afresh: the program is told the seed, and may be restarted as often as before."""
+        """Start afresh: send the seed to the program; restarts are counted anew."""
         self._seed = seed
         self._restarts_left = self.restarts + 1  # the start is one of them
         self._rounds: dict[tuple[int, int, int], int] = {}
@@ -470,24 +474,25 @@ class ProcessAgent:
     def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
         """Choose the cards for n decisions (see `CardAgent.act_cards`)."""
         legal = view.legal_actions
-        # What is played for a forfeited round: the pass has the lowest id of all.
+        # Played in forfeited rounds: the legal action with the lowest id; the pass has the lowest of all.
         actions, cards = legal.action[legal.start], legal.cards[legal.start]
         rounds = self._rounds_of(view)
         playing = [i for i, number in enumerate(rounds) if number not in self._lost]
         requests = play_requests(view, playing, lambda i: (self._next_request(), rounds[i]))
-        waiting = {int(request.message["id"]): request for request in requests}
+        waiting = {request.number: request for request in requests}
+        rules, table = as_rules(view.rules), cast(ActionTable, view.table)
         games, seats = view.games, view.seat
         asked: Child | None = None
         while waiting:
             culprit = next(iter(waiting))
             try:
-                child = self.start(view.rules)
+                child = self.start(rules)
                 if child is not asked:
                     child.send(b"".join(encode(request.message) for request in waiting.values()))
                     asked = child
                 culprit, answer = self._answer(child, waiting)
                 request = waiting[culprit]
-                action, mask = judge(request, answer.get("cards"), view.table)
+                action, mask = validate_answer(request, answer.get("cards"), table)
                 actions[request.decision], cards[request.decision] = action, mask
                 del waiting[culprit]
             except Failure as failure:
@@ -500,8 +505,8 @@ class ProcessAgent:
                 )
         return actions, cards
 
-    def _answer(self, child: Child, waiting: Mapping[int, Request]) -> tuple[int, dict[str, Any]]:
-        """The next answer that somebody waits for, and the id of its question."""
+    def _answer(self, child: Child, waiting: Mapping[int, Request]) -> tuple[int, Message]:
+        """The next answer to an open question, and the question's id."""
         deadline = time.monotonic() + self.limit_ms / 1000
         while True:
             answer = read_message(child.line(deadline))
@@ -510,7 +515,7 @@ class ProcessAgent:
                 raise no_question(answer)
             if number in waiting:
                 return number, answer
-            # The question was settled before, its round is lost. This is no crime, but takes of the time.
+            # Late answer to a forfeited round: ignored, but its time counts.
             if time.monotonic() > deadline:
                 raise child.late()
 
@@ -519,13 +524,13 @@ class ProcessAgent:
         return self._num_requests
 
     def _rounds_of(self, view: View) -> list[int]:
-        """The number of each decision's round; one player's rounds are told apart by the 13 cards dealt."""
+        """The number of each decision's round; the 13 cards dealt distinguish one player's rounds."""
         dealt = view.hand | view.played[:, 0]
         keys = zip(view.games.tolist(), view.seat.tolist(), dealt.tolist(), strict=True)
         return [self._rounds.setdefault(key, len(self._rounds) + 1) for key in keys]
 
     def start(self, rules: Rules) -> Child:
-        """The program, started if it does not run or was started for other rules; `act` calls this.
+        """The program, started if it does not run or runs with other rules; `act` calls this.
 
         Raises:
             Failure: it does not start, or has been started too often.

@@ -2,9 +2,9 @@
 
 ``python -m tienlen_agents.external.protocol check <command>`` does this.
 
-The program is led through the handshake, positions in which bots go wrong, messages of a later version, many
-questions at once, whole rounds under every preset, and its end. The exit code is 0 if all is well, 1 if a
-check failed, 2 if there is no such command.
+The checks are the handshake, positions in which bots often fail, messages of a later version, many questions
+at once, whole rounds under every preset, and the end. The exit code is 0 if all checks pass, 1 if one fails,
+2 if the command does not exist.
 """
 
 from __future__ import annotations
@@ -12,24 +12,28 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 
+from tienlen_agents.command import program
 from tienlen_agents.external.process import (
     Child,
     Failure,
     ProcessAgent,
+    as_rules,
     encode,
     hello_message,
-    judge,
     no_question,
     play_requests,
     read_message,
+    validate_answer,
 )
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
+from tienlen_env.games.tienlen.actions import ActionTable
+from tienlen_env.games.tienlen.plays import cards_to_action
 from tienlen_env.games.tienlen.rules import PRESETS
 
 WIDTH: Final = 56  # of the titles in the report
@@ -39,9 +43,9 @@ class Check(NamedTuple):
     """One line of the report.
 
     Attributes:
-        title: what was checked.
-        problem: what went wrong; empty if nothing did.
-        note: what there is to say otherwise.
+        title: the check.
+        problem: the failure; empty if it passed.
+        note: a remark if it passed.
     """
 
     title: str
@@ -64,7 +68,7 @@ class Position(NamedTuple):
         batch.set_hands([[parse_cards(hand) for hand in self.hands]], self.leader)
         for play in self.plays:
             cards = parse_cards(play)
-            batch.step([batch.table.classify(cards)], [cards])
+            batch.step([cards_to_action(self.rules, cards)], [cards])
         return batch
 
 
@@ -140,7 +144,7 @@ def _handshake(agent: ProcessAgent) -> Check:
 
 
 def _problem(agent: ProcessAgent) -> str:
-    """What the agent forfeited since it was last asked, in words."""
+    """The forfeits of the agent since the last call, as text."""
     forfeits = agent.take_forfeits()
     if not forfeits:
         return ""
@@ -163,14 +167,14 @@ def _later_version(agent: ProcessAgent) -> Check:
     (request,) = play_requests(view, [0], lambda _: (1, 1))
     child = Child(agent.arguments)
     try:
-        child.send(encode(hello_message(view.rules, agent.limit_ms) | {"weather": "fine"}))
+        child.send(encode(dict(hello_message(as_rules(view.rules), agent.limit_ms)) | {"weather": "fine"}))
         read_message(child.line(time.monotonic() + agent.start_ms / 1000))
         child.send(encode({"type": "weather", "rain": [1, {"mm": 2}]}))
         child.send(encode(dict(request.message) | {"weather": None}))
         answer = read_message(child.line(time.monotonic() + agent.limit_ms / 1000))
         if answer.get("id") != 1:
             raise no_question(answer)
-        judge(request, answer.get("cards"), view.table)
+        validate_answer(request, answer.get("cards"), cast(ActionTable, view.table))
     except Failure as failure:
         return Check(title, f"{failure.reason}: {failure.detail}")
     finally:
@@ -228,26 +232,26 @@ def _end(agent: ProcessAgent) -> Check:
     return Check(title, f"exit code {code}; {child.stderr}" if code else "")
 
 
-def main(arguments: Sequence[str] | None = None, write: Callable[[str], Any] = print) -> int:
+def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = print) -> int:
     """Run the command.
 
     Args:
-        arguments: instead of the command line's.
-        write: is given every line of the report.
+        argv: its arguments; None: those of the command line.
+        write: gets every line of the report.
 
     Returns:
         The exit code.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m tienlen_agents.external.protocol", description=__doc__.split("\n\n")[1]
+        prog=program("tienlen_agents.external.protocol"), description=__doc__.split("\n\n")[1]
     )
-    parser.add_argument("what", choices=["check"], help="the only thing that it does")
+    parser.add_argument("what", choices=["check"], help="the only command")
     parser.add_argument("command", help='the program and its arguments, in quotes: "python bot.py --fast"')
     parser.add_argument("--limit-ms", type=int, default=1000, help="for every answer (%(default)s)")
     parser.add_argument("--start-ms", type=int, default=10_000, help="to start in (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="under each preset (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the deals (%(default)s)")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     try:
         agent = ProcessAgent(options.command, limit_ms=options.limit_ms, start_ms=options.start_ms)
     except ValueError as error:

@@ -32,7 +32,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from tienlen_agents.files import write_atomic
-from tienlen_agents.networks.features import FEATURES, Inputs, Prior, Reader, features_of
+from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
@@ -54,7 +54,7 @@ class NetworkConfig:
         num_players: seats at the table.
         history: plays that the observation shows.
         record: whether it goes on with what the others passed over and played
-            (`tienlen_agents.networks.features.play_summary`).
+            (`tienlen_agents.networks.features.tienlen_play_summary`).
         observation_size: O, or O + R with a record.
         num_derived: E, what the game's reader adds behind it.
         action_inputs: X.
@@ -83,16 +83,16 @@ class NetworkConfig:
     def of(cls, rules: AnyRules, *, record: bool = False, **settings: Any) -> Self:
         """The configuration for a variant; a game that has no record shows none."""
         features = features_of(rules)
-        num_record = features.num_record(rules) if record else 0
+        num_record = features.num_summary_bits(rules) if record else 0
         return cls(
             game=features.game,
             rules=rules.name,
             rules_digest=rules.digest(),
             num_players=rules.num_players,
             record=num_record > 0,
-            observation_size=game_of(rules).observe.observation_size(rules) + num_record,
+            observation_size=game_of(rules).observation(rules, 0).size + num_record,
             num_derived=features.num_derived(rules),
-            action_inputs=features.num_action_inputs,
+            action_inputs=features.num_action_features(rules),
             **settings,
         )
 
@@ -103,7 +103,7 @@ class NetworkConfig:
 
     def reader(self) -> Reader:
         """What makes the network's inputs."""
-        return FEATURES[self.game].reader(self.prior, self.prior_scale, record=self.record)
+        return features_by_name(self.game).reader(self.prior, self.prior_scale, record=self.record)
 
 
 class ActionNetwork(nn.Module):
@@ -259,7 +259,9 @@ class NetworkAgent:
             inputs = self._reader.read(some)
             logits = self.logits(inputs)
             chosen = (
-                sample(logits, inputs.start, self._rng) if self.sample else first_best(logits, inputs.start)
+                sample(logits, inputs.segment_start, self._rng)
+                if self.sample
+                else first_best(logits, inputs.segment_start)
             )
             actions[free] = inputs.action[chosen]
         return actions
@@ -272,17 +274,17 @@ class NetworkAgent:
         """
         self._check(view)
         inputs = self._reader.read(view)
-        logits, owner = torch.from_numpy(self.logits(inputs)), torch.from_numpy(inputs.owner)
+        logits, owner = torch.from_numpy(self.logits(inputs)), torch.from_numpy(inputs.segment_ids)
         found: FloatArray = segment_log_softmax(logits, owner, len(view)).numpy()
         return found
 
     def logits(self, inputs: Inputs) -> FloatArray:
         """The network's scores, prior included, float32 (N,)."""
-        with torch.inference_mode(), threads_for(len(inputs.start)):
+        with torch.inference_mode(), threads_for(len(inputs.segment_start)):
             logits: FloatArray = self.network(
                 torch.from_numpy(inputs.observation).float(),
-                as_bfloat16(inputs.after).float(),
-                torch.from_numpy(inputs.owner),
+                as_bfloat16(inputs.action_features).float(),
+                torch.from_numpy(inputs.segment_ids),
                 torch.from_numpy(inputs.prior),
             ).numpy()
         return logits

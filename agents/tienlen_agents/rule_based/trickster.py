@@ -32,18 +32,16 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
-from numba.extending import register_jitable
 
 from tienlen_env.engine.agent import View
-from tienlen_env.engine.backends import overloads as numba_bits
-from tienlen_env.engine.backends.build import build_of
+from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
+from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import JOKERS
-from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.thirteens.melds import POINTS, best_melds, without
+from tienlen_env.games.thirteens.rules import ThirteensRules
 
 IntArray = npt.NDArray[np.int64]
 
@@ -70,11 +68,7 @@ class Weights:
 SPITE, KEEPING, WAIT, TRUMP, NULL = range(5)
 
 
-def _jit(function: Any) -> Any:
-    return register_jitable(function)
-
-
-@_jit
+@noinline
 def ranked_above(card: int) -> int:
     """The cards of a card's suit that beat it, as a mask."""
     suit = LOWEST_SUIT << (card & 3)
@@ -83,13 +77,13 @@ def ranked_above(card: int) -> int:
     return suit & ~((2 << card) - 1) & ~(15 << 48)
 
 
-@_jit
+@noinline
 def trick_worth(spec: Any, pile: int) -> float:
     """What a trick pays."""
     return float(1 - 4 * popcount(pile & JOKERS) + (best_melds(spec, pile) >> POINTS))
 
 
-@_jit
+@noinline
 def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
     """What a trick pays on average when so many unseen cards are added, each as one added alone."""
     now: float = trick_worth(spec, pile)
@@ -106,7 +100,7 @@ def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
     return now + num_more * more / count
 
 
-@_jit
+@noinline
 def chance_none(num_cards: int, places: int, hidden: int) -> float:
     """The chance that none of some unseen cards lies in so many of the hidden places."""
     chance = 1.0
@@ -117,7 +111,7 @@ def chance_none(num_cards: int, places: int, hidden: int) -> float:
     return chance
 
 
-@_jit
+@noinline
 def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, unseen: int) -> float:
     """The chance that no later player beats a card of the seat to act that is the highest so far.
 
@@ -147,7 +141,7 @@ def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, uns
     return float(chance * chance_none(higher, places, hidden))
 
 
-@_jit
+@noinline
 def keeping(weights: Any, unseen: int, card: int) -> float:
     """How likely a card is to win a trick later: nothing higher held by others, or it was drawn out."""
     if card >= 52:
@@ -158,7 +152,7 @@ def keeping(weights: Any, unseen: int, card: int) -> float:
     return float(weights[WAIT] ** higher * (1.0 if lower > 0 or higher == 0 else 0.5))
 
 
-@_jit
+@noinline
 def null_chance(hand: int, unseen: int) -> float:
     """How likely a hand is to win nothing more.
 
@@ -176,7 +170,7 @@ def null_chance(hand: int, unseen: int) -> float:
     return chance
 
 
-@_jit
+@noinline
 def unseen_cards(row: Any, spec: Any) -> int:
     """The cards that the seat to act has not seen, as a mask."""
     seen = row[R.SHOWN] | row[R.HAND + row[R.TURN]]
@@ -185,11 +179,11 @@ def unseen_cards(row: Any, spec: Any) -> int:
     return int(((1 << spec[S.NUM_CARDS]) - 1) & ~seen)
 
 
-@_jit
-def judge_card(
+@noinline
+def evaluate_card(
     row: Any, spec: Any, weights: Any, card: int, unseen: int
 ) -> tuple[float, float, float, float, float]:
-    """What playing a card is worth, in points, and what that is made of: see `TricksterAgent.judge`."""
+    """What playing a card is worth, in points, and what that is made of: see `TricksterAgent.evaluate_actions`."""
     num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
     first = (seat - row[R.LEADER]) % num_players
     bit = 1 << card
@@ -215,20 +209,20 @@ def judge_card(
     return float(win * worth + (1 - win) * lost - weights[KEEPING] * later), win, worth, null, later
 
 
-@_jit
+@noinline
 def choose_card(row: Any, spec: Any, weights: Any, ids: Any, start: int, end: int) -> int:
     """The best card to play."""
     unseen = unseen_cards(row, spec)
     best, best_score = ids[start], -1e9
     for i in range(start, end):
-        score = judge_card(row, spec, weights, ids[i], unseen)[0]
+        score = evaluate_card(row, spec, weights, ids[i], unseen)[0]
         if score > best_score:
             best, best_score = ids[i], score
     return int(best)
 
 
-@_jit
-def judge_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
+@noinline
+def evaluate_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
     """The points of a meld and of the best ones after it; 0 for the end."""
     at = action * S.ACTION_FIELDS
     kind = actions[at + S.KIND]
@@ -238,58 +232,49 @@ def judge_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
     return int((3 if kind == R.THIRTEENS else 1) + (best_melds(spec, rest) >> POINTS))
 
 
-@_jit
+@noinline
 def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: int) -> int:
     """The first meld that leads to the most points."""
     best, best_points = ids[start], -1
     for i in range(start, end):
-        points = judge_meld(row, spec, actions, ids[i])
+        points = evaluate_meld(row, spec, actions, ids[i])
         if points > best_points:
             best, best_points = ids[i], points
     return int(best)
 
 
-@cache
-def _loops() -> tuple[Any, Any]:
-    numba_bits.teach(THIRTEENS)
-    build = build_of((*THIRTEENS.sources, numba_bits))
+@jit.loop
+def _choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[no-untyped-def]
+    for b in range(out.shape[0]):
+        row = rows[b]
+        end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
+        if end - start[b] == 1:
+            out[b] = ids[start[b]]
+        elif row[R.PILE] != 0:
+            out[b] = choose_meld(row, spec, actions, ids, start[b], end)
+        else:
+            out[b] = choose_card(row, spec, weights, ids, start[b], end)
 
-    def choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        for b in range(out.shape[0]):
-            row = rows[b]
-            end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
-            if end - start[b] == 1:
-                out[b] = ids[start[b]]
-            elif row[R.PILE] != 0:
-                out[b] = choose_meld(row, spec, actions, ids, start[b], end)
-            else:
-                out[b] = choose_card(row, spec, weights, ids, start[b], end)
 
-    def judge_all(rows, spec, actions, weights, ids, start, scores, facts):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        for b in range(rows.shape[0]):
-            row = rows[b]
-            end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
-            if row[R.PILE] != 0:
-                for i in range(start[b], end):
-                    scores[i] = facts[i, 1] = judge_meld(row, spec, actions, ids[i])
-                    facts[i, 0] = facts[i, 2] = facts[i, 3] = 0
-            else:
-                unseen = unseen_cards(row, spec)
-                for i in range(start[b], end):
-                    scores[i], facts[i, 0], facts[i, 1], facts[i, 2], facts[i, 3] = judge_card(
-                        row, spec, weights, ids[i], unseen
-                    )
-
-    return (
-        njit(choose_all, nogil=True, cache=True, _nrt=False),
-        njit(judge_all, nogil=True, cache=True, _nrt=False),
-    )
+@jit.loop
+def _evaluate_all(rows, spec, actions, weights, ids, start, scores, facts):  # type: ignore[no-untyped-def]
+    for b in range(rows.shape[0]):
+        row = rows[b]
+        end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
+        if row[R.PILE] != 0:
+            for i in range(start[b], end):
+                scores[i] = facts[i, 1] = evaluate_meld(row, spec, actions, ids[i])
+                facts[i, 0] = facts[i, 2] = facts[i, 3] = 0
+        else:
+            unseen = unseen_cards(row, spec)
+            for i in range(start[b], end):
+                scores[i], facts[i, 0], facts[i, 1], facts[i, 2], facts[i, 3] = evaluate_card(
+                    row, spec, weights, ids[i], unseen
+                )
 
 
 @cache
-def tables(rules: Any) -> tuple[IntArray, IntArray]:
+def tables(rules: ThirteensRules) -> tuple[IntArray, IntArray]:
     """A variant as compiled functions read it (see `build_spec`)."""
     return S.build_spec(rules)
 
@@ -319,10 +304,10 @@ class TricksterAgent:
         legal = view.legal_actions
         spec, actions = tables(view.rules)
         out = np.empty(len(view), np.int64)
-        _loops()[0](view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, out)
+        _choose_all(view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, out)
         return out
 
-    def judge(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    def evaluate_actions(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """What the rules think of every legal action, for agents that start from it.
 
         Args:
@@ -339,7 +324,7 @@ class TricksterAgent:
         spec, actions = tables(view.rules)
         scores = np.empty(len(legal.action))
         facts = np.empty((len(legal.action), 4), np.float32)
-        _loops()[1](
+        _evaluate_all(
             view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, scores, facts
         )
         best = np.maximum.reduceat(scores, legal.start) if len(view) else scores

@@ -4,208 +4,188 @@ from __future__ import annotations
 
 import argparse
 import secrets
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
+from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
-from tienlen_agents.terminal.dialogue import dialogue_of
-from tienlen_agents.terminal.human import HumanAgent, Leave, read_line, say, tell
-from tienlen_env.engine.agent import Agent, FallibleAgent, View, check_plays, choose_cards, history_of
-from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import TienLenError
-from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import PRESETS, game_of, get_rules
-from tienlen_env.rendering import TableView, TrickView
+from tienlen_agents.terminal.dialogue import AnyRound, dialogue_of
+from tienlen_agents.terminal.prompt import Command, Hints, ask, read_line, say, tell
+from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
+from tienlen_env.errors import RulesError
+from tienlen_env.games.registry import PRESETS, get_rules
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.rendering.view import PLACE_TEXT, plural, printable
-from tienlen_env.single.game import ROUNDS, Game
+from tienlen_env.single.base import Picture, Play
+from tienlen_env.single.game import Game
+from tienlen_env.single.session import Session
 
 CLEAR = "\033[2J\033[3J\033[H"  # the screen, and what has been scrolled off it
 
 
 class Table:
-    """A game for people and agents alike.
-
-    The same game is kept twice: as a `Game` or one round of it, which explains refusals and writes the
-    record, and as a `Batch`, which agents look at.
+    """A session for people and agents at a terminal.
 
     Args:
-        rules: the variant.
-        key: 64 bits, of the deals.
-        whole_game: rounds to the target instead of one.
-        history: plays that observations show.
-        kept: plays that agents can look back on, if these are more.
-
-    Attributes:
-        plays: moves since the start (see `tienlen_agents.terminal.dialogue`).
+        session: the game.
+        seats: an agent for each seat; None for a person.
+        names: P names; ``"you"`` is spoken to.
+        hints: the agents that suggest plays to people.
+        rated: the game counts: neither undo nor suggestions.
+        save: where the record goes, after every round; None: nowhere.
     """
 
     def __init__(
-        self, rules: AnyRules, key: int, *, whole_game: bool = True, history: int = 0, kept: int = 0
+        self,
+        session: Session,
+        seats: Sequence[Agent | None],
+        names: Sequence[str],
+        *,
+        hints: Hints | None = None,
+        rated: bool = False,
+        save: Path | None = None,
     ) -> None:
-        self.rules = rules
-        self.key = key
-        self.whole_game = whole_game
-        self.batch = Batch(rules, 1, episode="game" if whole_game else "round", history=history, kept=kept)
-        self.take_back(0)
+        self.session = session
+        self.seats = seats
+        self.names = names
+        self.hints = hints or Hints()
+        self.rated = rated
+        self.save = save
+        people = [seat for seat, agent in enumerate(seats) if agent is None]
+        self._at_screen = people[0] if len(people) == 1 else -1
+        self._decisions: list[tuple[int, int]] = []  # of people: the seat, how many plays had been made
 
-    def take_back(self, num_plays: int) -> None:
-        """Return to the position after so many plays."""
-        kept = self.plays[:num_plays] if num_plays else []
-        self.game: Any = (Game if self.whole_game else ROUNDS[game_of(self.rules).name])(self.rules, self.key)  # type: ignore[arg-type]
-        self.batch.deal(np.array([self.key], np.uint64).view(np.int64))
-        self.plays: list[int] = []
-        for move in kept:
-            self.play(move)
+    def play(self) -> bool:
+        """Play to the end of the game.
 
-    def play(self, move: int) -> None:
-        """Play for whose turn it is.
-
-        Raises:
-            TienLenError: the rules refuse it; nothing has changed.
+        Returns:
+            Whether it was reached; False if a person has left.
         """
-        self.game.play(move)
-        dialogue_of(self.rules).step(self.batch, move)
-        self.plays.append(move)
-
-    @property
-    def round(self) -> Any:
-        """The `Round` or `Deal` in play, or the last one."""
-        return self.game.round if isinstance(self.game, Game) else self.game
-
-    def picture(self, names: Sequence[str], seat: int) -> TableView | TrickView:
-        """The table as one seat sees it."""
-        view: TableView | TrickView = self.round.view(face_up=[seat], names=names)
-        return replace(view, scores=self.game.scores)
-
-
-class TakeBack(Exception):
-    """A player wants to be asked for the last decision again."""
-
-
-class Player(HumanAgent):
-    """A person at a `Table`.
-
-    Args:
-        table: where.
-        hint: the agent that suggests plays.
-        rated: the game counts: neither undo nor suggestions.
-    """
-
-    def __init__(self, table: Table, *, hint: str, rated: bool) -> None:
-        super().__init__(hint=hint)
-        self._table = table
-        self._rated = rated
-        self.names: Sequence[str] = ()
-        self.decisions: list[int] = []  # how many plays had been made at each of them
-
-    def picture(self, view: View, index: int) -> TableView | TrickView:
-        """The table with names and the trick."""
-        return self._table.picture(self.names, int(view.seat[index]))
-
-    def check(self, view: View, index: int, move: int) -> int:
-        """See `HumanAgent.check`; the message names the clause."""
-        try:
-            self._table.round.copy().play(move)
-        except TienLenError as error:
-            reason = str(error).partition(" (seat")[0]  # the brackets tell what the picture shows
-            source = "" if "RULES.md" in reason else " (RULES.md)"
-            raise ValueError(reason + source) from None
-        return super().check(view, index, move)
-
-    def suggest(self, view: View, index: int) -> int:
-        """See `HumanAgent.suggest`."""
-        if self._rated:
-            raise ValueError("this game is rated: there are no suggestions")
-        return super().suggest(view, index)
-
-    def take_back(self) -> None:
-        """See `HumanAgent.take_back`."""
-        if self._rated:
-            raise ValueError("this game is rated: nothing is taken back")
-        if not self.decisions:
-            raise ValueError("there is nothing to take back yet")
-        raise TakeBack
-
-
-def play(table: Table, seats: Sequence[Agent], names: Sequence[str], save: Path | None = None) -> None:
-    """Play a table to its end, telling what happens.
-
-    Args:
-        table: the game.
-        seats: an agent each.
-        names: what they are called; ``"you"`` is spoken to.
-        save: where the record goes, after every round.
-    """
-    people = [seat for seat, agent in enumerate(seats) if isinstance(agent, Player)]
-    at_screen = people[0] if len(people) == 1 else -1
-    dialogue = dialogue_of(table.rules)
-    while (seat := table.round.turn) >= 0:
-        agent, played, before = seats[seat], table.round, len(table.plays)
-        view = View(table.batch)
-        try:
-            if isinstance(agent, Player) and dialogue.is_forced_pass(played):
-                move = 0  # no use to ask
+        session = self.session
+        while not session.is_over:
+            agent = self.seats[session.current_seat]
+            if agent is None:
+                answer = self._ask()
+                if answer is Command.LEAVE:
+                    return False
+                if answer is Command.UNDO:
+                    self._take_back()
+                    continue
+                self._apply(answer)
             else:
-                if isinstance(agent, Player) and seat != at_screen:
-                    say(CLEAR)
-                    read_line(f"{names[seat]}, press Enter when only you look: ")
-                    at_screen = seat
-                action, cards = choose_cards(agent, view)
-                move = dialogue.move(int(action[0]), int(cards[0]))
-                if isinstance(agent, Player):
-                    agent.decisions.append(before)
-        except TakeBack:
-            assert isinstance(agent, Player)
-            back = agent.decisions.pop()
-            for other in seats:
-                if isinstance(other, Player):
-                    other.decisions = [number for number in other.decisions if number < back]
-            table.take_back(back)
-            say("  taken back\n")
-            continue
+                self._apply(self._choice_of(agent))
+        return True
+
+    def _ask(self) -> Play | Command:
+        """What a person answers; a pass is played without asking where nothing else is legal."""
+        session, seat = self.session, self.session.current_seat
+        if dialogue_of(session.rules).is_forced_pass(session.round):
+            return session.legal[0]
+        if seat != self._at_screen:
+            say(CLEAR)
+            if read_line(f"{self.names[seat]}, press Enter when only you look: ") is None:
+                return Command.LEAVE
+            self._at_screen = seat
+        answer = ask(TableDecision(self, session.round, seat))
+        if not isinstance(answer, Command):
+            self._decisions.append((seat, len(session.plays)))
+        return answer
+
+    def _choice_of(self, agent: Agent) -> Play:
+        """What an agent plays."""
+        session = self.session
+        actions, cards = choose_cards(agent, session.agent_view())
         if isinstance(agent, FallibleAgent):
+            name = self.names[session.current_seat]
             for forfeit in agent.take_forfeits():
-                tell(f"{names[seat]} forfeits this round: {forfeit.reason} ({printable(forfeit.detail)})")
-        table.play(move)
-        tell(dialogue.told(played, seat, names, move))
+                tell(f"{name} forfeits this round: {forfeit.reason} ({printable(forfeit.detail)})")
+        play: Play = session.round.play_of(int(actions[0]), int(cards[0]))
+        return play
+
+    def _apply(self, play: Play) -> None:
+        session, played, seat = self.session, self.session.round, self.session.current_seat
+        dialogue = dialogue_of(session.rules)
+        is_forced = self.seats[seat] is None and dialogue.is_forced_pass(played)
+        session.apply(play)
+        text = dialogue.report(played, seat, self.names, play)
+        tell(f"{text}: nothing else is legal" if is_forced else text)
         if played.is_over:
-            say(_result(table, played, names))
-            if save is not None:
-                write_record(save, table)
+            say(self._result(played))
+            if self.save is not None:
+                write_record(self.save, session)
+
+    def last_decision(self, seat: int) -> int | None:
+        """How many plays had been made when a person last decided; None if that person has not yet."""
+        found = [plays for other, plays in self._decisions if other == seat]
+        return found[-1] if found else None
+
+    def _take_back(self) -> None:
+        back = self.last_decision(self.session.current_seat)
+        assert back is not None  # checked by `TableDecision.check_undo`
+        self._decisions = [(seat, plays) for seat, plays in self._decisions if plays < back]
+        self.session.undo(len(self.session.plays) - back)
+        say("  taken back\n")
+
+    def _result(self, played: AnyRound) -> str:
+        """How a round has ended, and the game if it is over."""
+        session, names = self.session, self.names
+        totals = session.scores
+        lines = [f"\n  {dialogue_of(session.rules).unit} {played.round_index + 1} is over"]
+        places = [-1 if place is None else place for place in played.places]
+        for seat in sorted(range(len(names)), key=lambda seat: places[seat]):
+            points = f"{played.scores[seat]:+d}"
+            lines.append(
+                f"    {PLACE_TEXT[places[seat]]}  {names[seat]:<24.24} {points:>3}  "
+                f"{plural(totals[seat], 'point')}"
+            )
+        if isinstance(session.game, Game) and session.winner is not None:
+            winner = names[session.winner]
+            lines.append(f"  {winner} win{'' if winner == 'you' else 's'} the game")
+        return "\n".join(lines) + "\n\n"
 
 
-def _result(table: Table, played: Any, names: Sequence[str]) -> str:
-    """How a round or deal has ended, and the game if it is over."""
-    totals = table.game.scores
-    lines = [f"\n  {dialogue_of(table.rules).unit} {played.round_index + 1} is over"]
-    for seat in sorted(range(len(names)), key=lambda seat: played.places[seat]):
-        points = f"{played.scores[seat]:+d}"
-        lines.append(
-            f"    {PLACE_TEXT[played.places[seat]]}  {names[seat]:<24.24} {points:>3}  "
-            f"{plural(totals[seat], 'point')}"
-        )
-    if isinstance(table.game, Game) and table.game.winner is not None:
-        winner = names[table.game.winner]
-        lines.append(f"  {winner} win{'' if winner == 'you' else 's'} the game")
-    return "\n".join(lines) + "\n\n"
+@dataclass
+class TableDecision:
+    """A `tienlen_agents.terminal.prompt.Decision` at a `Table`."""
+
+    table: Table
+    played: AnyRound
+    seat: int
+
+    def picture(self) -> Picture:
+        """The table with names and the trick."""
+        return self.played.view(face_up=[self.seat], names=self.table.names, scores=self.table.session.scores)
+
+    def suggestion(self) -> str:
+        """See `Decision.suggestion`."""
+        if self.table.rated:
+            raise ValueError("this game is rated: there are no suggestions")
+        return self.table.hints.suggestion(self.table.session.agent_view(), 0, self.played)
+
+    def check_undo(self) -> None:
+        """See `Decision.check_undo`."""
+        if self.table.rated:
+            raise ValueError("this game is rated: nothing is taken back")
+        if self.table.last_decision(self.seat) is None:
+            raise ValueError("there is nothing to take back yet")
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """What agents are called at a table, where a name has `NAME_COLUMNS`.
+    """The names of agents at a table, where a name has `NAME_COLUMNS`.
 
     Args:
         names: theirs, of any length.
 
     Returns:
-        The same where they fit, else what stands before the colon: ``"search"``; numbered where several are
-        the same then: ``"search #1"``.
+        The same where they fit, else the part before the colon: ``"search"``; numbered if several are the
+        same then: ``"search #1"``.
     """
     number = len(" #1")
     short = []
@@ -218,37 +198,44 @@ def short_names(names: Sequence[str]) -> list[str]:
     return numbered(short)
 
 
-def write_record(path: Path, table: Table) -> None:
+def write_record(path: Path, session: Session) -> None:
     """Write the record so far; the file is there whole or not at all."""
-    write_atomic(path, (table.game.record().rstrip("\n") + "\n").encode())
+    write_atomic(path, session.record().encode())
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tienlen_agents.terminal.play",
+        prog=program("tienlen_agents.terminal.play"),
         description="Play Tiến lên or Thirteens in the terminal. Cards are typed as 3s 3h (suits s c d h, "
         "ten is T) or by number.",
         epilog=f"Agents: human, {', '.join(name for name in tienlen_agents.names() if name != 'human')}. "
-        "Example: python -m tienlen_agents.terminal.play --seats human greedy greedy greedy --save game.txt",
+        "Example: tienlen play --seats human greedy greedy greedy --save game.txt",
     )
-    parser.add_argument(
+    seats = parser.add_argument(
         "--seats",
         nargs="+",
-        required=True,
         metavar="AGENT",
-        help="who sits there: 2 to 4, in Thirteens 3 to 7",
+        help="who sits there: 2 to 4, in Thirteens 3 to 7 (human heuristic heuristic heuristic; "
+        "in Thirteens trickster)",
     )
+    complete_agents(seats)
     parser.add_argument(
         "--rules", choices=list(PRESETS), default="cardgames", help="the variant (%(default)s)"
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--game", action="store_true", help="rounds to the target of the rules (the default)")
     length.add_argument("--round", action="store_true", help="one round")
-    parser.add_argument(
-        "--key", type=lambda text: int(text, 0), help="64-bit number that decides the deals; drawn otherwise"
+    deals = parser.add_mutually_exclusive_group()
+    deals.add_argument(
+        "--seed", type=lambda text: int(text, 0), help="of the deals and of the agents; drawn otherwise"
+    )
+    deals.add_argument(
+        "--key", type=lambda text: int(text, 0), help="64-bit key of the deals, as records have it"
     )
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the record to this new file")
-    parser.add_argument("--rated", action="store_true", help="it counts: no undo, no suggestions, no --key")
+    parser.add_argument(
+        "--rated", action="store_true", help="it counts: no undo, no suggestions, no --key, no --seed"
+    )
     parser.add_argument(
         "--hint", default="", metavar="AGENT", help="who suggests (greedy_long; trickster in Thirteens)"
     )
@@ -258,66 +245,95 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def _key(options: argparse.Namespace) -> int:
+    """The key of the deals, unsigned.
+
+    Raises:
+        ValueError: it does not fit 64 bits, or a negative seed.
+    """
+    if options.seed is not None:
+        if options.seed < 0:
+            raise ValueError(f"--seed {options.seed}: expected 0 or more")
+        return int(np.random.default_rng(options.seed).integers(2**64, dtype=np.uint64))
+    key: int = secrets.randbits(64) if options.key is None else options.key
+    if not -(2**63) <= key < 2**64:
+        raise ValueError(f"--key {key}: expected an integer of 64 bits")
+    return key % 2**64
+
+
+def _set_table(options: argparse.Namespace) -> Table:
+    """The table that the options describe.
+
+    Raises:
+        ValueError: options that do not fit one another.
+    """
+    rules = get_rules(options.rules)
+    if options.seats is None:
+        options.seats = ["human"] + [dialogue_of(rules).opponent] * (rules.num_players - 1)
+    try:
+        rules = get_rules(options.rules, len(options.seats))
+    except RulesError as error:
+        raise ValueError(f"--seats has {plural(len(options.seats), 'seat')}: {error}") from None
+    key = _key(options)
+    agents = [None if name == "human" else tienlen_agents.load(name) for name in options.seats]
+    bots = [agent for agent in agents if agent is not None]
+    session = Session(
+        rules,
+        key,
+        whole_game=not options.round,
+        history=options.history,
+        history_length=history_of(bots),
+    )
+    check_plays(bots, session.batch)
+    hints = Hints(options.hint)
+    long_names = ["human" if agent is None else agent.name for agent in agents]
+    names = short_names(long_names)
+    for short, name in zip(names, long_names, strict=True):
+        if not short.startswith(name):
+            tell(f"{short} is {printable(name)}")
+    if options.seats.count("human") == 1:
+        names[options.seats.index("human")] = "you"
+    seeds = np.random.SeedSequence(key).generate_state(len(agents))
+    for agent, seed in zip(agents, seeds, strict=True):
+        (hints if agent is None else agent).reset(int(seed))
+    return Table(session, agents, names, hints=hints, rated=options.rated, save=options.save)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        arguments: instead of the command line's.
+        argv: its arguments; None: those of the command line.
 
     Returns:
         The exit code: 0, or 130 after Ctrl-C.
     """
     parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.rated and options.key is not None:
+    options = parser.parse_args(argv)
+    if options.rated and (options.key is not None or options.seed is not None):
         parser.error("--rated: the key is drawn, so that nobody knows the deal")
     if options.save is not None and (options.save.exists() or not options.save.parent.is_dir()):
         parser.error(f"--save: {options.save} is there already, or its folder is not")
-    key = secrets.randbits(64) if options.key is None else options.key
     try:
-        rules = get_rules(options.rules, len(options.seats))
-        if not -(2**63) <= key < 2**64:
-            raise ValueError(f"--key {key}: expected an integer of 64 bits")
-        bots = [None if name == "human" else tienlen_agents.load(name) for name in options.seats]
-        table = Table(
-            rules,
-            key % 2**64,
-            whole_game=not options.round,
-            history=options.history,
-            kept=history_of(bot for bot in bots if bot is not None),
-        )
-        check_plays([bot for bot in bots if bot is not None], table.batch)
-        seats: list[Agent] = [
-            Player(table, hint=options.hint, rated=options.rated) if bot is None else bot for bot in bots
-        ]
+        table = _set_table(options)
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
-    names = short_names([agent.name for agent in seats])
-    for said, agent in zip(names, seats, strict=True):
-        if not said.startswith(agent.name):
-            tell(f"{said} is {printable(agent.name)}")
-    if options.seats.count("human") == 1:
-        names[options.seats.index("human")] = "you"
-    for agent, seed in zip(
-        seats, np.random.SeedSequence(key % 2**64).generate_state(len(seats)), strict=True
-    ):
-        agent.reset(int(seed))
-        if isinstance(agent, Player):
-            agent.names = names
+    if sys.stdin.isatty():
+        with suppress(ImportError):  # not on every system
+            import readline  # noqa: F401 - from now on, `input` edits lines and recalls them
 
     code = 0
     try:
-        play(table, seats, names, options.save)
-    except Leave:
-        say("  you have left the table\n")
+        if not table.play():
+            say("  you have left the table\n")
     except KeyboardInterrupt:
         say("\n  interrupted\n")
         code = 130
     finally:
         if options.save is None:
-            say(f"  the record:\n{table.game.record().rstrip()}\n")
+            say(f"  the record:\n{table.session.record().rstrip()}\n")
         else:
-            write_record(options.save, table)
+            write_record(options.save, table.session)
             say(f"  the record is in {options.save}\n")
     return code
 

@@ -25,7 +25,7 @@ import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.dispatcher import Dispatcher
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from tienlen_env.engine.backends import overloads
 from tienlen_env.games.common.hints import is_noinline
@@ -88,7 +88,27 @@ def register(function: Any) -> None:
         is_plain = isinstance(reached, FunctionType) and not _is_foreign(reached)
         if is_plain and reached not in overloads.REGISTERED:
             overloads.REGISTERED.add(reached)
+            if _calls_itself(reached):
+                _register_recursive(reached)
+                continue
             register_jitable(_nrt=False, forceinline=not is_noinline(reached))(reached)
+
+
+def _calls_itself(function: FunctionType) -> bool:
+    name = function.__name__
+    return name in function.__code__.co_names and function.__globals__.get(name) is function
+
+
+def _register_recursive(function: FunctionType) -> None:
+    """`_register` for a function that calls itself, which Numba types for dispatchers only."""
+    names = dict(function.__globals__)
+    compiled: Any = njit(FunctionType(function.__code__, names, function.__name__), nogil=True, _nrt=False)
+    names[function.__name__] = compiled
+
+    def overload_of(*args):  # type: ignore[no-untyped-def]
+        return lambda *args: compiled(*args)
+
+    overload(function, jit_options={"_nrt": False, "forceinline": True})(overload_of)
 
 
 def reachable(function: Any) -> list[Any]:
@@ -176,6 +196,10 @@ def _description(value: Any) -> bytes:
         return repr(value).encode()
     if isinstance(value, tuple):
         return f"{type(value).__qualname__} of {len(value)}".encode()  # its items follow
+    if isinstance(value, type) and hasattr(
+        value, "_fields"
+    ):  # a NamedTuple: code may give fields by position
+        return f"{value.__module__}.{value.__qualname__}{value._fields}".encode()
     if isinstance(value, type | BuiltinFunctionType) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}".encode()
     return type(value).__qualname__.encode()

@@ -3,7 +3,7 @@
     python -m tienlen_train.benchmarks.curves
     python docs/plot_runs.py runs/curves/* --over cpu --out docs/pictures/curves
 
-A run that is there and complete is kept, one that was stopped goes on, so the command can be repeated.
+A complete run is kept, a stopped one continues, so the command can be repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rich.console import Console
 from tienlen_train.config import parse_args
 
 COMMON = ("--threads", "1", "--final-deals", "0")
-# What they learn from in one to three minutes on one core, and how often they are compared on the way.
+# So many decisions take one to three minutes on one core.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "PPO": ("tienlen_train.ppo", "--decisions", "1500000", "--eval-every", "6"),
     "PPO, prior none": (
@@ -55,9 +55,9 @@ class CurvesConfig:
 
     Attributes:
         seeds: runs of each algorithm.
-        at_once: runs at a time.
+        at_once: runs at the same time.
         out: folder of the run folders, ``<algorithm>-<seed>``.
-        more: further flags for all of them, with blanks between.
+        more: further options for all of them, separated by blanks.
     """
 
     seeds: int = 3
@@ -66,9 +66,9 @@ class CurvesConfig:
     more: str = ""
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run what is not there yet; the exit status is 1 if a run failed."""
-    config = parse_args(CurvesConfig, __doc__.splitlines()[0], argv)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run what is missing; the exit status is 1 if a run failed."""
+    config = parse_args(CurvesConfig, (__doc__ or "").partition("\n")[0], argv)
     console = Console()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -94,9 +94,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     jobs = [(name, seed) for seed in range(1, config.seeds + 1) for name in ALGORITHMS]
     with ThreadPoolExecutor(config.at_once) as pool:
         succeeded = list(pool.map(run, *zip(*jobs, strict=True)))
-    if not all(succeeded):
-        raise SystemExit(1)
+    return 0 if all(succeeded) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

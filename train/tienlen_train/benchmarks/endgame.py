@@ -1,17 +1,18 @@
-"""What perfect play in endings costs and gains.
+"""Cost and gain of perfect play in endings.
 
     python -m tienlen_train.benchmarks.endgame
     python -m tienlen_train.benchmarks.endgame --base heuristic --rules foicica
 
-Two tables. The first has, for endings as they come up when agents play themselves, the time of a decision
-(one at a time, as `EndgameAgent` takes it: the base agent's action is tried first, a win is enough), the time
-to find all actions that win, the positions searched, the share handed back at the limit, and how often the
-agent itself blundered. Only decisions with a choice count. The second has duplicate matches of
+Two tables. The first is about endings that occur when agents play themselves: the time of a decision (one at
+a time, as `EndgameAgent` takes it: the base agent's action is tried first, a win is enough), the time to find
+all winning actions, the number of positions searched, the share that was given up at the limit, and how often
+the agent itself blundered. Only decisions with a choice count. The second has duplicate matches of
 ``endgame:<base>`` against three ``<base>``.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,10 +37,10 @@ class EndgameBenchConfig:
     Attributes:
         rules: the variant.
         base: the agent that gets perfect endings in the matches.
-        players: agents whose endings are solved, with commas between.
-        rounds: rounds that each of them plays against itself.
+        players: agents whose endings are solved, separated by commas.
+        rounds: rounds of each of them against itself.
         deals: of the match; 0 for none.
-        nodes: positions searched for a decision before it is handed back.
+        nodes: positions searched for a decision before it is given up.
         seed: of deals and agents.
     """
 
@@ -72,12 +73,12 @@ def endings(name: str, rules: str, num_rounds: int, seed: int) -> Iterator[tuple
         batch.step(actions)
 
 
-def percentiles(values: npt.ArrayLike, form: str) -> str:
+def percentiles(values: Sequence[float], form: str) -> str:
     """The median, three high percentiles and the maximum as text."""
     return "".join(f"{v:{form}}" for v in np.percentile(values, [50, 90, 99, 99.9, 100]))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(EndgameBenchConfig, __doc__ or "", argv)
     solver = Solver(Batch(config.rules).rules)
@@ -88,14 +89,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         rows, chosen = (np.concatenate(part) for part in parts)
         solver.solve(rows[:1])  # compiles
         times: dict[bool, list[float]] = {True: [], False: []}
-        nodes, unsolved, won, blunders = [], 0, 0, 0
+        nodes: list[int] = []
+        unsolved, won, blunders = 0, 0, 0
         for row, action in zip(np.split(rows, len(rows)), np.split(chosen, len(rows)), strict=True):
             for find_all in (False, True):
                 begin = time.perf_counter()
                 found = solver.solve(row, wanted=None if find_all else action, max_nodes=config.nodes)
                 times[find_all].append(1000 * (time.perf_counter() - begin))
                 if not find_all:
-                    nodes.append(found.num_nodes[0])
+                    nodes.append(int(found.num_nodes[0]))
                     unsolved += found.value[0] == 0
             won += found.value[0] == 1
             blunders += found.value[0] == 1 and not found.best_mask[0, action[0]]
@@ -103,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"{'':<24}ms, all  {percentiles(times[True], '9.3f')}")
         print(f"{'':<24}positions{percentiles(nodes, '9.0f')}")
         print(
-            f"  {len(rows)} decisions, {won / len(rows):.1%} won, {unsolved} handed back; "
+            f"  {len(rows)} decisions, {won / len(rows):.1%} won, {unsolved} given up; "
             f"{100 * blunders / len(rows):.2f} blunders per 100 decisions"
         )
     if config.deals:
@@ -117,7 +119,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"({result.num_deals} deals × {result.num_seatings} seatings), places {places}; "
             f"{1e6 * score.seconds / score.decisions:.2f} µs a decision, the base's own included"
         )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

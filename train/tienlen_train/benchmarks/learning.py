@@ -1,15 +1,16 @@
-"""How many decisions a second are played and learned from, beside MaskablePPO with a network of that size.
+"""Decisions a second that training plays and learns from, beside MaskablePPO with a network of that size.
 
     python -m tienlen_train.benchmarks.learning
 
-Acting, learning and resets are all in it; every row trains networks of about 460,000 weights (policy and
-critic together). Rows are measured in turn, three times over, by wall time.
+Acting, learning and resets are included; every row trains networks of about 460,000 weights (policy and
+critic together). Rows are measured in turn, three times, by wall time.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,14 +24,15 @@ from rich.console import Console
 from rich.table import Table
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.wrappers import ActionMasker
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tienlen_env  # noqa: F401  (registers the environment)
+from tienlen_agents.versions import versions
 from tienlen_env.envs.sb3 import TienLenVecEnv
 from tienlen_train.benchmarks.speed import cpu_name
 from tienlen_train.config import parse_args
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import versions, write_atomic
+from tienlen_train.runs import write_atomic
 from tienlen_train.trainer import keep_memory
 
 
@@ -39,9 +41,9 @@ class LearningBenchConfig:
     """Settings of the benchmark.
 
     Attributes:
-        seconds: length of one run of a row, at least; an iteration is never cut.
-        runs: runs of each row, taken in turn.
-        out: where the JSON result goes.
+        seconds: least length of one run of a row; iterations are completed.
+        runs: runs of each row, in turn.
+        out: the JSON file of the result.
     """
 
     seconds: float = 8.0
@@ -49,15 +51,22 @@ class LearningBenchConfig:
     out: str = "runs/bench_learning.json"
 
 
-# Learns for at least so many seconds; the decisions learned from, and the share of time outside the network
-# (None where it is not known).
+# Trains for at least so many seconds; returns the decisions trained on, and the share of time outside the
+# network (None if unknown).
 Learn = Callable[[float], tuple[int, float | None]]
 
 
-def ours(threads: int, **settings: Any) -> tuple[Learn, int]:
+def ours(threads: int, num_games: int = 1024, batch_size: int = 4096) -> tuple[Learn, int]:
     """`tienlen_train.ppo` with two epochs."""
     trainer = PPOTrainer(
-        PPOConfig(threads=threads, state_width=192, critic_width=144, final_deals=0, **settings)
+        PPOConfig(
+            threads=threads,
+            num_games=num_games,
+            batch_size=batch_size,
+            state_width=192,
+            critic_width=144,
+            final_deals=0,
+        )
     )
 
     def learn(seconds: float) -> tuple[int, float | None]:
@@ -66,10 +75,10 @@ def ours(threads: int, **settings: Any) -> tuple[Learn, int]:
             shares.append(trainer.iterate()["outside_network"])
         return trainer.num_decisions - before, statistics.mean(shares)
 
-    return learn, sum(p.numel() for p in trainer.learner.parameters())
+    return learn, sum(p.numel() for p in trainer.learner.model.parameters())
 
 
-def maskable_ppo(env: Any, **settings: Any) -> tuple[Learn, int]:
+def maskable_ppo(env: VecEnv, **settings: int) -> tuple[Learn, int]:
     """MaskablePPO of sb3-contrib."""
     width = 256
     model = MaskablePPO(
@@ -85,7 +94,7 @@ def maskable_ppo(env: Any, **settings: Any) -> tuple[Learn, int]:
     return learn, sum(p.numel() for p in model.policy.parameters())
 
 
-def default_env() -> Any:
+def default_env() -> VecEnv:
     """One game of the Gymnasium environment, as in MaskablePPO's documentation."""
     return DummyVecEnv(
         [
@@ -96,9 +105,9 @@ def default_env() -> Any:
     )
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the table and write the JSON."""
-    config = parse_args(LearningBenchConfig, __doc__.splitlines()[0], argv)
+    config = parse_args(LearningBenchConfig, (__doc__ or "").partition("\n")[0], argv)
     console = Console()
     keep_memory()
     torch.set_num_threads(1)
@@ -149,7 +158,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     data = {"cpu": cpu_name(), "versions": versions(), "rows": result}
     write_atomic(Path(config.out), (json.dumps(data, indent=1) + "\n").encode())
     console.print(f"written to {config.out}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,17 +1,17 @@
-"""What search costs and gains.
+"""Cost and gain of search.
 
     python -m tienlen_train.benchmarks.search
     python -m tienlen_train.benchmarks.search --agents "search search:ms=20 ismcts" --threads 2
 
 For each agent three lines. The time of a decision: one game at a time on one core, in CPU time, which other
-work on the machine disturbs least, over some rounds against the base; forced decisions only come into the
-mean of all. A duplicate match, alone against the base in all other seats. And what it gains on the first
-agent of the list in the same deals, paired deal by deal: that is how inference is measured against the same
-search without.
+work on the machine disturbs least, over some rounds against the base; forced decisions count only in the mean
+of all. A duplicate match, alone against the base in all other seats. And the gain over the first agent of the
+list in the same deals, paired deal by deal: so inference is compared with the same search without it.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena import match
-from tienlen_agents.arena.match import TableResult
+from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import estimate
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
@@ -33,13 +33,13 @@ class SearchBenchConfig:
     """Settings of the benchmark.
 
     Attributes:
-        agents: those that are measured, with blanks between.
+        agents: the agents to measure, separated by blanks.
         base: the agent in all other seats.
         rules: the variant.
         num_players: seats at the table.
         rounds: rounds whose decisions are timed; 0 for none.
         deals: of the matches; 0 for none.
-        threads: decisions searched at a time in the matches.
+        threads: decisions searched at the same time in the matches.
         seed: of deals and agents.
     """
 
@@ -61,8 +61,8 @@ def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tupl
         those that are forced.
     """
     times: dict[bool, list[float]] = {True: [], False: []}
-    kept = history_of([agent, base])
-    batch = Batch(config.rules, 1, num_players=config.num_players, kept=kept)
+    history_length = history_of([agent, base])
+    batch = Batch(config.rules, 1, num_players=config.num_players, history_length=history_length)
     for number in range(config.rounds + 1):
         batch.deal([number + 1_000_000 * config.seed])
         agent.reset(number)
@@ -78,19 +78,19 @@ def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tupl
     return times[True], times[False]
 
 
-def gain(result: TableResult, over: TableResult) -> str:
-    """How many more points a round the first agent of one table made than that of another, as text."""
+def gain(result: MatchResult, over: MatchResult) -> str:
+    """The first agent's points a round in one table minus those in another, paired by deal, as text."""
     paired = result.deal_points[:, 0] - over.deal_points[:, 0]
     found = estimate(paired, result.num_seatings)
     return f"{found.mean:+.3f} ± {found.half_width:.3f}"
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(SearchBenchConfig, __doc__ or "", argv)
     rules = get_rules(config.rules, config.num_players)
     print(f"{rules.name}, {config.num_players} players, against {config.base}", flush=True)
-    first: TableResult | None = None
+    first: MatchResult | None = None
     for name in config.agents.split():
         print(name)
         base = tienlen_agents.load(config.base)
@@ -121,7 +121,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             if first is not None:
                 print(f"  {gain(result, first)} points more than the first agent, paired by deal")
             first = first or result
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

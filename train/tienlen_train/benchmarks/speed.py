@@ -4,9 +4,9 @@
     python -m tienlen_train.benchmarks.speed --only Batch
 
 A step is one decision, with the observation and the legal-action mask of the next player; resets are inside
-the timed loop and are not counted. Single-threaded rows are steps per CPU second of the process, so that
-other work on the machine disturbs them little; the rows about threads are per second of wall time. The
-cases are measured in turn, three times over, so that ratios hold when the machine's speed drifts.
+the timed loop and are not counted. Single-threaded rows are steps per CPU second of the process, because
+other work on the machine disturbs that little; the rows about threads are per second of wall time. The cases
+are measured in turn, three times, so that ratios hold when the machine's speed drifts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,9 +41,9 @@ class BenchConfig:
 
     Attributes:
         seconds: length of one run of one case.
-        runs: runs of each case, taken in turn.
+        runs: runs of each case, in turn.
         only: measure only cases whose name contains this text.
-        out: where the JSON result goes.
+        out: the JSON file of the result.
     """
 
     seconds: float = 2.0
@@ -56,7 +56,7 @@ class BenchConfig:
 
 
 def aec_loop(env: Any) -> Play:
-    """The loop of PettingZoo's documentation, choosing uniformly from the mask."""
+    """The loop of PettingZoo's documentation with a uniform legal action."""
     draw = random.Random(0).random
 
     def play(deadline: float) -> int:
@@ -78,7 +78,7 @@ def aec_loop(env: Any) -> Play:
 
 
 def null_aec(num_observations: int, num_actions: int) -> Any:
-    """An AEC environment that does nothing, at the least cost the interface allows: the ceiling."""
+    """An AEC environment that does nothing, at the least cost that the interface allows: the upper limit."""
     import gymnasium
     from pettingzoo import AECEnv
 
@@ -155,7 +155,7 @@ def wrapped(env: Any) -> Any:
 
 def round_loop() -> Play:
     """The scalar `Round`: the list of legal plays, a choice, the play."""
-    from tienlen_env.single.tienlen import Round
+    from tienlen_env import Round
 
     draw = random.Random(0).random
     keys = iter(range(1 << 40))
@@ -182,7 +182,7 @@ def batched(rules: str, num_games: int, threads: int = 1) -> Play:
     batch = Batch(rules, num_games, auto_reset=True, threads=threads)
     rng = np.random.default_rng(0)
     batch.reset(rng)
-    mask, observation = batch.legal_mask(), batch.observe()
+    mask, observation = batch.action_mask(), batch.observe()
     actions, draws = batch.sample(rng), np.empty(num_games)
     next_actions = np.empty_like(actions)
 
@@ -201,7 +201,7 @@ def batched(rules: str, num_games: int, threads: int = 1) -> Play:
 
 
 def batched_halves(rules: str, num_games: int) -> Play:
-    """The games shared out to two batches, each stepped by a Python thread: the kernels hold no lock."""
+    """The games in two batches, each stepped by a Python thread: the kernels release the lock."""
     halves = [batched(rules, num_games // 2) for _ in range(2)]
     pool = ThreadPoolExecutor(2)
     return lambda deadline: sum(pool.map(lambda half: half(deadline), halves))
@@ -277,7 +277,7 @@ ABSOLUTE = "decisions/s"
 
 @dataclass(frozen=True)
 class Case:
-    """One row: how to make its loop, and what it is to be compared with."""
+    """One row: a function that makes its loop, and the rows that it is compared with."""
 
     name: str
     make: Callable[[], Play]
@@ -292,7 +292,7 @@ def cases() -> list[Case]:
 
     probe = tienlen_v0.raw_env()
     space = probe.observation_space("player_0")
-    size = int(space["observation"].shape[0]), int(space["action_mask"].shape[0])
+    size = int(np.prod(space["observation"].shape or ())), int(np.prod(space["action_mask"].shape or ()))
     return [
         Case("do-nothing AEC, raw", lambda: aec_loop(null_aec(*size))),
         Case("do-nothing AEC, wrapped", lambda: aec_loop(wrapped(null_aec(*size)))),
@@ -362,7 +362,8 @@ START_GOALS = {"first step, cold cache": "15 s", "first step, warm cache": "1 s"
 
 def first_step(runs: int) -> dict[str, list[float]]:
     """Seconds from import to the first step of a fresh process, with an empty and a filled compile cache."""
-    cold, warm = [], []
+    cold: list[float] = []
+    warm: list[float] = []
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as cache:
             environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
@@ -374,7 +375,7 @@ def first_step(runs: int) -> dict[str, list[float]]:
 
 
 def cpu_name() -> str:
-    """The processor's name where the system tells it."""
+    """The processor's name if the system has it."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
@@ -384,7 +385,7 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def main(argv: list[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print the table and write the JSON."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -394,7 +395,7 @@ def main(argv: list[str] | None = None) -> None:
     from tienlen_agents.versions import versions
     from tienlen_train.runs import write_atomic
 
-    config = parse_args(BenchConfig, __doc__.splitlines()[0], argv)
+    config = parse_args(BenchConfig, (__doc__ or "").partition("\n")[0], argv)
     console = Console(width=max(Console().width, 92))  # the table needs as much
     chosen = [c for c in cases() if config.only in c.name]
     missing = [c for c in chosen if c.needs and importlib.util.find_spec(c.needs.partition(".")[0]) is None]
@@ -458,6 +459,7 @@ def main(argv: list[str] | None = None) -> None:
     result = {"cpu": cpu_name(), "versions": dict(packages), "seconds": config.seconds, "rows": rows}
     write_atomic(Path(config.out), json.dumps(result, indent=1).encode())
     console.print(f"written to {config.out}", style="dim")
+    return 0
 
 
 def short(rate: float) -> str:
@@ -479,4 +481,4 @@ def peer_versions() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,58 +1,61 @@
-"""What every game's features share: what a network reads, and what learning must know of a game."""
+"""What the features of all games share: the inputs of a network, and what training needs of a game."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.game import AnyRules
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
+BitArray = npt.NDArray[np.uint8]
 Prior = Literal["none", "heuristic"]
 
 ONE: Final = 0x3F80  # 1.0 as bfloat16
 
 
 class Inputs(NamedTuple):
-    """What the network reads of n decisions with N legal actions in all.
+    """The inputs of a network for n decisions with N legal actions in all.
 
     Attributes:
-        observation: uint8 (n, O + E), the observation and what the game's reader adds; (n, O + R + E) with
-            a record between them.
-        start: int64 (n,), where each decision's legal actions begin.
-        num_legal: int64 (n,), how many they are.
+        observation: uint8 (n, O + E), the observation and what the game's reader adds to it; (n, O + R + E)
+            with a play summary between them.
+        segment_start: int64 (n,), index of each decision's first legal action among the N.
+        num_legal: int64 (n,), number of legal actions of each decision.
         action: int64 (N,), action ids.
-        after: uint16 (N, X), each action's features as the bits of bfloat16; see the game's reader.
-        prior: float32 (N,), added to the network's score.
+        action_features: uint16 (N, X), the features of each action as the bits of bfloat16; see the game's
+            reader.
+        prior: float32 (N,), is added to the network's score.
     """
 
-    observation: npt.NDArray[np.uint8]
-    start: IntArray
+    observation: BitArray
+    segment_start: IntArray
     num_legal: IntArray
     action: IntArray
-    after: npt.NDArray[np.uint16]
+    action_features: npt.NDArray[np.uint16]
     prior: FloatArray
 
     @property
-    def owner(self) -> IntArray:
-        """int64 (N,), ascending: each action's decision."""
+    def segment_ids(self) -> IntArray:
+        """int64 (N,), ascending: the decision that each action belongs to."""
         return np.repeat(np.arange(len(self.num_legal)), self.num_legal)
 
     def part(self, begin: int, end: int) -> Inputs:
-        """Those of the decisions from `begin` to before `end`, at least one; the arrays are views."""
-        first, last = self.start[begin], self.start[end - 1] + self.num_legal[end - 1]
+        """The inputs of decisions `begin` to `end` - 1, at least one; the arrays are views."""
+        first, last = self.segment_start[begin], self.segment_start[end - 1] + self.num_legal[end - 1]
         return Inputs(
             self.observation[begin:end],
-            self.start[begin:end] - first,
+            self.segment_start[begin:end] - first,
             self.num_legal[begin:end],
             self.action[first:last],
-            self.after[first:last],
+            self.action_features[first:last],
             self.prior[first:last],
         )
 
@@ -61,7 +64,7 @@ class Reader(Protocol):
     """Turns views of one game into `Inputs`.
 
     Attributes:
-        history: plays and passes that a batch must keep for it; 1 where only the record is read.
+        history: number of past plays that a batch must store for it; 1 where only the play summary is read.
     """
 
     history: int
@@ -71,49 +74,61 @@ class Reader(Protocol):
 
 
 class MakeReader(Protocol):
-    """See `Features`."""
+    """See `Features.reader`."""
 
     def __call__(self, prior: Prior, prior_scale: float, *, record: bool) -> Reader:
         """A new reader."""
 
 
+# Features that only a critic may see: uint8 (n, H) of 0 and 1, from a batch and n of its games, int64 (n,).
+PrivilegedFn = Callable[[Batch, IntArray], BitArray]
+# An estimate of each legal action's return, float32 (N,), from a batch, n of its games and their inputs.
+ActionValuesFn = Callable[[Batch, IntArray, Inputs], FloatArray]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """A game as networks and training see it; a module a game has one.
+    """How networks and training read a game; every game has one such value.
 
     Attributes:
-        game: its name (see `tienlen_env.games.common.game.Definition`).
-        baseline: its strongest rule-based player, as `tienlen_agents.load` knows it: the prior of
-            ``"heuristic"``.
-        prior_scale: how much it counts by default what that player thinks (see `reader`).
-        gae_lambda: PPO's trace decay by default: the less the critic can be trusted, the nearer to 1.
-        rivals: the rule-based players whom a policy is compared with.
-        num_action_inputs: X, features of an action.
-        num_record: R of a variant, what a record adds to an observation; 0 where the game has none.
-        num_derived: E of a variant, what the reader adds in any case.
-        reader: makes a reader from the prior, its scale (what the player by rules thinks an action is behind
-            its choice, times this, is added to the network's score) and whether there is a record.
-        num_hidden: H of a variant, the number of `hidden_facts`.
-        hidden_facts: makes a function of a batch and n of its games (int64 (n,)) that tells what a critic may
-            see and the seats to move may not, as 0s and 1s, uint8 (n, H); it is for one batch.
-        num_foreseen: F of a variant, the number of `foresee`; 0 where nobody can tell.
-        foresee: tells of a batch's n games, all hands known, how they would end if everyone played on by the
-            baseline's rules, as 0s and 1s, uint8 (n, F): what a critic sees that looks ahead.
-        action_returns: what each of N legal actions returns if everyone plays on by the baseline's rules,
-            float32 (N,), from the batch, the n games and their inputs; None where nobody can tell.
+        game: the game's name.
+        baseline: its strongest rule-based agent, by its name in `tienlen_agents.load`: the opponent in
+            training, and the prior of ``"heuristic"``; empty for none.
+        eval_opponents: the agents that a policy is compared with.
+        has_prior: whether the reader has a prior other than ``"none"``.
+        prior_scale: default factor on the baseline's scores (see `reader`).
+        gae_lambda: default trace decay of PPO: the less reliable the critic, the closer to 1.
+        num_action_features: X of a variant, the number of features of an action.
+        num_summary_bits: R of a variant, the number of bits that a play summary adds to an observation; 0 if
+            the game has none.
+        num_derived: E of a variant, the number of bits that the reader always adds.
+        reader: makes a reader from the prior, its scale (the baseline's score of an action relative to its
+            best one, times this, is added to the network's score) and whether the play summary is read.
+        num_privileged: H of a variant, the number of `privileged_features`.
+        privileged_features: makes a function that computes hidden features for the critic; one function
+            serves one batch.
+        num_outcome: F of a variant, the number of bits of `rollout_outcome`; 0 if unavailable.
+        rollout_outcome: final places if all seats follow the baseline from here (privileged features), uint8
+            (n, F) of 0 and 1; None if unavailable.
+        action_values: the return of each legal action if all seats follow the baseline afterwards, float32
+            (N,); None if unavailable.
+        limitations: what a network cannot see or do, as sentences for its card; the argument says whether it
+            reads the play summary.
     """
 
     game: str
-    baseline: str
-    prior_scale: float
-    gae_lambda: float
-    rivals: tuple[str, ...]
-    num_action_inputs: int
-    num_record: Callable[[Any], int]
-    num_derived: Callable[[Any], int]
+    baseline: str = ""
+    eval_opponents: tuple[str, ...] = ("random",)
+    has_prior: bool = True
+    prior_scale: float = 1.0
+    gae_lambda: float = 0.95
+    num_action_features: Callable[[AnyRules], int]
+    num_summary_bits: Callable[[AnyRules], int] = lambda rules: 0
+    num_derived: Callable[[AnyRules], int] = lambda rules: 0
     reader: MakeReader
-    num_hidden: Callable[[Any], int]
-    hidden_facts: Callable[[], Callable[[Batch, IntArray], npt.NDArray[np.uint8]]]
-    num_foreseen: Callable[[Any], int] = lambda rules: 0
-    foresee: Callable[[Batch, IntArray], npt.NDArray[np.uint8]] | None = None
-    action_returns: Callable[[Batch, IntArray, Inputs], FloatArray] | None = None
+    num_privileged: Callable[[AnyRules], int]
+    privileged_features: Callable[[], PrivilegedFn]
+    num_outcome: Callable[[AnyRules], int] = lambda rules: 0
+    rollout_outcome: PrivilegedFn | None = None
+    action_values: ActionValuesFn | None = None
+    limitations: Callable[[bool], str] = lambda record: ""

@@ -1,23 +1,27 @@
-"""What a network reads of a decision of Thirteens, and what a critic may see besides.
+"""What a network reads of a decision of Thirteens, and what only the critic reads.
 
-An action's features are four groups of numbers, X = 125 in all: what it *is* (32: one-hot strength and suit
-of a card, whether it is the end of melding, and how many cards of each pip it plays or melds), the hand that
-it *leaves* (54 by card id, and the four suits of which nothing is left), the *pile* that it makes (13: how
-many cards of each pip lie in the trick then, or may still be melded), and *facts* (22, see `FeatureReader`).
-To the observation the reader adds the unseen cards, and how many of each suit there are.
+The features of an action are four groups of numbers, X = 125 in all: what it *is* (32: one-hot strength and
+suit of a card, whether it is the end of melding, and how many cards of each pip it plays or melds), the hand
+that it *leaves* (54 by card id, and which of the four suits it is void in), the *pile* that it makes (13: how
+many cards of each pip then lie in the trick, or may still be melded), and *auxiliary features* (22, see
+`FeatureReader`). To the observation the reader adds the unseen cards, and how many of each suit there are.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
-import tienlen_agents.rule_based.trickster
-from tienlen_agents.networks.features.base import ONE, Features, Inputs, IntArray, Prior
+from tienlen_agents.networks.features.base import (
+    ONE,
+    BitArray,
+    Features,
+    FloatArray,
+    Inputs,
+    IntArray,
+    Prior,
+)
 from tienlen_agents.rule_based.trickster import (
     TricksterAgent,
     keeping,
@@ -27,14 +31,15 @@ from tienlen_agents.rule_based.trickster import (
     unseen_cards,
 )
 from tienlen_env.engine.agent import View
-from tienlen_env.engine.backends import overloads as numba_bits
-from tienlen_env.engine.backends.build import build_of
+from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.state import GameState
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import JOKERS, NUM_CARDS
-from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.thirteens.melds import pip_counts, without
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
@@ -44,219 +49,248 @@ PIPS: Final = 19
 LEFT: Final = 32
 VOIDS: Final = LEFT + NUM_CARDS
 PILE: Final = VOIDS + 4
-FACTS: Final = PILE + 13
-NUM_FACTS: Final = 22
-NUM_ACTION_INPUTS: Final = FACTS + NUM_FACTS  # X
-_BEHIND: Final = 6.0  # points; what is further behind the best is as good as ruled out
+AUX: Final = PILE + 13
+NUM_AUX: Final = 22
+NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X
+_MAX_GAP: Final = 6.0  # points; an action with a larger gap to the best one is as good as ruled out
 
 
-@cache
-def _compiled() -> Any:
-    numba_bits.teach(THIRTEENS)
-    build = build_of((*THIRTEENS.sources, numba_bits, tienlen_agents.rule_based.trickster))
+class Judged(NamedTuple):
+    """The legal actions of n decisions and the trickster's opinion of them.
 
-    def write_features(  # type: ignore[no-untyped-def]
-        rows, spec, actions, weights, ids, start, behind, has_prior, judged, fact, bits, out
-    ):
-        build  # noqa: B018
-        num_players = spec[S.NUM_PLAYERS]
-        for b in range(rows.shape[0]):
-            row = rows[b]
-            end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
-            seat = row[R.TURN]
-            unseen = unseen_cards(row, spec)
-            num_later = num_players - 1 - (seat - row[R.LEADER]) % num_players
-            # Cards that nobody else can beat in their suit.
-            highest = 0
-            rest = row[R.HAND + seat] & ~JOKERS
+    Attributes:
+        action: int64 (N,), action ids.
+        segment_start: int64 (n,), index of each decision's first action.
+        prior_gap: float32 (N,), points by which an action is below the trickster's choice, as -6 to 0.
+        has_prior: whether these gaps are inputs.
+        card_values: float32 (N, 4), see `TricksterAgent.evaluate_actions`.
+    """
+
+    action: IntArray
+    segment_start: IntArray
+    prior_gap: FloatArray
+    has_prior: bool
+    card_values: FloatArray
+
+
+@jit.loop
+def _write_features(
+    rows: Any, spec: Any, actions: Any, weights: Any, legal: Any, aux_features: Any, bits: Any, out: Any
+) -> None:
+    """Write the features of N actions, uint16 (N, X); `bits` is the memory of `aux_features` as uint32."""
+    num_players = spec[S.NUM_PLAYERS]
+    for b in range(rows.shape[0]):
+        row = rows[b]
+        end = legal.segment_start[b + 1] if b + 1 < rows.shape[0] else legal.action.shape[0]
+        seat = row[R.TURN]
+        unseen = unseen_cards(row, spec)
+        num_later = num_players - 1 - (seat - row[R.LEADER]) % num_players
+        # Cards that nobody else can beat in their suit.
+        highest = 0
+        rest = row[R.HAND + seat] & ~JOKERS
+        while rest != 0:
+            card = rest & -rest
+            rest ^= card
+            if unseen & ranked_above(lowest_index(card)) == 0:
+                highest |= card
+        for i in range(legal.segment_start[b], end):
+            for column in range(AUX):
+                out[i, column] = 0
+            for k in range(NUM_AUX):
+                aux_features[k] = 0
+            action = legal.action[i]
+            at = action * S.ACTION_FIELDS
+            left = row[R.HAND + seat]
+            if action < spec[S.NUM_CARDS]:
+                card = 1 << action
+                left ^= card
+                pile = row[R.ON_TABLE] | row[R.ASIDE] | card
+                own = pip_counts(card)
+                strength, suit = actions[at + S.STRENGTH], actions[at + S.SUIT]
+                out[i, strength] = ONE
+                aux_features[5] = trick_worth(spec, pile) / 8
+                aux_features[6] = strength > row[R.BEST] and (
+                    suit == 0 or row[R.FOLLOW] == 0 or row[R.LEADER] == seat or suit == row[R.FOLLOW]
+                )
+                aux_features[7] = suit != 0 and suit == row[R.FOLLOW]
+                aux_features[13] = num_later / 3
+                aux_features[14] = num_later == 0
+                if suit != 0:
+                    out[i, SUIT + lowest_index(suit)] = ONE
+                    higher = popcount(unseen & ranked_above(action))
+                    aux_features[8] = higher / 4
+                    aux_features[9] = higher == 0
+                    aux_features[10] = popcount(unseen & suit) / 13
+                    aux_features[11] = popcount(left & suit) / 13
+                    for after in range(1, num_later + 1):
+                        other = (seat + after) % num_players
+                        aux_features[12] += (row[R.VOID] >> (4 * other + lowest_index(suit)) & 1) / 2
+            else:
+                own = actions[at + S.NEED]
+                pile = without(row[R.PILE], own)
+                if own == 0:
+                    out[i, END] = ONE
+                    pile = 0
+            counts = pip_counts(pile)
+            for pip in range(13):
+                # Whole numbers as small as these are exact.
+                aux_features[0] = own >> 4 * pip & 7
+                aux_features[1] = counts >> 4 * pip & 7
+                out[i, PIPS + pip] = bits[0] >> 16
+                out[i, PILE + pip] = bits[1] >> 16
+            rest = left
             while rest != 0:
-                card = rest & -rest
-                rest ^= card
-                if unseen & ranked_above(lowest_index(card)) == 0:
-                    highest |= card
-            for i in range(start[b], end):
-                for column in range(FACTS):
-                    out[i, column] = 0
-                for k in range(NUM_FACTS):
-                    fact[k] = 0
-                action = ids[i]
-                at = action * S.ACTION_FIELDS
-                left = row[R.HAND + seat]
-                if action < spec[S.NUM_CARDS]:
-                    card = 1 << action
-                    left ^= card
-                    pile = row[R.ON_TABLE] | row[R.ASIDE] | card
-                    own = pip_counts(card)
-                    strength, suit = actions[at + S.STRENGTH], actions[at + S.SUIT]
-                    out[i, strength] = ONE
-                    fact[5] = trick_worth(spec, pile) / 8
-                    fact[6] = strength > row[R.BEST] and (
-                        suit == 0 or row[R.FOLLOW] == 0 or row[R.LEADER] == seat or suit == row[R.FOLLOW]
-                    )
-                    fact[7] = suit != 0 and suit == row[R.FOLLOW]
-                    fact[13] = num_later / 3
-                    fact[14] = num_later == 0
-                    if suit != 0:
-                        out[i, SUIT + lowest_index(suit)] = ONE
-                        higher = popcount(unseen & ranked_above(action))
-                        fact[8] = higher / 4
-                        fact[9] = higher == 0
-                        fact[10] = popcount(unseen & suit) / 13
-                        fact[11] = popcount(left & suit) / 13
-                        for after in range(1, num_later + 1):
-                            other = (seat + after) % num_players
-                            fact[12] += (row[R.VOID] >> (4 * other + lowest_index(suit)) & 1) / 2
-                else:
-                    own = actions[at + S.NEED]
-                    pile = without(row[R.PILE], own)
-                    if own == 0:
-                        out[i, END] = ONE
-                        pile = 0
-                counts = pip_counts(pile)
-                for pip in range(13):
-                    # Whole numbers as small as these are exact.
-                    fact[0] = own >> 4 * pip & 7
-                    fact[1] = counts >> 4 * pip & 7
-                    out[i, PIPS + pip] = bits[0] >> 16
-                    out[i, PILE + pip] = bits[1] >> 16
-                rest = left
-                while rest != 0:
-                    out[i, LEFT + lowest_index(rest)] = ONE
-                    rest &= rest - 1
-                later = 0.0
-                rest = left & ~JOKERS
-                while rest != 0:
-                    later += keeping(weights, unseen, lowest_index(rest))
-                    rest &= rest - 1
-                for suit in range(4):
-                    if left & LOWEST_SUIT << suit == 0:
-                        out[i, VOIDS + suit] = ONE
-                fact[0] = judged[i, 0]
-                fact[1] = judged[i, 1] / 8
-                fact[2] = judged[i, 0] * judged[i, 1] / 8
-                fact[3] = judged[i, 2]
-                fact[4] = judged[i, 3]
-                fact[15] = popcount(left) / 13
-                fact[16] = popcount(left & highest) / 4
-                fact[17] = later / 4
-                fact[18] = row[R.COUNTS + seat] & 255 == 0
-                fact[19] = popcount(unseen & JOKERS)
-                if has_prior:
-                    fact[20] = behind[i]
-                    fact[21] = behind[i] == 0
-                for k in range(NUM_FACTS):
-                    # To the nearest, not down.
-                    out[i, FACTS + k] = (bits[k] + 0x8000) >> 16
-
-    return njit(write_features, nogil=True, cache=True, _nrt=False)
+                out[i, LEFT + lowest_index(rest)] = ONE
+                rest &= rest - 1
+            later = 0.0
+            rest = left & ~JOKERS
+            while rest != 0:
+                later += keeping(weights, unseen, lowest_index(rest))
+                rest &= rest - 1
+            for suit in range(4):
+                if left & LOWEST_SUIT << suit == 0:
+                    out[i, VOIDS + suit] = ONE
+            aux_features[0] = legal.card_values[i, 0]
+            aux_features[1] = legal.card_values[i, 1] / 8
+            aux_features[2] = legal.card_values[i, 0] * legal.card_values[i, 1] / 8
+            aux_features[3] = legal.card_values[i, 2]
+            aux_features[4] = legal.card_values[i, 3]
+            aux_features[15] = popcount(left) / 13
+            aux_features[16] = popcount(left & highest) / 4
+            aux_features[17] = later / 4
+            aux_features[18] = row[R.COUNTS + seat] & 255 == 0
+            aux_features[19] = popcount(unseen & JOKERS)
+            if legal.has_prior:
+                aux_features[20] = legal.prior_gap[i]
+                aux_features[21] = legal.prior_gap[i] == 0
+            for k in range(NUM_AUX):
+                # To the nearest, not down.
+                out[i, AUX + k] = (bits[k] + 0x8000) >> 16
 
 
 class FeatureReader:
     """Turns views into `Inputs`.
 
-    The facts of a card, as `tienlen_agents.rule_based.trickster` judges them: its chance to win the trick,
-    the trick's worth in the end, the product of both, the chance to win no trick at all, how likely the card
-    is to win later. Then what is certain: the trick's worth with the card as it lies, whether it wins so far,
-    whether it follows suit; unseen cards of its suit that are higher, whether there are none, all unseen
-    ones, own ones left, later players known to be void. Of the decision and the hand left: players still to
-    come, whether there are none, cards left, those among them that are the highest of their suit, how likely
-    they are to win later, whether no trick was won so far, unseen jokers. With ``prior="heuristic"`` two more
-    tell what those rules choose: how many points the action is behind their choice, and whether it is that.
+    The auxiliary features of a card, as `tienlen_agents.rule_based.trickster` estimates them: its chance to
+    win the trick, the trick's final worth, the product of both, the chance to win no trick at all, how likely
+    the card is to win later. Then what is certain: the trick's present worth with the card, whether the card
+    is the highest so far, whether it follows suit; the number of unseen cards of its suit that are higher,
+    whether it is 0, the number of all unseen ones, of own ones left, of later players known to be void. Of
+    the decision and the hand left: the number of players still to come, whether it is 0, the number of cards
+    left, how many of them are the highest of their suit, how likely they are to win later, whether no trick
+    has been won so far, the number of unseen jokers. With ``prior="heuristic"`` there are two more, from the
+    trickster: the action's points relative to its best one, and whether it is the best.
 
     Args:
-        prior: what the network's scores are added to.
-        prior_scale: times the points behind, for ``prior="heuristic"``.
+        prior: what is added to the network's scores.
+        prior_scale: for ``prior="heuristic"``, the factor on the gap to the best action, in points.
         record: False; the observation always shows who played what.
 
     Raises:
-        ValueError: a record.
+        ValueError: `record` is True.
     """
 
     history = 0
 
     def __init__(self, prior: Prior, prior_scale: float = 1.0, *, record: bool = False) -> None:
         if record:
-            raise ValueError("record=True: Thirteens has none, the observation shows who played what")
+            raise ValueError(
+                "record=True: Thirteens has no play summary, the observation shows who played what"
+            )
         self.prior = prior
         self.prior_scale = prior_scale
-        self._rules = TricksterAgent()
+        self._trickster = TricksterAgent()
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
         legal = view.legal_actions
         num_legal = np.diff(np.append(legal.start, len(legal.action)))
-        behind, judged = self._rules.judge(view)
+        prior_gap, card_values = self._trickster.evaluate_actions(view)
         has_prior = self.prior == "heuristic"
-        behind = np.maximum(behind, -_BEHIND) if has_prior else np.zeros_like(behind)
-        after = np.empty((len(legal.action), NUM_ACTION_INPUTS), np.uint16)
-        fact = np.empty(NUM_FACTS, np.float32)  # scratch
-        _compiled()(
+        prior_gap = np.maximum(prior_gap, -_MAX_GAP) if has_prior else np.zeros_like(prior_gap)
+        action_features = np.empty((len(legal.action), NUM_ACTION_FEATURES), np.uint16)
+        aux_features = np.empty(NUM_AUX, np.float32)  # scratch
+        _write_features(
             view.public_rows,
-            *tables(view.rules),
-            self._rules.weight_array,
-            legal.action,
-            legal.start,
-            behind,
-            has_prior,
-            judged,
-            fact,
-            fact.view(np.uint32),
-            after,
+            *tables(_own(view.rules)),
+            self._trickster.weight_array,
+            Judged(legal.action, legal.start, prior_gap, has_prior, card_values),
+            aux_features,
+            aux_features.view(np.uint32),
+            action_features,
         )
         observation = np.concatenate([view.observation, unseen_inputs(view)], axis=1)
-        return Inputs(observation, legal.start, num_legal, legal.action, after, self.prior_scale * behind)
+        prior = self.prior_scale * prior_gap
+        return Inputs(observation, legal.start, num_legal, legal.action, action_features, prior)
 
 
-def unseen_inputs(view: View) -> npt.NDArray[np.uint8]:
+def unseen_inputs(view: View) -> BitArray:
     """The cards that the seat to move has not seen, and how many of each suit: uint8 (n, C + 52).
 
     Cards are by id; the counts are thermometers of 13, without jokers.
     """
-    seen = view.hand | np.bitwise_or.reduce(view.played, axis=1) | view.public_state.shown
-    unseen = 1 - _bits(seen, view.rules.num_cards)
+    seen = view.hand | np.bitwise_or.reduce(view.played, axis=1) | _state(view.public_state).shown
+    unseen = 1 - _bits(seen, _own(view.rules).num_cards)
     num = unseen[:, :52].reshape(len(view), 13, 4).sum(axis=1, dtype=np.uint8)
     counts = (num[:, :, None] > np.arange(13)).astype(np.uint8)
     return np.concatenate([unseen, counts.reshape(len(view), 52)], axis=1)
 
 
-def _bits(masks: IntArray, num_cards: int) -> npt.NDArray[np.uint8]:
-    bits: npt.NDArray[np.uint8] = (masks[..., None] >> np.arange(num_cards) & 1).astype(np.uint8)
+def _bits(masks: IntArray, num_cards: int) -> BitArray:
+    bits: BitArray = (masks[..., None] >> np.arange(num_cards) & 1).astype(np.uint8)
     return bits
 
 
-def num_hidden(rules: ThirteensRules) -> int:
-    """H, the width of `hidden_facts`."""
-    return (rules.num_players - 1 + rules.dummy) * rules.num_cards
+def _own(rules: AnyRules) -> ThirteensRules:
+    if not isinstance(rules, ThirteensRules):
+        raise WrongGameError(f"these features are of Thirteens, not of the {rules.name} rules")
+    return rules
 
 
-def hidden_facts(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
-    """What a critic may see and a player may not, as 0s and 1s, for the seats to move.
+def _state(state: GameState) -> R.State:
+    assert isinstance(state, R.State)
+    return state
+
+
+def num_derived(rules: AnyRules) -> int:
+    """E, the number of `unseen_inputs`."""
+    return _own(rules).num_cards + 52
+
+
+def num_privileged(rules: AnyRules) -> int:
+    """H, the number of `privileged_features`."""
+    own = _own(rules)
+    return (own.num_players - 1 + own.dummy) * own.num_cards
+
+
+def privileged_features(batch: Batch, games: IntArray) -> BitArray:
+    """Hidden features for the critic, as 0s and 1s, for the seats to move.
 
     Args:
         batch: the games.
-        games: int64 (n,), which of them.
+        games: int64 (n,), the indices of n games.
 
     Returns:
         uint8 (n, H), relative seats: the hands of the others by card id, the dummy's last if there is one.
     """
-    num_players = batch.num_players
-    relative = (batch.state.turn[games, None] + np.arange(1, num_players)) % num_players
-    hands = batch.state.hands[games[:, None], relative]
-    if batch.rules.dummy:
-        hands = np.concatenate([hands, batch.state.dummy[games, None]], axis=1)
-    return _bits(hands, batch.rules.num_cards).reshape(len(games), -1)
+    rules, state, num_players = _own(batch.rules), _state(batch.state), batch.num_players
+    relative = (state.turn[games, None] + np.arange(1, num_players)) % num_players
+    hands = state.hands[games[:, None], relative]
+    if rules.dummy:
+        hands = np.concatenate([hands, state.dummy[games, None]], axis=1)
+    return _bits(hands, rules.num_cards).reshape(len(games), -1)
 
 
 FEATURES: Final = Features(
     game="thirteens",
     baseline="trickster",
+    eval_opponents=("trickster",),
     prior_scale=1.0,
     gae_lambda=0.9,
-    rivals=("trickster",),
-    num_action_inputs=NUM_ACTION_INPUTS,
-    num_record=lambda rules: 0,
-    num_derived=lambda rules: rules.num_cards + 52,
+    num_action_features=lambda rules: NUM_ACTION_FEATURES,
+    num_derived=num_derived,
     reader=FeatureReader,
-    num_hidden=num_hidden,
-    hidden_facts=lambda: hidden_facts,
+    num_privileged=num_privileged,
+    privileged_features=lambda: privileged_features,
+    limitations=lambda record: "The network sees who played what before this trick, but not when.",
 )

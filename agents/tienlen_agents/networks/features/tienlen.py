@@ -1,65 +1,94 @@
-"""What a network reads of a decision of Tiến lên, and what a critic may see besides.
+"""What a network reads of a decision of Tiến lên, and what only the critic reads.
 
-With a record (`tienlen_agents.networks.features.play_summary`) the observation goes on with what the others
-have passed over, followed with and led.
+With a play summary (`tienlen_agents.networks.features.tienlen_play_summary`) the observation continues with what the
+others passed on, followed with and led.
 
-An action's features are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width, length,
-top rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52 by card
-id, and 52 by the number of cards of each rank, as thermometers), and *facts* about that hand (12, see
-`FeatureReader`). They are written as the upper halves of float32, which is what bfloat16 is, so that no
-pass over them is needed before they are multiplied. To the observation the reader adds how many cards of
-each rank are neither held nor played.
+The features of an action are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width,
+length, top rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52
+by card id, and 52 by the number of cards of each rank, as thermometers), and *auxiliary features* of that
+hand (12, see `FeatureReader`). They are written as the upper halves of float32, which is bfloat16, so no
+conversion is needed before the multiplication. To the observation the reader adds how many cards of each rank
+are neither held nor played.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from tienlen_agents.networks.features import play_summary as record
-from tienlen_agents.networks.features.base import ONE, Features, FloatArray, Inputs, IntArray, Prior
-from tienlen_agents.networks.features.play_summary import num_record_bits, write_record
+from tienlen_agents.networks.features.base import (
+    ONE,
+    BitArray,
+    Features,
+    FloatArray,
+    Inputs,
+    IntArray,
+    Prior,
+)
+from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
 from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout
 from tienlen_env.engine.agent import View
-from tienlen_env.engine.backends import overloads as numba_bits
-from tienlen_env.engine.backends.build import build_of
+from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.games.common.cards import NUM_CARDS
-from tienlen_env.games.tienlen import actions as combos
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen import kernels, observe
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.game import TIENLEN
-from tienlen_env.games.tienlen.rules import Rules
 
 NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
-NUM_FACTS: Final = 12
-FACTS: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS  # column where they begin
-NUM_ACTION_INPUTS: Final = FACTS + NUM_FACTS  # X
+NUM_AUX: Final = 12
+AUX: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS  # column where the auxiliary features begin
+NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X
 _MOST_PLAYS: Final = 8
-_BEHIND: Final = 4.0  # plays; what is further behind the best is as good as ruled out
+_MAX_GAP: Final = 4.0  # plays; an action with a larger gap to the best one is as good as ruled out
 
 
-def _inline(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False, forceinline=True)
+class ReaderSettings(NamedTuple):
+    """What compiled code needs to know of a `FeatureReader`.
+
+    Attributes:
+        summary_at: column of the observation where the play summary begins; 0 for no summary.
+        has_prior: whether the heuristic agent's scores are inputs.
+        prior_scale: float32, see `FeatureReader`.
+    """
+
+    summary_at: int
+    has_prior: bool
+    prior_scale: np.float32
 
 
-@_inline
+class Scratch(NamedTuple):
+    """Arrays that one call of `write_inputs` works with.
+
+    Attributes:
+        cards: int64 (N,), the cards of each legal action.
+        scores: int64 (N,), the heuristic agent's scores.
+        hand_values: float32 (N, 5), its opinion of the hand that each action leaves.
+        aux_features: float32 (12,), those of one action ...
+        bits: uint32 (12,), ... and the same memory as bits.
+    """
+
+    cards: IntArray
+    scores: IntArray
+    hand_values: FloatArray
+    aux_features: FloatArray
+    bits: npt.NDArray[np.uint32]
+
+
 def write_action(actions: Any, action: int, left: int, out: Any) -> None:
-    """Write what an action is and the cards that it leaves: all that comes before the facts.
+    """Write what an action is and the cards that it leaves: all columns before the auxiliary features.
 
     Args:
         actions: the action table.
         action: its id.
         left: the hand that it leaves, a mask.
-        out: uint16 (X,).
+        out: uint16 (X,), is written.
     """
-    for column in range(FACTS):
+    for column in range(AUX):
         out[column] = 0
     at = action * S.ACTION_FIELDS
     if actions[at + S.WIDTH] > 0:
@@ -79,223 +108,254 @@ def write_action(actions: Any, action: int, left: int, out: Any) -> None:
         out[NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = ONE
 
 
-@_inline
 def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
     """Write how many cards of each rank are neither held nor played, as thermometers of 4."""
-    unseen = decide.look(spec, row)[1]
+    unseen = decide.public_view(spec, row).unseen
     for rank in range(13):
         num_of_rank = popcount(unseen & 15 << 4 * rank)
         for k in range(4):
             out[start + 4 * rank + k] = num_of_rank > k
 
 
-@cache
-def _compiled() -> tuple[Any, Any, Any]:
-    build = build_of((*TIENLEN.sources, combos, numba_bits, parameters, decide, record))
+@jit.loop
+def _count_legal(rows: Any, games: Any, spec: Any, segment_start: Any, num_legal: Any) -> int:
+    """Write each decision's number of legal actions and where they begin; N."""
+    end = 0
+    for b in range(games.shape[0]):
+        segment_start[b] = end
+        num_legal[b] = kernels.num_legal(rows[games[b]], spec)
+        end += num_legal[b]
+    return end
 
-    def count_legal(rows, games, spec, start, num_legal):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        end = 0
-        for b in range(games.shape[0]):
-            start[b] = end
-            num_legal[b] = kernels.num_legal(rows[games[b]], spec)
-            end += num_legal[b]
-        return end
 
-    def write_inputs(  # type: ignore[no-untyped-def]
-        rows, games, spec, actions, desk, record_at, has_prior, prior_scale, start, ids, cards, scores,
-        judged, fact, bits, observation, after, prior,
-    ):  # fmt: skip
-        build  # noqa: B018
-        decide.set_variant(desk, spec)
-        for b in range(games.shape[0]):
-            row = rows[games[b]]
-            seat = row[R.TURN]
-            observe.observe(row, spec, actions, seat, observation[b], 0)
-            if record_at > 0:  # where it begins in the observation; 0 for no record
-                write_record(row, spec, seat, observation[b], record_at)
-            write_unseen(row, spec, observation[b], observation.shape[1] - NUM_CARDS)
+@jit.loop
+def _write_inputs(
+    rows: Any, games: Any, spec: Any, actions: Any, workspace: Any, settings: Any, scratch: Any, inputs: Any
+) -> None:
+    """Fill the `Inputs` of n decisions; `segment_start` holds its values already."""
+    decide.set_rules(workspace, spec)
+    ids, cards, scores, hand_values = inputs.action, scratch.cards, scratch.scores, scratch.hand_values
+    aux, bits = scratch.aux_features, scratch.bits
+    facts = decide.ActionFacts(scores, hand_values)
+    observation = inputs.observation
+    for b in range(games.shape[0]):
+        row = rows[games[b]]
+        seat = row[R.TURN]
+        observe.observe(row, spec, actions, seat, observation[b], 0)
+        if settings.summary_at > 0:
+            write_summary(row, spec, seat, observation[b], settings.summary_at)
+        write_unseen(row, spec, observation[b], observation.shape[1] - NUM_CARDS)
 
-            end = kernels.list_legal(row, spec, actions, ids, cards, start[b])
-            decide.judge_row(desk, spec, actions, row, ids, cards, start[b], end, scores, judged)
-            best = scores[start[b]]
-            fewest = least = np.float32(1e9)
-            for i in range(start[b], end):
-                best = max(best, scores[i])
-                fewest = min(fewest, judged[i, 4])
-                least = min(least, judged[i, 0])
-            for i in range(start[b], end):
-                left = row[R.HAND + seat] & ~cards[i]
-                write_action(actions, ids[i], left, after[i])
-                beatable, better = judged[i, 1], judged[i, 2]
-                fact[0] = judged[i, 4] / 4
-                fact[1] = judged[i, 4] - fewest
-                fact[2] = beatable / 4
-                fact[3] = beatable == 0
-                fact[4] = beatable == 1
-                fact[5] = min(better, 16) / 16
-                fact[6] = judged[i, 3]
-                fact[7] = popcount(left) / 13
-                if has_prior:
-                    behind = max(np.float32((scores[i] - best) / parameters.ONE), np.float32(-_BEHIND))
-                    prior[i] = prior_scale * behind
-                    fact[8] = behind
-                    fact[9] = behind == 0
-                    fact[10] = judged[i, 0] / 4
-                    fact[11] = judged[i, 0] - least
-                for k in range(NUM_FACTS):
-                    # To the nearest, not down.
-                    after[i, FACTS + k] = (bits[k] + 0x8000) >> 16
+        start = inputs.segment_start[b]
+        end = kernels.list_legal(row, spec, actions, ids, cards, start)
+        decide.evaluate_row(workspace, spec, actions, row, ids, cards, (start, end), facts)
+        best = scores[start]
+        fewest = least = np.float32(1e9)
+        for i in range(start, end):
+            best = max(best, scores[i])
+            fewest = min(fewest, hand_values[i, 4])
+            least = min(least, hand_values[i, 0])
+        for i in range(start, end):
+            left = row[R.HAND + seat] & ~cards[i]
+            out = inputs.action_features[i]
+            write_action(actions, ids[i], left, out)
+            beatable, better = hand_values[i, 1], hand_values[i, 2]
+            aux[0] = hand_values[i, 4] / 4
+            aux[1] = hand_values[i, 4] - fewest
+            aux[2] = beatable / 4
+            aux[3] = beatable == 0
+            aux[4] = beatable == 1
+            aux[5] = min(better, 16) / 16
+            aux[6] = hand_values[i, 3]
+            aux[7] = popcount(left) / 13
+            if settings.has_prior:
+                prior_gap = max(np.float32((scores[i] - best) / parameters.ONE), np.float32(-_MAX_GAP))
+                inputs.prior[i] = settings.prior_scale * prior_gap
+                aux[8] = prior_gap
+                aux[9] = prior_gap == 0
+                aux[10] = hand_values[i, 0] / 4
+                aux[11] = hand_values[i, 0] - least
+            for k in range(NUM_AUX):
+                # To the nearest, not down.
+                out[AUX + k] = (bits[k] + 0x8000) >> 16
 
-    def write_hidden(rows, games, spec, desk, hands, num_plays, out):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        # How many plays a hand is does not depend on what is around it, so that is the same for all hands.
-        decide.set_variant(desk, spec)
-        decide.look_around(desk, spec, FULL, 0, 0, 0, 0)
-        num_players = spec[S.NUM_PLAYERS]
-        for i in range(games.shape[0]):
-            row, game = rows[games[i]], games[i]
-            for after in range(1, num_players):
-                hand = row[R.HAND + wrap(row[R.TURN] + after, num_players)]
-                write_word(out[i], (after - 1) * NUM_CARDS, hand)  # its surplus is written over
-            for after in range(num_players):
-                seat = wrap(row[R.TURN] + after, num_players)
-                hand = row[R.HAND + seat]
-                if hands[game, seat] != hand:
-                    hands[game, seat] = hand
-                    num_plays[game, seat] = decide.split_cost(desk, spec, hand) >> decide.PLAYS_SHIFT & 255
-                at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
-                for k in range(_MOST_PLAYS):
-                    out[i, at + k] = num_plays[game, seat] > k
 
-    def compiled(function: Any) -> Any:
-        return njit(function, nogil=True, cache=True, _nrt=False)
-
-    return compiled(count_legal), compiled(write_inputs), compiled(write_hidden)
+@jit.loop
+def _write_privileged(
+    rows: Any, games: Any, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
+) -> None:
+    """Write the `PrivilegedFeatures` of n games; `hands` and `num_plays` remember the last ones."""
+    # The fewest plays of a hand do not depend on the other cards, so any context will do for all hands.
+    decide.set_rules(workspace, spec)
+    decide.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
+    num_players = spec[S.NUM_PLAYERS]
+    for i in range(games.shape[0]):
+        row, game = rows[games[i]], games[i]
+        for after in range(1, num_players):
+            hand = row[R.HAND + wrap(row[R.TURN] + after, num_players)]
+            write_word(out[i], (after - 1) * NUM_CARDS, hand)  # its surplus is written over
+        for after in range(num_players):
+            seat = wrap(row[R.TURN] + after, num_players)
+            hand = row[R.HAND + seat]
+            if hands[game, seat] != hand:
+                hands[game, seat] = hand
+                num_plays[game, seat] = decide.split_cost(workspace, spec, hand) >> decide.PLAYS_SHIFT & 255
+            at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
+            for k in range(_MOST_PLAYS):
+                out[i, at + k] = num_plays[game, seat] > k
 
 
 class FeatureReader:
     """Turns views into `Inputs`.
 
-    The facts of an action are about the hand that it leaves: the fewest plays, and by how much these are more
-    than after the best of the legal actions; the beatable plays, and whether they are none or one; how many
-    unseen plays beat the action, and whether nobody can; the number of cards left. With ``prior="heuristic"``
-    four more tell what the tuned rules think: how far the action is behind their choice and whether it is
-    that; the cost of the hand left, and by how much it is above the least.
+    The auxiliary features of an action describe the hand that it leaves: the fewest plays, and the
+    difference to the fewest after any legal action; the number of beatable plays, and whether it is 0 or 1;
+    the number of unseen plays that beat the action, and whether no play does; the number of cards left. With
+    ``prior="heuristic"`` there are four more, from the heuristic agent: the action's score relative to its
+    best one, and whether it is the best; the cost of the hand left, and the difference to the least cost.
 
     Args:
-        prior: what the network's scores are added to.
-        prior_scale: times the plays behind, for ``prior="heuristic"``.
-        record: whether the observation goes on with the record; it needs a batch that keeps the history.
+        prior: what is added to the network's scores.
+        prior_scale: for ``prior="heuristic"``, the factor on the gap to the best action, in plays.
+        record: whether the observation continues with the play summary; that needs a batch that stores plays.
     """
 
     def __init__(self, prior: Prior, prior_scale: float = 4.0, *, record: bool = False) -> None:
         self.prior = prior
         self.record = record
-        self.history = int(record)  # a batch that keeps any plays keeps the record
+        self.history = int(record)  # a batch that stores any plays stores the summary
         self.prior_scale = prior_scale
-        self._desk = decide.new_desk(Parameters())
+        self._workspace = decide.new_workspace(Parameters())
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
         batch, games = view.source
-        count_legal, write_inputs, _ = _compiled()
-        start, num_legal = np.empty((2, len(view)), np.int64)
-        num_actions = count_legal(batch.rows, games, batch.spec, start, num_legal)
-        size = batch.observation_size + self.record * num_record_bits(batch.num_players) + NUM_CARDS
-        observation = np.empty((len(view), size), np.uint8)
+        segment_start, num_legal = np.empty((2, len(view)), np.int64)
+        rows, spec, actions = batch.kernel_arrays
+        num_actions = _count_legal(rows, games, spec, segment_start, num_legal)
+        size = batch.observation_size + self.record * num_summary_bits(batch.num_players) + NUM_CARDS
         action, cards, scores = np.empty((3, num_actions), np.int64)
-        judged = np.empty((num_actions, 5), np.float32)
-        after = np.empty((num_actions, NUM_ACTION_INPUTS), np.uint16)
-        prior = np.zeros(num_actions, np.float32)
-        fact = np.zeros(NUM_FACTS, np.float32)  # scratch
-        write_inputs(
-            batch.rows, games, batch.spec, batch.actions, self._desk, self.record * batch.observation_size,
-            self.prior == "heuristic", np.float32(self.prior_scale), start, action, cards, scores, judged,
-            fact, fact.view(np.uint32), observation, after, prior,
-        )  # fmt: skip
-        return Inputs(observation, start, num_legal, action, after, prior)
+        inputs = Inputs(
+            np.empty((len(view), size), np.uint8),
+            segment_start,
+            num_legal,
+            action,
+            np.empty((num_actions, NUM_ACTION_FEATURES), np.uint16),
+            np.zeros(num_actions, np.float32),
+        )
+        aux = np.zeros(NUM_AUX, np.float32)
+        _write_inputs(
+            rows,
+            games,
+            spec,
+            actions,
+            self._workspace,
+            ReaderSettings(
+                self.record * batch.observation_size,
+                self.prior == "heuristic",
+                np.float32(self.prior_scale),
+            ),
+            Scratch(cards, scores, np.empty((num_actions, 5), np.float32), aux, aux.view(np.uint32)),
+            inputs,
+        )
+        return inputs
 
 
-def num_hidden(rules: Rules) -> int:
-    """H, the width of `HiddenFacts`."""
+def num_privileged(rules: AnyRules) -> int:
+    """H, the number of `PrivilegedFeatures`."""
     return (rules.num_players - 1) * NUM_CARDS + rules.num_players * _MOST_PLAYS
 
 
-class HiddenFacts:
-    """What a critic may see and the seats to move may not, as 0s and 1s.
+class PrivilegedFeatures:
+    """Hidden features for the critic, as 0s and 1s.
 
-    It remembers in how few plays each hand could be laid down: most hands were asked about before.
+    It stores the fewest plays of each hand, because most hands do not change between two calls.
     """
 
     def __init__(self) -> None:
-        self._desk = decide.new_desk(Parameters())
+        self._workspace = decide.new_workspace(Parameters())
         self._hands = self._num_plays = np.zeros((0, 0), np.int64)
 
-    def __call__(self, batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
-        """The facts.
+    def __call__(self, batch: Batch, games: IntArray) -> BitArray:
+        """The features.
 
         Args:
-            batch: the games; of one variant, whenever this is called.
-            games: int64 (n,), which of them.
+            batch: the games, of the same variant in every call.
+            games: int64 (n,), the indices of n games.
 
         Returns:
-            uint8 (n, H), relative seats: the hands of the others, by card id; and for each seat in how few
-            plays its hand could be laid down, as a thermometer of 8.
+            uint8 (n, H), relative seats: the hands of the others, by card id; and for each seat the fewest
+            plays that its hand can be laid down in, as a thermometer of 8.
         """
         if self._hands.shape != batch.state.hands.shape:
             self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
-        facts = np.empty((len(games), num_hidden(batch.rules)), np.uint8)
-        _compiled()[2](batch.rows, games, batch.spec, self._desk, self._hands, self._num_plays, facts)
-        return facts
+        features = np.empty((len(games), num_privileged(batch.rules)), np.uint8)
+        rows, spec, _ = batch.kernel_arrays
+        _write_privileged(rows, games, spec, self._workspace, self._hands, self._num_plays, features)
+        return features
 
 
-def num_foreseen(rules: Rules) -> int:
-    """F, the width of `foresee`."""
+def num_outcome(rules: AnyRules) -> int:
+    """F, the number of bits of `rollout_outcome`."""
     return rules.num_players**2
 
 
-def foresee(batch: Batch, games: IntArray) -> npt.NDArray[np.uint8]:
-    """The places of all seats if everyone played on by the heuristic's rules.
+def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
+    """The final places if all seats follow the heuristic agent's rules from here.
 
     Args:
-        batch: the games, which stay as they are.
-        games: int64 (n,), which of them.
+        batch: the games, which are not changed.
+        games: int64 (n,), the indices of n games.
 
     Returns:
-        uint8 (n, F), relative seats: each one's place, one bit of P.
+        uint8 (n, F), relative seats: the place of each, one-hot P.
     """
     num_players = batch.num_players
-    places = playout.final_places(batch.rows, batch.spec, batch.actions, games)
+    places = playout.final_places(*batch.kernel_arrays, games)
     seats = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
     relative = np.take_along_axis(places, seats, axis=1)
-    bits: npt.NDArray[np.uint8] = (relative[:, :, None] == np.arange(num_players)).astype(np.uint8)
+    bits: BitArray = (relative[:, :, None] == np.arange(num_players)).astype(np.uint8)
     return bits.reshape(len(games), -1)
 
 
-def action_returns(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
-    """What each legal action returns if everyone plays on by the heuristic's rules, float32 (N,)."""
-    rows = batch.rows[games]
-    cards = batch.select(games).legal_actions().cards
+def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
+    """Each legal action's return if all seats follow the heuristic agent's rules afterwards, float32 (N,)."""
+    rows, spec, actions = batch.kernel_arrays
+    cards = batch.select(games).list_legal().cards
     returns: FloatArray = playout.action_returns(
-        rows, batch.spec, batch.actions, inputs.start, inputs.action, cards
+        rows[games], spec, actions, inputs.segment_start, inputs.action, cards
     )
     return returns
+
+
+def limitations(record: bool) -> str:
+    """What a network cannot see or do."""
+    if not record:
+        return (
+            "The network does not see earlier tricks of the round. It plays the lowest suits of the action "
+            "table."
+        )
+    return (
+        "Of the past of the round the network sees what each opponent passed on, followed with and led, but "
+        "not when; if a batch stores no plays (`tienlen_agents.networks.features.tienlen_play_summary`), it does not "
+        "see that either. It plays the lowest suits of the action table."
+    )
 
 
 FEATURES: Final = Features(
     game="tienlen",
     baseline="heuristic",
+    eval_opponents=("greedy", "greedy_long", "heuristic"),
     prior_scale=4.0,
     gae_lambda=0.7,
-    rivals=("greedy", "greedy_long", "heuristic"),
-    num_action_inputs=NUM_ACTION_INPUTS,
-    num_record=lambda rules: num_record_bits(rules.num_players),
+    num_action_features=lambda rules: NUM_ACTION_FEATURES,
+    num_summary_bits=lambda rules: num_summary_bits(rules.num_players),
     num_derived=lambda rules: NUM_CARDS,
     reader=FeatureReader,
-    num_hidden=num_hidden,
-    hidden_facts=HiddenFacts,
-    num_foreseen=num_foreseen,
-    foresee=foresee,
-    action_returns=action_returns,
+    num_privileged=num_privileged,
+    privileged_features=PrivilegedFeatures,
+    num_outcome=num_outcome,
+    rollout_outcome=rollout_outcome,
+    action_values=action_values,
+    limitations=limitations,
 )

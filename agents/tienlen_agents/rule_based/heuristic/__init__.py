@@ -66,7 +66,7 @@ class HeuristicAgent:
 
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters = Parameters() if parameters is None else parameters
-        self._desk = decide.new_desk(self.parameters)
+        self._workspace = decide.new_workspace(self.parameters)
 
     def reset(self, seed: int) -> None:
         """Nothing to forget and nothing to draw."""
@@ -76,10 +76,10 @@ class HeuristicAgent:
         batch, games = view.source
         ids, cards = np.empty((2, batch.num_actions), np.int64)  # scratch
         out = np.empty(len(view), np.int64)
-        decide.choose_all(self._desk, batch.spec, batch.actions, batch.rows, games, ids, cards, out)
+        decide.choose_all(self._workspace, batch.spec, batch.actions, batch.rows, games, ids, cards, out)
         return out
 
-    def judge(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    def evaluate_actions(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """What the rules think of every legal action, for agents that start from it.
 
         Args:
@@ -95,8 +95,8 @@ class HeuristicAgent:
         scores = np.empty(len(legal.action), np.int64)
         facts = np.empty((len(legal.action), 5), np.float32)
         batch, games = view.source
-        decide.judge_all(
-            self._desk, batch.spec, batch.actions, batch.rows, games, legal.action, legal.cards, legal.start,
+        decide.evaluate_all(
+            self._workspace, batch.spec, batch.actions, batch.rows, games, legal.action, legal.cards, legal.start,
             scores, facts,
         )  # fmt: skip
         best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
@@ -141,6 +141,6 @@ def _split(hand: IntArray, unseen: IntArray, left: IntArray, rules: str | Rules)
     spec, _ = build_spec(get_rules(rules))
     out = np.empty(len(hand), np.int64)
     fewest, most = np.where(left == 0, HAND_SIZE, left).min(axis=1), left.max(axis=1)
-    desk = decide.new_desk(Parameters())
-    decide.split_all(desk, spec, hand, np.ascontiguousarray(unseen), left.sum(axis=1), fewest, most, out)
+    workspace = decide.new_workspace(Parameters())
+    decide.split_all(workspace, spec, hand, np.ascontiguousarray(unseen), left.sum(axis=1), fewest, most, out)
     return out

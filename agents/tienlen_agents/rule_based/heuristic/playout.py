@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from tienlen_agents.rule_based.heuristic import decide, parameters
+from tienlen_agents.rule_based.heuristic import decide
 from tienlen_agents.rule_based.heuristic.parameters import IntArray, Parameters
-from tienlen_env.engine.backends import overloads as numba_bits
-from tienlen_env.engine.backends.build import build_of
-from tienlen_env.games.tienlen import actions as combos
+from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
+from tienlen_env.engine.backends import jit
+from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.game import TIENLEN
 
 
-def _jit(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False)
-
-
-@_jit
-def choose_index(desk: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
+@noinline
+def choose_index(workspace: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
     """The heuristic player's choice for the seat to act.
 
     Args:
-        desk: the desk of `tienlen_agents.rule_based.heuristic.decide`, its variant set.
+        workspace: of `tienlen_agents.rule_based.heuristic.decide`; its rules are set.
         spec: the variant.
         actions: its action table.
-        row: a round that is not over, hands included; its legal actions are worked out here.
+        row: a round that is not over, all hands included; its legal actions are computed here.
         ids: scratch, gets the legal actions ...
         cards: ... and their cards.
 
@@ -40,24 +33,15 @@ def choose_index(desk: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: 
         Index of the choice in `ids` and `cards`.
     """
     kernels.update_legal(row, spec, actions)
-    end = kernels.list_legal(row, spec, actions, ids, cards, 0)
-    if end == 1:
-        return 0
-    hand, unseen, left, live, passed, table, owner = decide.look(spec, row)
-    action = decide.choose(
-        desk, spec, actions, hand, unseen, left, live, passed, table, owner, ids, cards, 0, end
-    )
-    index = 0
-    while ids[index] != action:
-        index += 1
-    return index
+    return decide.choose_row(workspace, spec, actions, row, ids, cards)
 
 
-@_jit
-def is_choice(desk: Any, spec: Any, actions: Any, row: Any, played: int, ids: Any, cards: Any) -> bool:
+@noinline
+def is_choice(workspace: Any, spec: Any, actions: Any, row: Any, played: int, ids: Any, cards: Any) -> bool:
     """Whether the heuristic player plays exactly these cards (0: passes); arguments as for `choose_index`.
 
-    It is judged first and the others only until one is better, so that a no is cheaper than the choice.
+    That play is evaluated first, and others only until one has a higher score: a negative answer costs less
+    than the choice.
     """
     kernels.update_legal(row, spec, actions)
     end = kernels.list_legal(row, spec, actions, ids, cards, 0)
@@ -68,14 +52,12 @@ def is_choice(desk: Any, spec: Any, actions: Any, row: Any, played: int, ids: An
         return False
     if end == 1:
         return True
-    hand, unseen, left, live, passed, table, owner = decide.look(spec, row)
-    around = decide.prepare(desk, spec, hand, unseen, left, live, passed, table)
+    view = decide.public_view(spec, row)
+    context = decide.compute_context(workspace, spec, view)
     least = 0  # the score of what was played
     for k in range(end):
         i = index if k == 0 else k - 1 if k <= index else k
-        score = decide.judge(
-            desk, spec, actions, around, hand, unseen, left, live, table, owner, ids[i], cards[i]
-        )[0]
+        score = decide.evaluate_action(workspace, spec, actions, context, view, ids[i], cards[i]).score
         if k == 0:
             least = score
         elif score > least or (score == least and i < index):
@@ -83,71 +65,61 @@ def is_choice(desk: Any, spec: Any, actions: Any, row: Any, played: int, ids: An
     return True
 
 
-@_jit
-def play_out(
-    desk: Any, spec: Any, actions: Any, row: Any, seat: int, ids: Any, cards: Any, rewards: Any
-) -> None:
-    """Play a round on until `seat` has its place, everyone by the heuristic player's rules.
-
-    Args:
-        desk: see `choose_index`.
-        spec: the variant.
-        actions: its action table.
-        row: the round; it is changed.
-        seat: who is asked about.
-        ids: scratch, as `cards`.
-        cards: scratch.
-        rewards: P numbers, to which all rewards on the way are added.
-    """
-    while row[R.TURN] >= 0 and row[R.PLACE + seat] < 0:
-        index = choose_index(desk, spec, actions, row, ids, cards)
-        kernels.play(row, spec, actions, ids[index], cards[index], rewards)
+GAME = RolloutGame(kernels.play, choose_index, R.TURN, R.PLACE)
+apply_to, play_out, rollout = make_rollout(GAME)
 
 
-@cache
-def _compiled() -> tuple[Any, Any]:
-    build = build_of((*TIENLEN.sources, combos, numba_bits, parameters, decide))
+@jit.loop
+def _returns(  # type: ignore[no-untyped-def]
+    workspace, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out
+):
+    decide.set_rules(workspace, spec)
+    line = Rollout(workspace, spec, actions, row, some_ids, some_cards, rewards)
+    for b in range(rows.shape[0]):
+        seat = rows[b, R.TURN]
+        end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
+        for i in range(start[b], end):
+            rollout(line, rows[b], spec[S.RECORD], ids[i], cards[i], seat)
+            out[i] = rewards[seat]
 
-    def returns(  # type: ignore[no-untyped-def]
-        desk, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out
-    ):
-        build  # noqa: B018
-        decide.set_variant(desk, spec)
-        for b in range(rows.shape[0]):
-            seat = rows[b, R.TURN]
-            end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
-            for i in range(start[b], end):
-                for column in range(spec[S.RECORD]):
-                    row[column] = rows[b, column]
-                for player in range(rewards.shape[0]):
-                    rewards[player] = 0
-                kernels.play(row, spec, actions, ids[i], cards[i], rewards)
-                play_out(desk, spec, actions, row, seat, some_ids, some_cards, rewards)
-                out[i] = rewards[seat]
 
-    def places(desk, spec, actions, rows, games, row, ids, cards, rewards, out):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        decide.set_variant(desk, spec)
-        for b in range(games.shape[0]):
-            for column in range(spec[S.RECORD]):
-                row[column] = rows[games[b], column]
-            for seat in range(out.shape[1]):
-                play_out(desk, spec, actions, row, seat, ids, cards, rewards)
-            for seat in range(out.shape[1]):
-                out[b, seat] = row[R.PLACE + seat]
+@jit.loop
+def _places(workspace, spec, actions, rows, games, row, ids, cards, rewards, out):  # type: ignore[no-untyped-def]
+    decide.set_rules(workspace, spec)
+    line = Rollout(workspace, spec, actions, row, ids, cards, rewards)
+    for b in range(games.shape[0]):
+        for column in range(spec[S.RECORD]):
+            row[column] = rows[games[b], column]
+        for seat in range(out.shape[1]):
+            play_out(line, seat)
+        for seat in range(out.shape[1]):
+            out[b, seat] = row[R.PLACE + seat]
 
-    def compiled(function: Any) -> Any:
-        return njit(function, nogil=True, cache=True, _nrt=False)
 
-    return compiled(returns), compiled(places)
+class _Setup(NamedTuple):
+    """Arrays of a call of `_returns` or `_places`: a workspace, a spec without history, and scratch."""
+
+    workspace: IntArray
+    spec: IntArray
+    row: IntArray
+    ids: IntArray
+    cards: IntArray
+
+
+def _set_up(rows: IntArray, spec: IntArray) -> _Setup:
+    spec = spec.copy()
+    spec[S.NUM_KEPT] = 0  # a playout stores no history
+    ids, cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
+    row = np.empty(rows.shape[1], np.int64)
+    return _Setup(decide.new_workspace(Parameters()), spec, row, ids, cards)
 
 
 def action_returns(
     rows: IntArray, spec: IntArray, actions: IntArray, start: IntArray, ids: IntArray, cards: IntArray
 ) -> npt.NDArray[np.float32]:
-    """What the seat to move gets for each of its legal actions if all play on by the heuristic's rules.
+    """The return of each legal action for the seat to move if all seats play on by the heuristic's rules.
 
-    The hidden cards are where they are, so the returns of one decision differ by the action alone.
+    All returns of one decision are computed with the same hidden cards, those in `rows`.
 
     Args:
         rows: int64 (n, ROW), rounds that are not over, all hands included
@@ -161,21 +133,17 @@ def action_returns(
     Returns:
         float32 (N,).
     """
-    spec = spec.copy()
-    spec[S.NUM_KEPT] = 0  # nobody looks back in a playout
-    row = np.empty(rows.shape[1], np.int64)
-    some_ids, some_cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
+    some = _set_up(rows, spec)
     rewards = np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)
     out = np.empty(len(ids), np.float32)
-    _compiled()[0](
-        decide.new_desk(Parameters()), spec, actions, rows, start, ids, cards, row, some_ids, some_cards,
-        rewards, out,
+    _returns(
+        some.workspace, some.spec, actions, rows, start, ids, cards, some.row, some.ids, some.cards, rewards, out
     )  # fmt: skip
     return out
 
 
 def final_places(rows: IntArray, spec: IntArray, actions: IntArray, games: IntArray) -> IntArray:
-    """Which places the seats would take if all played on by the heuristic's rules.
+    """The places that the seats take if all play on by the heuristic's rules.
 
     Args:
         rows: int64 (B, ROW), rounds, all hands included; they are not changed.
@@ -186,13 +154,11 @@ def final_places(rows: IntArray, spec: IntArray, actions: IntArray, games: IntAr
     Returns:
         int64 (n, P), 0 to P - 1, by seat.
     """
-    spec = spec.copy()
-    spec[S.NUM_KEPT] = 0  # nobody looks back in a playout
-    row = np.empty(rows.shape[1], np.int64)
-    ids, cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
+    some = _set_up(rows, spec)
     num_players = int(spec[S.NUM_PLAYERS])
     out = np.empty((len(games), num_players), np.int64)
-    _compiled()[1](
-        decide.new_desk(Parameters()), spec, actions, rows, games, row, ids, cards, np.zeros(num_players), out
-    )
+    _places(
+        some.workspace, some.spec, actions, rows, games, some.row, some.ids, some.cards,
+        np.zeros(num_players), out,
+    )  # fmt: skip
     return out

@@ -1,0 +1,80 @@
+"""Rollouts: one action, then play by a fixed policy until a seat's result is known; for any game's kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tienlen_env.games.common.hints import noinline
+
+
+class RolloutGame(NamedTuple):
+    """A game and a policy for rollouts, as plain functions that `tienlen_env.engine.backends.jit` compiles.
+
+    Attributes:
+        play: the game's kernel ``play(row, spec, actions, action, cards, rewards)``.
+        choose: ``choose(policy, spec, actions, row, ids, cards)``: update the legal actions of a row, write
+            them and their cards to `ids` and `cards`, and return the index of the policy's choice.
+        turn: column of the seat to act, below 0 when the game is over.
+        place: column of seat 0's place, below 0 while it is open; the other seats' follow.
+    """
+
+    play: Callable[..., None]
+    choose: Callable[..., int]
+    turn: int
+    place: int
+
+
+class Rollout(NamedTuple):
+    """Arrays of a rollout.
+
+    Attributes:
+        policy: what `RolloutGame.choose` reads besides the row: weights, or a stream of random numbers.
+        spec: the variant.
+        actions: its action table.
+        row: int64 (ROW,), the state that moves.
+        ids: int64 (A,), scratch.
+        cards: int64 (A,), scratch.
+        rewards: (P,), the sum of the rewards of the rollout.
+    """
+
+    policy: Any
+    spec: Any
+    actions: Any
+    row: Any
+    ids: Any
+    cards: Any
+    rewards: Any
+
+
+def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None]]:
+    """The functions ``(apply_to, play_out, rollout)`` of a game; compiled loops call them."""
+    play, choose, turn, place = game
+
+    def apply_to(  # type: ignore[no-untyped-def]
+        source, row, num_columns, spec, actions, action, cards, rewards
+    ):
+        """Write to `row` the state after an action in the state `source`; the legal actions are not updated.
+
+        Only the first `num_columns` columns are copied. `rewards` (P,) gets the rewards of the action.
+        """
+        for column in range(num_columns):
+            row[column] = source[column]
+        for player in range(rewards.shape[0]):
+            rewards[player] = 0
+        play(row, spec, actions, action, cards, rewards)
+
+    @noinline
+    def play_out(line, seat):  # type: ignore[no-untyped-def]
+        """Play ``line.row`` on until `seat` has its place; the rewards are added to ``line.rewards``."""
+        row = line.row
+        while row[turn] >= 0 and row[place + seat] < 0:
+            index = choose(line.policy, line.spec, line.actions, row, line.ids, line.cards)
+            play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)
+
+    def rollout(line, source, num_columns, action, cards, seat):  # type: ignore[no-untyped-def]
+        """Play an action in the state `source`, and then on by the policy until `seat` has its place."""
+        apply_to(source, line.row, num_columns, line.spec, line.actions, action, cards, line.rewards)
+        play_out(line, seat)
+
+    return apply_to, play_out, rollout

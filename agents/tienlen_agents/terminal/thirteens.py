@@ -1,0 +1,85 @@
+"""The words of Thirteens at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from tienlen_agents.terminal.dialogue import AnyRound, Dialogue, Move, subject, symbols
+from tienlen_env.errors import NotationError
+from tienlen_env.games.common.cards import NUM_CARDS
+from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.cards import is_joker, parse_cards
+from tienlen_env.games.thirteens.explain import SUIT_NAME
+from tienlen_env.games.thirteens.notation import parse_play
+from tienlen_env.rendering.view import display_order
+from tienlen_env.single.base import Play
+from tienlen_env.single.thirteens import Deal, melds_text
+
+
+class ThirteensDialogue(Dialogue):
+    """See `Dialogue`."""
+
+    help = """\
+  Kh      play this card: ranks 23456789TJQKA, suits s c d h, jokers *1 *2
+  6+5+2   meld: thirteens 6+5+2 or K, pairs 5&5, straights J-Q-K; end: no more
+  7       play number 7 of the list
+  Cards beside the trick are those left over from the deal, or the dummy's; who takes
+  the trick gets them, too.
+"""
+    hint = "trickster"
+    opponent = "trickster"
+    unit = "deal"
+
+    def choices(self, played: AnyRound) -> list[Play]:
+        """See `Dialogue.choices`: cards in the order in which a hand is held, or melds."""
+        plays = played.legal_plays()
+        if any(play.action >= played.rules.num_cards for play in plays):
+            return plays
+        by_card = {play.action: play for play in plays}
+        return [by_card[card] for card in display_order(sum(1 << card for card in by_card))]
+
+    def kind(self, played: AnyRound, play: Play) -> str:
+        """See `Dialogue.kind`."""
+        table, action = build_action_table(played.rules), play.action
+        if action >= table.num_cards:
+            return "end" if action == table.num_cards else table.melds[action - table.num_cards - 1].kind
+        return "jokers" if is_joker(action) else SUIT_NAME[action & 3]
+
+    def words(self, played: AnyRound, play: Play) -> str:
+        """See `Dialogue.words`: ``"K♥"``, ``"*1"``, ``"6+5+2"``."""
+        return symbols(1 << play.action) if play.action < NUM_CARDS else str(play).replace("T", "10")
+
+    def parse(self, played: AnyRound, typed: str) -> Move:
+        """See `Dialogue.parse`."""
+        rules = played.rules
+        for text in (typed, typed.upper().replace("10", "T")):
+            try:
+                return parse_play(rules, text)
+            except NotationError:
+                continue
+        cards = parse_cards(typed)
+        if cards.bit_count() != 1:
+            raise ValueError("one card is played at a time, 8.5")
+        if cards >> rules.num_cards:
+            raise ValueError(f"{typed} is not in this deck, 8.1")
+        return cards.bit_length() - 1
+
+    def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
+        """See `Dialogue.report`."""
+        deal, name, num_cards = cast(Deal, played), names[seat], played.rules.num_cards
+        if play.action == num_cards:
+            return f"{subject(name, 'meld')} no more"
+        if play.action > num_cards:
+            return f"{subject(name, 'meld')} {self.words(played, play)}"
+        text = f"{subject(name, 'play')} {self.words(played, play)}"
+        if len(deal.trick) in (0, deal.num_players):
+            winner = names[deal.last_winner]
+            text += " and" if winner == name else f"; {winner}"
+            text += f" take{'' if winner == 'you' else 's'} the trick"
+            if deal.rules.melding == "auto":
+                text += f": {melds_text(deal.last_pile)}"
+        return text
+
+
+DIALOGUE = ThirteensDialogue()

@@ -1,0 +1,802 @@
+"""`BaseRound`: one round of any game, one play at a time, for people and bots.
+
+`Round` (Tiến lên) and `Deal` (Thirteens) are subclasses; a game without a class of its own is played with
+`BaseRound` itself. All have the same methods:
+
+======================================  ==========================================================
+``current_seat``, ``is_over``           the seat to act, -1 at the end; whether the round is over
+``legal_plays()``, ``legal_actions()``  what the seat to act may play, as plays or as action ids
+``play(move)``, ``pass_()``, ``undo()`` a move is a play, an action id (int), or text
+``hand(seat)``, ``places``, ``scores``  cards (mask), results
+``record()``, ``from_record(line)``     the round as one line of text, and back
+``view()``                              what to draw
+``copy()``                              an independent round; `copy.deepcopy` and `pickle` work, too
+======================================  ==========================================================
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from operator import index
+from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar, cast
+
+import numpy as np
+
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.one_game import OneGame
+from tienlen_env.engine.view import View
+from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyRules, Refusal
+from tienlen_env.games.common.notation import (
+    Words,
+    key_text,
+    number,
+    parse_key,
+    parse_leader,
+    parse_plays,
+    parse_results,
+    parse_rules,
+    rules_text,
+)
+from tienlen_env.games.registry import PRESETS, game_named, get_rules
+from tienlen_env.rendering import TableView, TrickView, render_ansi, render_svg
+from tienlen_env.single.by_game import ByGame
+
+Picture = TableView | TrickView
+Facts = dict[str, "Json"]
+Json = None | bool | int | float | str | list["Json"] | Facts
+
+
+class Play(Protocol):
+    """A play of any game; its ``str`` is the text that `BaseRound.play` reads."""
+
+    @property
+    def action(self) -> int:
+        """The action id."""
+
+    @property
+    def cards(self) -> int:
+        """The cards that it plays, as a mask; 0 for none."""
+
+
+class TextPlay(str):
+    """A play as text, for games in which an action stands for one set of cards.
+
+    Attributes:
+        action: the action id.
+        cards: the cards that it plays, as a mask; 0 for none.
+    """
+
+    action: int
+    cards: int
+
+    def __new__(cls, text: str, action: int, cards: int) -> Self:
+        """Make a play from its text, action id and cards."""
+        new = super().__new__(cls, text)
+        new.action, new.cards = action, cards
+        return new
+
+    def __getnewargs__(self) -> tuple[str, int, int]:  # type: ignore[override]
+        return str(self), self.action, self.cards
+
+
+RulesT = TypeVar("RulesT", bound=AnyRules)
+PlayT = TypeVar("PlayT", bound=Play)
+
+
+class Painter(Protocol):
+    """Draws a game of a batch as it goes; what a state does not hold, it remembers."""
+
+    def reset(self) -> None:
+        """A game begins."""
+
+    def record_play(self, seat: int) -> None:
+        """A seat has played."""
+
+    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> Picture:
+        """What to draw.
+
+        Args:
+            face_up: seats whose hands are shown; None for all.
+            names: of the seats; None for ``"player_0"`` and so on.
+        """
+
+
+class BasePainter:
+    """A `Painter` that draws the state alone.
+
+    Args:
+        batch: the games.
+        game: which of them.
+    """
+
+    def __init__(self, batch: Batch, game: int = 0) -> None:
+        self._batch = batch
+        self._game = game
+
+    def reset(self) -> None:
+        """See `Painter.reset`."""
+
+    def record_play(self, seat: int) -> None:
+        """See `Painter.record_play`."""
+
+    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> Picture:
+        """See `Painter.view`: hands, places and scores; nothing lies on the table."""
+        batch, state, game = self._batch, self._batch.state, self._game
+        seats = range(batch.num_players)
+        return TableView(
+            hands=tuple(state.hands[game].tolist()),
+            face_up=tuple(face_up is None or seat in face_up for seat in seats),
+            table_cards=0,
+            table_text="",
+            owner=-1,
+            turn=int(state.turn[game]),
+            passed=frozenset(),
+            places=tuple(state.places[game].tolist()),
+            scores=tuple(state.scores[game].tolist()),
+            last_plays=(None,) * batch.num_players,
+            names=seat_names(batch.num_players, names),
+            title=title_of(batch, game),
+        )
+
+
+class _Shared(Generic[RulesT]):
+    """What all rounds with the same rules and executor share.
+
+    Attributes:
+        batch: one game that is never played; rounds begin with a copy.
+        known: plays that were made before, by cards (`Round`) or by action id and cards.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.rules = cast(RulesT, batch.rules)
+        self.known: dict[Any, Any] = {}
+
+
+@lru_cache(maxsize=64, typed=True)
+def _share(rules: str | AnyRules, num_players: int | None, backend: BackendName) -> _Shared[Any]:
+    return _Shared(Batch(rules, 1, num_players=num_players, backend=backend))
+
+
+class BaseRound(Generic[RulesT, PlayT]):
+    """One round of any game.
+
+    Args:
+        rules: a preset's name or the rules of any game.
+        key: 64-bit deal key; None draws one.
+        num_players: P; None keeps the number in `rules`.
+        round_index: which round of the key's game is dealt.
+        leader: the seat that leads; None: as the rules say for the first round.
+        backend: ``"numba"`` or ``"python"``.
+
+    Attributes:
+        rules: the rules.
+        key: the deal key (signed), or None if the hands were given.
+        round_index: which round of the key's game this is.
+        leader: the seat that leads, or None.
+
+    Raises:
+        RulesError: unknown rules, or those of another game.
+        ValueError: a key or round that does not fit, or an invalid seat.
+    """
+
+    game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
+    unit: ClassVar[str] = "round"  # what is played until all have a place
+    has_card_choice: ClassVar[bool] = False  # an action stands for several sets of cards
+    painter: ClassVar[type[Any]] = BasePainter  # see `Painter`
+    _about_ints: ClassVar[str] = ""
+
+    rules: RulesT
+    key: int | None
+    round_index: int
+    leader: int | None
+    _state: Any  # the game's own type of `GameState`
+
+    def __init__(
+        self,
+        rules: str | RulesT,
+        key: int | None = None,
+        *,
+        num_players: int | None = None,
+        round_index: int = 0,
+        leader: int | None = None,
+        backend: BackendName = "numba",
+    ) -> None:
+        self._begin(rules, num_players, leader, backend)
+        self.key = as_key(key)
+        self.round_index = as_round_index(round_index)
+        self._deal()
+
+    def _begin(
+        self, rules: str | RulesT, num_players: int | None, leader: int | None, backend: BackendName
+    ) -> None:
+        try:
+            shared: _Shared[RulesT] = _share(rules, num_players, backend)
+        except TypeError:  # not hashable
+            get_rules(rules, num_players)
+            raise
+        if self.game_name and shared.batch.game.name != self.game_name:
+            presets = ", ".join(game_named(self.game_name).presets)
+            raise RulesError(f"rules={rules!r}: expected one of {presets}, or rules of {self.game_name!r}")
+        self._shared = shared
+        self._backend_name: BackendName = backend
+        self.rules = shared.rules
+        self.leader = as_leader(leader, shared.batch.num_players)
+        self._hands: tuple[int, ...] | None = None
+        self._first_row: list[int] | None = None
+        self._aside: dict[str, int] = {}
+        self._plays: list[PlayT] = []
+        self._bind(shared.batch.copy())
+
+    def _bind(self, batch: Batch) -> None:
+        """Take a batch of one game."""
+        self._batch = batch
+        self._state = batch.state
+        self._one = OneGame(batch, self.has_card_choice)
+
+    def _deal(self) -> None:
+        leader = -1 if self.leader is None else self.leader
+        if self._hands is not None:
+            self._batch.set_hands([self._hands], leader, **self._aside)
+        elif self._first_row is not None:
+            self._rows[0] = self._first_row
+        else:
+            assert self.key is not None
+            self._one.begin(self.key, self.round_index, leader)
+
+    @property
+    def _rows(self) -> IntArray:
+        """int64 (1, ROW): the state."""
+        return self._batch.state.rows
+
+    @classmethod
+    def from_hands(
+        cls,
+        rules: str | RulesT,
+        hands: Sequence[str | int],
+        *,
+        leader: int | None = None,
+        backend: BackendName = "numba",
+        **aside: str | int,
+    ) -> Self:
+        """A round with given hands.
+
+        Args:
+            rules: a preset's name or rules.
+            hands: one a seat, as text or masks.
+            leader: the seat that leads; None: see `Batch.set_hands`.
+            backend: ``"numba"`` or ``"python"``.
+            aside: other cards that `Batch.set_hands` takes, as text or masks: in Thirteens ``dummy``,
+                ``remainder`` and ``starter``.
+
+        Raises:
+            TienLenError: an impossible card distribution.
+            NotationError: text that does not name cards.
+            ValueError: an invalid seat.
+        """
+        if isinstance(hands, str):
+            raise TienLenError("hands: expected one a player")
+        new = object.__new__(cls)
+        new._begin(rules, len(hands), leader, backend)
+        new.key, new.round_index = None, 0
+        new._hands = tuple(new._read_cards(cards) for cards in hands)
+        new._aside = {name: new._read_cards(cards) for name, cards in aside.items()}
+        new._deal()
+        return new
+
+    @classmethod
+    def from_view(cls, view: View, decision: int) -> Self:
+        """A round that begins in the position of a decision, as its player sees it.
+
+        The other hands hold arbitrary cards, as many as they are. The round has no record.
+
+        Args:
+            view: n decisions.
+            decision: which of them, 0..n-1.
+        """
+        new = object.__new__(cls)
+        new._begin(cast(RulesT, view.rules), None, None, "numba")
+        seat, num_players = int(view.seat[decision]), new.num_players
+        row = view.public_rows[decision]
+        new._rows[0] = row[: new._rows.shape[1]]  # without the history
+        for offset, count in enumerate(view.num_cards_left[decision].tolist()):
+            if offset:
+                new._state.hands[0, (seat + offset) % num_players] = (1 << count) - 1
+        new.key, new.round_index = None, int(new._state.round[0])
+        new._first_row = new._rows[0].tolist()
+        return new
+
+    def _read_cards(self, cards: str | int) -> int:
+        return self._batch.game.text.parse_cards(cards) if isinstance(cards, str) else index(cards)
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def num_players(self) -> int:
+        """P."""
+        return self._batch.num_players
+
+    @property
+    def backend(self) -> BackendName:
+        """Name of the backend that plays."""
+        return self._backend_name
+
+    @property
+    def current_seat(self) -> int:
+        """The seat to act; -1 when the round is over."""
+        seat: int = self._state.turn.item()
+        return seat
+
+    @property
+    def turn(self) -> int:
+        """The same as `current_seat`."""
+        return self.current_seat
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the round is over."""
+        return self.current_seat < 0
+
+    @property
+    def places(self) -> tuple[int | None, ...]:
+        """Each seat's place, 0 for the best; None while it is open."""
+        return tuple(None if place < 0 else place for place in self._state.places[0].tolist())
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """Points of this round so far, a seat each."""
+        return tuple(self._state.scores[0].tolist())
+
+    @property
+    def next_leader(self) -> int | None:
+        """Who leads the game's next round after this one: a seat, or None: as the rules say by themselves."""
+        return None
+
+    @property
+    def plays(self) -> tuple[PlayT, ...]:
+        """What was played so far, in order."""
+        return tuple(self._plays)
+
+    def hand(self, seat: int) -> int:
+        """The cards in a seat's hand, as a mask.
+
+        Raises:
+            ValueError: an invalid seat.
+        """
+        self._check_seat(seat)
+        return int(self._state.hands[0, seat])
+
+    def _check_seat(self, seat: int) -> None:
+        if not 0 <= index(seat) < self.num_players:
+            raise ValueError(f"seat {seat!r}: expected 0..{self.num_players - 1}")
+
+    def legal_plays(self, *, exact: bool = False) -> list[PlayT]:
+        """What the seat to act may play, in the order of action ids; empty when the round is over.
+
+        Args:
+            exact: True: every legal set of cards, in games where one action stands for several.
+        """
+        one = self._one
+        count = one.list_legal()
+        legal = zip(one.ids[:count].tolist(), one.masks[:count].tolist(), strict=True)
+        return [self.play_of(action, cards) for action, cards in legal]
+
+    def legal_actions(self) -> list[int]:
+        """The ids of the legal actions, ascending; empty when the round is over."""
+        count = self._one.list_legal()
+        ids: list[int] = self._one.ids[:count].tolist()
+        return ids
+
+    def play_of(self, action: int, cards: int) -> PlayT:
+        """The play that an action with its cards (mask) is."""
+        known = self._shared.known
+        play = known.get((action, cards))
+        if play is None:
+            play = known[action, cards] = TextPlay(self.play_text(self._batch, action, cards), action, cards)
+        return cast(PlayT, play)
+
+    # ------------------------------------------------------------ playing
+
+    def play(self, move: PlayT | int | str) -> None:
+        """Play for the seat to act.
+
+        Args:
+            move: one of `legal_plays`, an action id, or text.
+
+        Raises:
+            TienLenError: text that does not name a play.
+            IllegalPlayError: the rules refuse the play; the message holds the play, the table, the hand, the
+                clause. The round is unchanged by any of these.
+        """
+        play = self._read(move)
+        one = self._one
+        one.action[0] = play.action
+        if one.step() >= 0:
+            raise self._refusal(play)
+        self._plays.append(play)
+
+    def _read(self, move: PlayT | int | str) -> PlayT:
+        """The play that a move is."""
+        if isinstance(move, TextPlay) and self._shared.known.get((move.action, move.cards)) is move:
+            action = move.action
+        else:
+            action = self._parse(move) if isinstance(move, str) else self._checked(cast(int, move))
+        return self.play_of(action, self._action_cards(action))
+
+    def _parse(self, text: str) -> int:
+        """The action id that a text names.
+
+        Raises:
+            TienLenError: it names none.
+        """
+        return self._batch.text_to_action(text)
+
+    def _action_cards(self, action: int) -> int:
+        """The cards of a legal action; 0 if it is not legal."""
+        one = self._one
+        found = np.flatnonzero(one.ids[: one.list_legal()] == action)
+        return int(one.masks[found[0]]) if len(found) else 0
+
+    def _checked(self, action: int) -> int:
+        """The action id itself.
+
+        Raises:
+            IllegalPlayError: there is no such action.
+            TypeError: it is not an integer.
+        """
+        if isinstance(action, bool):
+            raise TypeError(f"{action!r}: expected a play, an action id or text")
+        number = index(action)
+        if not 0 <= number < self._batch.num_actions:
+            raise self._error(
+                f"action {number}: expected 0..{self._batch.num_actions - 1}{self._about_ints}", number
+            )
+        return number
+
+    def pass_(self) -> None:
+        """Pass.
+
+        Raises:
+            IllegalPlayError: a pass is not legal here, or not in this game.
+        """
+        raise self._error(f"there is no pass in the game {self._batch.game.name!r}", None)
+
+    def play_action(self, action: int) -> None:
+        """Play an action; the same as `play` with an int.
+
+        Raises:
+            IllegalPlayError: it is not legal here.
+        """
+        self.play(self._checked(action))
+
+    def undo(self) -> PlayT:
+        """Take the last play back.
+
+        Returns:
+            The play.
+
+        Raises:
+            TienLenError: nothing has been played.
+        """
+        if not self._plays:
+            raise TienLenError("there is nothing to undo: nothing has been played")
+        *before, last = self._plays
+        self._deal()
+        self._plays = []
+        for play in before:
+            self.play(play)
+        return last
+
+    # ------------------------------------------------------------ refusals
+
+    @property
+    def position(self) -> str:
+        """The position of the seat to act in a few words."""
+        if self.is_over:
+            return f"the {self.unit} is over"
+        batch = self._batch
+        words = batch.game.text.describe(batch.action_table, self._rows[0].tolist())
+        return f"seat {self.current_seat}; {words}"
+
+    def _why_refused(self, action: int, cards: int | None) -> Refusal:
+        """Why a play is refused, with the clause of RULES.md that it breaks."""
+        batch = self._batch
+        return batch.game.text.why_refused(batch.action_table, self._rows[0].tolist(), action, cards)
+
+    def _refusal(self, play: PlayT) -> IllegalPlayError:
+        why = self._why_refused(play.action, None)
+        text = self._batch.action_to_text(play.action)
+        return self._error(f"{text} refused: {why} ({self.position})", play.action, why.clause)
+
+    def _error(self, message: str, action: int | None, clause: str = "") -> IllegalPlayError:
+        seat = None if self.is_over else self.current_seat
+        return IllegalPlayError(message, seat=seat, action=action, clause=clause)
+
+    # ------------------------------------------------------------ copies
+
+    def copy(self) -> Self:
+        """An independent round in the same position."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new._plays = self._plays.copy()
+        new._bind(self._batch.copy())
+        return new
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "rules": self.rules,
+            "backend": self.backend,
+            "deal": (self.key, self.round_index, self.leader, self._hands, self._aside, self._first_row),
+            "plays": [(play.action, play.cards) for play in self._plays],
+            "row": self._rows[0].tolist(),
+        }
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self._begin(state["rules"], None, None, state["backend"])
+        self.key, self.round_index, self.leader, self._hands, self._aside, self._first_row = state["deal"]
+        self._plays = [self.play_of(*play) for play in state["plays"]]
+        self._rows[0] = state["row"]
+
+    # ------------------------------------------------------------ records
+
+    def record(self) -> str:
+        """The round so far as one line of text; the plays are action ids, the results scores.
+
+        Raises:
+            TienLenError: the round was made by `from_view`.
+        """
+        self._check_recordable()
+        batch = self._batch
+        words = [f"{batch.game.name}/1", rules_text(self.rules, PRESETS), f"p{self.num_players}"]
+        if self._hands is None:
+            assert self.key is not None  # one of the two is always there
+            words.append(key_text(self.key, self.round_index))
+        else:
+            write = batch.game.text.format_cards
+            for cards_name, cards in (("hands", self._hands), *((n, (c,)) for n, c in self._aside.items())):
+                words.append(f"{cards_name}=" + "/".join(write(c).replace(" ", "") for c in cards))
+        if self.leader is not None:
+            words.append(f"lead={self.leader}")
+        words.append(":")
+        words += [str(play.action) for play in self._plays]
+        if self.is_over:
+            words += ["=", *map(str, self.scores)]
+        return " ".join(words)
+
+    def _check_recordable(self) -> None:
+        if self._first_row is not None:
+            raise TienLenError("a round that one player sees has no record: its deal is not known")
+
+    @classmethod
+    def from_record(cls, text: str, rules: RulesT | None = None, *, backend: BackendName = "numba") -> Self:
+        """Read a line that `record` wrote and play it through.
+
+        Args:
+            text: one line.
+            rules: the variant, needed where the line names it only by a digest.
+            backend: ``"numba"`` or ``"python"``.
+
+        Raises:
+            NotationError: text that cannot be read, an impossible deal, a play that the rules refuse, or
+                results that do not follow from the plays; it names the column.
+        """
+        words = Words(text, text.split(" ", 1)[0] if isinstance(text, str) else "a record")
+        found = parse_rules(words, rules, _read_players, _find)
+        key, round_index = (None, 0) if words.peek().startswith("hands=") else parse_key(words)
+        hands: list[str] = []
+        if key is None:
+            value = words.take_value("hands")
+            if value is None:
+                raise NotationError("expected key= or hands=", words.items[words.at - 1][1])
+            hands = value[0].split("/")
+        aside: dict[str, str | int] = {}
+        while "=" in words.peek() and not words.peek().startswith(("=", "lead=")):
+            word, _ = words.take("cards")
+            name, _, cards = word.partition("=")
+            aside[name] = cards
+        leader = parse_leader(words, found.num_players)
+        plays, columns = parse_plays(words, lambda w, c: number(w, c, 2**31 - 1, "an action id"))
+        results = parse_results(words, found.num_players, "a score")
+        try:
+            if key is None:
+                new = cls.from_hands(found, hands, leader=leader, backend=backend, **aside)
+            else:
+                new = cls(found, key, round_index=round_index, leader=leader, backend=backend)
+        except (TienLenError, TypeError) as error:
+            raise NotationError(str(error), 1) from error
+        new._replay(plays, columns)
+        if results is not None and [w for w, _ in results] != [str(score) for score in new.scores]:
+            raise NotationError(f"the plays lead to the scores {new.scores}", results[0][1])
+        return new
+
+    def _replay(self, plays: Iterable[PlayT | int | str], columns: Iterable[int]) -> None:
+        """Play what a record says.
+
+        Raises:
+            NotationError: the rules refuse a play; it names the play's column.
+        """
+        for play, column in zip(plays, columns, strict=True):
+            try:
+                self.play(play)
+            except TienLenError as error:
+                raise NotationError(str(error), column) from error
+
+    # ------------------------------------------------------------ text and pictures
+
+    @classmethod
+    def play_text(cls, batch: Batch, action: int, cards: int) -> str:
+        """The text of a play, as `play` reads it.
+
+        Args:
+            batch: games of these rules.
+            action: the action id.
+            cards: its cards, as a mask; 0 for none.
+        """
+        return batch.action_to_text(action)
+
+    @classmethod
+    def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
+        """`play_text` of several plays."""
+        return [cls.play_text(batch, *play) for play in zip(actions, cards, strict=True)]
+
+    @classmethod
+    def cards_text(cls, batch: Batch, cards: int) -> str:
+        """The text of a set of cards, given as a mask."""
+        return batch.game.text.format_cards(cards)
+
+    @classmethod
+    def public_facts(
+        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
+    ) -> list[Facts]:
+        """What everybody knows about a position of this game, for `tienlen_env.single.messages.positions`.
+
+        Args:
+            batch: the games.
+            games: which of them, n indices.
+            legal_cards: n lists, the card masks of the legal actions; empty where the seat that looks is not
+                to act.
+
+        Returns:
+            n dictionaries of JSON values, without anything that is hidden.
+        """
+        return [{} for _ in games]
+
+    def view(
+        self,
+        *,
+        face_up: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
+        title: str | None = None,
+        scores: Sequence[int] | None = None,
+    ) -> Picture:
+        """What to draw.
+
+        Args:
+            face_up: seats whose hands are shown; None for all.
+            names: of the seats; None for ``"player_0"`` and so on.
+            title: heading; None for the rules and the round.
+            scores: P points in the game; None for those of the round.
+        """
+        return changed(self._view(face_up, names), title, scores)
+
+    def _view(self, face_up: Sequence[int] | None, names: Sequence[str] | None) -> Picture:
+        view: Picture = self.painter(self._batch).view(face_up, names)
+        return view
+
+    def _repr_svg_(self) -> str:
+        return render_svg(self.view())
+
+    def __str__(self) -> str:
+        return render_ansi(self.view())
+
+    def __repr__(self) -> str:
+        text = self.position if self._first_row is not None else self.record()
+        return f"<{type(self).__name__} {text}>"
+
+
+_ROUNDS: Final[ByGame[type[BaseRound[Any, Any]]]] = ByGame("tienlen_env.single", "ROUND", BaseRound)
+
+
+def register_round(game: str, round_type: type[BaseRound[Any, Any]]) -> None:
+    """Have the rounds of a game played with a class of its own.
+
+    Args:
+        game: the game's name.
+        round_type: a subclass of `BaseRound`.
+    """
+    _ROUNDS.register(game, round_type)
+
+
+def round_type(rules: AnyRules) -> type[BaseRound[Any, Any]]:
+    """The class whose objects are rounds with these rules.
+
+    Raises:
+        RulesError: the rules belong to no registered game.
+    """
+    return _ROUNDS.of(rules)
+
+
+def round_type_of(game: str) -> type[BaseRound[Any, Any]]:
+    """The class whose objects are rounds of a game, by the game's name."""
+    return _ROUNDS.named(game)
+
+
+# ---------------------------------------------------------------- helpers
+
+
+def changed(view: Picture, title: str | None, scores: Sequence[int] | None) -> Picture:
+    """A picture with another heading and other scores; None keeps them."""
+    if title is not None:
+        view = replace(view, title=title)
+    return view if scores is None else replace(view, scores=tuple(scores))
+
+
+def seat_names(num_players: int, names: Sequence[str] | None) -> tuple[str, ...]:
+    """P labels: the given ones, or ``"player_0"`` and so on."""
+    return tuple(names or (f"player_{seat}" for seat in range(num_players)))
+
+
+def title_of(batch: Batch, game: int, unit: str = "round") -> str:
+    """The heading of a picture: the rules and the number of the round."""
+    return f"{batch.rules.name} · {unit} {int(batch.state.round[game]) + 1}"
+
+
+def _find(rules: str | RulesT, **size: int) -> RulesT:
+    return cast(RulesT, get_rules(rules, **size))
+
+
+def _read_players(word: str, column: int) -> dict[str, int]:
+    if not word.startswith("p"):
+        raise NotationError(f"{word!r}: expected the number of players, like p4", column)
+    return {"num_players": number(word[1:], column + 1, 99, "a number of players")}
+
+
+def _is_int(value: Any, start: int, stop: int) -> bool:
+    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return is_int and bool(start <= value < stop)
+
+
+def as_key(key: Any) -> int:
+    """The signed key of a deal; None draws one.
+
+    Raises:
+        ValueError: it does not fit 64 bits.
+    """
+    key = secrets.randbits(64) if key is None else key
+    if not _is_int(key, -(2**63), 2**64):
+        raise ValueError(f"key={key!r}: expected an integer of 64 bits")
+    return int(key) - (1 << 64) if key >= 1 << 63 else int(key)
+
+
+def as_round_index(round_index: Any) -> int:
+    """The number of a round.
+
+    Raises:
+        ValueError: an invalid number.
+    """
+    if not _is_int(round_index, 0, 2**31):
+        raise ValueError(f"round_index={round_index!r}: expected 0 or more")
+    return int(round_index)
+
+
+def as_leader(leader: Any, num_players: int) -> int | None:
+    """The seat that leads, or None.
+
+    Raises:
+        ValueError: an invalid seat.
+    """
+    if leader is not None and not _is_int(leader, 0, num_players):
+        raise ValueError(f"leader={leader!r}: expected a seat 0..{num_players - 1}, or None")
+    return None if leader is None else int(leader)

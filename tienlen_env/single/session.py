@@ -1,0 +1,231 @@
+"""`Session`: a game with people, agents and programs at its table, whichever game it is.
+
+A session holds whose turn it is, what a seat sees, what it may play, and how the game ended. The terminal
+uses it, and so can a server with a page in a browser: `Session.view` is a dictionary of JSON values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.view import View
+from tienlen_env.errors import TienLenError
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import game_of, get_rules
+from tienlen_env.single.base import BaseRound, Facts, Json, Play, round_type
+from tienlen_env.single.game import Game
+from tienlen_env.single.messages import positions
+
+
+class Session:
+    """One game, or one round of it.
+
+    The same game is kept twice: as a `Game` or one round, which explains refusals and writes the record, and
+    as a `Batch`, which agents look at.
+
+    Args:
+        rules: a preset's name or the rules of any game.
+        key: 64-bit key of the deals; None draws one.
+        num_players: P; None keeps the number in `rules`.
+        whole_game: rounds to the target instead of one.
+        history: number of past plays that observations show.
+        history_length: number of past plays that agents can look back on, if these are more.
+
+    Attributes:
+        rules: the rules.
+        game: the `Game`, or the one round.
+        batch: the same game as a batch, for agents; not to be stepped.
+        events: what has happened, as JSON values, oldest first:
+            ``{"type": "play", "round": 0, "seat": 2, "id": 17, "text": "7s"}`` and
+            ``{"type": "round_over", "round": 0, "places": [...], "scores": [...], "totals": [...]}``; the
+            scores are those of the round, the totals those of the game.
+    """
+
+    def __init__(
+        self,
+        rules: str | AnyRules = "cardgames",
+        key: int | None = None,
+        *,
+        num_players: int | None = None,
+        whole_game: bool = True,
+        history: int = 0,
+        history_length: int = 0,
+        backend: BackendName = "numba",
+    ) -> None:
+        self.rules = get_rules(rules, num_players)
+        self.whole_game = whole_game
+        if whole_game:
+            self.game: Game | BaseRound[Any, Any] = Game(self.rules, key, backend=backend)
+        else:
+            self.game = round_type(self.rules)(self.rules, key, backend=backend)
+        episode = "game" if whole_game else "round"
+        self.batch = Batch(
+            self.rules,
+            1,
+            episode=episode,  # type: ignore[arg-type]
+            history=history,
+            history_length=history_length,
+            backend=backend,
+        )
+        self.events: list[Facts] = []
+        self._plays: list[Play] = []
+        self._deal()
+
+    def _deal(self) -> None:
+        assert self.game.key is not None  # sessions are dealt
+        self.batch.deal(np.array([self.game.key], np.int64))
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def key(self) -> int:
+        """The key of the deals (signed); whoever knows it knows all hands."""
+        assert self.game.key is not None
+        return self.game.key
+
+    @property
+    def num_players(self) -> int:
+        """P."""
+        return self.batch.num_players
+
+    @property
+    def round(self) -> BaseRound[Any, Any]:
+        """The round in play, or the last one."""
+        return self.game.round if isinstance(self.game, Game) else self.game
+
+    @property
+    def current_seat(self) -> int:
+        """The seat to act; -1 when the game is over."""
+        return self.game.current_seat
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game is over."""
+        return self.current_seat < 0
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """P points in the game."""
+        return self.game.scores
+
+    @property
+    def plays(self) -> tuple[Play, ...]:
+        """All plays so far, in order."""
+        return tuple(self._plays)
+
+    @property
+    def legal(self) -> list[Play]:
+        """What the seat to act may play; each has an ``action``, ``cards``, and its text as ``str``."""
+        return self.game.legal_plays()
+
+    @property
+    def winner(self) -> int | None:
+        """The seat that has won, once the game is over and only one has; else None."""
+        if not self.is_over:
+            return None
+        if isinstance(self.game, Game):
+            return self.game.winner
+        places = self.game.places
+        return places.index(0) if places.count(0) == 1 else None
+
+    def agent_view(self) -> View:
+        """The decision that waits, for `Agent.act`."""
+        return View(self.batch)
+
+    def view(self, seat: int | None, since: int = 0) -> dict[str, Json]:
+        """What a seat sees, as JSON values.
+
+        Args:
+            seat: the seat, or None for somebody without a hand.
+            since: the number of events that are known already; they are left out.
+
+        Returns:
+            The words of `tienlen_env.single.messages`, and:
+
+            * ``rules``: ``{"game", "name", "digest"}``
+            * ``round``: index of the round in play
+            * ``events``: those from number `since` on; ``num_events``: how many there are in all
+            * ``result``: null, or at the end ``{"scores": [...], "winner": seat or null}``
+
+        Raises:
+            ValueError: an invalid seat.
+        """
+        if seat is not None and not 0 <= seat < self.num_players:
+            raise ValueError(f"seat {seat!r}: expected 0..{self.num_players - 1}, or None")
+        if since < 0:
+            raise ValueError(f"since={since}: expected 0 or more")
+        rules, events = self.rules, self.events[since:]
+        (seen,) = positions(self.batch, [0], [seat])
+        result: Json = None
+        if self.is_over:
+            result = {"scores": list(self.scores), "winner": self.winner}
+        return {
+            "rules": {"game": game_of(rules).name, "name": rules.name, "digest": rules.digest()},
+            "round": self.round.round_index,
+            **seen,
+            "events": [dict(event) for event in events],
+            "num_events": len(self.events),
+            "result": result,
+        }
+
+    # ------------------------------------------------------------ playing
+
+    def apply(self, move: Play | int | str) -> Play:
+        """Play for the current seat.
+
+        Args:
+            move: one of `legal`, an action id, or text (`BaseRound.play`).
+
+        Returns:
+            The play.
+
+        Raises:
+            TienLenError: it cannot be read, or the rules refuse it; nothing has changed.
+        """
+        played, seat = self.round, self.current_seat
+        self.game.play(move)
+        play: Play = played.plays[-1]
+        cards = [play.cards] if played.has_card_choice else None
+        self.batch.step([play.action], cards)
+        self._plays.append(play)
+        number, text = played.round_index, played.play_text(self.batch, play.action, play.cards)
+        self.events.append({"type": "play", "round": number, "seat": seat, "id": play.action, "text": text})
+        if played.is_over:
+            self.events.append(
+                {
+                    "type": "round_over",
+                    "round": number,
+                    "places": list(played.places),
+                    "scores": list(played.scores),
+                    "totals": list(self.scores),
+                }
+            )
+        return play
+
+    def undo(self, num_plays: int = 1) -> None:
+        """Take the last plays back.
+
+        Args:
+            num_plays: how many.
+
+        Raises:
+            TienLenError: there are fewer; nothing has changed.
+        """
+        if not 0 <= num_plays <= len(self._plays):
+            raise TienLenError(f"{num_plays} plays cannot be taken back: {len(self._plays)} have been made")
+        for _ in range(num_plays):
+            self.game.undo()
+            self._plays.pop()
+            while self.events.pop()["type"] != "play":
+                pass
+        self._deal()
+        for play in self._plays:
+            self.batch.step([play.action], [play.cards] if self.round.has_card_choice else None)
+
+    def record(self) -> str:
+        """The record so far, one line a round."""
+        return self.game.record().rstrip("\n") + "\n"

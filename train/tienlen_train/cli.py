@@ -1,0 +1,220 @@
+# PYTHON_ARGCOMPLETE_OK
+"""The console script ``tienlen``: one command for everything that runs in a terminal.
+
+Each subcommand calls ``main(arguments)`` of one module, which is imported only then, so ``tienlen --help`` is
+fast. ``python -m <module>`` does the same.
+
+Tab completion, with the extra ``completion``: ``eval "$(register-python-argcomplete tienlen)"``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+PROGRAM: Final = "tienlen"
+
+
+class Command(NamedTuple):
+    """A subcommand.
+
+    Attributes:
+        module: its `main` is called with the arguments.
+        help: one line.
+        before: arguments that come before the user's.
+    """
+
+    module: str
+    help: str
+    before: tuple[str, ...] = ()
+
+
+class Group(NamedTuple):
+    """A subcommand that has subcommands.
+
+    Attributes:
+        help: one line.
+        default: the subcommand if none is given.
+        commands: by name.
+    """
+
+    help: str
+    default: str
+    commands: dict[str, Command]
+
+
+def _arena(name: str, description: str) -> Command:
+    return Command("tienlen_agents.arena.__main__", description, (name,))
+
+
+COMMANDS: Final[dict[str, Command | Group]] = {
+    "play": Command("tienlen_agents.terminal.play", "play in the terminal, or watch agents play"),
+    "match": _arena("match", "compare two agents: duplicate matches of all compositions"),
+    "compare": _arena("compare", "compare one agent with several others"),
+    "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),
+    "gauntlet": _arena("gauntlet", "compare one agent with the standard panel"),
+    "tune": Command("tienlen_train.tune_heuristic", "search for parameters of the heuristic agent"),
+    "train": Group(
+        "train an agent",
+        "ppo",
+        {
+            "ppo": Command("tienlen_train.ppo", "PPO in self-play on action scores"),
+            "dmc": Command("tienlen_train.dmc", "Deep Monte Carlo in self-play"),
+            "best-response": Command("tienlen_train.best_response", "an exploiter of one fixed agent"),
+            "ppo-sb3": Command("tienlen_train.ppo_sb3", "MaskablePPO of stable-baselines3"),
+        },
+    ),
+    "bench": Group(
+        "measure speed",
+        "speed",
+        {
+            "speed": Command("tienlen_train.benchmarks.speed", "decisions per second of every environment"),
+            "learning": Command("tienlen_train.benchmarks.learning", "training speed beside MaskablePPO"),
+            "search": Command("tienlen_train.benchmarks.search", "time and strength of searching agents"),
+            "endgame": Command("tienlen_train.benchmarks.endgame", "cost and gain of solving endgames"),
+            "curves": Command("tienlen_train.benchmarks.curves", "learning curves of every algorithm"),
+        },
+    ),
+    "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
+}
+
+# The extra that a missing package belongs to.
+_EXTRA_OF: Final = {
+    "torch": "train",
+    "stable_baselines3": "train",
+    "sb3_contrib": "train",
+    "tensorboard": "train",
+    "openskill": "arena",
+    "jinja2": "arena",
+    "matplotlib": "arena",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a subcommand.
+
+    Args:
+        argv: the words after ``tienlen``; None for those of the process.
+
+    Returns:
+        The exit code.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    if "_ARGCOMPLETE" in os.environ:
+        _complete()
+    path, command, rest = _find(words)
+    if command is None:
+        _parser(path).parse_args(rest)  # prints the help or an error, and exits
+        return 2
+    return _call(path, command, rest)
+
+
+def _find(words: list[str]) -> tuple[list[str], Command | None, list[str]]:
+    """The names of the subcommand, the subcommand if there is one, and the words after it."""
+    if not words or words[0] not in COMMANDS:
+        return [], None, words
+    name, *rest = words
+    entry = COMMANDS[name]
+    if isinstance(entry, Command):
+        return [name], entry, rest
+    if rest and rest[0] in entry.commands:
+        return [name, rest[0]], entry.commands[rest[0]], rest[1:]
+    if not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help")):
+        return [name, entry.default], entry.commands[entry.default], rest
+    return [name], None, rest
+
+
+def _call(path: list[str], command: Command, rest: list[str]) -> int:
+    # The arena has subcommands of its own, so its parser begins with the script's name alone.
+    program = PROGRAM if command.before else " ".join([PROGRAM, *path])
+    sys.argv = [program, *command.before, *rest]  # argparse and reports take the program's name from here
+    try:
+        code = import_module(command.module).main([*command.before, *rest])
+    except ModuleNotFoundError as error:
+        extra = _EXTRA_OF.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        print(
+            f"{' '.join([PROGRAM, *path])}: the package {error.name} is not installed: "
+            f"pip install 'tienlen-env[{extra}]'",
+            file=sys.stderr,
+        )
+        return 2
+    except KeyboardInterrupt:
+        print(f"{' '.join([PROGRAM, *path])}: interrupted", file=sys.stderr)
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+class _Version(argparse.Action):
+    """Prints the version of the installed distribution; reading it takes a moment."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"tienlen-env {version('tienlen-env')}")
+        except PackageNotFoundError:
+            print("tienlen-env, not installed")
+        parser.exit()
+
+
+def _parser(path: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the names of subcommands, for the help and for completion."""
+    epilog = f"'{' '.join([PROGRAM, *path])} COMMAND --help' lists the options of a command."
+    if path:
+        group = COMMANDS[path[0]]
+        assert isinstance(group, Group)
+        parser = argparse.ArgumentParser(
+            prog=f"{PROGRAM} {path[0]}",
+            description=f"{group.help.capitalize()}. The default command is '{group.default}'.",
+            epilog=epilog,
+        )
+        helps = {name: command.help for name, command in group.commands.items()}
+    else:
+        parser = argparse.ArgumentParser(
+            prog=PROGRAM,
+            description="Tiến lên (Thirteen) and Thirteens: play, compare agents, train them.",
+            epilog=epilog,
+        )
+        parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+        helps = {name: entry.help for name, entry in COMMANDS.items()}
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    for name, text in helps.items():
+        commands.add_parser(name, help=text, add_help=False)
+    return parser
+
+
+def _complete() -> None:
+    """Answer a request of the shell for completions, and exit (argcomplete's protocol)."""
+    import argcomplete
+
+    line = os.environ["COMP_LINE"][: int(os.environ.get("COMP_POINT", "9999"))]
+    try:
+        words = shlex.split(line)
+    except ValueError:  # within quotes
+        words = line.split()
+    if not line.endswith(" "):
+        words = words[:-1]  # still being typed
+    path, command, _ = _find(words[1:])
+    if command is None or len(path) > len(words) - 1:
+        os.environ["_ARGCOMPLETE"] = str(1 + min(len(path), len(words) - 1))
+        argcomplete.autocomplete(_parser(path[:1]))
+        return
+
+    def complete(parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        argcomplete.autocomplete(parser)
+
+    # The module's own parser has the options; it completes where it would parse.
+    argparse.ArgumentParser.parse_args = complete  # type: ignore[assignment,method-assign]
+    os.environ["_ARGCOMPLETE"] = str(1 + len(path) - len(command.before))
+    _call(path, command, [])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""The learner: a model, its optimiser, and gradient steps on minibatches."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tienlen_agents.networks.network import ActionNetwork
+from tienlen_train.config import SelfPlayConfig
+from tienlen_train.executor import NUM_SHARDS, Executor
+from tienlen_train.rollout import IntArray
+
+
+class Model(nn.Module):
+    """What is trained.
+
+    Attributes:
+        network: the policy's network.
+    """
+
+    network: ActionNetwork
+
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+# The mean loss of some decisions, float32 (), and the metrics of the step, float32 (k,).
+Loss = Callable[[ModelT, IntArray], tuple[Tensor, Tensor]]
+
+
+class Learner(Generic[ModelT]):
+    """A model, its optimiser, and gradient steps on minibatches.
+
+    Every gradient step is computed in `NUM_SHARDS` parts, which may run at the same time; the result does not
+    depend on that.
+
+    Args:
+        model: what is trained.
+        config: the settings of the run.
+        device: of the model.
+        executor: runs the shards.
+    """
+
+    def __init__(
+        self, model: ModelT, config: SelfPlayConfig, device: torch.device, executor: Executor
+    ) -> None:
+        self.model = model.to(device)
+        self.max_grad_norm = config.max_grad_norm
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
+        )
+        self._executor = executor
+        # Each shard sums its gradients on a copy of the model that shares its weights.
+        self._shards = [self.model, *(copy.deepcopy(self.model) for _ in range(NUM_SHARDS - 1))]
+        for shard in self._shards[1:]:
+            for ours, theirs in zip(self.model.parameters(), shard.parameters(), strict=True):
+                theirs.data = ours.data
+
+    def set_learning_rate(self, learning_rate: float) -> None:
+        """Use this learning rate from now on."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+
+    def step(self, loss: Loss[ModelT], decisions: IntArray) -> Tensor:
+        """Take one gradient step on the mean loss of a minibatch.
+
+        Args:
+            loss: the loss and the metrics of some of the decisions.
+            decisions: int64 (m,), the minibatch.
+
+        Returns:
+            float32 (k,), the metrics, averaged over the minibatch.
+        """
+
+        def backward(shard: tuple[ModelT, IntArray]) -> Tensor:
+            model, part = shard
+            weight = len(part) / len(decisions)
+            value, metrics = loss(model, part)
+            torch.autograd.backward(value * weight)
+            return metrics.detach() * weight
+
+        parts = np.array_split(decisions, NUM_SHARDS)
+        metrics = self._executor.map(backward, list(zip(self._shards, parts, strict=True)))
+        self._apply_gradients()
+        return torch.stack(metrics).sum(0).cpu()
+
+    def _apply_gradients(self) -> None:
+        for shard in self._shards[1:]:
+            for ours, theirs in zip(self.model.parameters(), shard.parameters(), strict=True):
+                if ours.grad is not None and theirs.grad is not None:
+                    ours.grad += theirs.grad
+            shard.zero_grad()
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def state(self) -> dict[str, Any]:
+        """Weights and optimiser, for a checkpoint."""
+        return {"learner": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self.model.load_state_dict(state["learner"])
+        self.optimizer.load_state_dict(state["optimizer"])

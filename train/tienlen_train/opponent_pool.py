@@ -1,0 +1,119 @@
+"""The opponents of self-play: rule-based baselines, and older snapshots of the policy.
+
+In a share of the games some seats belong to one of them. Snapshots against which the learner scores worse are
+sampled more often (prioritised fictitious self-play).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from tienlen_agents.networks.network import NetworkConfig
+from tienlen_train.config import SelfPlayConfig
+from tienlen_train.executor import NUM_SHARDS
+from tienlen_train.rollout import LEARNER, FloatArray, IntArray, PolicyWeights
+
+PRIORITY: Final = 2.0  # a snapshot's sampling weight is exp(-PRIORITY * the learner's score against it)
+SCORE_RATE: Final = 0.3  # of the running mean of these scores
+
+
+class Seating(NamedTuple):
+    """Who plays in the B games of an iteration.
+
+    Attributes:
+        seat_policies: int64 (B, P), see `RolloutJob`: the learner, then the sampled snapshots, then the
+            baselines.
+        snapshots: indices of the sampled snapshots in the pool.
+    """
+
+    seat_policies: IntArray
+    snapshots: list[int]
+
+
+@dataclass
+class Snapshot:
+    """An older policy.
+
+    Attributes:
+        version: the iteration after which it was taken.
+        weights: the network's parameters by name, on the CPU.
+        score: the learner's score against it, a running mean.
+    """
+
+    version: int
+    weights: Mapping[str, Tensor]
+    score: float = 0.0
+
+
+class OpponentPool:
+    """The opponents of a run.
+
+    Args:
+        config: the settings of the run.
+        baselines: names of the rule-based opponents.
+    """
+
+    def __init__(self, config: SelfPlayConfig, baselines: tuple[str, ...]) -> None:
+        self.config = config
+        self.baselines = baselines
+        self.snapshots: list[Snapshot] = []
+
+    def seat(self, rng: np.random.Generator, num_players: int) -> Seating:
+        """Draw who has which seat in the games of an iteration."""
+        config = self.config
+        sampled: list[int] = []
+        if self.snapshots and config.snapshot_share > 0:
+            # One for each shard of the games.
+            weight = np.exp(-PRIORITY * np.array([snapshot.score for snapshot in self.snapshots]))
+            num = min(NUM_SHARDS, len(self.snapshots))
+            sampled = rng.choice(len(self.snapshots), num, replace=False, p=weight / weight.sum()).tolist()
+        shares = [config.snapshot_share if sampled else 0.0]
+        shares += [config.baseline_share / len(self.baselines) for _ in self.baselines]
+        kind = rng.choice(len(shares) + 1, config.num_games, p=[1 - sum(shares), *shares])
+        snapshot = np.arange(config.num_games) * len(sampled) // config.num_games
+        who = np.select([kind == 0, kind == 1], [LEARNER, 1 + snapshot], kind - 1 + len(sampled))
+        seats = config.opponent_seats or rng.integers(1, num_players, config.num_games)
+        order = rng.random((config.num_games, num_players)).argsort(axis=1)
+        theirs = order < np.reshape(seats, (-1, 1))
+        return Seating(np.where(theirs, who[:, None], LEARNER), sampled)
+
+    def policies(self, seating: Seating, config: NetworkConfig) -> list[PolicyWeights]:
+        """The sampled snapshots, for a `RolloutJob`; `config` is the shape of their networks."""
+        sampled = [self.snapshots[index] for index in seating.snapshots]
+        return [PolicyWeights(snapshot.version, config, snapshot.weights) for snapshot in sampled]
+
+    def update_scores(self, seating: Seating, scores: FloatArray) -> None:
+        """Take the results of an iteration into the scores of the snapshots that played.
+
+        Args:
+            seating: who played.
+            scores: float32 (B, P), the rewards of all seats.
+        """
+        for index, which in enumerate(seating.snapshots, 1):
+            games = (seating.seat_policies == index).any(axis=1)
+            mine = scores[games][seating.seat_policies[games] == LEARNER]
+            if mine.size:
+                snapshot = self.snapshots[which]
+                snapshot.score += SCORE_RATE * (float(mine.mean()) - snapshot.score)
+
+    def add(self, version: int, weights: Mapping[str, Tensor]) -> None:
+        """Add a snapshot; the oldest is dropped if there are more than `num_snapshots`."""
+        self.snapshots = [*self.snapshots, Snapshot(version, weights)][-self.config.num_snapshots :]
+
+    def state(self) -> dict[str, Any]:
+        """The snapshots and their scores, for a checkpoint."""
+        return {
+            "snapshots": [dict(snapshot.weights) for snapshot in self.snapshots],
+            "snapshot_scores": [snapshot.score for snapshot in self.snapshots],
+            "snapshot_versions": [snapshot.version for snapshot in self.snapshots],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        columns = (state["snapshot_versions"], state["snapshots"], state["snapshot_scores"])
+        self.snapshots = [Snapshot(*values) for values in zip(*columns, strict=True)]
