@@ -154,7 +154,7 @@ class GameEnv(AECEnv):
                 "action_mask": self.batch.action_mask()[0],
             }
         if self.render_mode is not None:
-            self._painter.forget()
+            self._painter.reset()
             if self.render_mode == "human":
                 self.render()
 
@@ -200,7 +200,7 @@ class GameEnv(AECEnv):
             else:
                 self.agent_selection = self.possible_agents[seat - PAID]
         if self.render_mode is not None:
-            self._painter.note(self.possible_agents.index(agent))
+            self._painter.record_play(self.possible_agents.index(agent))
             if self.render_mode == "human":
                 self.render()
 

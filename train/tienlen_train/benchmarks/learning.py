@@ -28,7 +28,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tienlen_env  # noqa: F401  (registers the environment)
 from tienlen_agents.versions import versions
-from tienlen_env.envs.sb3 import TienLenVecEnv
+from tienlen_env.envs.tienlen_sb3 import TienLenVecEnv
 from tienlen_train.benchmarks.speed import cpu_name
 from tienlen_train.config import parse_args
 from tienlen_train.ppo import PPOConfig, PPOTrainer
