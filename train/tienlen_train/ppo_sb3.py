@@ -28,7 +28,7 @@ from stable_baselines3.common.utils import ConstantSchedule
 import tienlen_agents
 from tienlen_agents.networks.sb3_policy import PolicyAgent
 from tienlen_env.engine.agent import Agent
-from tienlen_env.envs.sb3 import TienLenVecEnv
+from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_train.config import RunConfig
 from tienlen_train.runs import write_atomic
 from tienlen_train.trainer import Trainer, run
@@ -92,7 +92,7 @@ class MaskablePPOTrainer(Trainer):
     def __init__(self, config: MaskablePPOConfig) -> None:
         super().__init__(config)
         torch.manual_seed(config.seed)
-        self.venv = TienLenVecEnv(
+        self.venv = OneSeatVecEnv(
             config.num_games, rules=self.rules, reward="zero_sum", skip_forced=True, seed=config.seed
         )
         self.model = MaskablePPO(
