@@ -4,9 +4,9 @@ It speaks the protocol of agents/tienlen_agents/external/PROTOCOL.md.
 
 It plays its lowest legal card and keeps 2s and bombs for when nothing else will do. Try it:
 
-    python -m tienlen_agents.external.protocol check "python examples/bot.py"
-    python -m tienlen_agents.arena "process:python examples/bot.py" random greedy --deals 100
-    python -m tienlen_agents.terminal.play --seats human "process:python examples/bot.py" greedy greedy
+    tienlen protocol check "python examples/bot.py"
+    tienlen compare "process:python examples/bot.py" random greedy_long --deals 100
+    tienlen play --seats human "process:python examples/bot.py" greedy greedy
 
 Standard output carries answers alone; write notes to standard error (`print(..., file=sys.stderr)`).
 """

@@ -20,6 +20,7 @@ import pytest
 from tienlen_env import PRESETS
 from tienlen_env.envs import tienlen as aec
 from tienlen_env.errors import TienLenError
+from tienlen_train import cli
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -110,6 +111,7 @@ SHORT = {
     "tienlen_train.benchmarks.learning": "--seconds 0.01 --runs 1",
     "tienlen_train.benchmarks.search": "--agents heuristic --deals 2 --rounds 1",
     "tienlen_agents.arena.error_rates": "--help",
+    "tienlen_train.tune_heuristic": "--help",
 }
 WITH_COMMANDS = [name for name, text in TEXTS.items() if blocks("sh", text)]
 
@@ -150,6 +152,12 @@ def test_commands_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for number, words in enumerate(commands(TEXTS[name])):
         words = as_module(words) if words[0] == "make" else words
+        if words[:1] == ["tienlen"]:
+            _, command, arguments = cli._find(words[1:])
+            if command is None:
+                assert "--help" in arguments, words
+                continue
+            words = ["python", "-m", command.module.removesuffix(".__main__"), *command.before, *arguments]
         if words[:2] == ["python", "-m"]:
             module, *arguments = words[2:]
             assert module in SHORT, f"say how to shorten {module}"

@@ -222,7 +222,7 @@ def test_what_is_sent_goes_by_absolute_seat():
     hands = ("3s Kh", "4s 4c 5s 5h", "6s 6h 9d", "7s 8s")
     batch.set_hands([[parse_cards(h) for h in hands]], 1)
     for play in ("4s 4c", "6s 6h", "", ""):
-        batch.step([batch.table.classify(parse_cards(play))], [parse_cards(play)])
+        batch.step([batch.action_table.classify(parse_cards(play))], [parse_cards(play)])
     (request,) = play_requests(View(batch), [0], lambda _: (8, 9))
     assert request.message == {
         "type": "play",

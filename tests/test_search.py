@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tienlen_agents import search
 from tienlen_agents.arena import match
 from tienlen_agents.endgame import solve
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
 from tienlen_agents.search import HISTORY, IsmctsAgent, SearchAgent
-from tienlen_agents.search.loops import Desk
-from tienlen_env.engine.agent import RandomAgent, View
+from tienlen_agents.search import agent as search_agent
+from tienlen_agents.search.context import SearchContext
+from tienlen_agents.search.registry import new_context
+from tienlen_agents.search.tienlen_determinizations import QUERIES
+from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.view import View
 from tienlen_env.games.common.cards import FULL_DECK, mask_of, masks_to_bits, parse_cards
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
@@ -33,10 +36,16 @@ def views(agent, rules, num_rounds, *, history=HISTORY, seed=3, num_players=None
         batch.step(actions)  # refuses what is not legal
 
 
-def position_of(view, index=0):
-    """The position of one decision, as the search sees it."""
-    chosen = HeuristicAgent().act(view)
-    return SearchAgent()._positions(view, np.array([index]), chosen)[0]
+def decision_of(view, index=0):
+    """One decision as the search sees it."""
+    return SearchAgent()._decisions(view, np.array([index]))[0]
+
+
+def start(context, decision, *, seed=0, inference=0.95, effort=1.0):
+    """Begin a search step by step; the baseline's action is the default."""
+    agent = SearchAgent(inference=inference, effort=effort)
+    agent.reset(seed)
+    return context.start(decision, agent.options, context.resolve(decision)[0])
 
 
 # ---------------------------------------------------------------- worlds
@@ -45,14 +54,14 @@ def position_of(view, index=0):
 @pytest.mark.parametrize("num_players", [2, 3, 4])
 @pytest.mark.parametrize("rules", PRESETS)
 def test_worlds_agree_with_all_that_is_public(rules, num_players):
-    desk = Desk(get_rules(rules, num_players))
+    context = new_context(get_rules(rules, num_players))
     checked = 0
     for step, (batch, games, view) in enumerate(views(RandomAgent(), rules, 4, num_players=num_players)):
         index = step % len(games)
-        row, seat = batch.rows[games[index]], view.seat[index]
+        row, seat = batch.state.rows[games[index]], view.seat[index]
         for inference in (0.0, 0.9):
-            desk.begin(position_of(view, index), step, inference)
-            drawn = desk.draw(6)
+            start(context, decision_of(view, index), seed=step, inference=inference)
+            drawn = context.draw(6)
             assert (drawn[:, seat] == row[R.HAND + seat]).all()
             assert (np.bitwise_count(drawn) == np.bitwise_count(row[R.HAND : R.UNDEALT + 1])).all()
             in_play = FULL_DECK & ~np.bitwise_or.reduce(row[R.PLAYED : R.PLAYED + 4])
@@ -67,9 +76,9 @@ def test_worlds_agree_with_all_that_is_public(rules, num_players):
 
 def test_every_deal_is_equally_likely_without_inference():
     _, _, view = next(views(RandomAgent(), "cardgames", 1, num_players=2, seed=1))
-    position, desk = position_of(view), Desk(view.rules)
-    desk.begin(position, 1, 0.0)
-    drawn = desk.draw(4000)
+    decision, context = decision_of(view), new_context(view.rules)
+    start(context, decision, seed=1, inference=0.0)
+    drawn = context.draw(4000)
     other = 1 - view.seat[0]
     hidden = masks_to_bits(np.array(FULL_DECK & ~int(view.hand[0]))).astype(bool)
     lowest = int(view.hand[0]) & -int(view.hand[0])
@@ -83,18 +92,18 @@ def test_a_leader_who_was_given_says_nothing_about_low_cards():
     batch = Batch("cardgames", 1, num_players=2)
     high = mask_of(range(39, 52))
     batch.set_hands([[high, mask_of(range(13))]], leader=0)
-    desk = Desk(batch.rules)
-    batch.step([int(batch.legal_mask()[0].argmax())])
-    desk.begin(position_of(View(batch)), 1, 0.0)
-    assert (np.bitwise_count(desk.draw(20)[:, 0]) == 13 - 1).all()
+    context = new_context(batch.rules)
+    batch.step([int(batch.action_mask()[0].argmax())])
+    start(context, decision_of(View(batch)), seed=1, inference=0.0)
+    assert (np.bitwise_count(context.draw(20)[:, 0]) == 13 - 1).all()
 
 
 # ---------------------------------------------------------------- inference
 
 
-def surprises(batch, game, hands):
+def deviations(batch, game, hands):
     """How many past decisions the heuristic player would have taken otherwise, round by round replayed."""
-    row = batch.rows[game]
+    row = batch.state.rows[game]
     events = [int(event) for event in batch.state.history[game] if event][::-1]
     replayed = Batch(batch.rules, 1)
     dealt = [int(hands[seat] | row[R.PLAYED + seat]) for seat in range(batch.num_players)]
@@ -113,7 +122,7 @@ def surprises(batch, game, hands):
 
 
 @pytest.mark.parametrize("rules", ["cardgames", "foicica"])
-def test_worlds_are_as_likely_as_their_surprises_make_them(rules):
+def test_worlds_are_as_likely_as_their_deviations_make_them(rules):
     inference, found = 0.7, 0
     for batch, games, view in views(tienlen_agents.load("greedy_long"), rules, 30):
         for index in range(len(games)):
@@ -131,13 +140,13 @@ def test_worlds_are_as_likely_as_their_surprises_make_them(rules):
                 hands[seat] = int(view.hand[index])
                 hands[seats[0]] = mask_of(cards)
                 hands[seats[1]] = mask_of(set(hidden) - set(cards))
-                number = surprises(batch, games[index], hands)
+                number = deviations(batch, games[index], hands)
                 likelihood[hands[seats[0]]] = (1 - inference) ** number
             if len(set(likelihood.values())) < 2:
                 continue
-            desk = Desk(view.rules)
-            desk.begin(position_of(view, index), 5, inference)
-            drawn = desk.draw(3000)[:, seats[0]]
+            context = new_context(view.rules)
+            start(context, decision_of(view, index), seed=5, inference=inference)
+            drawn = context.draw(3000)[:, seats[0]]
             total = sum(likelihood.values())
             for hand, likely in likelihood.items():
                 assert (drawn == hand).mean() == pytest.approx(likely / total, abs=0.06)
@@ -152,11 +161,11 @@ def test_a_pass_with_one_card_by_hand():
     batch.set_hands([[parse_cards("3s 9d Kh"), parse_cards("4c")]], leader=0)
     batch.step([batch.table.classify(parse_cards("9d"))])
     batch.step([0])
-    position, desk = position_of(View(batch)), Desk(batch.rules)
+    decision, context = decision_of(View(batch)), new_context(batch.rules)
     above = FULL_DECK & ~(2 * parse_cards("9d") - 1)
     for inference, expected in ((0.0, 24 / 49), (0.75, 6 / (6 + 25)), (0.95, 1.2 / (1.2 + 25))):
-        desk.begin(position, 1, inference)
-        higher = desk.draw(3000)[:, 1] & above != 0
+        start(context, decision, seed=1, inference=inference)
+        higher = context.draw(3000)[:, 1] & above != 0
         assert higher.mean() == pytest.approx(expected, abs=0.05)
 
 
@@ -166,21 +175,22 @@ def test_suits_tell_what_is_not_held():
     batch.set_hands([[parse_cards("4s 4c Kh 2d"), parse_cards("5d 5h 9c")]], leader=0)
     for cards in (parse_cards("4s 4c"), parse_cards("5d 5h")):
         batch.step([batch.table.classify(cards)], [cards])
-    position, desk = position_of(View(batch)), Desk(batch.rules)
+    decision, context = decision_of(View(batch)), new_context(batch.rules)
     for inference, expected in ((0.0, 2 / 46), (0.99, 0.0)):
-        desk.begin(position, 1, inference)
-        share = (desk.draw(3000)[:, 1] & parse_cards("5s 5c") != 0).mean()
+        start(context, decision, seed=1, inference=inference)
+        share = (context.draw(3000)[:, 1] & parse_cards("5s 5c") != 0).mean()
         assert share == pytest.approx(expected, abs=0.015)
 
 
 def test_less_effort_asks_the_heuristic_player_less():
-    asked, desk = {0.25: 0, 1.0: 0}, None
+    asked, context = {0.25: 0, 1.0: 0}, None
     for _, _, view in views(HeuristicAgent(), "cardgames", 2):
-        desk = desk or Desk(view.rules)
+        context = context or new_context(view.rules)
         for effort in asked:
-            desk.begin(position_of(view), 1, 0.95, effort)
-            desk.draw(20)
-            asked[effort] += int(desk.pace[0])
+            if view.num_legal[0] > 1:
+                start(context, decision_of(view), effort=effort)
+                context.draw(20)
+                asked[effort] += int(context.memory.replay.chain_stats[QUERIES])
     assert 0 < asked[0.25] < asked[1.0] / 2
 
 
@@ -192,12 +202,14 @@ def test_worlds_tell_who_holds_what():
         if step < 8 or step % 4:
             continue
         for index in np.flatnonzero((view.num_cards_left[:, 1:] > 0).sum(axis=1) > 1):
-            true = masks_to_bits(batch.rows[games[index], R.HAND : R.HAND + 4])
+            true = masks_to_bits(batch.state.rows[games[index], R.HAND : R.HAND + 4])
             for inference in (0.0, agent.inference):
-                desk = Desk(view.rules)
-                desk.begin(position_of(view, index), 1, inference)
-                found = masks_to_bits(desk.draw(agent.worlds)[:, :4]).mean(axis=0)
-                errors.setdefault(inference, []).append(((found - true) ** 2).sum() / desk.room.sum())
+                context = new_context(view.rules)
+                start(context, decision_of(view, index), seed=1, inference=inference)
+                found = masks_to_bits(context.draw(agent.worlds)[:, :4]).mean(axis=0)
+                errors.setdefault(inference, []).append(
+                    ((found - true) ** 2).sum() / context.memory.chain.capacity.sum()
+                )
     gained = np.subtract(*errors.values())
     assert len(gained) > 40
     assert gained.mean() > 0.05
@@ -206,43 +218,82 @@ def test_worlds_tell_who_holds_what():
 @pytest.mark.parametrize("history", [0, 3])
 def test_without_the_whole_record_nothing_is_inferred(history):
     for _, _, view in views(RandomAgent(), "cardgames", 2, history=history):
-        desk = Desk(view.rules)
-        position = position_of(view)
-        desk.begin(position, 1, 0.9)
-        with_inference = desk.draw(3)
-        desk.begin(position, 1, 0.0)
-        if (position.history != 0).all():  # none kept, or more than were kept
-            assert (with_inference == desk.draw(3)).all()
+        context = new_context(view.rules)
+        decision = decision_of(view)
+        start(context, decision, seed=1, inference=0.9)
+        with_inference = context.draw(3)
+        start(context, decision, seed=1, inference=0.0)
+        if (decision.history != 0).all():  # none kept, or more than were kept
+            assert (with_inference == context.draw(3)).all()
 
 
 # ---------------------------------------------------------------- rounds played out
 
 
 def test_another_agent_may_play_the_rounds_out():
-    compiled, other = SearchAgent(inference=0.0), SearchAgent(inference=0.0, rollout="heuristic")
+    other = SearchAgent(inference=0.0, rollout="heuristic")
     for step, (_, _, view) in enumerate(views(RandomAgent(), "cardgames", 2)):
         if step % 6 == 0 and view.num_legal[0] > 1:
-            position, desk = position_of(view), Desk(view.rules)
-            alive = np.arange(len(position.candidates))
-            desk.begin(position, 1, 0.0)
-            one = compiled._play_out(desk, position, alive, 3)
-            desk.begin(position, 1, 0.0)
-            assert (other._play_out(desk, position, alive, 3) == one).all()
+            decision, context = decision_of(view), new_context(view.rules)
+            start(context, decision, seed=1, inference=0.0)
+            context.sample(3)
+            compiled = context.values
+            start(context, decision, seed=1, inference=0.0)
+            other._sample(context, decision, 3)
+            assert (context.values == compiled).all()
 
 
 def test_what_was_played_out_is_found_again():
     for step, (_, _, view) in enumerate(views(HeuristicAgent(), "cardgames", 2)):
         if step % 5 == 0 and view.num_legal[0] > 1:
-            position, desk, another = position_of(view), Desk(view.rules), Desk(view.rules)
-            desk.begin(position, 1, 0.9)
-            drawn, alive = desk.draw(40), np.arange(len(position.candidates))
-            found = desk.evaluate(drawn, alive, 0.0)
-            assert (desk.evaluate(drawn[::-1], alive[::-1], 0.0) == found[::-1, ::-1]).all()
-            another.begin(position, 1, 0.0)
-            another.draw(1)
-            for w in range(0, len(drawn), 5):
-                another.played[:] = 0
-                assert (another.evaluate(drawn[w : w + 1], alive, 0.0) == found[w]).all()
+            decision, context, another = decision_of(view), new_context(view.rules), new_context(view.rules)
+            start(context, decision, inference=0.9)
+            start(another, decision, inference=0.9)
+            context.sample(40)
+            for _ in range(40):
+                another.workspace.played[:] = 0
+                another.sample(1)
+            assert (context.values == another.values).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"inference": 0.0, "trust": 0.0}, {"first": 1.0}])
+def test_one_call_decides_as_a_search_step_by_step(options):
+    agent, checked = SearchAgent(worlds=12, **options), 0
+    agent.reset(5)
+    for step, (_, _, view) in enumerate(views(HeuristicAgent(), "cardgames", 3)):
+        for index in np.flatnonzero(view.num_legal > 1):
+            if step % 3 == 0:
+                decision, context = decision_of(view, index), new_context(view.rules)
+                assert context.search(decision, agent.options) == agent._decide_in_steps(context, decision)
+                checked += 1
+    assert checked > 30
+
+
+def by_definition(values, credit, limit):
+    """The candidates that a step of sequential halving keeps, in NumPy."""
+    order = np.argsort(-(values.mean(axis=0) + credit), kind="stable")
+    if len(values) >= 8:
+        behind = values[:, order[:1]] - values
+        worse = behind.mean(axis=0) > 3 * behind.std(axis=0) / len(values) ** 0.5
+        order = order[~worse[order]]
+    return np.sort(order[:limit])
+
+
+def test_halving_keeps_the_best_by_paired_differences():
+    rng = np.random.default_rng(0)
+    _, _, view = next(views(RandomAgent(), "cardgames", 1))
+    decision, context, agent = decision_of(view), new_context(view.rules), SearchAgent(trust=2.0)
+    num = len(decision.actions)
+    for num_worlds in (1, 5, 8, 40):
+        for is_last in (False, True):
+            context.start(decision, agent.options, 3)
+            values = rng.integers(0, 4, (num_worlds, num)) + rng.normal(size=num)
+            context.append(values.astype(np.float64))
+            credit = (2 / num_worlds**0.5 + 1e-9) * (np.arange(num) == 3)
+            kept = by_definition(values, credit, 1 if is_last else -(-num // 2))
+            assert context.eliminate(is_last) == len(kept)
+            assert context.candidates.tolist() == kept.tolist()
+            assert (context.values == values[:, kept]).all()
 
 
 # ---------------------------------------------------------------- what is spent
@@ -271,51 +322,65 @@ def test_a_decision_depends_on_the_seed_and_the_position_alone():
 
 
 @pytest.mark.parametrize("name", ["search:worlds=4", "ismcts:worlds=4"])
-def test_forced_decisions_are_not_searched(name, monkeypatch):
-    agent = tienlen_agents.load(name)
-    searched = []
-    monkeypatch.setattr(
-        agent, "_decide", lambda desk, position: searched.append(position) or position.candidates[0]
-    )
-    num_open = 0
+def test_forced_and_solved_decisions_are_not_searched(name):
+    agent, num_closed = tienlen_agents.load(name), 0
     for _, _, view in views(RandomAgent(), "cardgames", 20):
-        agent.act(view)
-        num_open += ((view.num_legal > 1) & (solve(view).value == 0)).sum()
-    assert len(searched) == num_open
-    assert all(len(position.candidates) > 1 for position in searched)
+        chosen = agent.act(view)
+        found = solve(view)
+        for index in np.flatnonzero((view.num_legal == 1) | (found.value != 0)):
+            decision = decision_of(view, index)
+            if view.num_legal[index] == 1:
+                assert chosen[index] == decision.actions[0]
+            else:
+                solved = new_context(view.rules).resolve(decision)[1] if num_closed % 9 == 0 else 0
+                assert solved >= 0
+                assert found.best_mask[index, chosen[index]]
+            num_closed += 1
+    assert num_closed > 100
 
 
-def test_the_budget_in_worlds(monkeypatch):
-    played = []
-    plain = Desk.evaluate
+@pytest.fixture
+def sampled(monkeypatch):
+    """The numbers of worlds and of candidates of all samples."""
+    found, plain = [], SearchContext.sample
 
-    def counted(desk, drawn, alive, first_bonus):
-        played.append((len(drawn), len(alive)))
-        return plain(desk, drawn, alive, first_bonus)
+    def counted(context, num_worlds):
+        found.append((num_worlds, len(context.candidates)))
+        plain(context, num_worlds)
 
-    monkeypatch.setattr(Desk, "evaluate", counted)
+    monkeypatch.setattr(SearchContext, "sample", counted)
+    return found
+
+
+def test_the_budget_in_worlds(sampled):
     agent = SearchAgent(worlds=32)
     _, _, view = next(views(RandomAgent(), "cardgames", 12))
     for index in np.flatnonzero(view.num_legal > 1):
-        played.clear()
+        sampled.clear()
         num_legal = int(view.num_legal[index])
-        agent._decide(Desk(view.rules), position_of(view, index))
-        assert played[0][1] == num_legal
-        assert sum(drawn for drawn, _ in played) <= 32
-        assert sum(drawn * alive for drawn, alive in played) <= 32 * (2 + np.log2(num_legal)) + num_legal
+        agent._decide_in_steps(new_context(view.rules), decision_of(view, index))
+        assert sampled[0][1] == num_legal
+        assert sum(worlds for worlds, _ in sampled) <= 32
+        assert sum(worlds * num for worlds, num in sampled) <= 32 * (2 + np.log2(num_legal)) + num_legal
 
 
 def test_late_decisions_get_more_worlds(monkeypatch):
-    monkeypatch.setattr(SearchAgent, "_contenders", lambda self, values, alive, *_: np.arange(len(alive)))
+    plain = SearchContext.eliminate
+    monkeypatch.setattr(SearchContext, "eliminate", lambda self, is_last: not is_last or plain(self, True))
+    monkeypatch.setattr(
+        search_agent.SearchAgent, "_sample", lambda self, c, d, n: c.append(np.zeros((n, 99)))
+    )
     agent, times = SearchAgent(worlds=16, inference=0.0), set()
+    monkeypatch.setattr(SearchContext, "append", lambda self, values: totals.append(len(values)))
     for _, _, view in views(HeuristicAgent(), "cardgames", 3):
         for index in np.flatnonzero((view.num_legal > 1) & (solve(view).value == 0)):
-            desk = Desk(view.rules)
-            agent._decide(desk, position_of(view, index))
-            num_hidden = int(view.num_cards_left[index, 1:].sum())
-            if (view.num_cards_left[index, 1:] > 0).sum() > 1:
-                times.add(desk._num_drawn / 16)
-                assert desk._num_drawn == np.ceil(16 * min((39 / num_hidden) ** 2, 8))
+            left = view.num_cards_left[index, 1:]
+            if (left > 0).sum() > 1:
+                totals = []
+                monkeypatch.setattr(SearchContext, "num_worlds", property(lambda self: sum(totals)))
+                agent._decide_in_steps(new_context(view.rules), decision_of(view, index))
+                times.add(sum(totals) / 16)
+                assert sum(totals) == np.ceil(16 * min((39 / left.sum()) ** 2, 8))
     assert min(times) == 1
     assert max(times) == 8
 
@@ -323,21 +388,64 @@ def test_late_decisions_get_more_worlds(monkeypatch):
 def test_the_budget_in_milliseconds(monkeypatch):
     # A clock on which every world takes a millisecond.
     now = [0.0]
-    plain = Desk.evaluate
+    plain = SearchContext.sample
 
-    def slow(desk, drawn, alive, first_bonus):
-        now[0] += 0.001 * len(drawn)
-        return plain(desk, drawn, alive, first_bonus)
+    def slow(context, num_worlds):
+        now[0] += 0.001 * num_worlds
+        plain(context, num_worlds)
 
-    monkeypatch.setattr(Desk, "evaluate", slow)
-    monkeypatch.setattr(search.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(SearchContext, "sample", slow)
+    monkeypatch.setattr(search_agent.time, "perf_counter", lambda: now[0])
     agent = SearchAgent(ms=100)
     _, _, view = next(views(RandomAgent(), "cardgames", 12))
     for index in np.flatnonzero(view.num_legal > 1):
         begin = now[0]
-        agent._decide(Desk(view.rules), position_of(view, index))
+        agent._decide(new_context(view.rules), decision_of(view, index))
         assert now[0] - begin <= 0.1 + 1e-9
     assert now[0] > 0.05
+
+
+@pytest.mark.parametrize("name", ["search:worlds=6", "ismcts:worlds=12"])
+def test_a_decision_does_not_depend_on_the_layout_of_the_state(name):
+    """A batch that stores more plays has longer rows; observations that show plays change them too."""
+    agent = tienlen_agents.load(name)
+    batches = [Batch("cardgames", 6, history_length=k, history=h) for k, h in ((160, 0), (200, 0), (160, 9))]
+    for batch in batches:
+        batch.deal(np.arange(6))
+    for _ in range(12):
+        chosen = []
+        for batch in batches:
+            agent.reset(3)
+            chosen.append(agent.act(View(batch)))
+        assert (chosen[0] == chosen[1]).all()
+        assert (chosen[0] == chosen[2]).all()
+        for batch in batches:
+            batch.step(chosen[0])
+
+
+def test_hidden_cards_are_not_looked_at():
+    agent, batch, changed = SearchAgent(worlds=6), Batch("cardgames", 20, history_length=HISTORY), 0
+    batch.reset(1)
+    rng = np.random.default_rng(2)
+    for step in range(24):
+        games = np.flatnonzero(batch.state.turn >= 0)
+        if step % 4 == 0:
+            other = batch.copy()
+            for game in games:
+                row, turn = other.state.rows[game], int(other.state.turn[game])
+                others = [seat for seat in range(4) if seat != turn]
+                sizes = np.bitwise_count(row[others])
+                cards = np.flatnonzero(int(np.bitwise_or.reduce(row[others])) >> np.arange(52) & 1)
+                parts = np.split(1 << rng.permutation(cards), np.cumsum(sizes)[:-1])
+                changed += any(row[seat] != part.sum() for seat, part in zip(others, parts, strict=True))
+                row[others] = [part.sum() for part in parts]
+                row[R.KEY] += 1
+            agent.reset(1)
+            chosen = agent.act(View(batch, games))
+            agent.reset(1)
+            assert (agent.act(View(other, games)) == chosen).all()
+        batch.step(batch.sample(rng))
+    assert changed > 50
 
 
 @pytest.mark.parametrize(
@@ -426,9 +534,8 @@ def test_a_prior_drops_what_it_thinks_unlikely(monkeypatch):
 
 def test_the_tree_visits_every_action_and_as_often_as_it_was_told():
     _, _, view = next(views(RandomAgent(), "cardgames", 1))
-    position, desk = position_of(view), Desk(view.rules)
-    desk.begin(position, 1, 0.0)
-    visits = desk.grow(desk.draw(200), 1.0)
+    options = SearchAgent(worlds=200, inference=0.0).options._replace(explore=1.0)
+    _, visits = new_context(view.rules).grow(decision_of(view), options)
     assert visits.sum() == 200
     assert visits.min() >= 1
     one, two = IsmctsAgent(worlds=50), IsmctsAgent(worlds=50, threads=2)
@@ -455,7 +562,7 @@ def test_views_show_the_last_plays():
 
 
 def test_an_observation_shows_no_more_plays_than_it_is_asked_for():
-    batches = {k: Batch("cardgames", 20, history=k, kept=9) for k in (0, 3, 9)}
+    batches = {k: Batch("cardgames", 20, history=k, history_length=9) for k in (0, 3, 9)}
     alone = {k: Batch("cardgames", 20, history=k) for k in (0, 3, 9)}
     rng = np.random.default_rng(0)
     for batch in (*batches.values(), *alone.values()):

@@ -14,10 +14,10 @@ passes on a table whose owner is out: within `MAX_DEPTH`.
 **Order.** Going out is looked for first; then most cards, then the lowest top card; a pass comes last.
 Trying first what the other hand cannot answer was measured: a third more positions.
 
-**The transposition table** of decided positions has ``2 ** TABLE_BITS`` entries, found by a hash of both hands, the
-action on the table and the flags of the trick. An entry holds these in full, so no two positions are ever
-taken for one another; the later of two overwrites the other. Each decision starts with an empty table (by a
-generation number), so its outcome and cost do not depend on what was solved before.
+**The transposition table** of decided positions has ``2 ** TABLE_BITS`` entries, found by a hash of both
+hands, the action on the table and the flags of the trick. An entry stores these in full, so two positions
+are never mistaken for one another; the later of two overwrites the other. Each decision starts with an empty
+table (by a generation number), so its outcome and cost do not depend on what was solved before.
 
 **Exact cards.** The search knows the actions of the table, which play the lowest inner cards (RULES.md 7.2).
 Without `flush_lock` other inner cards never change who wins. Call a hand *raised* when cards of it are
@@ -44,12 +44,14 @@ from tienlen_env.engine.agent import (
     Agent,
     CardAgent,
     FallibleAgent,
-    View,
+    Forfeit,
     choose_cards,
     history_of,
 )
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION
+from tienlen_env.engine.view import View
+from tienlen_env.games.common.arrays import BoolArray, IntArray
 from tienlen_env.games.common.bits import lowest_index
 from tienlen_env.games.common.cards import FULL_DECK
 from tienlen_env.games.common.game import AnyRules
@@ -59,9 +61,6 @@ from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 MAX_NODES: Final = 20_000  # 2 to 8 ms
 MAX_DEPTH: Final = 60
@@ -399,9 +398,9 @@ def open_endings(view: View) -> tuple[IntArray, IntArray]:
         ``(games, rows)``: int64 (m,), indices in the view; int64 (m, ROW), the states with both hands.
     """
     batch, sources = view.source
-    games = np.flatnonzero(np.bitwise_count(batch.rows[sources, R.LIVE]) == 2)
+    games = np.flatnonzero(np.bitwise_count(batch.kernel_arrays.rows[sources, R.LIVE]) == 2)
     if not games.size:
-        return games, batch.rows[:0]
+        return games, batch.kernel_arrays.rows[:0]
     view = view.select(games)
     rows = view.public_rows  # of this view alone
     others = rows[:, R.LIVE] ^ (np.int64(1) << rows[:, R.TURN])
@@ -439,7 +438,7 @@ def winning_actions(view: View) -> BoolArray:
 
 
 def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tuple[IntArray, IntArray]:
-    """Solve the endings among n decisions that have a choice, and mend choices that let a win go.
+    """Solve the endings among n decisions that have a choice, and replace actions that forfeit a proven win.
 
     Args:
         view: the decisions.

@@ -29,7 +29,8 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters
 from tienlen_env.engine.agent import Agent
-from tienlen_env.games.tienlen.rules import Rules, get_rules
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import get_rules
 from tienlen_train.config import parse_args
 from tienlen_train.runs import RunError, write_atomic
 
@@ -138,7 +139,7 @@ def player(values: npt.ArrayLike) -> HeuristicAgent:
     return HeuristicAgent(Parameters.from_array(np.where(bounded, np.abs(values), values)))
 
 
-def points(agent: Agent, opponent: Agent, rules: Rules, num_deals: int, seed: int) -> float:
+def points(agent: Agent, opponent: Agent, rules: AnyRules, num_deals: int, seed: int) -> float:
     """Mean points of the agent alone against the opponent in all other seats."""
     result = arena.match(agent, opponent, rules=rules, num_deals=num_deals, seed=seed)
     return result.scores[0].points.mean

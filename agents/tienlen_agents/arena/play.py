@@ -53,7 +53,7 @@ class Played(NamedTuple):
 
 def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
     """A batch for some agents, with `history` past plays in observations; makes all batches of the arena."""
-    batch = Batch(rules, num_games, history=history, kept=history_of(agents))
+    batch = Batch(rules, num_games, history=history, history_length=history_of(agents))
     check_plays(agents, batch)
     return batch
 

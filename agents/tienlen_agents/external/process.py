@@ -1,9 +1,9 @@
 """``process:<command>``: a program in any language plays Tiến lên, over JSON lines on its stdin and stdout.
 
 ``agents/tienlen_agents/external/PROTOCOL.md`` describes the protocol, with an example exchange;
-`tienlen_agents.external.protocol` checks a program against it. Nothing that the program does stops a match. An
-answer that is late, unreadable or illegal forfeits its round, and so does the end of the program: a fixed rule
-plays the rest of that round (`ProcessAgent`), and the reason goes into the report (`FallibleAgent`).
+`tienlen_agents.external.protocol` checks a program against it. Nothing that the program does stops a match.
+An answer that is late, unreadable or illegal forfeits its round, and so does the end of the program: a fixed
+rule plays the rest of that round (`ProcessAgent`), and the reason goes into the report (`FallibleAgent`).
 
 Needs a system on which a process can wait for several pipes: Linux, macOS or another POSIX system.
 """

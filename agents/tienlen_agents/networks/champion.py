@@ -49,7 +49,7 @@ def looking(network: ScoringAgent, worlds: int = WORLDS) -> SearchAgent:
         worlds: see `ChampionAgent`, at least 1.
     """
     search = SearchAgent(worlds=worlds, effort=EFFORT, trust=TRUST)
-    search.guide(network)
+    search.set_prior(network)
     return search
 
 

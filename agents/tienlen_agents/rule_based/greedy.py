@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.agent import View
+from tienlen_env.engine.view import View
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 
 IntArray = npt.NDArray[np.int64]

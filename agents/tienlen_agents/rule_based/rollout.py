@@ -1,4 +1,4 @@
-"""Rollouts: one action, then play by a fixed policy until a seat's result is known; for any game's kernels."""
+"""Rollouts for any game: one action, then play by a fixed policy until a seat's result is known."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ class RolloutGame(NamedTuple):
             them and their cards to `ids` and `cards`, and return the index of the policy's choice.
         turn: column of the seat to act, below 0 when the game is over.
         place: column of seat 0's place, below 0 while it is open; the other seats' follow.
+        plays_on: play to the end of the game, because a seat that has its place may still get rewards.
     """
 
     play: Callable[..., None]
     choose: Callable[..., int]
     turn: int
     place: int
+    plays_on: bool = False
 
 
 class Rollout(NamedTuple):
@@ -49,7 +51,7 @@ class Rollout(NamedTuple):
 
 def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None]]:
     """The functions ``(apply_to, play_out, rollout)`` of a game; compiled loops call them."""
-    play, choose, turn, place = game
+    play, choose, turn, place, plays_on = game
 
     def apply_to(  # type: ignore[no-untyped-def]
         source, row, num_columns, spec, actions, action, cards, rewards
@@ -68,7 +70,7 @@ def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., 
     def play_out(line, seat):  # type: ignore[no-untyped-def]
         """Play ``line.row`` on until `seat` has its place; the rewards are added to ``line.rewards``."""
         row = line.row
-        while row[turn] >= 0 and row[place + seat] < 0:
+        while row[turn] >= 0 and (plays_on or row[place + seat] < 0):
             index = choose(line.policy, line.spec, line.actions, row, line.ids, line.cards)
             play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)
 

@@ -33,10 +33,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
+from tienlen_env.engine.view import View
+from tienlen_env.errors import renamed
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.thirteens import kernels
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import JOKERS
@@ -183,7 +185,7 @@ def unseen_cards(row: Any, spec: Any) -> int:
 def evaluate_card(
     row: Any, spec: Any, weights: Any, card: int, unseen: int
 ) -> tuple[float, float, float, float, float]:
-    """What playing a card is worth, in points, and what that is made of: see `TricksterAgent.evaluate_actions`."""
+    """The worth of playing a card, in points, and its parts: see `TricksterAgent.evaluate_actions`."""
     num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
     first = (seat - row[R.LEADER]) % num_players
     bit = 1 << card
@@ -243,6 +245,31 @@ def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: in
     return int(best)
 
 
+@noinline
+def choose_index(weights: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
+    """Choose a card for the seat to act of a deal that is melded automatically.
+
+    Args:
+        weights: of `Weights`.
+        spec: the variant.
+        actions: its action table.
+        row: a deal that is not over; its legal actions are computed here.
+        ids: scratch, gets the legal actions ...
+        cards: ... and their cards.
+
+    Returns:
+        Index of the choice in `ids` and `cards`.
+    """
+    kernels.update_legal(row, spec, actions)
+    end = kernels.list_legal(row, spec, actions, ids, cards, 0)
+    index = 0
+    if end > 1:
+        card = choose_card(row, spec, weights, ids, 0, end)
+        while ids[index] != card:
+            index += 1
+    return index
+
+
 @jit.loop
 def _choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[no-untyped-def]
     for b in range(out.shape[0]):
@@ -291,6 +318,8 @@ class TricksterAgent:
 
     name = "trickster"
     plays: Final = "thirteens"
+
+    __getattr__ = renamed(judge="evaluate_actions")
 
     def __init__(self, weights: Weights | None = None) -> None:
         self.weights = Weights() if weights is None else weights

@@ -1,223 +1,249 @@
-"""Deals of hidden cards to places that are known to be void in some suits, all equally likely.
+"""Uniform deals of hidden cards to locations, some of which are known to be void in some suits.
 
-In a trick-taking game all see who cannot follow. Given that, a deal of the hidden cards is possible if every
-place gets as many cards as it has room for, none of them of a suit in which it is void.
+In a trick-taking game everybody sees who cannot follow suit. A deal of the hidden cards is then possible if
+every location gets as many cards as its capacity, none of them of a suit in which it is void.
 
-**Counting.** Places with the same voids are one *group*. Suits in which nobody is void, and the jokers, are
-one class of cards, the *free* ones; they are dealt last, anywhere. Before them the other suits are dealt one
-after another. A split of a suit that gives group g ``x[g]`` of its n cards stands for
+**Counting.** Locations with the same voids form one *group*. Suits in which no location is void, and the
+jokers, are the *free* cards; they are dealt last, to any location. Before them the other suits are dealt one
+after another. An allocation that gives group g ``x[g]`` of the n cards of a suit stands for
 ``n! / (x[0]! x[1]! ..)`` deals, so ::
 
-    ways[s, room] = sum over splits x of suit s: product of 1 / x[g]! * ways[s + 1, room - x]
+    counts[s, capacity] = sum over allocations x of suit s: product of 1 / x[g]! * counts[s + 1, capacity - x]
 
-is the number of deals of the suits from s on, but for a factor, when the groups have so much room left. The
-room of the last group follows from the cards that are left, so it is no part of the state: with three
-opponents a state is two numbers, each at most a hand or so.
+is the number of deals of the suits from s on, up to a factor, when the groups have this capacity left. The
+capacity of the last group follows from the number of cards left, so it is not part of the state: with three
+opponents a state is two numbers, each at most the size of a hand or so.
 
-**Drawing.** For one suit after another a split is drawn in proportion to its term of this sum, then which
-cards go where. What is drawn is exactly uniform (up to the rounding of doubles), with any voids.
+**Drawing.** For one suit after another an allocation is drawn in proportion to its term of this sum, then
+the cards of each group. The deals drawn are exactly uniform (up to the rounding of doubles), for any voids.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from tienlen_agents.search.worlds import draw_cards, random_word
+from tienlen_agents.search.randomness import draw_cards, random_word
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount, shift_right
+from tienlen_env.games.common.hints import noinline
 
 NUM_SUITS: Final = 4
-# Rows of a plan, int64 (PLAN_ROWS, K) for K places; what follows of a place ..
-SIZE: Final = 0  # how many cards it gets
-GROUP: Final = 1  # its group, -1 without room
-# .. of a group ..
-VOID: Final = 2  # suits that its places do not hold, 4 bits
-ROOM: Final = 3  # how many cards they get together
-STRIDE: Final = 4  # of its room in the number of a state
-LEFT: Final = 5  # scratch: the room that is left,
-SPLIT: Final = 6  # what the group gets of a suit,
-MOST: Final = 7  # what it may get at most,
-PILE: Final = 8  # and its cards
-# .. and of all: in the first columns the number of groups, of suits with a void, of states.
-NUMBERS: Final = 9
-PLAN_ROWS: Final = 10
-
 INVERSE_FACTORIALS: Final = np.array([1 / math.factorial(n) for n in range(55)])
 
+# Entries of `DealPlan.sizes`.
+NUM_GROUPS: Final = 0
+NUM_VOID_SUITS: Final = 1  # suits in which some location is void
+NUM_STATES: Final = 2
 
-def _jit(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False)
+
+class DealPlan(NamedTuple):
+    """A problem of K locations, and scratch; int64 (K,) where nothing else is said.
+
+    Attributes:
+        size: number of cards that each location gets.
+        group: group of each location, -1 without cards.
+        void: by group: suits that its locations do not hold, 4 bits.
+        capacity: by group: number of cards that its locations get together.
+        stride: by group: factor of its capacity in the index of a state.
+        left: by group, scratch: the capacity left.
+        allocation: by group, scratch: the number of cards it gets of a suit.
+        limit: by group, scratch: the most that it may get.
+        pile: by group, scratch: its cards.
+        suits: int64 (NUM_SUITS + 1,), the cards of each suit with a void, then the free ones.
+        sizes: int64 (3,), numbers of groups, of suits with a void, of states.
+        counts: float64 (NUM_SUITS + 1, number of states or more), see the module.
+    """
+
+    size: Any
+    group: Any
+    void: Any
+    capacity: Any
+    stride: Any
+    left: Any
+    allocation: Any
+    limit: Any
+    pile: Any
+    suits: Any
+    sizes: Any
+    counts: Any
 
 
-@_jit
-def arrange(hidden: int, size: Any, void: Any, plan: Any, suits: Any) -> None:
-    """Group the places and part the cards.
+def new_plan(num_locations: int, num_states: int) -> DealPlan:
+    """Arrays for so many locations and at most so many states."""
+    return DealPlan(
+        *np.zeros((9, num_locations), np.int64),
+        np.zeros(NUM_SUITS + 1, np.int64),
+        np.zeros(3, np.int64),
+        np.zeros((NUM_SUITS + 1, num_states)),
+    )
+
+
+@noinline
+def plan_deal(hidden: int, size: Any, void: Any, plan: DealPlan) -> None:
+    """Group the locations and the cards.
 
     Args:
-        hidden: the cards to deal, as a mask.
-        size: int64 (K,), how many of them each place gets; together all.
+        hidden: the cards to deal (mask).
+        size: int64 (K,), number of cards of each location; together all.
         void: int64 (K,), 4-bit masks of the suits in which each is void.
-        plan: int64 (PLAN_ROWS, K), is filled in; the last group is the one with the most room.
-        suits: int64 (NUM_SUITS + 1,), gets the cards of every suit in which somebody is void, then the
-            free ones.
+        plan: is filled in, except `counts`; the last group is the one with the largest capacity.
     """
     present = 0
     for suit in range(NUM_SUITS):
         if hidden & LOWEST_SUIT << suit != 0:
             present |= 1 << suit
     num_groups, voids, largest = 0, 0, 0
-    for place in range(size.shape[0]):
-        plan[SIZE, place], plan[GROUP, place] = size[place], -1
-        if size[place] > 0:
-            own = void[place] & present
+    for location in range(size.shape[0]):
+        plan.size[location], plan.group[location] = size[location], -1
+        if size[location] > 0:
+            own = void[location] & present
             voids |= own
             group = 0
-            while group < num_groups and plan[VOID, group] != own:
+            while group < num_groups and plan.void[group] != own:
                 group += 1
             if group == num_groups:
-                plan[VOID, group], plan[ROOM, group] = own, 0
+                plan.void[group], plan.capacity[group] = own, 0
                 num_groups += 1
-            plan[GROUP, place] = group
-            plan[ROOM, group] += size[place]
-            if plan[ROOM, group] > plan[ROOM, largest]:
+            plan.group[location] = group
+            plan.capacity[group] += size[location]
+            if plan.capacity[group] > plan.capacity[largest]:
                 largest = group
     last = num_groups - 1
-    for row in (VOID, ROOM):
-        plan[row, largest], plan[row, last] = plan[row, last], plan[row, largest]
-    for place in range(size.shape[0]):
-        if plan[GROUP, place] == largest:
-            plan[GROUP, place] = last
-        elif plan[GROUP, place] == last:
-            plan[GROUP, place] = largest
+    if num_groups > 0:
+        plan.void[largest], plan.void[last] = plan.void[last], plan.void[largest]
+        plan.capacity[largest], plan.capacity[last] = plan.capacity[last], plan.capacity[largest]
+    for location in range(size.shape[0]):
+        if plan.group[location] == largest:
+            plan.group[location] = last
+        elif plan.group[location] == last and last >= 0:
+            plan.group[location] = largest
     num_states = 1
     for group in range(last):
-        plan[STRIDE, group] = num_states
-        num_states *= plan[ROOM, group] + 1
-    plan[STRIDE, last] = 0  # its room is no part of the state
+        plan.stride[group] = num_states
+        num_states *= plan.capacity[group] + 1
+    if last >= 0:
+        plan.stride[last] = 0  # its capacity is not part of the state
     num_suits, free = 0, hidden
     for suit in range(NUM_SUITS):
         if voids >> suit & 1:
-            suits[num_suits] = hidden & LOWEST_SUIT << suit
-            free ^= suits[num_suits]
+            plan.suits[num_suits] = hidden & LOWEST_SUIT << suit
+            free ^= plan.suits[num_suits]
             num_suits += 1
-    suits[num_suits] = free
-    plan[NUMBERS, 0], plan[NUMBERS, 1], plan[NUMBERS, 2] = num_groups, num_suits, num_states
+    plan.suits[num_suits] = free
+    plan.sizes[NUM_GROUPS], plan.sizes[NUM_VOID_SUITS], plan.sizes[NUM_STATES] = (
+        num_groups,
+        num_suits,
+        num_states,
+    )
 
 
-@_jit
-def first_split(plan: Any, cards: int) -> bool:
-    """Begin with the splits of a suit, given as a mask, to the room that is left; see `next_split`."""
-    last, suit = plan[NUMBERS, 0] - 1, lowest_index(cards) & 3
+def first_allocation(plan: DealPlan, cards: int) -> bool:
+    """Write the first allocation of a suit (mask) to the capacity that is left; whether there is one."""
+    last, suit = plan.sizes[NUM_GROUPS] - 1, lowest_index(cards) & 3
     for group in range(last + 1):
-        plan[SPLIT, group] = 0
-        plan[MOST, group] = 0 if plan[VOID, group] >> suit & 1 else plan[LEFT, group]
-    plan[SPLIT, last] = popcount(cards)
-    return bool(plan[SPLIT, last] <= plan[MOST, last] or next_split(plan))
+        plan.allocation[group] = 0
+        plan.limit[group] = 0 if plan.void[group] >> suit & 1 else plan.left[group]
+    plan.allocation[last] = popcount(cards)
+    return bool(plan.allocation[last] <= plan.limit[last] or next_allocation(plan))
 
 
-@_jit
-def next_split(plan: Any) -> bool:
-    """Go on to the next split of a suit; whether there was one more."""
-    last = plan[NUMBERS, 0] - 1
+def next_allocation(plan: DealPlan) -> bool:
+    """Write the next allocation of a suit; whether there was one more."""
+    last = plan.sizes[NUM_GROUPS] - 1
     group = 0
     while group < last:
-        if plan[SPLIT, last] > 0 and plan[SPLIT, group] < plan[MOST, group]:
-            plan[SPLIT, group] += 1
-            plan[SPLIT, last] -= 1
-            if plan[SPLIT, last] <= plan[MOST, last]:
+        if plan.allocation[last] > 0 and plan.allocation[group] < plan.limit[group]:
+            plan.allocation[group] += 1
+            plan.allocation[last] -= 1
+            if plan.allocation[last] <= plan.limit[last]:
                 return True
             group = 0
         else:
-            plan[SPLIT, last] += plan[SPLIT, group]
-            plan[SPLIT, group] = 0
+            plan.allocation[last] += plan.allocation[group]
+            plan.allocation[group] = 0
             group += 1
     return False
 
 
-@_jit
-def ways_of_split(plan: Any, ways: Any, suit: int, state: int) -> float:
-    """The term of the split in the sum over all of them."""
+def count_of_allocation(plan: DealPlan, suit: int, state: int) -> float:
+    """The term of the allocation in the sum over all allocations of a suit."""
     product = 1.0
-    for group in range(plan[NUMBERS, 0]):
-        state -= plan[SPLIT, group] * plan[STRIDE, group]
-        product *= INVERSE_FACTORIALS[plan[SPLIT, group]]
-    return float(product * ways[suit + 1, state])
+    for group in range(plan.sizes[NUM_GROUPS]):
+        state -= plan.allocation[group] * plan.stride[group]
+        product *= INVERSE_FACTORIALS[plan.allocation[group]]
+    return float(product * plan.counts[suit + 1, state])
 
 
-@_jit
-def count_deals(plan: Any, suits: Any, ways: Any) -> None:
-    """Fill in `ways`, float64 (NUM_SUITS + 1, number of states or more); see the module and `arrange`."""
-    last, num_suits = plan[NUMBERS, 0] - 1, plan[NUMBERS, 1]
+@noinline
+def count_deals(plan: DealPlan) -> None:
+    """Fill in ``plan.counts``; see the module."""
+    last, num_suits = plan.sizes[NUM_GROUPS] - 1, plan.sizes[NUM_VOID_SUITS]
     num_cards = 0
     for suit in range(num_suits, -1, -1):
-        num_cards += popcount(suits[suit])
-        # Of the first suit only with all room.
-        first = plan[NUMBERS, 2] - 1 if suit == 0 else 0
-        for state in range(first, plan[NUMBERS, 2]):
-            plan[LEFT, last] = num_cards
+        num_cards += popcount(plan.suits[suit])
+        # Of the first suit only the state with all capacity left.
+        first = plan.sizes[NUM_STATES] - 1 if suit == 0 else 0
+        for state in range(first, plan.sizes[NUM_STATES]):
+            plan.left[last] = num_cards
             for group in range(last):
-                plan[LEFT, group] = state // plan[STRIDE, group] % (plan[ROOM, group] + 1)
-                plan[LEFT, last] -= plan[LEFT, group]
+                plan.left[group] = state // plan.stride[group] % (plan.capacity[group] + 1)
+                plan.left[last] -= plan.left[group]
             total = 0.0
-            if 0 <= plan[LEFT, last] <= plan[ROOM, last]:
+            if 0 <= plan.left[last] <= plan.capacity[last]:
                 if suit == num_suits:
                     total = 1.0
                     for group in range(last + 1):
-                        total *= INVERSE_FACTORIALS[plan[LEFT, group]]
+                        total *= INVERSE_FACTORIALS[plan.left[group]]
                 else:
-                    is_more = first_split(plan, suits[suit])
+                    is_more = first_allocation(plan, plan.suits[suit])
                     while is_more:
-                        total += ways_of_split(plan, ways, suit, state)
-                        is_more = next_split(plan)
-            ways[suit, state] = total
+                        total += count_of_allocation(plan, suit, state)
+                        is_more = next_allocation(plan)
+            plan.counts[suit, state] = total
 
 
-@_jit
-def deal_suit(stream: Any, plan: Any, cards: int, split: int) -> None:
-    """Put some cards on the piles of the groups, as many on each as the row `split` of the plan says."""
-    for group in range(plan[NUMBERS, 0]):
-        drawn = draw_cards(stream, cards, plan[split, group])
+def deal_suit(stream: Any, plan: DealPlan, cards: int, amounts: Any) -> None:
+    """Put ``amounts[g]`` of some cards on the pile of each group g."""
+    for group in range(plan.sizes[NUM_GROUPS]):
+        drawn = draw_cards(stream, cards, amounts[group])
         cards ^= drawn
-        plan[PILE, group] |= drawn
+        plan.pile[group] |= drawn
 
 
-@_jit
-def draw_deal(stream: Any, plan: Any, suits: Any, ways: Any, out: Any) -> None:
+@noinline
+def draw_deal(stream: Any, plan: DealPlan, out: Any) -> None:
     """Draw a deal, each with the same probability.
 
     Args:
-        stream: of randomness, see `tienlen_agents.search.worlds.random_word`.
-        plan: see `arrange`, as `suits`.
-        suits: see `plan`.
-        ways: see `count_deals`.
-        out: int64, gets the cards of place k at index k; further ones are left as they are.
+        stream: of random numbers, see `tienlen_agents.search.randomness`.
+        plan: filled in by `plan_deal` and `count_deals`.
+        out: int64, gets the cards of location k at index k; further ones are left as they are.
     """
-    num_groups, num_suits = plan[NUMBERS, 0], plan[NUMBERS, 1]
-    state = plan[NUMBERS, 2] - 1  # all room is left
+    num_groups, num_suits = plan.sizes[NUM_GROUPS], plan.sizes[NUM_VOID_SUITS]
+    state = plan.sizes[NUM_STATES] - 1  # all capacity is left
     for group in range(num_groups):
-        plan[LEFT, group], plan[PILE, group] = plan[ROOM, group], 0
+        plan.left[group], plan.pile[group] = plan.capacity[group], 0
     for suit in range(num_suits):
-        goal = shift_right(random_word(stream), 11) * 2.0**-53 * ways[suit, state]
-        is_more = first_split(plan, suits[suit])
+        goal = shift_right(random_word(stream), 11) * 2.0**-53 * plan.counts[suit, state]
+        is_more = first_allocation(plan, plan.suits[suit])
         total = 0.0
         while is_more:
-            term = ways_of_split(plan, ways, suit, state)
+            term = count_of_allocation(plan, suit, state)
             # They are added up in the same order as they were counted, so the last one reaches the goal.
             total += term
             if term > 0 and total >= goal:
                 break
-            is_more = next_split(plan)
-        deal_suit(stream, plan, suits[suit], SPLIT)
+            is_more = next_allocation(plan)
+        deal_suit(stream, plan, plan.suits[suit], plan.allocation)
         for group in range(num_groups):
-            plan[LEFT, group] -= plan[SPLIT, group]
-            state -= plan[SPLIT, group] * plan[STRIDE, group]
-    deal_suit(stream, plan, suits[num_suits], LEFT)
-    for place in range(plan.shape[1]):
-        out[place] = 0
-        if plan[SIZE, place] > 0:
-            group = plan[GROUP, place]
-            out[place] = draw_cards(stream, plan[PILE, group], plan[SIZE, place])
-            plan[PILE, group] ^= out[place]
+            plan.left[group] -= plan.allocation[group]
+            state -= plan.allocation[group] * plan.stride[group]
+    deal_suit(stream, plan, plan.suits[num_suits], plan.left)
+    for location in range(plan.size.shape[0]):
+        out[location] = 0
+        if plan.size[location] > 0:
+            group = plan.group[location]
+            out[location] = draw_cards(stream, plan.pile[group], plan.size[location])
+            plan.pile[group] ^= out[location]

@@ -1,141 +1,78 @@
-"""The desk of Thirteens: its worlds, and deals played out by the rule-based player `trickster`.
+"""Search in Thirteens: uniform worlds that respect known voids, rollouts by the player `trickster`.
 
-All cards are dealt, and all see the remainder, the dummy's cards once flipped, and who could not follow (or
-not lead the starter suit, RULES.md 8.4). Every deal that agrees with this is equally likely
-(`tienlen_agents.search.deals`). What the dummy flips next is drawn with the world. How somebody played is not
-looked at: ``inference`` changes nothing.
+All cards are dealt. Public are the remainder, the dummy's cards that were flipped, and which suits a seat is
+known to be void in (it did not follow, or did not lead the starter suit, RULES.md 8.4). All deals that agree
+with this are equally likely (`tienlen_agents.search.deals`). The order in which the dummy's cards are flipped
+is drawn with the world. Past plays are not evaluated: the option ``inference`` has no effect.
 
-When melds are declared (8.11), the best ones are; while a deal is played out they count at once.
+Declared melds (8.11) are not searched: the best ones are declared. In rollouts melds count at once.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import astuple, replace
-from functools import cache
-from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
 from tienlen_agents.rule_based import trickster
-from tienlen_agents.search import deals, worlds
-from tienlen_agents.search.loops import FloatArray, IntArray, Position, seed_of
-from tienlen_env.engine.agent import View
-from tienlen_env.engine.backends import overloads as numba_bits
-from tienlen_env.engine.backends.build import build_of
+from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
+from tienlen_agents.search import deals
+from tienlen_agents.search.deals import DealPlan
+from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
+from tienlen_agents.search.randomness import absorb, random_word, set_seed
+from tienlen_agents.search.registry import register
 from tienlen_env.games.common.bits import popcount
+from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
-from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.spec import build_spec
 
-NUM_PLACES: Final = 8  # where a hidden card can be: seven seats, the dummy's hand; as the columns of a row
-WORLD_SIZE: Final = NUM_PLACES + 1  # and the key, by which the dummy's cards are flipped
+NUM_LOCATIONS: Final = 8  # of a hidden card: seven seats, the dummy's hand; as the first columns of a row
+WORLD_SIZE: Final = NUM_LOCATIONS + 1  # and the key, which fixes the order of the dummy's cards
 
 
-class Desk:
-    """The memory of one search at a time, for one variant of Thirteens.
+class Memory(NamedTuple):
+    """Arrays of the search in Thirteens.
 
-    It implements `tienlen_agents.search.games.AnyDesk`.
-
-    Args:
-        rules: the variant.
+    Attributes:
+        spec: the variant as it is played; that of the rollouts melds automatically.
+        actions: its action table.
+        size: int64 (8,), number of hidden cards of each location.
+        void: int64 (8,), suits in which each is void.
+        plan: the deals.
     """
 
-    def __init__(self, rules: ThirteensRules) -> None:
-        self.rules = rules
-        self.times = 1.0
-        self.player = trickster.TricksterAgent()
-        self.weights = np.array(astuple(self.player.weights))
-        self.spec, self.actions = build_spec(replace(rules, melding="auto"))
-        self.row = np.zeros(int(self.spec[S.ROW_SIZE]), np.int64)
-        self.ids, self.cards = np.zeros((2, int(self.spec[S.NUM_ACTIONS])), np.int64)
-        self.rewards = np.zeros(rules.num_players)
-        self.stream = np.zeros(1, np.int64)
-        self.size, self.void = np.zeros((2, NUM_PLACES), np.int64)
-        self.plan = np.zeros((deals.PLAN_ROWS, NUM_PLACES), np.int64)
-        self.suits = np.zeros(deals.NUM_SUITS + 1, np.int64)
-        self.ways = np.zeros((deals.NUM_SUITS + 1, 1))
-
-    def glance(self, view: View) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-        """Choose without search: the rule-based player's choices, and the best melds."""
-        return self.player.act(view), (view.num_legal > 1) & (view.public_state.pile == 0)
-
-    def begin(self, position: Position, seed: int, inference: float, effort: float = 1.0) -> bool:
-        """Turn to a decision; what is drawn for it depends on the position and the seed alone.
-
-        Args:
-            position: the decision.
-            seed: of its randomness.
-            inference: not read.
-            effort: not read.
-
-        Returns:
-            Whether there may be more than one world.
-        """
-        self._position = position
-        self.stream[0] = seed_of(position, seed)
-        loops().begin(
-            position.public, position.num_left, self.spec, self.size, self.void, self.plan, self.suits
-        )
-        num_states = int(self.plan[deals.NUMBERS, 2])
-        if self.ways.shape[1] < num_states:
-            self.ways = np.zeros((deals.NUM_SUITS + 1, num_states))
-        loops().count(self.plan, self.suits, self.ways)
-        return bool(np.count_nonzero(self.size) > 1)
-
-    def draw(self, num_worlds: int) -> IntArray:
-        """int64 (num_worlds, 9): the next worlds; the cards of seven seats and of the dummy, and a key."""
-        out = np.empty((num_worlds, WORLD_SIZE), np.int64)
-        loops().draw(out, self._position.public, self.stream, self.plan, self.suits, self.ways)
-        return out
-
-    def evaluate(self, drawn: IntArray, alive: IntArray, first_bonus: float) -> FloatArray:
-        """float64 (worlds, len(alive)): what each of these candidates earns in each world, played out."""
-        values = np.zeros((len(drawn), len(alive)))
-        loops().evaluate(
-            drawn, self._position.public, self._position.candidates[alive], first_bonus, values, self.spec,
-            self.actions, self.weights, self.row, self.ids, self.cards, self.rewards,
-        )  # fmt: skip
-        return values
-
-    def fill(self, rows: IntArray, drawn: IntArray) -> None:
-        """Put worlds (n, 9) into the hidden columns of states (n, ROW)."""
-        rows[:, R.HAND : R.DUMMY + 1] = drawn[:, :NUM_PLACES]
-        rows[:, R.KEY] = drawn[:, NUM_PLACES]
+    spec: Any
+    actions: Any
+    size: Any
+    void: Any
+    plan: DealPlan
 
 
-def _jit(function: Any) -> Any:
-    return njit(function, nogil=True, _nrt=False)
-
-
-@_jit
-def find_room(row: Any, num_left: Any, spec: Any, size: Any, void: Any) -> int:
+@noinline
+def hidden_cards(row: Any, spec: Any, size: Any, void: Any) -> int:
     """What is known of the hidden cards.
 
     Args:
-        row: public state; of the hands only the one to move is filled in.
-        num_left: int64 (P,), cards in each hand.
+        row: the state; of the other hands only the numbers of cards are read.
         spec: the variant.
-        size: int64 (8,), gets how many hidden cards each place has.
+        size: int64 (8,), gets the number of hidden cards of each location.
         void: int64 (8,), gets the suits in which each is void.
 
     Returns:
-        The hidden cards, as a mask.
+        The hidden cards (mask).
     """
     turn = row[R.TURN]
     seen = row[R.SHOWN] | row[R.HAND + turn]
-    for place in range(NUM_PLACES):
-        size[place], void[place] = 0, 0
+    for location in range(NUM_LOCATIONS):
+        size[location], void[location] = 0, 0
     for seat in range(spec[S.NUM_PLAYERS]):
         seen |= row[R.PLAYED + seat]
         if seat != turn:
-            size[seat], void[seat] = num_left[seat], row[R.VOID] >> 4 * seat & 15
+            size[seat], void[seat] = popcount(row[R.HAND + seat]), row[R.VOID] >> 4 * seat & 15
     hidden: int = ((1 << spec[S.NUM_CARDS]) - 1) & ~seen
     size[R.DUMMY] = popcount(hidden)
     for seat in range(spec[S.NUM_PLAYERS]):
@@ -143,77 +80,101 @@ def find_room(row: Any, num_left: Any, spec: Any, size: Any, void: Any) -> int:
     return hidden
 
 
-@_jit
-def play_out(
-    row: Any, spec: Any, actions: Any, weights: Any, card: int, ids: Any, cards: Any, rewards: Any
-) -> None:
-    """Play a card, and then the deal to its end, everyone by the rules of `trickster`.
-
-    Args:
-        row: the deal, melded automatically; it is changed.
-        spec: the variant.
-        actions: its action table.
-        weights: see `tienlen_agents.rule_based.trickster.choose_card`.
-        card: legal.
-        ids: scratch, as `cards`.
-        cards: scratch.
-        rewards: P numbers, to which all rewards are added.
-    """
-    while True:
-        kernels.play(row, spec, actions, card, 1 << card, rewards)
-        if row[R.TURN] < 0:
-            return
-        kernels.update_legal(row, spec, actions)
-        end = kernels.list_legal(row, spec, actions, ids, cards, 0)
-        card = ids[0]
-        if end > 1:
-            card = trickster.choose_card(row, spec, weights, ids, 0, end)
+@noinline
+def seed_of(row: Any, spec: Any, seed: int) -> int:
+    """Hash what the seat to act can see of a state, and a seed."""
+    state = absorb(seed, row[R.HAND + row[R.TURN]])
+    for seat in range(spec[S.NUM_PLAYERS]):
+        state = absorb(state, row[R.PLAYED + seat])
+        state = absorb(state, row[R.TAKEN + seat])
+        state = absorb(state, row[R.POINTS + seat])
+        state = absorb(state, row[R.SCORE + seat])
+    state = absorb(state, row[R.ROUND])
+    state = absorb(state, row[R.TURN])
+    state = absorb(state, row[R.LEADER])
+    state = absorb(state, row[R.TRICK])
+    state = absorb(state, row[R.ASIDE])
+    state = absorb(state, row[R.VOID])
+    state = absorb(state, row[R.SHOWN])
+    return absorb(state, row[R.STARTER])
 
 
-@cache
-def loops() -> SimpleNamespace:
-    """All loops, compiled when first called."""
-    numba_bits.teach(THIRTEENS)
-    build = build_of((*THIRTEENS.sources, numba_bits, trickster, worlds, deals, sys.modules[__name__]))
+@noinline
+def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> int:
+    """The rule-based player's choice; in melding that of the best melds."""
+    row, end = decision.row, decision.actions.shape[0]
+    if row[R.PILE] != 0:
+        action = trickster.choose_meld(row, memory.spec, memory.actions, decision.actions, 0, end)
+    else:
+        line = workspace.line
+        action = trickster.choose_card(row, line.spec, line.policy, decision.actions, 0, end)
+    index = 0
+    while decision.actions[index] != action:
+        index += 1
+    return index
 
-    def jit(function: Any) -> Any:
-        return njit(function, cache=True, nogil=True, _nrt=False)
 
-    @jit
-    def begin(public, num_left, spec, size, void, plan, suits):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        deals.arrange(find_room(public, num_left, spec, size, void), size, void, plan, suits)
+def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int) -> int:
+    """Melds are not searched."""
+    return default if decision.row[R.PILE] != 0 else -1
 
-    @jit
-    def count(plan, suits, ways):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        deals.count_deals(plan, suits, ways)
 
-    @jit
-    def draw(out, public, stream, plan, suits, ways):  # type: ignore[no-untyped-def]
-        build  # noqa: B018
-        seat = public[R.TURN]
-        for w in range(out.shape[0]):
-            deals.draw_deal(stream, plan, suits, ways, out[w])
-            out[w, seat] = public[R.HAND + seat]
-            out[w, NUM_PLACES] = worlds.random_word(stream)
+@noinline
+def begin(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> float:
+    """Count the deals that agree with what is known."""
+    row, spec, plan = decision.row, workspace.line.spec, memory.plan
+    set_seed(workspace.stream, seed_of(row, spec, options.seed))
+    hidden = hidden_cards(row, spec, memory.size, memory.void)
+    deals.plan_deal(hidden, memory.size, memory.void, plan)
+    deals.count_deals(plan)
+    num_open = 0
+    for location in range(NUM_LOCATIONS):
+        num_open += 1 if memory.size[location] > 0 else 0
+    return 1.0 if num_open > 1 else 0.0
 
-    @jit
-    def evaluate(  # type: ignore[no-untyped-def]
-        drawn, public, candidates, first_bonus, values, spec, actions, weights, row, ids, cards, rewards
-    ):
-        build  # noqa: B018
-        seat = public[R.TURN]
-        for w in range(drawn.shape[0]):
-            for i in range(candidates.shape[0]):
-                for column in range(R.LEGAL):
-                    row[column] = public[column]
-                for place in range(NUM_PLACES):
-                    row[R.HAND + place] = drawn[w, place]
-                row[R.KEY] = drawn[w, NUM_PLACES]
-                for player in range(rewards.shape[0]):
-                    rewards[player] = 0
-                play_out(row, spec, actions, weights, candidates[i], ids, cards, rewards)
-                values[w, i] = rewards[seat] + (first_bonus if row[R.PLACE + seat] == 0 else 0.0)
 
-    return SimpleNamespace(begin=begin, count=count, draw=draw, evaluate=evaluate)
+def draw(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> None:
+    """Draw the next world: the cards of seven seats and of the dummy, and a key."""
+    seat = decision.row[R.TURN]
+    deals.draw_deal(workspace.stream, memory.plan, workspace.world)
+    workspace.world[seat] = decision.row[R.HAND + seat]
+    workspace.world[NUM_LOCATIONS] = random_word(workspace.stream)
+
+
+def fill(row: Any, world: Any, spec: Any, seat: int) -> None:
+    """Write a world into the hidden columns of a state."""
+    for location in range(NUM_LOCATIONS):
+        row[R.HAND + location] = world[location]
+    row[R.KEY] = world[NUM_LOCATIONS]
+
+
+GAME: Final = SearchGame(
+    RolloutGame(kernels.play, trickster.choose_index, R.TURN, R.PLACE),
+    kernels.update_legal,
+    kernels.list_legal,
+    default_action,
+    solve,
+    begin,
+    draw,
+    fill,
+)
+
+
+def setup(rules: ThirteensRules) -> SearchSetup:
+    """The functions and arrays for a variant."""
+    spec, actions = build_spec(replace(rules, melding="auto"))
+    ids, cards = np.zeros((2, int(spec[S.NUM_ACTIONS])), np.int64)
+    line = Rollout(
+        np.array(astuple(trickster.Weights())), spec, actions, np.zeros(int(spec[S.ROW_SIZE]), np.int64), ids,
+        cards, np.zeros(rules.num_players),
+    )  # fmt: skip
+    # A state has the capacity left of each group but the last. All opponents and the dummy in groups of
+    # their own have the most states.
+    num_groups = rules.num_players - 1 + rules.dummy
+    plan = deals.new_plan(NUM_LOCATIONS, (rules.hand_size + 1) ** max(num_groups - 1, 0))
+    size, void = np.zeros((2, NUM_LOCATIONS), np.int64)
+    memory = Memory(*build_spec(rules), size, void, plan)
+    return SearchSetup(GAME, line, R.LEGAL, WORLD_SIZE, np.zeros(1, np.int64), memory)
+
+
+register("thirteens", setup)

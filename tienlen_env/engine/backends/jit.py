@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -30,13 +30,11 @@ from numba.extending import overload, register_jitable
 from tienlen_env.engine.backends import overloads
 from tienlen_env.games.common.hints import is_noinline
 
-AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
-
 # A damaged cache file fails in one of these ways when it is unpickled.
 _DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
 
 
-def loop(function: AnyFunction) -> AnyFunction:
+def loop(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls; the code holds no lock and is cached on disk.
 
     It allocates nothing that is reference-counted: views of rows would cost several times what the rules
@@ -48,7 +46,7 @@ def loop(function: AnyFunction) -> AnyFunction:
             compiled._cache = _Cache(function)  # type: ignore[attr-defined]
         except RuntimeError:  # no folder can be written
             compiled._cache = _NoCache(function)  # type: ignore[attr-defined]
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 class _Cache(FunctionCache):

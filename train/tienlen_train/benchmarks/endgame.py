@@ -23,6 +23,7 @@ import numpy.typing as npt
 import tienlen_agents
 from tienlen_agents.arena import match
 from tienlen_agents.endgame import MAX_NODES, Solver, open_endings
+from tienlen_env import Rules
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_train.config import parse_args
@@ -81,7 +82,10 @@ def percentiles(values: Sequence[float], form: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(EndgameBenchConfig, __doc__ or "", argv)
-    solver = Solver(Batch(config.rules).rules)
+    rules = Batch(config.rules).rules
+    if not isinstance(rules, Rules):
+        raise SystemExit(f"error: rules={config.rules!r}: there is no endgame solver for this game")
+    solver = Solver(rules)
     head = "".join(f"{name:>9}" for name in ("50 %", "90 %", "99 %", "99.9 %", "max"))
     print(f"{config.rules}: endings from {config.rounds} rounds of an agent against itself\n{'':34}{head}")
     for name in config.players.split(","):

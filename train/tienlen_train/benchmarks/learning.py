@@ -28,7 +28,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tienlen_env  # noqa: F401  (registers the environment)
 from tienlen_agents.versions import versions
-from tienlen_env.envs.tienlen_sb3 import TienLenVecEnv
+from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_train.benchmarks.speed import cpu_name
 from tienlen_train.config import parse_args
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -115,10 +115,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows: dict[str, tuple[Learn, int]] = {
         "MaskablePPO, defaults": maskable_ppo(default_env()),
         "MaskablePPO, 64 games, batches of 2,048, 4 epochs": maskable_ppo(
-            TienLenVecEnv(64), n_steps=64, batch_size=2048, n_epochs=4
+            OneSeatVecEnv(64, rules="cardgames"), n_steps=64, batch_size=2048, n_epochs=4
         ),
         "MaskablePPO, 256 games, batches of 8,192, 2 epochs": maskable_ppo(
-            TienLenVecEnv(256), n_steps=64, batch_size=8192, n_epochs=2
+            OneSeatVecEnv(256, rules="cardgames"), n_steps=64, batch_size=8192, n_epochs=2
         ),
         "tienlen_train.ppo, 1 thread": ours(1),
         "tienlen_train.ppo, 2 threads": ours(2),

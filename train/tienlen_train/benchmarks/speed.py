@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -289,7 +290,9 @@ class Case:
 def cases() -> list[Case]:
     """All rows, peers first."""
     from tienlen_env import thirteens_v0, tienlen_v0
+    from tienlen_env.games.registry import games
 
+    goals = {**{next(iter(game.presets)): 5e6 for game in games()}, "cardgames": 15e6, "foicica": 8e6}
     probe = tienlen_v0.raw_env()
     space = probe.observation_space("player_0")
     size = int(np.prod(space["observation"].shape or ())), int(np.prod(space["action_mask"].shape or ()))
@@ -321,9 +324,10 @@ def cases() -> list[Case]:
             round_loop,
             targets=(("OpenSpiel dou_dizhu, mask", 1),),
         ),
-        Case("Batch cardgames", lambda: batched("cardgames", 4096), targets=((ABSOLUTE, 15e6),)),
-        Case("Batch foicica", lambda: batched("foicica", 4096), targets=((ABSOLUTE, 8e6),)),
-        Case("Batch thirteens", lambda: batched("thirteens", 4096), targets=((ABSOLUTE, 5e6),)),
+        *(
+            Case(f"Batch {rules}", partial(batched, rules, 4096), targets=((ABSOLUTE, goal),))
+            for rules, goal in goals.items()
+        ),
         Case("Batch cardgames, 1 thread", lambda: batched("cardgames", 16384), wall=True),
         Case(
             "Batch cardgames, 2 threads",

@@ -1,7 +1,7 @@
 """What a network reads of a decision of Tiến lên, and what only the critic reads.
 
-With a play summary (`tienlen_agents.networks.features.tienlen_play_summary`) the observation continues with what the
-others passed on, followed with and led.
+With a play summary (`tienlen_agents.networks.features.tienlen_play_summary`) the observation continues with
+what the others passed on, followed with and led.
 
 The features of an action are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width,
 length, top rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52
@@ -337,8 +337,8 @@ def limitations(record: bool) -> str:
         )
     return (
         "Of the past of the round the network sees what each opponent passed on, followed with and led, but "
-        "not when; if a batch stores no plays (`tienlen_agents.networks.features.tienlen_play_summary`), it does not "
-        "see that either. It plays the lowest suits of the action table."
+        "not when; if a batch stores no plays (`tienlen_agents.networks.features.tienlen_play_summary`), it "
+        "does not see that either. It plays the lowest suits of the action table."
     )
 
 

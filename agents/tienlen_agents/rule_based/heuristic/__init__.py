@@ -46,7 +46,8 @@ import numpy.typing as npt
 
 from tienlen_agents.rule_based.heuristic import decide
 from tienlen_agents.rule_based.heuristic.parameters import ONE, IntArray, Parameters
-from tienlen_env.engine.agent import View
+from tienlen_env.engine.view import View
+from tienlen_env.errors import renamed
 from tienlen_env.games.common.cards import HAND_SIZE
 from tienlen_env.games.tienlen.rules import Rules, get_rules
 from tienlen_env.games.tienlen.spec import build_spec
@@ -64,6 +65,8 @@ class HeuristicAgent:
     name = "heuristic"
     plays = "tienlen"
 
+    __getattr__ = renamed(judge="evaluate_actions")
+
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters = Parameters() if parameters is None else parameters
         self._workspace = decide.new_workspace(self.parameters)
@@ -74,9 +77,10 @@ class HeuristicAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rules above (see `Agent.act`)."""
         batch, games = view.source
+        rows, spec, actions = batch.kernel_arrays
         ids, cards = np.empty((2, batch.num_actions), np.int64)  # scratch
         out = np.empty(len(view), np.int64)
-        decide.choose_all(self._workspace, batch.spec, batch.actions, batch.rows, games, ids, cards, out)
+        decide.choose_all(self._workspace, spec, actions, rows, games, ids, cards, out)
         return out
 
     def evaluate_actions(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -95,10 +99,10 @@ class HeuristicAgent:
         scores = np.empty(len(legal.action), np.int64)
         facts = np.empty((len(legal.action), 5), np.float32)
         batch, games = view.source
+        rows, spec, actions = batch.kernel_arrays
         decide.evaluate_all(
-            self._workspace, batch.spec, batch.actions, batch.rows, games, legal.action, legal.cards, legal.start,
-            scores, facts,
-        )  # fmt: skip
+            self._workspace, spec, actions, rows, games, legal.action, legal.cards, legal.start, scores, facts
+        )
         best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
         return ((scores - best[legal.game]) / ONE).astype(np.float32), facts
 

@@ -1,4 +1,4 @@
-"""Compiled code of the heuristic player: the cheapest split of a hand into plays, and the choice of an action.
+"""Compiled code of the heuristic player: the cheapest split of a hand into plays, and the choice.
 
 Scalar functions in the style of `tienlen_env.games.tienlen.kernels`. They share one int64 array, the
 *workspace*: tables of the variant, the weights, tables that are computed once a decision, and two caches of

@@ -137,7 +137,8 @@ def action_returns(
     rewards = np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)
     out = np.empty(len(ids), np.float32)
     _returns(
-        some.workspace, some.spec, actions, rows, start, ids, cards, some.row, some.ids, some.cards, rewards, out
+        some.workspace, some.spec, actions, rows, start, ids, cards, some.row, some.ids, some.cards, rewards,
+        out,
     )  # fmt: skip
     return out
 

@@ -1,0 +1,338 @@
+"""The agents that search; see `tienlen_agents.search`."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from math import log
+from typing import Final
+
+import numpy as np
+
+from tienlen_agents.search import halving
+from tienlen_agents.search.context import SearchContext
+from tienlen_agents.search.interface import Decision, FloatArray, Options
+from tienlen_agents.search.registry import new_context
+from tienlen_env.engine.agent import Agent, ScoringAgent, history_of
+from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.view import View
+from tienlen_env.errors import renamed
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.state import ClimbingState
+
+HISTORY: Final = 160  # events of a round; the longest of 4,000 rounds of random play had 108
+MAX_WORLDS: Final = 1 << 14  # with a budget in milliseconds
+MAX_EFFORT: Final = 100.0
+MIN_PROBABILITY: Final = 1e-30
+
+
+class _Searcher:
+    """Common part of both searches: which decisions are searched, in which context, on how many threads."""
+
+    def __init__(self, name: str, worlds: int, inference: float, effort: float, threads: int) -> None:
+        if worlds < 1 or threads < 1:
+            raise ValueError(f"worlds={worlds}, threads={threads}: expected 1 or more")
+        if not 0 <= inference < 1:
+            raise ValueError(f"inference={inference}: expected 0 or more, and less than 1")
+        if not 0 < effort <= MAX_EFFORT:
+            raise ValueError(f"effort={effort}: expected more than 0, and {MAX_EFFORT:g} or less")
+        self.name = name
+        self.worlds = worlds
+        self.inference = inference
+        self.mcmc_effort = effort
+        self.threads = threads
+        self.history = HISTORY if inference else 0
+        self._prior: ScoringAgent | None = None
+        self._seed = 0
+        self._contexts: dict[AnyRules, list[SearchContext]] = {}
+
+    __getattr__ = renamed(
+        effort="mcmc_effort", trust="prior_weight", first="first_place_bonus", guide="set_prior"
+    )
+
+    def reset(self, seed: int) -> None:
+        """Draw from this seed from now on."""
+        self._seed = (seed + 2**63) % 2**64 - 2**63
+
+    def act(self, view: View) -> IntArray:
+        """Choose by the rules of `tienlen_agents.search` (see `Agent.act`)."""
+        contexts = self._contexts.setdefault(view.rules, [])
+        if not contexts:
+            contexts.append(new_context(view.rules))
+        legal = view.legal_actions
+        chosen: IntArray = legal.action[legal.start]
+        games = np.flatnonzero(view.num_legal > 1)
+        decisions = self._decisions(view, games)
+        if self._prior is not None:
+            games, decisions = self._ask_prior(self._prior, contexts[0], view, chosen, games, decisions)
+        threads = min(self.threads, len(decisions))
+        contexts += [new_context(view.rules) for _ in range(threads - len(contexts))]
+        if threads <= 1:
+            indices = [self._decide(contexts[0], decision) for decision in decisions]
+        else:
+            free = list(contexts)
+
+            def decide(decision: Decision) -> int:
+                context = free.pop()
+                index = self._decide(context, decision)
+                free.append(context)
+                return index
+
+            with ThreadPoolExecutor(threads) as pool:
+                indices = list(pool.map(decide, decisions))
+        for game, decision, index in zip(games, decisions, indices, strict=True):
+            chosen[game] = decision.actions[index]
+        return chosen
+
+    def _decisions(self, view: View, games: IntArray) -> list[Decision]:
+        """The decisions of some games of a view."""
+        batch, sources = view.source
+        legal, num_legal = view.legal_actions, view.num_legal
+        rows = batch.kernel_arrays.rows[sources[games]]
+        state = batch.state
+        history = state.history[sources[games]] if isinstance(state, ClimbingState) else rows[:, :0]
+        no_prior = np.zeros(int(num_legal.max(initial=0)))
+        decisions = []
+        for i, game in enumerate(games):
+            start, size = legal.start[game], num_legal[game]
+            decisions.append(
+                Decision(
+                    rows[i],
+                    history[i],
+                    legal.action[start : start + size],
+                    legal.cards[start : start + size],
+                    no_prior[:size],
+                )
+            )
+        return decisions
+
+    def _ask_prior(
+        self,
+        prior: ScoringAgent,
+        context: SearchContext,
+        view: View,
+        chosen: IntArray,
+        games: IntArray,
+        decisions: list[Decision],
+    ) -> tuple[IntArray, list[Decision]]:
+        """Take the actions of solved decisions, and add the prior's log-probabilities to the others."""
+        solved = np.array([context.resolve(decision)[1] for decision in decisions], np.int64)
+        for game, decision, index in zip(games, decisions, solved, strict=True):
+            if index >= 0:
+                chosen[game] = decision.actions[index]
+        is_open = solved < 0
+        games, decisions = games[is_open], [d for d, keep in zip(decisions, is_open, strict=True) if keep]
+        if decisions:
+            log_prior = prior.log_probabilities(view.select(games)).astype(np.float64)
+            ends = np.cumsum([len(decision.actions) for decision in decisions])
+            found = np.split(log_prior, ends[:-1])
+            decisions = [
+                decision._replace(log_prior=values, default=int(values.argmax()))
+                for decision, values in zip(decisions, found, strict=True)
+            ]
+        return games, decisions
+
+    def _decide(self, context: SearchContext, decision: Decision) -> int:
+        """The index of the action to take."""
+        raise NotImplementedError
+
+
+class SearchAgent(_Searcher):
+    """Determinized Monte-Carlo search; see `tienlen_agents.search`.
+
+    Args:
+        worlds: number of worlds in which the last two candidates are compared, early in a round.
+        ms: milliseconds for a decision, on one core; 0: the budget is `worlds`.
+        inference: how much a past play that deviates from the opponent model counts against a world, from 0
+            (not at all) to 1 (exclusive: such worlds are impossible).
+        effort: factor on the length of the chain that samples worlds.
+        trust: weight of the bonus of the default action, in points times the root of the number of worlds;
+            of a prior, in tenths of a point for each unit of its log-probabilities.
+        first: points for the first place, in addition to the game's own.
+        threads: decisions searched at a time, if several games wait.
+        prior: name of a `ScoringAgent`, see the module.
+        floor: probability below which the prior drops an action.
+        rollout: name of the agent that plays the rollouts; empty for the (compiled) baseline.
+
+    Attributes:
+        mcmc_effort, prior_weight, first_place_bonus: the options `effort`, `trust`, `first`.
+
+    Raises:
+        ValueError: an option out of range, or a prior that does not score actions.
+    """
+
+    def __init__(
+        self,
+        *,
+        worlds: int = 208,
+        ms: float = 0.0,
+        inference: float = 0.95,
+        effort: float = 1.0,
+        trust: float = 1.0,
+        first: float = 0.0,
+        threads: int = 1,
+        prior: str = "",
+        floor: float = 0.00001,
+        rollout: str = "",
+    ) -> None:
+        if ms < 0 or trust < 0 or not 0 <= floor < 1:
+            raise ValueError(f"ms={ms}, trust={trust}, floor={floor}: expected 0 or more, floor below 1")
+        budget = f"ms={ms:g}" if ms else f"worlds={worlds}"
+        super().__init__(f"search:{budget},inference={inference:g}", worlds, inference, effort, threads)
+        self.ms = ms
+        self.prior_weight = trust
+        self.first_place_bonus = first
+        self.floor = floor
+        from tienlen_agents import load  # which imports this module
+
+        self._rollout = load(rollout) if rollout else None
+        if self._rollout is not None:
+            self.history = max(self.history, history_of([self._rollout]))
+        if prior:
+            self.set_prior(load(prior))
+
+    def set_prior(self, prior: Agent) -> None:
+        """Use a prior from now on (see `tienlen_agents.search`).
+
+        Args:
+            prior: a `ScoringAgent`.
+
+        Raises:
+            ValueError: it does not score actions.
+        """
+        if not isinstance(prior, ScoringAgent):
+            raise ValueError(f"prior={prior.name!r}: this agent does not score actions (`ScoringAgent`)")
+        self._prior = prior
+        self.history = max(self.history, history_of([prior]))
+
+    def reset(self, seed: int) -> None:
+        """Draw from this seed from now on; the prior and the rollout agent are reset too."""
+        super().reset(seed)
+        for agent in (self._prior, self._rollout):
+            if agent is not None:
+                agent.reset(seed)
+
+    @property
+    def options(self) -> Options:
+        """The settings as compiled code reads them."""
+        return Options(
+            seed=self._seed,
+            worlds=int(self.worlds),
+            inference=float(self.inference),
+            mcmc_effort=float(self.mcmc_effort),
+            first_place_bonus=float(self.first_place_bonus),
+            prior_weight=float(self.prior_weight),
+            floor=log(max(self.floor, MIN_PROBABILITY)),
+            has_prior=self._prior is not None,
+            explore=0.0,
+        )
+
+    def _decide(self, context: SearchContext, decision: Decision) -> int:
+        if self.ms or self._rollout is not None:
+            return self._decide_in_steps(context, decision)
+        return context.search(decision, self.options)
+
+    def _decide_in_steps(self, context: SearchContext, decision: Decision) -> int:
+        """The same search, step by step: a budget in time needs a clock, another agent needs Python."""
+        begin = time.perf_counter()
+        default = decision.default
+        if default < 0:
+            default, solved = context.resolve(decision)
+            if solved >= 0:
+                return solved
+        options = self.options
+        scale = context.start(decision, options, default)
+        if scale == 0:
+            if len(context.candidates) > 1:
+                self._sample(context, decision, 1)
+                context.eliminate(True)
+            return int(context.candidates[0])
+        num_steps = halving.num_steps(len(context.candidates))
+        for step in range(num_steps):
+            if self.ms:
+                self._sample_until(context, decision, begin + self.ms / 1000 * (step + 1) / num_steps)
+            else:
+                wanted = halving.num_worlds_after(options, scale, num_steps - 1 - step)
+                self._sample(context, decision, wanted - context.num_worlds)
+            if context.eliminate(step == num_steps - 1) == 1:
+                break
+        return int(context.candidates[0])
+
+    def _sample(self, context: SearchContext, decision: Decision, num_worlds: int) -> None:
+        """Evaluate the candidates in the next worlds."""
+        if self._rollout is None:
+            context.sample(num_worlds)
+        elif num_worlds > 0:
+            worlds = context.draw(num_worlds)
+            context.append(self._play_out(self._rollout, context, decision, worlds))
+
+    def _sample_until(self, context: SearchContext, decision: Decision, deadline: float) -> None:
+        """Evaluate worlds as long as the next ones will be done by the deadline; at least some."""
+        size = max(1, 32 // len(context.candidates))
+        now = time.perf_counter()
+        longest = 0.0
+        while context.num_worlds < MAX_WORLDS and (context.num_worlds == 0 or now + longest <= deadline):
+            self._sample(context, decision, size)
+            before, now = now, time.perf_counter()
+            longest = max(longest, now - before)
+
+    def _play_out(
+        self, agent: Agent, context: SearchContext, decision: Decision, worlds: IntArray
+    ) -> FloatArray:
+        """float64 (worlds, candidates): what the candidates earn if another agent plays the rollouts."""
+        candidates = context.candidates
+        num_stored = min(self.history, len(decision.history))
+        batch = Batch(context.rules, len(worlds) * len(candidates), history_length=num_stored)
+        rows, columns = batch.kernel_arrays.rows, batch.game.columns
+        seat = int(decision.row[columns.turn])
+        rows[:] = decision.row[: rows.shape[1]]
+        context.fill(rows, np.repeat(worlds, len(candidates), axis=0))
+        before = batch.state.scores[:, seat].copy()
+        batch.step(np.tile(decision.actions[candidates], len(worlds)))
+        while (games := np.flatnonzero((batch.state.turn >= 0) & (batch.state.places[:, seat] < 0))).size:
+            actions = np.full(batch.num_games, NO_ACTION)
+            # A game in which the seat has its place still waits for somebody: any legal action will do.
+            running = np.flatnonzero(batch.state.turn >= 0)
+            actions[running] = batch.first_legal(running)
+            actions[games] = agent.act(View(batch, games))
+            batch.step(actions)
+        points: FloatArray = self.first_place_bonus * (batch.state.places[:, seat] == 0)
+        points += batch.state.scores[:, seat] - before
+        return points.reshape(len(worlds), len(candidates))
+
+
+class IsmctsAgent(_Searcher):
+    """Information-set Monte Carlo tree search; see `tienlen_agents.search.ismcts`.
+
+    Args:
+        worlds: iterations, each in a world of its own.
+        inference: see `SearchAgent`.
+        explore: weight of the confidence bound, in points.
+        threads: see `SearchAgent`.
+
+    Raises:
+        ValueError: an option out of range.
+    """
+
+    def __init__(
+        self, *, worlds: int = 256, inference: float = 0.95, explore: float = 1.0, threads: int = 1
+    ) -> None:
+        if explore < 0:
+            raise ValueError(f"explore={explore}: expected 0 or more")
+        super().__init__(f"ismcts:worlds={worlds},inference={inference:g}", worlds, inference, 1.0, threads)
+        self.explore = explore
+
+    def _decide(self, context: SearchContext, decision: Decision) -> int:
+        options = Options(
+            seed=self._seed,
+            worlds=int(self.worlds),
+            inference=float(self.inference),
+            mcmc_effort=float(self.mcmc_effort),
+            first_place_bonus=0.0,
+            prior_weight=0.0,
+            floor=0.0,
+            has_prior=False,
+            explore=float(self.explore),
+        )
+        return context.grow(decision, options)[0]

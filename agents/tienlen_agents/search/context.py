@@ -1,0 +1,297 @@
+"""The compiled functions of a search for one game, and the arrays in which one search at a time works."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+from typing import Final
+
+import numpy as np
+
+from tienlen_agents.rule_based.rollout import make_rollout
+from tienlen_agents.search import halving, ismcts
+from tienlen_agents.search.halving import IS_OPEN, NUM_CANDIDATES, NUM_WORLDS
+from tienlen_agents.search.interface import Decision, FloatArray, Options, SearchGame, SearchSetup, Workspace
+from tienlen_agents.search.randomness import absorb
+from tienlen_env.engine.backends import jit
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.bits import shift_right
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.common.spec import NUM_ACTIONS
+
+RESULT_BITS: Final = 13  # of rollouts that are remembered
+MAX_SCALE: Final = 8.0  # of a budget in worlds
+
+
+@cache
+def search_loops(game: SearchGame) -> SimpleNamespace:
+    """The functions that Python calls, compiled when first called."""
+    turn, place = game.rollout.turn, game.rollout.place
+    default_action, solve, begin_game, draw, fill = (
+        game.default_action,
+        game.solve,
+        game.begin,
+        game.draw,
+        game.fill,
+    )
+    _, _, rollout = make_rollout(game.rollout)
+    iterate = ismcts.make_iterate(game)
+
+    def fill_source(decision, workspace):  # type: ignore[no-untyped-def]
+        """Write the state before the decision, in the current world, to ``workspace.source``."""
+        for column in range(workspace.source.shape[0]):
+            workspace.source[column] = decision.row[column]
+        fill(workspace.source, workspace.world, workspace.line.spec, decision.row[turn])
+
+    @noinline
+    def evaluate_world(decision, options, workspace):  # type: ignore[no-untyped-def]
+        """Append the values of all candidates in the current world.
+
+        A chain returns to worlds: rollouts that were made are looked up.
+        """
+        num, seat = workspace.sizes[NUM_CANDIDATES], decision.row[turn]
+        first = workspace.sizes[NUM_WORLDS] * num
+        world_key, is_filled = 0, False
+        for i in range(workspace.world.shape[0]):
+            world_key = absorb(world_key, workspace.world[i])
+        for k in range(num):
+            index = workspace.candidates[k]
+            # Two of the rollouts of a decision have the same 64-bit key with a probability below 2**-40.
+            key = absorb(world_key, 1 + decision.actions[index])
+            slot = shift_right(key, 64 - RESULT_BITS)
+            if workspace.played[slot] != key:
+                if not is_filled:
+                    fill_source(decision, workspace)
+                    is_filled = True
+                line = workspace.line
+                rollout(
+                    line, workspace.source, workspace.source.shape[0], decision.actions[index],
+                    decision.cards[index], seat,
+                )  # fmt: skip
+                is_first = line.row[place + seat] == 0
+                workspace.earned[slot] = line.rewards[seat] + (options.first_place_bonus if is_first else 0.0)
+                workspace.played[slot] = key
+            workspace.values[first + k] = workspace.earned[slot]
+        workspace.sizes[NUM_WORLDS] += 1
+
+    def start_search(decision, options, workspace, memory, default):  # type: ignore[no-untyped-def]
+        for i in range(workspace.played.shape[0]):
+            workspace.played[i] = 0
+        if halving.start(decision, options, workspace, default) == 1:
+            return 0.0
+        scale = begin_game(decision, options, workspace, memory)
+        workspace.sizes[IS_OPEN] = 1 if scale > 0 else 0
+        return scale
+
+    def sample_worlds(decision, options, workspace, memory, num_worlds):  # type: ignore[no-untyped-def]
+        for _ in range(num_worlds):
+            draw(decision, options, workspace, memory)
+            evaluate_world(decision, options, workspace)
+
+    @jit.loop
+    def resolve(decision, workspace, memory):  # type: ignore[no-untyped-def]
+        default = default_action(decision, workspace, memory)
+        return default, solve(decision, workspace, memory, default)
+
+    @jit.loop
+    def search(decision, options, workspace, memory):  # type: ignore[no-untyped-def]
+        default = decision.default
+        if default < 0:
+            default = default_action(decision, workspace, memory)
+            solved = solve(decision, workspace, memory, default)
+            if solved >= 0:
+                return solved
+        scale = start_search(decision, options, workspace, memory, default)
+        steps = halving.num_steps(workspace.sizes[NUM_CANDIDATES]) if scale > 0 else 1
+        for step in range(steps):
+            wanted = halving.num_worlds_after(options, scale, steps - 1 - step) if scale > 0 else 1
+            if workspace.sizes[NUM_CANDIDATES] > 1:
+                missing = wanted - workspace.sizes[NUM_WORLDS]
+                sample_worlds(decision, options, workspace, memory, missing)
+                halving.eliminate(decision, options, workspace, step == steps - 1)
+        return workspace.candidates[0]
+
+    @jit.loop
+    def start(decision, options, workspace, memory, default):  # type: ignore[no-untyped-def]
+        return start_search(decision, options, workspace, memory, default)
+
+    @jit.loop
+    def sample(decision, options, workspace, memory, num_worlds):  # type: ignore[no-untyped-def]
+        sample_worlds(decision, options, workspace, memory, num_worlds)
+
+    @jit.loop
+    def eliminate(decision, options, workspace, is_last):  # type: ignore[no-untyped-def]
+        return halving.eliminate(decision, options, workspace, is_last)
+
+    @jit.loop
+    def draw_worlds(decision, options, workspace, memory, out):  # type: ignore[no-untyped-def]
+        for w in range(out.shape[0]):
+            draw(decision, options, workspace, memory)
+            for i in range(out.shape[1]):
+                out[w, i] = workspace.world[i]
+
+    @jit.loop
+    def fill_rows(rows, worlds, spec, seat):  # type: ignore[no-untyped-def]
+        for b in range(rows.shape[0]):
+            fill(rows[b], worlds[b], spec, seat)
+
+    @jit.loop
+    def grow(decision, options, workspace, memory, tree, visits):  # type: ignore[no-untyped-def]
+        default = default_action(decision, workspace, memory)
+        solved = solve(decision, workspace, memory, default)
+        if solved >= 0:
+            return solved
+        begin_game(decision, options, workspace, memory)
+        line = workspace.line
+        for column in range(ismcts.NODE_FIELDS):
+            tree.nodes[0, column] = 0
+        tree.size[0] = 1
+        for _ in range(options.worlds):
+            draw(decision, options, workspace, memory)
+            fill_source(decision, workspace)
+            for column in range(workspace.source.shape[0]):
+                line.row[column] = workspace.source[column]
+            for player in range(line.rewards.shape[0]):
+                line.rewards[player] = 0
+            iterate(tree, line, workspace.stream, options.explore)
+        best = 0
+        for i in range(decision.actions.shape[0]):
+            node = ismcts.find_child(tree.nodes, 0, decision.actions[i])
+            visits[i] = tree.nodes[node, ismcts.VISITS] if node != 0 else 0
+        for i in range(decision.actions.shape[0]):
+            # Of several equals the default action, then the first.
+            if visits[i] + (i == default) > visits[best] + (best == default):
+                best = i
+        return best
+
+    return SimpleNamespace(
+        resolve=resolve, search=search, start=start, sample=sample, eliminate=eliminate,
+        draw_worlds=draw_worlds, fill_rows=fill_rows, grow=grow,
+    )  # fmt: skip
+
+
+class SearchContext:
+    """Searches decisions of one variant, one at a time. What it finds depends on the arguments alone.
+
+    Args:
+        rules: the variant.
+        setup: the game's functions and arrays.
+    """
+
+    def __init__(self, rules: AnyRules, setup: SearchSetup) -> None:
+        self.rules = rules
+        self.memory = setup.memory
+        self._loops = search_loops(setup.game)
+        self._turn = setup.game.rollout.turn
+        num_actions = int(setup.line.spec[NUM_ACTIONS])
+        self.workspace = Workspace(
+            setup.line,
+            np.zeros(setup.num_columns, np.int64),
+            np.zeros(setup.world_size, np.int64),
+            setup.stream,
+            np.zeros(1 << RESULT_BITS, np.int64),
+            np.zeros(1 << RESULT_BITS),
+            np.zeros(4, np.int64),
+            np.zeros(num_actions, np.int64),
+            np.zeros(0),
+            np.zeros(num_actions),
+            np.zeros(num_actions, np.int64),
+        )
+
+    def resolve(self, decision: Decision) -> tuple[int, int]:
+        """Choose without a search.
+
+        Returns:
+            ``(default, solved)``: the index of the baseline's choice, -1 for none; and that of the action
+            to take because the position is solved, -1: it is not.
+        """
+        default, solved = self._loops.resolve(decision, self.workspace, self.memory)
+        return int(default), int(solved)
+
+    def search(self, decision: Decision, options: Options) -> int:
+        """The index of the action to take, in one compiled call."""
+        # Step s of R leaves n / 2**s candidates and has 8 * worlds / 2**(R - 1 - s) worlds, both rounded up.
+        self._reserve(int(3 * MAX_SCALE * options.worlds) + 2 * len(decision.actions) + 8)
+        return int(self._loops.search(decision, options, self.workspace, self.memory))
+
+    def start(self, decision: Decision, options: Options, default: int) -> float:
+        """Begin a search step by step: `sample` or `draw` and `append`, then `eliminate`, and so on.
+
+        Args:
+            decision: the decision.
+            options: of the search.
+            default: index of the default action.
+
+        Returns:
+            The factor on the budget in worlds; 0 where there is one world only, or one candidate.
+        """
+        self._decision, self._options = decision, options
+        return float(self._loops.start(decision, options, self.workspace, self.memory, default))
+
+    @property
+    def candidates(self) -> IntArray:
+        """int64 (n,), indices of the actions in contention."""
+        return self.workspace.candidates[: self.workspace.sizes[NUM_CANDIDATES]].copy()
+
+    @property
+    def num_worlds(self) -> int:
+        """The number of worlds evaluated so far."""
+        return int(self.workspace.sizes[NUM_WORLDS])
+
+    @property
+    def values(self) -> FloatArray:
+        """float64 (worlds, candidates), what each candidate earned in each world so far."""
+        shape = self.num_worlds, len(self.candidates)
+        return self.workspace.values[: shape[0] * shape[1]].reshape(shape).copy()
+
+    def draw(self, num_worlds: int) -> IntArray:
+        """int64 (num_worlds, W): the next worlds."""
+        out = np.empty((num_worlds, len(self.workspace.world)), np.int64)
+        self._loops.draw_worlds(self._decision, self._options, self.workspace, self.memory, out)
+        return out
+
+    def fill(self, rows: IntArray, worlds: IntArray) -> None:
+        """Write worlds (n, W) into the hidden columns of states (n, ROW) before the decision."""
+        seat = self._decision.row[self._turn]
+        self._loops.fill_rows(rows, worlds, self.workspace.line.spec, seat)
+
+    def sample(self, num_worlds: int) -> None:
+        """Draw the next worlds and evaluate the candidates in each."""
+        self._reserve((self.num_worlds + num_worlds) * len(self.candidates))
+        self._loops.sample(self._decision, self._options, self.workspace, self.memory, num_worlds)
+
+    def append(self, values: FloatArray) -> None:
+        """Append values (worlds, candidates) that were found elsewhere."""
+        first, size = self.num_worlds * values.shape[1], values.size
+        self._reserve(first + size)
+        self.workspace.values[first : first + size] = values.ravel()
+        self.workspace.sizes[NUM_WORLDS] += len(values)
+
+    def eliminate(self, is_last: bool) -> int:
+        """End a step of the halving; the number of candidates left."""
+        return int(self._loops.eliminate(self._decision, self._options, self.workspace, is_last))
+
+    def grow(self, decision: Decision, options: Options) -> tuple[int, IntArray]:
+        """Search by ISMCTS, with an iteration in each of ``options.worlds`` worlds.
+
+        Returns:
+            The index of the action to take, and int64 (n,), the visits of each action.
+        """
+        tree = ismcts.Tree(
+            np.zeros((options.worlds + 1, ismcts.NODE_FIELDS), np.int64),
+            np.zeros(options.worlds + 1),
+            np.zeros(ismcts.MAX_PATH, np.int64),
+            np.zeros(1, np.int64),
+        )
+        visits = np.zeros(len(decision.actions), np.int64)
+        chosen = self._loops.grow(decision, options, self.workspace, self.memory, tree, visits)
+        return int(chosen), visits
+
+    def _reserve(self, size: int) -> None:
+        """Make room for so many values."""
+        values = self.workspace.values
+        if len(values) < size:
+            larger = np.zeros(max(size, 2 * len(values)))
+            larger[: len(values)] = values
+            self.workspace = self.workspace._replace(values=larger)

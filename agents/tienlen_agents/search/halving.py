@@ -1,0 +1,115 @@
+"""Sequential halving (Karnin, Koren, Somekh 2013) over the actions of one decision, in compiled code.
+
+All candidates are evaluated in the same worlds. After each step the better half stays, and of it those whose
+mean value is not `Z_ELIMINATE` standard errors of the paired differences below the best.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from tienlen_agents.search.interface import Decision, Options, Workspace
+
+# Entries of `Workspace.sizes`.
+NUM_CANDIDATES: Final = 0
+NUM_WORLDS: Final = 1  # evaluated so far
+DEFAULT: Final = 2  # index of the default action, -1 for none
+IS_OPEN: Final = 3  # 1: there is more than one world
+
+Z_ELIMINATE: Final = 3.0
+MIN_SAMPLES: Final = 8  # worlds before a candidate is dropped by `Z_ELIMINATE`
+PRIOR_POINTS: Final = 0.1  # bonus in points for each unit of a prior's log-probabilities
+TIE_BONUS: Final = 1e-9  # of the default action
+
+
+def start(decision: Decision, options: Options, workspace: Workspace, default: int) -> int:
+    """Make all actions candidates that the prior does not drop; their number."""
+    num = 0
+    for i in range(decision.actions.shape[0]):
+        if not options.has_prior or decision.log_prior[i] >= options.floor or i == default:
+            workspace.candidates[num] = i
+            num += 1
+    workspace.sizes[NUM_CANDIDATES] = num
+    workspace.sizes[NUM_WORLDS] = 0
+    workspace.sizes[DEFAULT] = default
+    return num
+
+
+def num_steps(num_candidates: int) -> int:
+    """The number of halvings until one candidate is left."""
+    steps = 0
+    while 1 << steps < num_candidates:
+        steps += 1
+    return steps
+
+
+def num_worlds_after(options: Options, scale: float, steps_left: int) -> int:
+    """The number of worlds in which the candidates are compared with so many steps left after this one."""
+    return max(1, math.ceil(options.worlds * scale / (1 << steps_left)))
+
+
+def bonus(decision: Decision, options: Options, workspace: Workspace, index: int) -> float:
+    """The prior bonus of an action, in points. If there is one world only its values are exact: no bonus."""
+    is_default = index == workspace.sizes[DEFAULT]
+    points = TIE_BONUS if is_default else 0.0
+    if workspace.sizes[IS_OPEN]:
+        if options.has_prior:
+            points += PRIOR_POINTS * options.prior_weight * decision.log_prior[index]
+        elif is_default:
+            points += options.prior_weight / math.sqrt(workspace.sizes[NUM_WORLDS])
+    return points
+
+
+def is_worse(workspace: Workspace, best: int, other: int) -> bool:
+    """Whether a candidate's mean value is significantly below the best one's, by paired differences."""
+    num, num_worlds = workspace.sizes[NUM_CANDIDATES], workspace.sizes[NUM_WORLDS]
+    total, squares = 0.0, 0.0
+    for w in range(num_worlds):
+        behind = workspace.values[w * num + best] - workspace.values[w * num + other]
+        total += behind
+        squares += behind * behind
+    mean = total / num_worlds
+    variance = max(squares / num_worlds - mean * mean, 0.0)
+    return bool(mean > Z_ELIMINATE * math.sqrt(variance / num_worlds))
+
+
+def eliminate(decision: Decision, options: Options, workspace: Workspace, is_last: bool) -> int:
+    """End a step: keep the better half of the candidates, or the best one after the last step.
+
+    Returns:
+        The number of candidates kept; they and their values are moved to the front of their arrays.
+    """
+    num, num_worlds = workspace.sizes[NUM_CANDIDATES], workspace.sizes[NUM_WORLDS]
+    candidates, values = workspace.candidates, workspace.values
+    scores, order = workspace.scores, workspace.order
+    for k in range(num):
+        total = 0.0
+        for w in range(num_worlds):
+            total += values[w * num + k]
+        scores[k] = total / num_worlds + bonus(decision, options, workspace, candidates[k])
+        at = k  # insertion sort, highest first; equals stay in their order
+        while at > 0 and scores[order[at - 1]] < scores[k]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = k
+    best, limit = order[0], 1 if is_last else (num + 1) // 2
+    kept = 0
+    for at in range(num):
+        k = order[at]
+        is_kept = kept < limit and (num_worlds < MIN_SAMPLES or not is_worse(workspace, best, k))
+        scores[k] = 1.0 if is_kept else 0.0
+        kept += 1 if is_kept else 0
+    end = 0
+    for w in range(num_worlds):
+        for k in range(num):
+            if scores[k] > 0:
+                values[end] = values[w * num + k]
+                end += 1
+    end = 0
+    for k in range(num):
+        if scores[k] > 0:
+            candidates[end] = candidates[k]
+            end += 1
+    workspace.sizes[NUM_CANDIDATES] = kept
+    return kept

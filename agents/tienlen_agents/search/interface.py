@@ -1,0 +1,149 @@
+"""What a search reads and writes: a decision, its options, the arrays of a search, and a game's functions.
+
+All of it can be passed to compiled code. A *world* is a determinization: one assignment of everything that
+the seat to act cannot see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyRules
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Decision(NamedTuple):
+    """A decision to search (n legal actions).
+
+    Attributes:
+        row: int64 (ROW,), the state. A game's functions may read only what the seat to act can see.
+        history: int64 (K,), the last plays as the state stores them, newest first; empty in most games.
+        actions: int64 (n,), the legal actions.
+        cards: int64 (n,), their cards.
+        log_prior: float64 (n,), logarithms of the prior's probabilities; zeros without a prior.
+        default: index of the action that is taken unless the search finds a better one; -1: the game's
+            baseline chooses it.
+    """
+
+    row: IntArray
+    history: IntArray
+    actions: IntArray
+    cards: IntArray
+    log_prior: FloatArray
+    default: int = -1
+
+
+class Options(NamedTuple):
+    """Settings of a search; see `tienlen_agents.search.SearchAgent` for the meaning of each.
+
+    Attributes:
+        seed: of the random numbers, a signed 64-bit word.
+        worlds: budget.
+        inference: how much a past play that deviates from the opponent model counts against a world.
+        mcmc_effort: factor on the length of the Markov chain.
+        first_place_bonus: points for the first place.
+        prior_weight: weight of the bonus of the default action or of the prior.
+        floor: log-probability below which a prior drops an action.
+        has_prior: whether there is a prior.
+        explore: weight of the confidence bound in ISMCTS, in points.
+    """
+
+    seed: int
+    worlds: int
+    inference: float
+    mcmc_effort: float
+    first_place_bonus: float
+    prior_weight: float
+    floor: float
+    has_prior: bool
+    explore: float
+
+
+class Workspace(NamedTuple):
+    """Arrays of one search at a time, for one variant with A actions.
+
+    Attributes:
+        line: arrays of the rollouts.
+        source: int64 (C,), the columns of the state before the decision, in the current world.
+        world: int64 (W,), the current world.
+        stream: int64 (1,), random numbers.
+        played: int64 (2 ** RESULT_BITS,), keys of the rollouts that were made: world and action.
+        earned: float64, what they earned.
+        sizes: int64 (4,), see `tienlen_agents.search.halving`.
+        candidates: int64 (A,), indices of the actions in contention, ascending.
+        values: float64 (V,), what each candidate earned in each world, one row a world.
+        scores: float64 (A,), scratch.
+        order: int64 (A,), scratch.
+    """
+
+    line: Rollout
+    source: IntArray
+    world: IntArray
+    stream: IntArray
+    played: IntArray
+    earned: FloatArray
+    sizes: IntArray
+    candidates: IntArray
+    values: FloatArray
+    scores: FloatArray
+    order: IntArray
+
+
+class SearchGame(NamedTuple):
+    """A game's functions for a search: plain functions, which `tienlen_env.engine.backends.jit` compiles.
+
+    `memory` is a NamedTuple of the game's own arrays.
+
+    Attributes:
+        rollout: the game and the policy of its rollouts, the baseline.
+        update_legal: the game's kernel.
+        list_legal: the game's kernel.
+        default_action: ``(decision, workspace, memory)``: index of the baseline's choice, -1 for none. It is
+            called first.
+        solve: ``(decision, workspace, memory, default)``: index of the action that is taken without a search,
+            because the position is solved; -1: search.
+        begin: ``(decision, options, workspace, memory)``: prepare to draw worlds and seed
+            ``workspace.stream`` by what the seat to act can see. Returns the factor on the budget in worlds;
+            0 where there is one world only.
+        draw: ``(decision, options, workspace, memory)``: write the next world to ``workspace.world``.
+        fill: ``(row, world, spec, seat)``: write a world into the hidden columns of a state.
+    """
+
+    rollout: RolloutGame
+    update_legal: Callable[..., None]
+    list_legal: Callable[..., int]
+    default_action: Callable[..., int]
+    solve: Callable[..., int]
+    begin: Callable[..., float]
+    draw: Callable[..., None]
+    fill: Callable[..., None]
+
+
+class SearchSetup(NamedTuple):
+    """A game's functions and arrays for the search of one variant; each search at a time has its own.
+
+    Attributes:
+        game: the functions.
+        line: arrays of the rollouts; ``line.spec`` is for single rounds, without history.
+        num_columns: C, columns of a state that a rollout starts from.
+        world_size: W, numbers of a world.
+        stream: int64 (1,), random numbers; ``line.policy`` may be the same array.
+        memory: the game's own arrays, a NamedTuple.
+    """
+
+    game: SearchGame
+    line: Rollout
+    num_columns: int
+    world_size: int
+    stream: IntArray
+    memory: Any
+
+
+SetupFactory = Callable[[AnyRules], SearchSetup]

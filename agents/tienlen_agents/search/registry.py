@@ -1,0 +1,46 @@
+"""The registry of searches: what `search` and `ismcts` use for each game.
+
+A game's own search is a function from rules to a `SearchSetup`. Ours lie in this package, in a module with
+the game's name; another package adds one by `register`. All other games are searched by
+`tienlen_agents.search.uniform`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from tienlen_agents.search import uniform
+from tienlen_agents.search.context import SearchContext
+from tienlen_agents.search.interface import SearchSetup
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import game_of
+
+_setups: dict[str, Callable[[Any], SearchSetup]] = {}
+
+
+def register(game_name: str, setup: Callable[[Any], SearchSetup]) -> None:
+    """Set the search of a game.
+
+    Args:
+        game_name: ``Game.name``.
+        setup: a function from rules to functions and new arrays; `tienlen_agents.search.uniform.setup_with`
+            makes one of a baseline policy.
+
+    Raises:
+        ValueError: the game has a search.
+    """
+    if _setups.setdefault(game_name, setup) is not setup:
+        raise ValueError(f"game {game_name!r} has a search already")
+
+
+def new_context(rules: AnyRules) -> SearchContext:
+    """A context for these rules."""
+    game = game_of(rules)
+    module = f"{__package__}.{game.name}"
+    if game.name not in _setups and importlib.util.find_spec(module) is not None:
+        importlib.import_module(module)  # it registers the game's search
+    setup = _setups.get(game.name)
+    return SearchContext(rules, setup(rules) if setup else uniform.setup(game, rules))

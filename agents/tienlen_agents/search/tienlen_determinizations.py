@@ -1,0 +1,333 @@
+"""Worlds of Tiến lên: deals of the unseen cards that agree with everything public.
+
+**What is certain.** Each opponent holds a known number of the unseen cards. With two or three players the
+undealt cards are unseen too; if the round was opened with the lowest card dealt, no hand has a lower card
+(RULES.md 1.3), so all lower cards are undealt.
+
+**What is inferred.** Each opponent is modelled as the heuristic player. The public record is replayed: for
+each past decision of an opponent, the hand that the world assigns now, with the cards played since then put
+back, is given to the heuristic player. A decision *deviates* if the heuristic player would have played other
+cards (suits included: it plays the lowest). Worlds have the probability ::
+
+    P(world) ~ (1 - inference) ** (number of deviations)
+
+Forced decisions never deviate; with ``inference=0`` all worlds are equally likely. Worlds are sampled by a
+Metropolis chain: propose a swap of cards between two locations, accept with probability ``min(1, ratio)``.
+Most proposals are rejected, so rejections are made cheap:
+
+- Only the two hands that change are evaluated, and the number of deviations of a hand is cached.
+- The acceptance draw comes first; it bounds the number of deviations to count.
+- Decisions that deviated before are evaluated first.
+- The play that was made is evaluated first, and other plays only until one has a higher score.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+from tienlen_agents.rule_based.heuristic.playout import is_choice
+from tienlen_agents.rule_based.rollout import Rollout
+from tienlen_agents.search.randomness import HASH, draw_below, draw_cards, random_word
+from tienlen_env.games.common.bits import (
+    FULL,
+    highest_index,
+    lowest_index,
+    nth_index,
+    popcount,
+    ranks_of,
+    shift_right,
+    squeeze,
+)
+from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.tienlen import kernels
+from tienlen_env.games.tienlen import spec as S
+from tienlen_env.games.tienlen import state as R
+
+NUM_LOCATIONS: Final = 5  # of a card: a seat, or undealt; in the order of the first columns of a row
+CACHE_BITS: Final = 12  # of hands and their numbers of deviations
+QUERIES: Final = 0  # entry of `Replay.chain_stats`
+
+
+class Replay(NamedTuple):
+    """The round so far, decision by decision (K at most), and what is known of deviations.
+
+    Attributes:
+        record: int64 (K, ROW), the state before each decision, oldest first.
+        taken: int64 (K,), the cards played, 0 for a pass.
+        later: int64 (K,), the cards that the player has played since then, this play included.
+        order: int64 (4, 1 + K), for each seat the number of its decisions, and their indices in the order of
+            evaluation.
+        cache: int64 (2 << CACHE_BITS,), a hand with its seat; and its number of deviations, doubled, plus 1
+            if all were counted.
+        chain_stats: int64 (2,): queries to the heuristic player so far; steps between two worlds.
+    """
+
+    record: Any
+    taken: Any
+    later: Any
+    order: Any
+    cache: Any
+    chain_stats: Any
+
+
+class Chain(NamedTuple):
+    """The state of the Markov chain; int64 (NUM_LOCATIONS,) each.
+
+    Attributes:
+        known: cards whose location is known, by location.
+        capacity: how many unseen cards each location has.
+        current: the current world.
+        proposal: the proposed world.
+        num_deviations: of each location in the current world.
+    """
+
+    known: Any
+    capacity: Any
+    current: Any
+    proposal: Any
+    num_deviations: Any
+
+
+# ---------------------------------------------------------------- what is certain
+
+
+@noinline
+def known_cards(row: Any, spec: Any, known: Any, capacity: Any) -> int:
+    """Assign the cards whose location is known.
+
+    Args:
+        row: the state; of the other hands only the numbers of cards are read.
+        spec: the variant.
+        known: int64 (5,), gets the known cards of each location.
+        capacity: int64 (5,), gets the number of cards of unknown location that each location has.
+
+    Returns:
+        The cards whose location is unknown.
+    """
+    num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
+    seen, played = row[R.HAND + turn], 0
+    for location in range(NUM_LOCATIONS):
+        known[location], capacity[location] = 0, 0
+    for seat in range(num_players):
+        played |= row[R.PLAYED + seat]
+        capacity[seat] = popcount(row[R.HAND + seat])
+    seen |= played
+    known[turn], capacity[turn] = row[R.HAND + turn], 0
+    unseen: int = FULL & ~seen
+    capacity[R.UNDEALT] = popcount(unseen)
+    for seat in range(num_players):
+        capacity[R.UNDEALT] -= capacity[seat]
+    is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
+    if is_opened and (played != 0 or row[R.DUTY] != 0):
+        lower = unseen & ((seen & -seen) - 1)
+        # If they are more than the undealt cards, the leader was given, and nothing is known of them.
+        if popcount(lower) <= capacity[R.UNDEALT]:
+            known[R.UNDEALT] = lower
+            capacity[R.UNDEALT] -= popcount(lower)
+            unseen ^= lower
+    return unseen
+
+
+@noinline
+def deal_unseen(stream: Any, unseen: int, known: Any, capacity: Any, out: Any) -> None:
+    """Deal the unseen cards to the locations, uniformly over all deals, into `out` (5,)."""
+    for location in range(NUM_LOCATIONS):
+        out[location] = known[location]
+    for location in range(NUM_LOCATIONS):
+        cards = draw_cards(stream, unseen, capacity[location])
+        out[location] |= cards
+        unseen ^= cards
+
+
+# ---------------------------------------------------------------- what is inferred
+
+
+@noinline
+def action_of(spec: Any, cards: int) -> int:
+    """The action id of a combination (RULES.md 7.1); 0, the pass, for no cards."""
+    if cards == 0:
+        return 0
+    length = popcount(ranks_of(cards))
+    width, top = popcount(cards) // length, highest_index(cards)
+    suited = 0
+    if width == 1 and length > 1 and spec[S.FLUSH_LOCK]:
+        suited = 1
+        for below in range(length):
+            suited &= cards >> (top - 4 * below) & 1
+    first: int = spec[S.GROUP_FIRST + (width - 1) * 32 + length * 2 + suited]
+    return first + lowest_index(squeeze((1 << top) >> (4 * (length - 1)), width))
+
+
+@noinline
+def replay_round(row: Any, history: Any, world: Any, line: Rollout, replay: Replay) -> int:
+    """Fill in the replay of the round.
+
+    Args:
+        row: the state now.
+        history: int64 (K,) its last events, newest first (`tienlen_env.games.tienlen.state`).
+        world: int64 (5,) any world; only the sizes of its hands matter.
+        line: arrays of the rollouts.
+        replay: is filled in.
+
+    Returns:
+        The number of decisions; 0 if the history does not reach back to the start of the round.
+    """
+    spec, actions, record, order = line.spec, line.actions, replay.record, replay.order
+    num_events, num_players = 0, spec[S.NUM_PLAYERS]
+    for seat in range(4):
+        order[seat, 0] = 0
+    while num_events < history.shape[0] and history[num_events] != 0:
+        num_events += 1
+    if num_events == 0:
+        return 0
+    played, total = 0, 0
+    for k in range(num_events):
+        played |= history[k] & FULL
+    for seat in range(num_players):
+        total |= row[R.PLAYED + seat]
+    if played != total or num_events == history.shape[0]:
+        return 0
+
+    first = history[num_events - 1]
+    now = record[0]
+    for i in range(now.shape[0]):
+        now[i] = 0
+    now[R.ROUND] = row[R.ROUND]
+    for seat in range(num_players):
+        now[R.HAND + seat] = world[seat] | row[R.PLAYED + seat]
+    now[R.UNDEALT] = world[R.UNDEALT]
+    kernels.begin_round(now, spec, (first >> R.HISTORY_SEAT_SHIFT) - 1)
+    lowest = (total | row[R.HAND + row[R.TURN]]) & -(total | row[R.HAND + row[R.TURN]])
+    is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
+    if is_opened and first & lowest != 0:
+        now[R.DUTY] = lowest
+    for event in range(num_events):
+        now = record[event]
+        entry = history[num_events - 1 - event]
+        seat = now[R.TURN]
+        if seat != (entry >> R.HISTORY_SEAT_SHIFT) - 1:
+            return 0
+        cards = entry & FULL
+        replay.taken[event] = cards
+        order[seat, 0] += 1
+        order[seat, order[seat, 0]] = event
+        replay.later[event] = row[R.PLAYED + seat] & ~now[R.PLAYED + seat]
+        if event + 1 < num_events:
+            after = record[event + 1]
+            for i in range(now.shape[0]):
+                after[i] = now[i]
+            kernels.play(after, spec, actions, action_of(spec, cards), cards, line.rewards)
+    return num_events
+
+
+@noinline
+def count_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit: int) -> int:
+    """`num_deviations` without the cache; decisions that deviate move forward in the order."""
+    record, order = replay.record, replay.order
+    count = 0
+    for i in range(1, order[seat, 0] + 1):
+        event = order[seat, i]
+        row = record[event]
+        row[R.HAND + seat] = hand | replay.later[event]
+        replay.chain_stats[QUERIES] += 1
+        if not is_choice(
+            line.policy, line.spec, line.actions, row, replay.taken[event], line.ids, line.cards
+        ):
+            count += 1
+            forward = (i + 1) >> 1
+            order[seat, i], order[seat, forward] = order[seat, forward], event
+            if count > limit:
+                break
+    return count
+
+
+def num_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit: int) -> int:
+    """The number of a player's past decisions that deviate from the heuristic player's choice.
+
+    Args:
+        line: ``line.policy`` is the heuristic player's workspace.
+        replay: the round so far.
+        seat: the player; 4, the undealt cards, has no decisions.
+        hand: the hand that a world assigns to the player now.
+        limit: counting stops beyond this number.
+    """
+    if seat == R.UNDEALT:
+        return 0
+    key = hand | (1 + seat) << 52
+    slot = shift_right(key * HASH, 64 - CACHE_BITS) << 1
+    cache = replay.cache
+    if cache[slot] == key and (cache[slot + 1] & 1 or cache[slot + 1] >> 1 > limit):
+        known: int = cache[slot + 1] >> 1
+        return known
+    count = count_deviations(line, replay, seat, hand, limit)
+    cache[slot] = key
+    cache[slot + 1] = count << 1 | (count <= limit)
+    return count
+
+
+@noinline
+def propose_swap(stream: Any, unseen: int, current: Any, proposal: Any) -> tuple[int, int]:
+    """Propose a step of the chain: draw two locations with unseen cards, and cards to swap between them.
+
+    The number of cards is 1 with probability 1/2, 2 with probability 1/4, and so on.
+
+    Args:
+        stream: of random numbers.
+        unseen: the cards that may move.
+        current: int64 (5,), the current world.
+        proposal: int64 (5,), gets the proposed world.
+
+    Returns:
+        The two locations; (-1, -1) if fewer than two have unseen cards.
+    """
+    locations, num_locations = 0, 0
+    for location in range(NUM_LOCATIONS):
+        proposal[location] = current[location]
+        if current[location] & unseen != 0:
+            locations |= 1 << location
+            num_locations += 1
+    if num_locations < 2:
+        return -1, -1
+    one = nth_index(locations, draw_below(stream, num_locations))
+    two = nth_index(locations & ~(1 << one), draw_below(stream, num_locations - 1))
+    limit = min(popcount(current[one] & unseen), popcount(current[two] & unseen))
+    n = 1
+    while n < limit and draw_below(stream, 2) != 0:
+        n += 1
+    give, take = draw_cards(stream, current[one] & unseen, n), draw_cards(stream, current[two] & unseen, n)
+    proposal[one] ^= give | take
+    proposal[two] ^= give | take
+    return one, two
+
+
+@noinline
+def mcmc_steps(
+    stream: Any, unseen: int, chain: Chain, num_steps: int, log_factor: float, line: Rollout, replay: Replay
+) -> None:
+    """Make steps of the Metropolis chain.
+
+    Args:
+        stream: of random numbers.
+        unseen: the cards that may move.
+        chain: its state.
+        num_steps: proposals to make.
+        log_factor: ``log(1 - inference)``, below 0.
+        line: see `num_deviations`.
+        replay: the round so far.
+    """
+    current, proposal, deviations = chain.current, chain.proposal, chain.num_deviations
+    for _ in range(num_steps):
+        one, two = propose_swap(stream, unseen, current, proposal)
+        if one < 0:
+            return
+        draw = (shift_right(random_word(stream), 11) + 1) * 2.0**-53
+        # One more deviation is accepted with probability 1 - inference, two more with its square, ...
+        limit = deviations[one] + deviations[two] + int(math.log(draw) / log_factor)
+        of_one = num_deviations(line, replay, one, proposal[one], limit)
+        if of_one > limit:
+            continue
+        of_two = num_deviations(line, replay, two, proposal[two], limit - of_one)
+        if of_one + of_two <= limit:
+            current[one], current[two] = proposal[one], proposal[two]
+            deviations[one], deviations[two] = of_one, of_two

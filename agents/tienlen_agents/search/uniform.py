@@ -1,0 +1,121 @@
+"""Search in any game: uniform worlds by the game's own resampling, rollouts by a baseline or at random.
+
+The game must have the kernel ``resample_hidden``. A world is the key that the kernel draws from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
+from tienlen_agents.search.interface import SearchGame, SearchSetup
+from tienlen_agents.search.randomness import absorb, draw_below, random_word, set_seed
+from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.arrays import ByteArray, IntArray
+from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.common.spec import NUM_ACTIONS, ROW_SIZE
+from tienlen_env.games.registry import game_of
+
+
+class Baseline(NamedTuple):
+    """A compiled policy for rollouts and default actions.
+
+    Attributes:
+        choose: see `tienlen_agents.rule_based.rollout.RolloutGame`.
+        policy: an array that it reads.
+    """
+
+    choose: Callable[..., int]
+    policy: Any
+
+
+class Memory(NamedTuple):
+    """Arrays of the uniform search.
+
+    Attributes:
+        observation: uint8 (O,), scratch.
+    """
+
+    observation: ByteArray
+
+
+@cache
+def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: bool) -> SearchGame:
+    """The functions of the search for a game."""
+    kernels, columns = game.kernels, game.columns
+    resample_hidden, observe, update_legal = kernels.resample_hidden, kernels.observe, kernels.update_legal
+    list_legal, turn = kernels.legal.list_legal, columns.turn
+    has_baseline = choose is not None
+
+    def choose_randomly(policy, spec, actions, row, ids, cards):  # type: ignore[no-untyped-def]
+        update_legal(row, spec, actions)
+        return draw_below(policy, list_legal(row, spec, actions, ids, cards, 0))
+
+    policy = choose or choose_randomly
+
+    def default_action(decision, workspace, memory):  # type: ignore[no-untyped-def]
+        if not has_baseline:
+            return -1
+        line = workspace.line
+        for column in range(line.row.shape[0]):
+            line.row[column] = decision.row[column]
+        index = policy(line.policy, line.spec, line.actions, line.row, line.ids, line.cards)
+        for i in range(decision.actions.shape[0]):
+            if decision.actions[i] == line.ids[index]:
+                return i
+        return -1
+
+    def solve(decision, workspace, memory, default):  # type: ignore[no-untyped-def]
+        return -1
+
+    def begin(decision, options, workspace, memory):  # type: ignore[no-untyped-def]
+        line, state = workspace.line, options.seed
+        observe(decision.row, line.spec, line.actions, decision.row[turn], memory.observation, 0)
+        for i in range(memory.observation.shape[0]):
+            state = absorb(state, memory.observation[i])
+        set_seed(workspace.stream, state)
+        return 1.0
+
+    def draw(decision, options, workspace, memory):  # type: ignore[no-untyped-def]
+        workspace.world[0] = random_word(workspace.stream)
+
+    def fill(row, world, spec, seat):  # type: ignore[no-untyped-def]
+        resample_hidden(row, spec, seat, world[0])
+
+    rollout = RolloutGame(kernels.play, policy, columns.turn, columns.place, plays_on)
+    return SearchGame(rollout, update_legal, list_legal, default_action, solve, begin, draw, fill)
+
+
+def setup(game: AnyGame, rules: AnyRules, baseline: Baseline | None = None) -> SearchSetup:
+    """The functions and arrays for a variant of a game.
+
+    Args:
+        game: a game with the kernel ``resample_hidden``.
+        rules: the variant.
+        baseline: of rollouts and default actions; None: rollouts are uniformly random.
+
+    Raises:
+        WrongGameError: the game has no such kernel.
+    """
+    if game.kernels.resample_hidden is None:
+        raise WrongGameError(f"search: the game {game.name} has no kernel resample_hidden to draw worlds by")
+    spec, actions = game.build_spec(rules)
+    stream: IntArray = np.ones(1, np.int64)
+    num_actions, row_size = int(spec[NUM_ACTIONS]), int(spec[ROW_SIZE])
+    ids, cards = np.zeros((2, num_actions), np.int64)
+    line = Rollout(
+        stream if baseline is None else baseline.policy, spec, actions, np.zeros(row_size, np.int64), ids,
+        cards, np.zeros(rules.num_players),
+    )  # fmt: skip
+    functions = _search_game(game, baseline and baseline.choose, game.pays_late(rules, game.rewards[0]))
+    memory = Memory(np.zeros(game.observation(rules, 0).size, np.uint8))
+    return SearchSetup(functions, line, row_size, 1, stream, memory)
+
+
+def setup_with(baseline: Baseline) -> Callable[[AnyRules], SearchSetup]:
+    """A setup with a game's own baseline, for `tienlen_agents.search.registry.register`."""
+    return lambda rules: setup(game_of(rules), rules, baseline)
