@@ -128,7 +128,7 @@ def test_inputs_of_another_size_are_refused() -> None:
     _, inputs = next(some_inputs(agent, 3))
     for changed in (
         inputs._replace(observation=inputs.observation[:, 1:]),
-        inputs._replace(after=inputs.action_features[:, 1:]),
+        inputs._replace(action_features=inputs.action_features[:, 1:]),
     ):
         with pytest.raises(ValueError, match=r"expected inputs of \(\d+, \d+\) numbers"):
             agent.logits(changed)
