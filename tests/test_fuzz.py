@@ -353,7 +353,7 @@ class Answers:
 )
 def test_opponents_that_answer_what_is_no_action(answer: Any, pool: bool) -> None:
     agent = Answers(answer)
-    games = OneSeatGames(50, "cardgames", opponents=[agent, agent] if pool else agent)
+    games = OneSeatGames("cardgames", 50, opponents=[agent, agent] if pool else agent)
     with pytest.raises(ValueError, match="agent 'odd': expected integers of shape"):
         games.reset(1)
 
@@ -361,7 +361,7 @@ def test_opponents_that_answer_what_is_no_action(answer: Any, pool: bool) -> Non
 @pytest.mark.parametrize("name", ["observation", "mask"])
 @pytest.mark.parametrize("bad", BAD_BUFFERS)
 def test_one_seat_buffers_that_do_not_fit(name: str, bad: str) -> None:
-    games = OneSeatGames(B, "cardgames")
+    games = OneSeatGames("cardgames", B)
     games.reset(1)
     batch = games.batch
     fit = {

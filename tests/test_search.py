@@ -207,6 +207,7 @@ def test_worlds_tell_who_holds_what():
                 context = new_context(view.rules)
                 start(context, decision_of(view, index), seed=1, inference=inference)
                 found = masks_to_bits(context.draw(agent.worlds)[:, :4]).mean(axis=0)
+                num_unseen = context.memory.chain.capacity.sum()
                 errors.setdefault(inference, []).append(
                     ((found - true) ** 2).sum() / context.memory.chain.capacity.sum()
                 )
@@ -258,12 +259,12 @@ def test_what_was_played_out_is_found_again():
 
 @pytest.mark.parametrize("options", [{}, {"inference": 0.0, "trust": 0.0}, {"first": 1.0}])
 def test_one_call_decides_as_a_search_step_by_step(options):
-    agent, checked = SearchAgent(worlds=12, **options), 0
+    agent, context, checked = SearchAgent(worlds=12, **options), new_context(get_rules("cardgames")), 0
     agent.reset(5)
     for step, (_, _, view) in enumerate(views(HeuristicAgent(), "cardgames", 3)):
         for index in np.flatnonzero(view.num_legal > 1):
             if step % 3 == 0:
-                decision, context = decision_of(view, index), new_context(view.rules)
+                decision = decision_of(view, index)
                 assert context.search(decision, agent.options) == agent._decide_in_steps(context, decision)
                 checked += 1
     assert checked > 30
@@ -365,19 +366,17 @@ def test_the_budget_in_worlds(sampled):
 
 
 def test_late_decisions_get_more_worlds(monkeypatch):
-    plain = SearchContext.eliminate
-    monkeypatch.setattr(SearchContext, "eliminate", lambda self, is_last: not is_last or plain(self, True))
-    monkeypatch.setattr(
-        search_agent.SearchAgent, "_sample", lambda self, c, d, n: c.append(np.zeros((n, 99)))
-    )
+    totals = []
+    # Nothing is evaluated or dropped before the last step.
+    monkeypatch.setattr(SearchContext, "sample", lambda self, num_worlds: totals.append(num_worlds))
+    monkeypatch.setattr(SearchContext, "num_worlds", property(lambda self: sum(totals)))
     agent, times = SearchAgent(worlds=16, inference=0.0), set()
-    monkeypatch.setattr(SearchContext, "append", lambda self, values: totals.append(len(values)))
+    monkeypatch.setattr(SearchContext, "eliminate", lambda self, is_last: 2)
     for _, _, view in views(HeuristicAgent(), "cardgames", 3):
         for index in np.flatnonzero((view.num_legal > 1) & (solve(view).value == 0)):
             left = view.num_cards_left[index, 1:]
             if (left > 0).sum() > 1:
-                totals = []
-                monkeypatch.setattr(SearchContext, "num_worlds", property(lambda self: sum(totals)))
+                totals.clear()
                 agent._decide_in_steps(new_context(view.rules), decision_of(view, index))
                 times.add(sum(totals) / 16)
                 assert sum(totals) == np.ceil(16 * min((39 / left.sum()) ** 2, 8))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NoReturn, TypeVar
+
+T = TypeVar("T")
 
 
 class TienLenError(ValueError):
@@ -77,3 +79,29 @@ def renamed(**names: str) -> Callable[[object, str], NoReturn]:
         raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
 
     return __getattr__
+
+
+class _Renamed:
+    def __init__(self, old: str, new: str) -> None:
+        self._old, self._new = old, new
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        name = owner.__name__
+        raise AttributeError(f"{name}.{self._old} is now {name}.{self._new}", name=self._old, obj=instance)
+
+
+def with_renamed(**names: str) -> Callable[[type[T]], type[T]]:
+    """A class decorator that does what `renamed` does.
+
+    A class with a ``__getattr__`` reads all its attributes more slowly; this leaves their speed as it is.
+
+    Args:
+        names: old name to new name.
+    """
+
+    def decorate(owner: type[T]) -> type[T]:
+        for old, new in names.items():
+            setattr(owner, old, _Renamed(old, new))
+        return owner
+
+    return decorate

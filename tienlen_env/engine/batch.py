@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tienlen_env.engine.backends import BackendName, get_backend
 from tienlen_env.engine.backends.protocol import Backend, DrawArray
 from tienlen_env.engine.checks import as_distinct_indices, as_indices, as_integers, check_buffer
-from tienlen_env.errors import IllegalPlayError, TienLenError, renamed
+from tienlen_env.errors import IllegalPlayError, TienLenError, with_renamed
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules
@@ -80,6 +80,20 @@ class BatchSettings(TypedDict, total=False):
     threads: int
 
 
+@with_renamed(
+    definition="game",
+    table="action_table",
+    legal_mask="action_mask",
+    num_legal="count_legal",
+    legal_actions="list_legal",
+    observe_all="global_observation",
+    state_size="global_observation_size",
+    rows="state.rows (or kernel_arrays.rows)",
+    spec="kernel_arrays.spec",
+    actions="kernel_arrays.actions",
+    backend="step, step_games, stepper, observe, ... (the backend is private)",
+    kept="history_length",
+)
 class Batch:
     """B games of one variant, dealt from 64-bit keys.
 
@@ -485,7 +499,8 @@ class Batch:
         """int8 (B, A): 1 = legal for the seat to act; all 0 for games that are over."""
         if out is None:
             out = np.empty((self.num_games, self.num_actions), np.int8)
-        check_buffer(out, "out", (self.num_games, self.num_actions), np.int8)
+        else:
+            check_buffer(out, "out", (self.num_games, self.num_actions), np.int8)
         self._backend.write_masks(self._rows, self._spec, out)
         return out
 
@@ -549,7 +564,8 @@ class Batch:
             checked = self._seats(np.broadcast_to(np.asarray(seats), turn.shape), len(rows))
         if out is None:
             out = np.empty((len(rows), self.observation_size), np.uint8)
-        check_buffer(out, "out", (len(rows), self.observation_size), np.uint8)
+        else:
+            check_buffer(out, "out", (len(rows), self.observation_size), np.uint8)
         self._backend.observe_seats(rows, self._spec, self._actions, checked, out)
         return out
 
@@ -562,7 +578,8 @@ class Batch:
         """
         if out is None:
             out = np.empty((self.num_games, self.global_observation_size), np.uint8)
-        check_buffer(out, "out", (self.num_games, self.global_observation_size), np.uint8)
+        else:
+            check_buffer(out, "out", (self.num_games, self.global_observation_size), np.uint8)
         self._backend.observe_all(self._rows, self._spec, self._actions, out)
         return out
 
@@ -717,18 +734,3 @@ class Batch:
     def _like(self, buffer: Buffer, name: str, example: AnyArray) -> Buffer:
         check_buffer(buffer, name, example.shape, example.dtype)
         return buffer
-
-    __getattr__ = renamed(
-        definition="game",
-        table="action_table",
-        legal_mask="action_mask",
-        num_legal="count_legal",
-        legal_actions="list_legal",
-        observe_all="global_observation",
-        state_size="global_observation_size",
-        rows="state.rows (or kernel_arrays.rows)",
-        spec="kernel_arrays.spec",
-        actions="kernel_arrays.actions",
-        backend="step, step_games, stepper, observe, ... (the backend is private)",
-        kept="history_length",
-    )

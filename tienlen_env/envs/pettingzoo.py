@@ -93,6 +93,7 @@ class GameEnv(AECEnv):
         self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
         self._gained = np.zeros(batch.num_players, np.float32)  # the rewards of the last step
         self._play = batch.stepper_into(self._gained)
+        self._key = np.zeros(1, np.int64)  # of the deal
         self._rng: np.random.Generator | None = None
         self.agents: list[str] = []
         self.agent_selection = self.possible_agents[0]
@@ -127,10 +128,13 @@ class GameEnv(AECEnv):
             self._rng = np.random.default_rng(seed)
         options = options or {}
         if not self._set_hands(options):
-            key = operator.index(options["key"] if "key" in options else self._rng.integers(-(2**63), 2**63))
-            if not -(2**63) <= key < 2**63:
-                raise ValueError(f"key={key}: expected a signed 64-bit number")
-            self.batch.deal([key])
+            if "key" not in options:
+                self._key[0] = self._rng.integers(-(2**63), 2**63)
+            elif -(2**63) <= operator.index(options["key"]) < 2**63:
+                self._key[0] = options["key"]
+            else:
+                raise ValueError(f"key={options['key']}: expected a signed 64-bit number")
+            self.batch.deal(self._key)
         agents = self.possible_agents
         self.agents = agents[:]
         self.rewards = dict.fromkeys(agents, 0)
@@ -150,7 +154,7 @@ class GameEnv(AECEnv):
                 "action_mask": self.batch.action_mask()[0],
             }
         if self.render_mode is not None:
-            self._painter.forget()
+            self._painter.reset()
             if self.render_mode == "human":
                 self.render()
 
@@ -196,7 +200,7 @@ class GameEnv(AECEnv):
             else:
                 self.agent_selection = self.possible_agents[seat - PAID]
         if self.render_mode is not None:
-            self._painter.note(self.possible_agents.index(agent))
+            self._painter.record_play(self.possible_agents.index(agent))
             if self.render_mode == "human":
                 self.render()
 

@@ -1,9 +1,9 @@
 """Pictures of a table: a view as coloured text, as an SVG or as an RGB array.
 
-The engine is not known here. An adapter fills in a `TableView` or, for a game of tricks, a `TrickView`;
-`scene` lays it out once, and `svg` and `raster` draw that one scene, so both look the same. `ansi` writes the
-same moment for a terminal. Of a hand that is not face up only the number of cards is used. `render_cards`
-draws sets of cards by themselves.
+This package knows neither engine nor games. An adapter fills in a `TableView` (combinations that beat one
+another), a `TrickView` (tricks) or, for any other game, a `PlainView`. `scene` lays it out as shapes, and
+`svg` and `raster` draw the same shapes; `ansi` writes the same moment for a terminal. Of a hand that is not
+face up only the number of cards is used. `render_cards` draws sets of cards by themselves.
 """
 
 from __future__ import annotations
@@ -12,6 +12,15 @@ from tienlen_env.rendering.ansi import render_ansi
 from tienlen_env.rendering.raster import render_rgb
 from tienlen_env.rendering.row import render_cards
 from tienlen_env.rendering.svg import render_svg
-from tienlen_env.rendering.view import TableView, TrickView, View
+from tienlen_env.rendering.view import PlainView, TableView, TrickView, View
 
-__all__ = ["TableView", "TrickView", "View", "render_ansi", "render_cards", "render_rgb", "render_svg"]
+__all__ = [
+    "PlainView",
+    "TableView",
+    "TrickView",
+    "View",
+    "render_ansi",
+    "render_cards",
+    "render_rgb",
+    "render_svg",
+]

@@ -1,7 +1,7 @@
 """A view as coloured text for a terminal, at most 80 columns wide.
 
-Only the terminal's own foreground is used, with red, bold, dim and inverse, so dark and light backgrounds
-both work; every colour repeats what words or marks say, so the text may be stripped of them.
+The text uses the terminal's own foreground, with red, bold, dim and inverse, so dark and light backgrounds
+both work. Every colour repeats what words or marks say: the text without colours holds the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tienlen_env.games.common.cards import NO_CARD, RANK_TEXT, SUIT_SYMBOLS, rank_of, suit_of
-from tienlen_env.games.thirteens.cards import is_joker
+from tienlen_env.rendering.cards import is_joker
 from tienlen_env.rendering.view import View, printable
 
 COLUMNS: Final = 78

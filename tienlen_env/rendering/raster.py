@@ -141,7 +141,7 @@ def _drawing(art: Art, scale: float) -> tuple[Image.Image, int]:
 
 
 def _is_opaque(shape: Box | Label | Pip) -> bool:
-    """Whether no colour of a shape lets what is under it show."""
+    """Whether all colours of a shape are opaque."""
     stroke = shape.stroke if isinstance(shape, Box) else ""
     return len(shape.fill) <= 7 and len(stroke) <= 7
 

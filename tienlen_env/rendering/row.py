@@ -24,8 +24,8 @@ def render_cards(sets: Sequence[tuple[int | str, str]], *, width: int = 960) -> 
         One ``<svg>`` element, no wider than its longest line, that needs no other file.
 
     Raises:
-        NotationError: text that is no cards.
-        ValueError: a number that is no mask, or no sets.
+        NotationError: text that is not a list of cards.
+        ValueError: a number that is not a card mask, or no sets.
     """
     if not sets:
         raise ValueError("no sets of cards to draw")

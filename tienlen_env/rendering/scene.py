@@ -1,4 +1,4 @@
-"""The layout: a view becomes placed pieces of flat art, which `svg` and `raster` draw alike.
+"""Scene graph: lays a view out as positioned shapes, shared by the SVG and raster backends.
 
 The table, 960 by 720 units; x and y run right and down::
 
@@ -27,7 +27,7 @@ from typing import Final, Literal
 from PIL import ImageFont
 
 from tienlen_env.games.common.cards import NO_CARD, RANK_TEXT, rank_of, suit_of
-from tienlen_env.games.thirteens.cards import is_joker
+from tienlen_env.rendering.cards import is_joker
 from tienlen_env.rendering.view import View, printable
 
 WIDTH: Final = 960
@@ -61,7 +61,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Label:
-    """A line of text on its baseline; `anchor` says which point of it (x, y) is."""
+    """A line of text on its baseline; (x, y) is its start, middle or end, see `anchor`."""
 
     x: float
     y: float
@@ -161,7 +161,7 @@ SUIT_OUTLINES: Final[tuple[tuple[Outline, ...], ...]] = (
 
 @lru_cache(maxsize=256)
 def font(size: float) -> ImageFont.FreeTypeFont:
-    """Pillow's bundled font, the only one that is sure to be there."""
+    """Pillow's bundled font, the only one that every machine has."""
     found = ImageFont.load_default(size)
     if not isinstance(found, ImageFont.FreeTypeFont):
         raise RuntimeError("Pillow was built without FreeType, which drawing text needs")
@@ -421,7 +421,7 @@ def _trick(cards: Sequence[int], labels: Sequence[str], raised: int, x: float, y
     for i, (card, label) in enumerate(zip(cards, labels, strict=True)):
         at = x + (i - (len(cards) - 1) / 2) * step
         yield Placed(card_art(card, TABLE, False), at, y - (8 if i == raised else 0))
-        # Of a name that does not fit the end tells more: the number of a seat.
+        # The end of a name that does not fit is the number of the seat.
         text = label if text_width(label, 11) <= step - 4 else label[-1:]
         yield Placed(text_art(text, 11, GOLD if i == raised else MUTED, bold=i == raised), at, y + 56)
 

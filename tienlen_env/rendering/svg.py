@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
-from tienlen_env.games.thirteens.cards import CARD_TEXT
+from tienlen_env.rendering.cards import card_text
 from tienlen_env.rendering.scene import (
     HEIGHT,
     SUIT_OUTLINES,
@@ -104,7 +104,7 @@ def _group(placed: Placed) -> str:
     corner = f"translate({_number(placed.x - art.width / 2)} {_number(placed.y - art.height / 2)})"
     if placed.angle:
         corner += f" rotate({_number(placed.angle)} {_number(art.width / 2)} {_number(art.height / 2)})"
-    card = f' data-card="{CARD_TEXT[art.card]}"' if art.card >= 0 else ""
+    card = f' data-card="{card_text(art.card)}"' if art.card >= 0 else ""
     return f'<g transform="{corner}"{card}>{_shapes(art)}</g>'
 
 
@@ -115,7 +115,7 @@ def document(placed: Iterable[Placed], width: float, height: float, label: str) 
         placed: what is on it, back to front.
         width: in units, which are pixels where there is room.
         height: the same.
-        label: what it shows, for those who cannot see it.
+        label: a description for screen readers.
     """
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_number(width)} {_number(height)}"'

@@ -1,14 +1,15 @@
-"""What is drawn, and the words that every way of drawing it shares."""
+"""What is drawn: views of one moment of a game, and the words that all renderers share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from tienlen_env.games.common.cards import NO_CARD, card_ids
-from tienlen_env.games.thirteens import cards as thirteens
+from tienlen_env.games.common.cards import NO_CARD
+from tienlen_env.rendering.cards import by_suits, cards_of
 
 PLACE_TEXT: Final = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th")
+MAX_PLAYERS: Final = len(PLACE_TEXT)
 
 
 class Centre(NamedTuple):
@@ -32,7 +33,7 @@ class Centre(NamedTuple):
 
 
 class View(Protocol):
-    """What every drawing asks of a moment of a game, whichever game it is; seats are absolute."""
+    """What the renderers need of one moment of any game; seats are absolute."""
 
     @property
     def num_players(self) -> int:
@@ -65,7 +66,7 @@ class View(Protocol):
         """Whether a seat is greyed."""
 
     def badge(self, seat: int) -> str:
-        """The one thing to know of a seat."""
+        """A word about a seat: its place, ``"to play"``, ``"pass"``; or ``""``."""
 
     def counts(self, seat: int) -> tuple[str, ...]:
         """Cards, points, ... of a seat."""
@@ -78,11 +79,100 @@ class View(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableView:
-    """What is drawn: one moment of one game, seats absolute.
+class PlainView:
+    """One moment of any game, as far as games share what is drawn; seats absolute.
 
     Attributes:
-        hands: P card masks (bit card_id, see `tienlen_env.games.common.cards`).
+        hands: P card masks (see `tienlen_env.rendering.cards`).
+        face_up: P flags: the hand is shown; otherwise backs are drawn and only its size is used.
+        turn: seat to act, -1 when the game is over.
+        places: P places: 0 the first .. P-1; -1 while it is not settled.
+        scores: P points in the game.
+        names: P labels, e.g. ``"player_0"``.
+        title: heading.
+        table: ids of the cards on the table, in the order in which they are drawn.
+        owner: seat that played them, -1 for none.
+        table_text: a line about the table.
+
+    Raises:
+        ValueError: the tuples differ in length, there are not 2..7 seats, or a seat or place does not exist.
+    """
+
+    hands: tuple[int, ...]
+    face_up: tuple[bool, ...]
+    turn: int
+    places: tuple[int, ...]
+    scores: tuple[int, ...]
+    names: tuple[str, ...]
+    title: str
+    table: tuple[int, ...] = ()
+    owner: int = -1
+    table_text: str = ""
+
+    def __post_init__(self) -> None:
+        players = len(self.hands)
+        for field in ("face_up", "places", "scores", "names"):
+            length = len(getattr(self, field))
+            if length != players:
+                raise ValueError(f"{field} has {length} entries, but hands has {players}")
+        if not 2 <= players <= MAX_PLAYERS:
+            raise ValueError(f"hands has {players} entries; expected 2..{MAX_PLAYERS} players")
+        for field, values in {"owner": {self.owner}, "turn": {self.turn}, "places": set(self.places)}.items():
+            if not values <= set(range(-1, players)):
+                raise ValueError(f"{field}={getattr(self, field)}: expected -1..{players - 1}")
+
+    @property
+    def num_players(self) -> int:
+        """Seats at the table, 2..7."""
+        return len(self.hands)
+
+    def hand(self, seat: int) -> list[int]:
+        """Card ids of a hand, ascending, or `NO_CARD` for backs."""
+        cards = cards_of(self.hands[seat])
+        return cards if self.face_up[seat] else [NO_CARD] * len(cards)
+
+    def is_idle(self, seat: int) -> bool:
+        """Whether a seat is greyed: it has its place, and is not to act."""
+        return seat != self.turn and self.places[seat] >= 0 and self.turn >= 0
+
+    def badge(self, seat: int) -> str:
+        """``"1st"`` and so on, ``"to play"`` or ``""``."""
+        if self.places[seat] >= 0:
+            return PLACE_TEXT[self.places[seat]]
+        return "to play" if seat == self.turn else ""
+
+    def counts(self, seat: int) -> tuple[str, ...]:
+        """Cards left and points of a seat: ``("13 cards", "1 point")``."""
+        return plural(int(self.hands[seat]).bit_count(), "card"), plural(self.scores[seat], "point")
+
+    def medal(self, seat: int) -> str:
+        """The place of a seat that has no cards left, or ``""``."""
+        return self.badge(seat) if self.places[seat] >= 0 and not self.hands[seat] else ""
+
+    def front(self, seat: int) -> list[int]:
+        """Nothing."""
+        return []
+
+    @property
+    def headline(self) -> str:
+        """Whose move it is, or who has won."""
+        if self.turn >= 0:
+            return _does(self.names[self.turn], "to play")
+        return who_won(self.names, self.scores)
+
+    @property
+    def centre(self) -> Centre:
+        """The cards on the table, who played them, and the line about them."""
+        above = f"{printable(self.names[self.owner])} played" if self.owner >= 0 else "on the table"
+        return Centre(self.table, above, self.table_text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableView:
+    """One moment of a game in which combinations beat the one on the table; seats absolute.
+
+    Attributes:
+        hands: P card masks (see `tienlen_env.rendering.cards`).
         face_up: P flags: the hand is shown; otherwise backs are drawn and only its size is used.
         table_cards: mask of the cards on the table, 0 when it is empty.
         table_text: what they are, e.g. ``"pair 5h"``; ``""`` when the table is empty.
@@ -141,7 +231,7 @@ class TableView:
         return seat != self.turn and (seat in self.passed or self.places[seat] >= 0)
 
     def badge(self, seat: int) -> str:
-        """The one thing to know of a seat: ``"1st"``, ``"to play"``, ``"pass"`` or ``""``."""
+        """``"1st"`` and so on, ``"to play"``, ``"pass"`` or ``""``."""
         if self.places[seat] >= 0:
             return PLACE_TEXT[self.places[seat]]
         if seat == self.turn:
@@ -158,7 +248,7 @@ class TableView:
 
     def hand(self, seat: int) -> list[int]:
         """Card ids of a hand, weakest first, or `NO_CARD` for backs."""
-        return card_ids(self.hands[seat]) if self.face_up[seat] else [NO_CARD] * self.num_cards(seat)
+        return cards_of(self.hands[seat]) if self.face_up[seat] else [NO_CARD] * self.num_cards(seat)
 
     @property
     def headline(self) -> str:
@@ -170,21 +260,21 @@ class TableView:
 
     def front(self, seat: int) -> list[int]:
         """Ids of the beaten cards in front of a seat; none if they are the ones on the table."""
-        return card_ids(0 if seat == self.owner else self.last_plays[seat] or 0)
+        return cards_of(0 if seat == self.owner else self.last_plays[seat] or 0)
 
     @property
     def centre(self) -> Centre:
         """The cards on the table, who played them and what they are."""
         who = f"{printable(self.names[self.owner])} played" if self.owner >= 0 else "on the table"
-        return Centre(tuple(card_ids(self.table_cards)), who, self.table_text)
+        return Centre(tuple(cards_of(self.table_cards)), who, self.table_text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrickView:
-    """What is drawn of a game of tricks: one moment of one game, seats absolute.
+    """One moment of a game of tricks; seats absolute.
 
     Attributes:
-        hands: P card masks, jokers being bits 52 and 53.
+        hands: P card masks (see `tienlen_env.rendering.cards`).
         face_up: P flags: the hand is shown; otherwise backs are drawn and only its size is used.
         trick: card ids of the trick in the order of play.
         leader: seat that leads it.
@@ -228,8 +318,8 @@ class TrickView:
             length = len(getattr(self, field))
             if length != players:
                 raise ValueError(f"{field} has {length} entries, but hands has {players}")
-        if not 2 <= players <= 7:
-            raise ValueError(f"hands has {players} entries; expected 2..7 players")
+        if not 2 <= players <= MAX_PLAYERS:
+            raise ValueError(f"hands has {players} entries; expected 2..{MAX_PLAYERS} players")
         for field in ("leader", "winner", "turn"):
             if not -1 <= getattr(self, field) < players:
                 raise ValueError(f"{field}={getattr(self, field)}: expected -1..{players - 1}")
@@ -244,10 +334,10 @@ class TrickView:
     def hand(self, seat: int) -> list[int]:
         """Card ids of a hand by suits, or `NO_CARD` for backs."""
         mask = self.hands[seat]
-        return display_order(mask) if self.face_up[seat] else [NO_CARD] * mask.bit_count()
+        return by_suits(mask) if self.face_up[seat] else [NO_CARD] * mask.bit_count()
 
     def is_idle(self, seat: int) -> bool:
-        """Nobody sits out."""
+        """False: every seat plays to the end."""
         return False
 
     def badge(self, seat: int) -> str:
@@ -282,21 +372,13 @@ class TrickView:
     def centre(self) -> Centre:
         """The trick in order with who played each card; before the lead, what was taken last."""
         if not self.trick:
-            return Centre((), "", self.note, small=tuple(display_order(self.aside or self.pile)))
+            return Centre((), "", self.note, small=tuple(by_suits(self.aside or self.pile)))
         seats = [(self.leader + i) % self.num_players for i in range(len(self.trick))]
         does = "is winning" if len(self.trick) < self.num_players else "took the trick"
         above = f"{printable(self.names[self.winner])} {does}" if self.winner >= 0 else ""
         raised = seats.index(self.winner) if self.winner in seats else -1
         labels = tuple(printable(self.names[seat]) for seat in seats)
-        return Centre(self.trick, above, self.note, labels, raised, tuple(display_order(self.aside)))
-
-
-def display_order(mask: int) -> list[int]:
-    """The cards of a mask as a hand is held in a game of tricks: by suits, high cards first, jokers last."""
-    return sorted(
-        thirteens.card_ids(mask),
-        key=lambda c: (c if thirteens.is_joker(c) else c & 3, -thirteens.strength(c)),
-    )
+        return Centre(self.trick, above, self.note, labels, raised, tuple(by_suits(self.aside)))
 
 
 def _does(name: str, task: str) -> str:

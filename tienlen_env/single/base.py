@@ -44,10 +44,11 @@ from tienlen_env.games.common.notation import (
     rules_text,
 )
 from tienlen_env.games.registry import PRESETS, game_named, get_rules
-from tienlen_env.rendering import TableView, TrickView, render_ansi, render_svg
+from tienlen_env.rendering import PlainView, TableView, TrickView, render_ansi, render_svg
+from tienlen_env.rendering.cards import cards_of
 from tienlen_env.single.by_game import ByGame
 
-Picture = TableView | TrickView
+Picture = PlainView | TableView | TrickView
 Facts = dict[str, "Json"]
 Json = None | bool | int | float | str | list["Json"] | Facts
 
@@ -108,7 +109,7 @@ class Painter(Protocol):
 
 
 class BasePainter:
-    """A `Painter` that draws the state alone.
+    """A `Painter` for any game: hands, places, scores, and the play that was made last.
 
     Args:
         batch: the games.
@@ -118,30 +119,33 @@ class BasePainter:
     def __init__(self, batch: Batch, game: int = 0) -> None:
         self._batch = batch
         self._game = game
+        self.reset()
 
     def reset(self) -> None:
         """See `Painter.reset`."""
+        self._last_seat, self._last_play = -1, 0  # a card mask
+        self._before: list[int] = self._batch.state.played[self._game].tolist()
 
     def record_play(self, seat: int) -> None:
         """See `Painter.record_play`."""
+        played: list[int] = self._batch.state.played[self._game].tolist()
+        if played and (cards := played[seat] & ~self._before[seat]):
+            self._last_seat, self._last_play = seat, cards
+        self._before = played
 
     def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> Picture:
-        """See `Painter.view`: hands, places and scores; nothing lies on the table."""
+        """See `Painter.view`."""
         batch, state, game = self._batch, self._batch.state, self._game
-        seats = range(batch.num_players)
-        return TableView(
+        return PlainView(
             hands=tuple(state.hands[game].tolist()),
-            face_up=tuple(face_up is None or seat in face_up for seat in seats),
-            table_cards=0,
-            table_text="",
-            owner=-1,
+            face_up=tuple(face_up is None or seat in face_up for seat in range(batch.num_players)),
             turn=int(state.turn[game]),
-            passed=frozenset(),
             places=tuple(state.places[game].tolist()),
             scores=tuple(state.scores[game].tolist()),
-            last_plays=(None,) * batch.num_players,
             names=seat_names(batch.num_players, names),
             title=title_of(batch, game),
+            table=tuple(cards_of(self._last_play)),
+            owner=self._last_seat,
         )
 
 

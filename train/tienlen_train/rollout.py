@@ -32,16 +32,11 @@ from tienlen_agents.networks.features import (
     Reader,
     features_of,
 )
-from tienlen_agents.networks.network import (
-    ActionNetwork,
-    NetworkConfig,
-    as_bfloat16,
-    sample,
-    segment_log_softmax,
-)
+from tienlen_agents.networks.network import NetworkConfig, sample
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
+from tienlen_train.action_network import ActionNetwork, as_bfloat16, segment_log_softmax
 from tienlen_train.executor import Executor
 
 IntArray = npt.NDArray[np.int64]

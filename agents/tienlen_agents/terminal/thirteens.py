@@ -12,7 +12,7 @@ from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import is_joker, parse_cards
 from tienlen_env.games.thirteens.explain import SUIT_NAME
 from tienlen_env.games.thirteens.notation import parse_play
-from tienlen_env.rendering.view import display_order
+from tienlen_env.rendering.cards import by_suits
 from tienlen_env.single.base import Play
 from tienlen_env.single.thirteens import Deal, melds_text
 
@@ -37,7 +37,7 @@ class ThirteensDialogue(Dialogue):
         if any(play.action >= played.rules.num_cards for play in plays):
             return plays
         by_card = {play.action: play for play in plays}
-        return [by_card[card] for card in display_order(sum(1 << card for card in by_card))]
+        return [by_card[card] for card in by_suits(sum(1 << card for card in by_card))]
 
     def kind(self, played: AnyRound, play: Play) -> str:
         """See `Dialogue.kind`."""

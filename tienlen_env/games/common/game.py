@@ -56,6 +56,9 @@ class ActionTable(Protocol):
             ValueError: not an action id.
         """
 
+    def __hash__(self) -> int:
+        """What is derived from a table is cached by it."""
+
 
 RulesT = TypeVar("RulesT", bound=AnyRules)
 TableT = TypeVar("TableT", bound=ActionTable)
