@@ -700,13 +700,15 @@ def play(m):
     )
     others = tienlen_agents.load("random")
     played = arena.play_deals([agent, others], [0, 1, 1, 1], np.arange(3), "thirteens")
-    assert [forfeit.reason for forfeit in played.forfeits[0]] == ["an illegal play"] * 3
-    assert "'xx': not one of the legal plays" in played.forfeits[0][0].detail
+    (forfeit,) = played.forfeits[0]
+    assert (forfeit.reason, forfeit.num_rounds) == ("an illegal play", 3)
+    assert "'xx': not one of the legal plays" in forfeit.example
 
 
 def test_the_check_of_a_program_for_another_game(tmp_path, capsys):
     path = tmp_path / "bot.py"
-    path.write_text(BOT.replace("BODY", ""))
+    patient = BOT.replace("BODY", "").replace('}[message["type"]]', '}.get(message["type"], reset)')
+    path.write_text(patient)
     command = shlex.join([sys.executable, "-S", "-E", str(path)])
     assert protocol_main(["check", command, "--rules", "thirteens", "--rounds", "1"]) == 0
     out = capsys.readouterr().out
