@@ -51,6 +51,11 @@ def _longest_first(table: ActionTable) -> Preference:
     return _prefer(-table.num_cards, table.top)
 
 
+def _table(view: View) -> ActionTable:
+    assert isinstance(view.table, ActionTable)  # of Tiến lên, see the attribute `plays`
+    return view.table
+
+
 class GreedyAgent:
     """Plays its cheapest cards and never passes by choice.
 
@@ -72,7 +77,7 @@ class GreedyAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
         legal = view.legal_actions
-        order, rank = _cheapest_first(view.table)
+        order, rank = _cheapest_first(_table(view))
         return order[np.minimum.reduceat(rank[legal.action], legal.start)]
 
 
@@ -96,7 +101,7 @@ class GreedyLongAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
         legal = view.legal_actions
-        following, leading = _cheapest_first(view.table), _longest_first(view.table)
+        following, leading = _cheapest_first(_table(view)), _longest_first(_table(view))
         is_lead = view.table_action == PASS
         lowest_card = view.hand & -view.hand
         # Without the lowest card an action ranks behind every one that has it.
