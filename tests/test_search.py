@@ -1,7 +1,10 @@
 """The searching players: their worlds, what they infer, what they spend, and how they play."""
 
+import hashlib
+import json
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,8 @@ from tienlen_env.engine.view import View
 from tienlen_env.games.common.cards import FULL_DECK, mask_of, masks_to_bits, parse_cards
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
+
+GOLDEN = Path(__file__).parent / "golden" / "search.json"
 
 
 def views(agent, rules, num_rounds, *, history=HISTORY, seed=3, num_players=None):
@@ -111,7 +116,7 @@ def deviations(batch, game, hands):
     count, agent = 0, HeuristicAgent()
     for event in events:
         cards = event & FULL_DECK
-        action = batch.table.classify(cards)
+        action = batch.action_table.classify(cards)
         seat = int(replayed.state.turn[0])
         assert seat == (event >> R.HISTORY_SEAT_SHIFT) - 1
         if seat != batch.state.turn[game]:
@@ -159,7 +164,7 @@ def test_a_pass_with_one_card_by_hand():
     # gone out; 25 unseen cards are below.
     batch = Batch("cardgames", 1, num_players=2, history=8)
     batch.set_hands([[parse_cards("3s 9d Kh"), parse_cards("4c")]], leader=0)
-    batch.step([batch.table.classify(parse_cards("9d"))])
+    batch.step([batch.action_table.classify(parse_cards("9d"))])
     batch.step([0])
     decision, context = decision_of(View(batch)), new_context(batch.rules)
     above = FULL_DECK & ~(2 * parse_cards("9d") - 1)
@@ -174,7 +179,7 @@ def test_suits_tell_what_is_not_held():
     batch = Batch("cardgames", 1, num_players=2, history=8)
     batch.set_hands([[parse_cards("4s 4c Kh 2d"), parse_cards("5d 5h 9c")]], leader=0)
     for cards in (parse_cards("4s 4c"), parse_cards("5d 5h")):
-        batch.step([batch.table.classify(cards)], [cards])
+        batch.step([batch.action_table.classify(cards)], [cards])
     decision, context = decision_of(View(batch)), new_context(batch.rules)
     for inference, expected in ((0.0, 2 / 46), (0.99, 0.0)):
         start(context, decision, seed=1, inference=inference)
@@ -207,9 +212,8 @@ def test_worlds_tell_who_holds_what():
                 context = new_context(view.rules)
                 start(context, decision_of(view, index), seed=1, inference=inference)
                 found = masks_to_bits(context.draw(agent.worlds)[:, :4]).mean(axis=0)
-                errors.setdefault(inference, []).append(
-                    ((found - true) ** 2).sum() / context.memory.chain.capacity.sum()
-                )
+                num_unseen = context.memory.chain.capacity.sum()
+                errors.setdefault(inference, []).append(((found - true) ** 2).sum() / num_unseen)
     gained = np.subtract(*errors.values())
     assert len(gained) > 40
     assert gained.mean() > 0.05
@@ -258,12 +262,12 @@ def test_what_was_played_out_is_found_again():
 
 @pytest.mark.parametrize("options", [{}, {"inference": 0.0, "trust": 0.0}, {"first": 1.0}])
 def test_one_call_decides_as_a_search_step_by_step(options):
-    agent, checked = SearchAgent(worlds=12, **options), 0
+    agent, context, checked = SearchAgent(worlds=12, **options), new_context(get_rules("cardgames")), 0
     agent.reset(5)
     for step, (_, _, view) in enumerate(views(HeuristicAgent(), "cardgames", 3)):
         for index in np.flatnonzero(view.num_legal > 1):
             if step % 3 == 0:
-                decision, context = decision_of(view, index), new_context(view.rules)
+                decision = decision_of(view, index)
                 assert context.search(decision, agent.options) == agent._decide_in_steps(context, decision)
                 checked += 1
     assert checked > 30
@@ -365,19 +369,17 @@ def test_the_budget_in_worlds(sampled):
 
 
 def test_late_decisions_get_more_worlds(monkeypatch):
-    plain = SearchContext.eliminate
-    monkeypatch.setattr(SearchContext, "eliminate", lambda self, is_last: not is_last or plain(self, True))
-    monkeypatch.setattr(
-        search_agent.SearchAgent, "_sample", lambda self, c, d, n: c.append(np.zeros((n, 99)))
-    )
+    totals = []
+    # Nothing is evaluated or dropped before the last step.
+    monkeypatch.setattr(SearchContext, "sample", lambda self, num_worlds: totals.append(num_worlds))
+    monkeypatch.setattr(SearchContext, "num_worlds", property(lambda self: sum(totals)))
     agent, times = SearchAgent(worlds=16, inference=0.0), set()
-    monkeypatch.setattr(SearchContext, "append", lambda self, values: totals.append(len(values)))
+    monkeypatch.setattr(SearchContext, "eliminate", lambda self, is_last: 2)
     for _, _, view in views(HeuristicAgent(), "cardgames", 3):
         for index in np.flatnonzero((view.num_legal > 1) & (solve(view).value == 0)):
             left = view.num_cards_left[index, 1:]
             if (left > 0).sum() > 1:
-                totals = []
-                monkeypatch.setattr(SearchContext, "num_worlds", property(lambda self: sum(totals)))
+                totals.clear()
                 agent._decide_in_steps(new_context(view.rules), decision_of(view, index))
                 times.add(sum(totals) / 16)
                 assert sum(totals) == np.ceil(16 * min((39 / left.sum()) ** 2, 8))
@@ -589,3 +591,38 @@ def test_a_match_keeps_what_its_agents_look_back_on():
     match(Looking(), tienlen_agents.load("random"), num_deals=2)
     size = Batch("cardgames", 1).observation_size
     assert set(kept) == {(12, size)}
+
+
+# ---------------------------------------------------------------- frozen choices
+
+
+def summary(name, rules):
+    """A digest of (game, seat, action) of all decisions of some rounds, and their number."""
+    digest, count = hashlib.sha256(), 0
+    agent = tienlen_agents.load(name)
+    batch = Batch(rules, 6, history_length=HISTORY if rules != "thirteens" else 0)
+    batch.deal(np.arange(6))
+    agent.reset(1)
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        view = View(batch, games)
+        chosen = agent.act(view)
+        digest.update(np.stack([games, view.seat, chosen], axis=1).astype("<i8").tobytes())
+        count += len(games)
+        actions = np.full(batch.num_games, NO_ACTION)
+        actions[games] = chosen
+        batch.step(actions)
+    return {"digest": digest.hexdigest(), "decisions": count}
+
+
+CASES = [
+    (name, rules) for name in ("search:worlds=8", "ismcts:worlds=24") for rules in (*PRESETS, "thirteens")
+]
+
+
+@pytest.mark.parametrize(("name", "rules"), CASES)
+def test_decisions_are_frozen(name, rules):
+    assert summary(name, rules) == json.loads(GOLDEN.read_text())[f"{name} {rules}"]
+
+
+if __name__ == "__main__":  # writes the golden file: play has changed on purpose, figures are to be renewed
+    GOLDEN.write_text(json.dumps({f"{n} {r}": summary(n, r) for n, r in CASES}, indent=1) + "\n")

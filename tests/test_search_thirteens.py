@@ -14,10 +14,14 @@ from tests.test_thirteens_oracle import VARIANTS, variant_id
 from tienlen_agents.arena import match
 from tienlen_agents.rule_based.trickster import TricksterAgent
 from tienlen_agents.search import SearchAgent, deals
-from tienlen_agents.search.thirteens import NUM_PLACES, Desk
-from tienlen_env.engine.agent import Agent, RandomAgent, View
+from tienlen_agents.search.context import SearchContext
+from tienlen_agents.search.interface import Decision
+from tienlen_agents.search.registry import new_context
+from tienlen_agents.search.thirteens import NUM_LOCATIONS
+from tienlen_env.engine.agent import Agent, RandomAgent
+from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.errors import WrongGameError
+from tienlen_env.engine.view import View
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import full_deck, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
@@ -40,9 +44,16 @@ def views(
         batch.step(actions)  # refuses what is not legal
 
 
-def position_of(view: View, index: int = 0):
-    """The position of one decision, as the search sees it."""
-    return SearchAgent()._positions(view, np.array([index]), TricksterAgent().act(view))[0]
+def decision_of(view: View, index: int = 0) -> Decision:
+    """One decision as the search sees it."""
+    return SearchAgent()._decisions(view, np.array([index]))[0]
+
+
+def start(context: SearchContext, decision: Decision, seed: int, **options: float) -> None:
+    """Begin a search step by step."""
+    agent = SearchAgent(**options)
+    agent.reset(seed)
+    context.start(decision, agent.options, context.resolve(decision)[0])
 
 
 # ---------------------------------------------------------------- worlds
@@ -50,13 +61,13 @@ def position_of(view: View, index: int = 0):
 
 @pytest.mark.parametrize("rules", VARIANTS, ids=variant_id)
 def test_worlds_agree_with_all_that_is_public(rules: ThirteensRules) -> None:
-    desk, checked, num_void = Desk(rules), 0, 0
+    context, checked, num_void = new_context(rules), 0, 0
     for step, (batch, games, view) in enumerate(views(RandomAgent(), rules, 3)):
         index = step % len(games)
-        row, seat = batch.rows[games[index]], view.seat[index]
-        desk.begin(position_of(view, index), step, 0.0)
-        drawn = desk.draw(4)
-        hands = drawn[:, :NUM_PLACES]
+        row, seat = batch.state.rows[games[index]], view.seat[index]
+        start(context, decision_of(view, index), step)
+        drawn = context.draw(4)
+        hands = drawn[:, :NUM_LOCATIONS]
         assert (hands[:, seat] == row[R.HAND + seat]).all()
         assert (np.bitwise_count(hands) == np.bitwise_count(row[R.HAND : R.DUMMY + 1])).all()
         assert (np.bitwise_or.reduce(hands, axis=1) == np.bitwise_or.reduce(row[R.HAND : R.DUMMY + 1])).all()
@@ -66,7 +77,7 @@ def test_worlds_agree_with_all_that_is_public(rules: ThirteensRules) -> None:
                     assert (hands[:, other] & 0x1111111111111 << suit == 0).all()
                     num_void += 1
         if rules.dummy:
-            assert len(set(drawn[:, NUM_PLACES])) == 4  # its cards are flipped in another order in each
+            assert len(set(drawn[:, NUM_LOCATIONS])) == 4  # its cards are flipped in another order in each
         checked += 1
     assert checked > 20
     assert num_void > 20
@@ -95,15 +106,21 @@ def check_uniform(drawn: list[tuple[int, ...]], possible: list[tuple[int, ...]])
     assert abs(chi2 - freedom) < 5 * (2 * freedom) ** 0.5 + 1e-9
 
 
+plan_deal, count_deals, draw_deal = map(jit.loop, (deals.plan_deal, deals.count_deals, deals.draw_deal))
+
+
+def planned(hidden: int, size: list[int], void: list[int]) -> deals.DealPlan:
+    plan = deals.new_plan(len(size), max(64, int(np.prod(np.array(size) + 1))))
+    plan_deal(hidden, np.array(size), np.array(void), plan)
+    count_deals(plan)
+    return plan
+
+
 def draw_deals(hidden: int, size: list[int], void: list[int], num: int) -> list[tuple[int, ...]]:
-    plan = np.zeros((deals.PLAN_ROWS, len(size)), np.int64)
-    suits, stream = np.zeros(deals.NUM_SUITS + 1, np.int64), np.array([12345])
-    deals.arrange(hidden, np.array(size), np.array(void), plan, suits)
-    ways, out = np.zeros((deals.NUM_SUITS + 1, int(plan[deals.NUMBERS, 2]))), np.zeros(len(size), np.int64)
-    deals.count_deals(plan, suits, ways)
+    plan, stream, out = planned(hidden, size, void), np.array([12345]), np.zeros(len(size), np.int64)
     found = []
     for _ in range(num):
-        deals.draw_deal(stream, plan, suits, ways, out)
+        draw_deal(stream, plan, out)
         found.append(tuple(out.tolist()))
     return found
 
@@ -134,28 +151,24 @@ def test_the_number_of_deals_is_counted() -> None:
         cards = rng.choice(54, 9, replace=False)
         hidden, size = sum(1 << int(c) for c in cards), rng.multinomial(9, [0.25] * 4)
         void = rng.integers(0, 16, 4) & rng.integers(0, 16, 4)
-        plan = np.zeros((deals.PLAN_ROWS, 4), np.int64)
-        suits = np.zeros(deals.NUM_SUITS + 1, np.int64)
-        deals.arrange(hidden, size, void, plan, suits)
-        ways = np.zeros((deals.NUM_SUITS + 1, int(plan[deals.NUMBERS, 2])))
-        deals.count_deals(plan, suits, ways)
-        # Each suit with a void by itself, the free cards together; and the places within a group.
-        found = ways[0, plan[deals.NUMBERS, 2] - 1]
-        for suit in suits[: plan[deals.NUMBERS, 1] + 1]:
+        plan = planned(hidden, size.tolist(), void.tolist())
+        # Each suit with a void by itself, the free cards together; and the locations within a group.
+        found = plan.counts[0, plan.sizes[deals.NUM_STATES] - 1]
+        for suit in plan.suits[: plan.sizes[deals.NUM_VOID_SUITS] + 1]:
             found /= deals.INVERSE_FACTORIALS[int(suit).bit_count()]
-        for group in range(plan[deals.NUMBERS, 0]):
-            found /= deals.INVERSE_FACTORIALS[plan[deals.ROOM, group]]
-        for room in size:
-            found *= deals.INVERSE_FACTORIALS[room]
+        for group in range(plan.sizes[deals.NUM_GROUPS]):
+            found /= deals.INVERSE_FACTORIALS[plan.capacity[group]]
+        for capacity in size:
+            found *= deals.INVERSE_FACTORIALS[capacity]
         assert round(found) == sum(1 for _ in consistent(hidden, size.tolist(), void.tolist()))
 
 
 @pytest.mark.parametrize("rules", [FOUR, ThirteensRules(num_players=3, dummy=True)], ids=variant_id)
 def test_worlds_of_endings_are_equally_likely(rules: ThirteensRules) -> None:
-    desk, found = Desk(rules), 0
+    context, found = new_context(rules), 0
     for batch, games, view in views(RandomAgent(), rules, 6):
         for index in range(len(games)):
-            row, seat = batch.rows[games[index]], int(view.seat[index])
+            row, seat = batch.state.rows[games[index]], int(view.seat[index])
             left = np.bitwise_count(row[R.HAND : R.DUMMY + 1])
             left[seat] = 0
             void = [int(row[R.VOID]) >> 4 * s & 15 if s < rules.num_players else 0 for s in range(8)]
@@ -165,8 +178,8 @@ def test_worlds_of_endings_are_equally_likely(rules: ThirteensRules) -> None:
             possible = list(consistent(hidden, left.tolist(), void))
             if len(possible) < 4:
                 continue
-            desk.begin(position_of(view, index), found, 0.0)
-            drawn = desk.draw(40 * len(possible) + 500)[:, :NUM_PLACES]
+            start(context, decision_of(view, index), found)
+            drawn = context.draw(40 * len(possible) + 500)[:, :NUM_LOCATIONS]
             drawn[:, seat] = 0
             check_uniform([tuple(world) for world in drawn.tolist()], possible)
             found += 1
@@ -178,16 +191,16 @@ def test_worlds_of_endings_are_equally_likely(rules: ThirteensRules) -> None:
 
 @pytest.mark.parametrize("rules", VARIANTS[1::3], ids=variant_id)
 def test_the_compiled_rounds_are_those_of_the_player(rules: ThirteensRules) -> None:
-    compiled, other = SearchAgent(first=0.5), SearchAgent(first=0.5, rollout="trickster")
-    checked = 0
+    other, checked = SearchAgent(first=0.5, rollout="trickster"), 0
     for step, (_, _, view) in enumerate(views(RandomAgent(), rules, 1)):
         if step % 5 == 0 and view.num_legal[0] > 1 and view.public_state.pile[0] == 0:
-            position, desk = position_of(view), Desk(view.rules)
-            alive = np.arange(len(position.candidates))
-            desk.begin(position, 1, 0.0)
-            one = compiled._play_out(desk, position, alive, 3)
-            desk.begin(position, 1, 0.0)
-            assert (other._play_out(desk, position, alive, 3) == one).all()
+            decision, context = decision_of(view), new_context(view.rules)
+            start(context, decision, 1, first=0.5)
+            context.sample(3)
+            compiled = context.values
+            start(context, decision, 1, first=0.5)
+            other._sample(context, decision, 3)
+            assert (context.values == compiled).all()
             checked += 1
     assert checked >= 2
 
@@ -227,7 +240,7 @@ def test_hidden_cards_are_not_looked_at() -> None:
                 for other in range(4):
                     if other != seat:
                         count = int(num_left[game, other])
-                        blind.rows[game, R.HAND + other] = sum(1 << c for c in unseen[:count])
+                        blind.state.rows[game, R.HAND + other] = sum(1 << c for c in unseen[:count])
                         unseen = unseen[count:]
             assert (agent.act(View(blind)) == agent.act(view)).all()
 
@@ -250,6 +263,9 @@ def test_beats_the_rule_based_player(name: str) -> None:
     assert result.scores[0].points.low > result.scores[1].points.high
 
 
-def test_the_tree_search_is_for_tien_len() -> None:
-    with pytest.raises(WrongGameError, match="ismcts"):
-        match(tienlen_agents.load("ismcts"), TricksterAgent(), rules="thirteens", num_deals=2)
+@pytest.mark.parametrize("rules", VARIANTS[::4], ids=variant_id)
+def test_the_tree_search_plays_by_the_rules(rules: ThirteensRules) -> None:
+    agent = tienlen_agents.load("ismcts:worlds=20")
+    for batch, _, _ in views(agent, rules, 2):
+        last = batch
+    assert (last.state.turn < 0).all()

@@ -75,11 +75,9 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
             workspace.values[first + k] = workspace.earned[slot]
         workspace.sizes[NUM_WORLDS] += 1
 
-    def start_search(decision, options, workspace, memory, default):  # type: ignore[no-untyped-def]
+    def begin_search(decision, options, workspace, memory):  # type: ignore[no-untyped-def]
         for i in range(workspace.played.shape[0]):
             workspace.played[i] = 0
-        if halving.start(decision, options, workspace, default) == 1:
-            return 0.0
         scale = begin_game(decision, options, workspace, memory)
         workspace.sizes[IS_OPEN] = 1 if scale > 0 else 0
         return scale
@@ -102,7 +100,9 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
             solved = solve(decision, workspace, memory, default)
             if solved >= 0:
                 return solved
-        scale = start_search(decision, options, workspace, memory, default)
+        if halving.start(decision, options, workspace, default) == 1:
+            return workspace.candidates[0]
+        scale = begin_search(decision, options, workspace, memory)
         steps = halving.num_steps(workspace.sizes[NUM_CANDIDATES]) if scale > 0 else 1
         for step in range(steps):
             wanted = halving.num_worlds_after(options, scale, steps - 1 - step) if scale > 0 else 1
@@ -114,7 +114,8 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
 
     @jit.loop
     def start(decision, options, workspace, memory, default):  # type: ignore[no-untyped-def]
-        return start_search(decision, options, workspace, memory, default)
+        halving.start(decision, options, workspace, default)
+        return begin_search(decision, options, workspace, memory)
 
     @jit.loop
     def sample(decision, options, workspace, memory, num_worlds):  # type: ignore[no-untyped-def]
@@ -224,7 +225,7 @@ class SearchContext:
             default: index of the default action.
 
         Returns:
-            The factor on the budget in worlds; 0 where there is one world only, or one candidate.
+            The factor on the budget in worlds; 0 where there is one world only.
         """
         self._decision, self._options = decision, options
         return float(self._loops.start(decision, options, self.workspace, self.memory, default))
