@@ -23,7 +23,7 @@ replace_package(
         "policy": "networks.sb3_policy",
         "process": "external.process",
         "protocol": "external.protocol",
-        "record": "networks.features.play_summary",
+        "record": "networks.features.tienlen_play_summary",
         "search": "search",
         "trickster": "rule_based.trickster",
         "versions": "versions",

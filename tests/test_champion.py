@@ -12,13 +12,14 @@ from tienlen_agents import arena
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.networks import champion
 from tienlen_agents.networks.champion import WEIGHTS, ChampionAgent, shipped
-from tienlen_agents.networks.network import ActionNetwork, NetworkAgent, NetworkConfig
+from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_agents.search import HISTORY
 from tienlen_env.engine.agent import ScoringAgent, View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.registry import get_rules
 from tienlen_train import best_response, ship
+from tienlen_train.action_network import ActionNetwork
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 
 PRESETS = sorted({preset for preset, _ in shipped()})
@@ -91,7 +92,7 @@ def test_the_network_alone_looks_at_nothing_and_so_does_a_draw() -> None:
 
 
 def test_a_choice_depends_on_the_seed_and_the_position_alone() -> None:
-    batch = Batch("cardgames", 40, kept=HISTORY)
+    batch = Batch("cardgames", 40, history_length=HISTORY)
     batch.reset(3)
     champion, heuristic = tienlen_agents.load("champion"), tienlen_agents.load("heuristic")
     champion.reset(1)
@@ -121,15 +122,15 @@ def test_rules_without_a_policy_are_refused() -> None:
 def test_of_several_runs_the_mean_is_shipped(tmp_path: Path) -> None:
     config = NetworkConfig.of(get_rules("cardgames"), state_width=16, action_width=16)
     paths = [str(tmp_path / f"{k}.safetensors") for k in range(4)]
-    made = [NetworkAgent(ActionNetwork(config)) for _ in range(3)]
+    made = [NetworkAgent.from_module(ActionNetwork(config)) for _ in range(3)]
     for path, agent in zip(paths, made, strict=False):
         agent.save(path)
-    mean = ship.mean_policy(paths[:3]).network.state_dict()
+    mean = ship.mean_policy(paths[:3]).network.tensors
     for key, weights in mean.items():
-        each = [agent.network.state_dict()[key].numpy() for agent in made]
-        np.testing.assert_allclose(weights.numpy(), np.mean(each, axis=0), atol=1e-6)
+        each = [agent.network.tensors[key] for agent in made]
+        np.testing.assert_allclose(weights, np.mean(each, axis=0), atol=1e-6)
     other = NetworkConfig.of(get_rules("cardgames"), state_width=16, action_width=8)
-    NetworkAgent(ActionNetwork(other)).save(paths[3])
+    NetworkAgent.from_module(ActionNetwork(other)).save(paths[3])
     with pytest.raises(ValueError, match="differ in more than their weights"):
         ship.mean_policy(paths)
     with pytest.raises(ValueError, match="expected a file"):
@@ -145,7 +146,7 @@ def test_policies_of_both_games_are_shipped_alike(
         config = NetworkConfig.of(
             get_rules(preset, num_players), prior="heuristic", state_width=16, action_width=16
         )
-        NetworkAgent(ActionNetwork(config)).save(tmp_path / "policy.safetensors")
+        NetworkAgent.from_module(ActionNetwork(config)).save(tmp_path / "policy.safetensors")
         flags = ["--size", "tiny", "--deals", "2", "--how", "a command"]
         ship.main(["--policy", str(tmp_path / "policy.safetensors"), *flags])
         card = (tmp_path / "weights" / f"{preset}-tiny-v1.md").read_text(encoding="utf-8")

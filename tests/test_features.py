@@ -13,7 +13,7 @@ from tests.test_thirteens_clauses import Deal
 from tests.test_thirteens_oracle import VARIANTS, variant_id
 from tienlen_agents.networks.features import Inputs, features_by_name, features_of
 from tienlen_agents.networks.features import thirteens as T
-from tienlen_agents.networks.network import ActionNetwork, NetworkAgent, NetworkConfig, as_bfloat16
+from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import View, check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
@@ -21,6 +21,7 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import GAMES, get_rules
 from tienlen_env.games.thirteens.cards import card_ids, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
+from tienlen_train.action_network import ActionNetwork, as_bfloat16
 
 FOUR = ThirteensRules(jokers=2)
 
@@ -98,7 +99,7 @@ def test_widths(rules: ThirteensRules) -> None:
 @pytest.mark.parametrize("rules", VARIANTS[::4] + VARIANTS[1::6], ids=variant_id)
 def test_an_untrained_network_with_the_prior_plays_like_the_trickster(rules: ThirteensRules) -> None:
     network = ActionNetwork(NetworkConfig.of(rules, state_width=16, action_width=16, prior="heuristic"))
-    agent, trickster = NetworkAgent(network), tienlen_agents.load("trickster")
+    agent, trickster = NetworkAgent.from_module(network), tienlen_agents.load("trickster")
     for view in some_views(rules):
         assert np.array_equal(agent.act(view), trickster.act(view))
 
@@ -184,7 +185,7 @@ def test_privileged_of_thirteens_by_hand() -> None:
 
 def test_a_network_says_which_game_it_plays() -> None:
     rules = get_rules("thirteens")
-    agent = NetworkAgent(ActionNetwork(NetworkConfig.of(rules, state_width=16, action_width=16)))
+    agent = NetworkAgent.from_module(ActionNetwork(NetworkConfig.of(rules, state_width=16, action_width=16)))
     check_plays([agent], Batch(rules, 1))
     with pytest.raises(WrongGameError, match="plays thirteens, not tienlen"):
         check_plays([agent], Batch("cardgames", 1))

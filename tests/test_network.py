@@ -20,20 +20,18 @@ from tienlen_agents.networks.features.tienlen import (
 )
 from tienlen_agents.networks.network import (
     FORMAT,
-    ActionNetwork,
     NetworkAgent,
     NetworkConfig,
-    as_bfloat16,
     first_best,
-    pad_rows,
+    log_softmax,
     sample,
-    segment_log_softmax,
-    threads_for,
 )
+from tienlen_agents.networks.sb3_policy import threads_for
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, parse_cards
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
+from tienlen_train.action_network import ActionNetwork, as_bfloat16, pad_rows, segment_log_softmax
 
 
 def a_network(rules: str = "cardgames", num_players: int | None = None, **settings: object) -> ActionNetwork:
@@ -100,7 +98,7 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
 def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: str, num_players: int) -> None:
     network = a_network(preset, num_players, prior="heuristic")
     torch.nn.init.zeros_(network.score.weight)
-    agent, heuristic = NetworkAgent(network), tienlen_agents.load("heuristic")
+    agent, heuristic = NetworkAgent.from_module(network), tienlen_agents.load("heuristic")
     for view in some_views(preset, num_players):
         assert np.array_equal(agent.act(view), heuristic.act(view))
 
@@ -116,7 +114,7 @@ def test_unseen_counts() -> None:
 
 def test_scores_do_not_depend_on_the_company() -> None:
     """A decision alone gets the scores that it gets among others: padding and owners are right."""
-    agent = NetworkAgent(a_network())
+    agent = NetworkAgent.from_module(a_network())
     view = some_views()[3]
     together = agent.log_probabilities(view)
     alone = [agent.log_probabilities(view.select([i])) for i in range(len(view))]
@@ -157,6 +155,8 @@ def test_log_softmax_of_segments() -> None:
     for i in range(50):
         wanted = torch.log_softmax(torch.from_numpy(logits[owner == i]), 0)
         torch.testing.assert_close(found[owner == i], wanted)
+    start = np.cumsum(count) - count
+    np.testing.assert_allclose(log_softmax(logits, start), found.numpy(), rtol=1e-5, atol=1e-5)
     assert not found.isnan().any()
 
 
@@ -186,7 +186,7 @@ def test_first_best_takes_the_first_of_equals() -> None:
 @pytest.mark.parametrize("sampling", [False, True])
 def test_it_plays_legally_and_repeats_itself(preset: str, sampling: bool) -> None:
     network = a_network(preset)
-    agent = NetworkAgent(network, sample=sampling)
+    agent = NetworkAgent.from_module(network, sample=sampling)
     choices = []
     for _ in range(2):
         agent.reset(7)
@@ -197,7 +197,7 @@ def test_it_plays_legally_and_repeats_itself(preset: str, sampling: bool) -> Non
 
 
 def test_other_rules_are_refused() -> None:
-    agent = NetworkAgent(a_network("cardgames"))
+    agent = NetworkAgent.from_module(a_network("cardgames"))
     with pytest.raises(ValueError, match="made for the cardgames rules with 4 players, not for foicica"):
         agent.act(some_views("foicica")[0])
     with pytest.raises(ValueError, match="cardgames with 3"):
@@ -205,7 +205,7 @@ def test_other_rules_are_refused() -> None:
 
 
 def test_files_come_back_as_they_were(tmp_path: Path) -> None:
-    agent = NetworkAgent(a_network(prior="heuristic"), card={"note": "tiến lên"})
+    agent = NetworkAgent.from_module(a_network(prior="heuristic"), card={"note": "tiến lên"})
     path = tmp_path / "a.safetensors"
     agent.save(path)
     again = tienlen_agents.load(f"policy:{path}")
@@ -224,7 +224,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no safetensors file"):
         NetworkAgent.load(path)
     network = a_network()
-    NetworkAgent(network).save(path)
+    NetworkAgent.from_module(network).save(path)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match="no safetensors file"):
         NetworkAgent.load(path)

@@ -655,3 +655,13 @@ def test_first_decisions_that_are_forced(strange_deals: Any, skip_forced: bool) 
     aec.reset(options={"key": 3})
     assert aec.last()[0]["action_mask"].sum() == 1
     aec.step(int(aec.last()[0]["action_mask"].argmax()))
+
+
+def test_agents_of_the_package_play_by_name() -> None:
+    import tienlen_agents  # registers its agents, as an installed package does by its entry point
+
+    opponents = ["greedy", "greedy_long", "random"]
+    games = gymnasium.make("tienlen_env/TienLen-v0", opponents=opponents).unwrapped.games
+    assert [type(agent) for agent in games._agents] == [type(tienlen_agents.load(name)) for name in opponents]
+    with pytest.raises(ValueError, match="opponents='nobody'"):
+        OneSeatGames("cardgames", opponents="nobody")

@@ -34,7 +34,7 @@ cards from `greedy_long` and `random` at play).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,8 @@ from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
+
+SolvableRules: TypeAlias = Rules  # endgames of this game can be solved
 
 MAX_NODES: Final = 20_000  # 2 to 8 ms
 MAX_DEPTH: Final = 60
@@ -382,7 +384,7 @@ def _solver(rules: Rules) -> Solver:
     return Solver(rules)
 
 
-def can_solve(rules: AnyRules) -> TypeGuard[Rules]:
+def can_solve(rules: AnyRules) -> TypeGuard[SolvableRules]:
     """Whether endgames under these rules can be solved."""
     return isinstance(rules, Rules)
 

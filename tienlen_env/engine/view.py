@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -48,11 +47,6 @@ class View:
         self._games = games
         self.rules: AnyRules = batch.rules
         self.table: ActionTable = batch.action_table
-
-    @classmethod
-    def in_place(cls, batch: Batch, games: npt.ArrayLike) -> Self:
-        """``View(batch, games, copy=False)``."""
-        return cls(batch, games, copy=False)
 
     @property
     def _batch(self) -> Batch:

@@ -14,7 +14,7 @@ brings some (RULES.md 8). All seats terminate together at the end.
 
 Arguments:
 ---------
-`env` and `raw_env` take the same.
+`env` and `raw_env` have the same arguments.
 
 | argument | default | meaning |
 |---|---|---|
@@ -31,16 +31,19 @@ Arguments:
 All arguments but `rules` are keyword-only. The last five replace fields of the rules; None keeps what the
 rules say: with the default rules 4 players, 1 joker, 'auto', no dummy and a target of 50.
 
-`reset(seed=...)` seeds the environment's own generator; without a seed its stream goes on. It draws a 64-bit
-key, and the deal is a pure function of that. ``options={"key": k}`` deals that key;
+`reset(seed=...)` seeds the environment's own generator; without a seed its stream continues. It draws a
+64-bit key, and the deal is a pure function of the key. ``options={"key": k}`` deals that key;
 ``options={"hands": ["Ks 2h", ...], "leader": 0}`` starts from given hands, as text or as masks, with
-``"dummy"``, ``"remainder"`` and ``"starter"`` where there are such (`Batch.set_hands`).
+``"dummy"``, ``"remainder"`` and ``"starter"`` where the deal has them (`Batch.set_hands`).
+
+`copy.deepcopy` and `pickle` copy an environment in the middle of a game; the copy plays on identically. The
+page `tienlen_env.envs.tienlen` has a table of the arrays that are reused.
 
 Observation
 -----------
 A dict of ``"observation"``, uint8 (O,) of 0 and 1, and ``"action_mask"``, int8 (A,), 1 = legal. Seats are
 relative to the observer: 0 is the observer, 1 the next to play. The mask is all-zero off turn and at the
-end. Arrays that were handed out never change. The pieces with the default arguments:
+end. Returned arrays are never overwritten. The pieces with the default arguments:
 
 | piece | slice | shape | meaning |
 |---|---|---|---|
@@ -71,8 +74,9 @@ Actions
 -------
 ``Discrete(A)``. A card's action is its id: rank * 4 + suit, ranks 3 to 2 and suits ♠♣♦♥ as in
 `tienlen_env.envs.tienlen`, jokers 52 and 53. With ``melding="manual"`` the melds follow. They name pips only,
-as suits never matter to a meld: the cards of the lowest ids are taken. With one joker, A = 53 or, by hand,
-154:
+as suits never matter to a meld: the cards of the lowest ids are taken. ``env.unwrapped.action_to_text(0)`` is
+the name of an action, ``env.unwrapped.text_to_action("3s")`` the action of a name. With one joker, A = 53 or,
+by hand, 154:
 
 | ids | action |
 |---|---|

@@ -8,12 +8,12 @@
 ...     done = termination or truncation
 ...     env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
 
-Each of two to four players holds 13 cards and wants to be rid of them first. Whoever has gone out is
-skipped; all seats terminate together at the end, each having received its reward when its place was settled.
+Each of two to four players holds 13 cards; the first without cards wins. Seats without cards are skipped. All
+seats terminate together at the end; a seat gets its reward in the step that settles its place.
 
 Arguments:
 ---------
-`env` and `raw_env` take the same.
+`env` and `raw_env` have the same arguments.
 
 | argument | default | meaning |
 |---|---|---|
@@ -22,18 +22,20 @@ Arguments:
 | episode | 'round' | 'round': one round; 'game': rounds until one total reaches the rules' target |
 | reward | 'points' | 'points', 'zero_sum', 'win' or 'cards', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
-| history | 0 | K, how many of the last plays the observation shows |
+| history | 0 | K, number of past plays in the observation |
 
-`reset(seed=...)` seeds the environment's own generator; without a seed its stream goes on. It draws a 64-bit
-key, and the deal is a pure function of that. ``options={"key": k}`` deals that key. ``options={"hands": ...,
-"leader": seat}`` sets a position: P texts (``"3s 3h Tc"``) or card masks; without a leader the holder of the
-lowest card opens.
+`reset(seed=...)` seeds the environment's own generator; without a seed its stream continues. It draws a
+64-bit key, and the deal is a pure function of the key. ``options={"key": k}`` deals that key.
+``options={"hands": ..., "leader": seat}`` sets a position: P texts (``"3s 3h Tc"``) or card masks; without a
+leader the holder of the lowest card opens.
+
+`copy.deepcopy` and `pickle` copy an environment in the middle of a game; the copy plays on identically.
 
 Observation
 -----------
 A dict of ``"observation"``, uint8 (O,) of 0 and 1, and ``"action_mask"``, int8 (A,), 1 = legal. Seats are
 relative to the observer: 0 is the observer, 1 the next to play. The mask is all-zero off turn and at the
-end. Arrays that were handed out never change. The pieces with P = 4 players and the `cardgames` rules:
+end. Returned arrays are never overwritten. The pieces with P = 4 players and the `cardgames` rules:
 
 | piece | slice | shape | meaning |
 |---|---|---|---|
@@ -59,7 +61,8 @@ Actions
 -------
 ``Discrete(A)``. Action 0 is the pass; the others name a combination by its shape and its top card (and so
 its ranks), weakest first within a shape. The inner cards are the lowest suits held. A card's id is rank * 4 +
-suit, ranks 3 to 2, suits ♠♣♦♥. The `cardgames` rules, A = 453:
+suit, ranks 3 to 2, suits ♠♣♦♥. ``env.unwrapped.action_to_text(137)`` is the name of an action,
+``env.unwrapped.text_to_action("single 3s")`` the action of a name. The `cardgames` rules, A = 453:
 
 | ids | combination | cards |
 |---|---|---|
@@ -93,6 +96,19 @@ Rewards
 
 `infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last round) and
 ``"score"`` (points of the whole game).
+
+Reused arrays
+-------------
+What the environments and the engine return, and when it is overwritten:
+
+| returned by | overwritten |
+|---|---|
+| `env`, `raw_env` (PettingZoo) | never |
+| `TienLenEnv` (Gymnasium) | never |
+| `TienLenVectorEnv` | never; with ``copy=False``, observations and masks by the second step after |
+| `TienLenVecEnv` (stable-baselines3) | observations by the second step after, masks by the next step |
+| `SelfPlayEnv` | by the second step after |
+| `Batch.step` | rewards and dones by the next step, unless the caller passes its own |
 
 Version history
 ---------------

@@ -255,6 +255,12 @@ class BaseRound(Generic[RulesT, PlayT]):
             self._one.begin(self.key, self.round_index, leader)
 
     @property
+    def row(self) -> IntArray:
+        """int64 (ROW,): the state with all hands (copy)."""
+        row: IntArray = self._rows[0].copy()
+        return row
+
+    @property
     def _rows(self) -> IntArray:
         """int64 (1, ROW): the state."""
         return self._batch.state.rows
@@ -596,7 +602,8 @@ class BaseRound(Generic[RulesT, PlayT]):
             NotationError: text that cannot be read, an impossible deal, a play that the rules refuse, or
                 results that do not follow from the plays; it names the column.
         """
-        words = Words(text, text.split(" ", 1)[0] if isinstance(text, str) else "a record")
+        name = text.lstrip().partition("/")[0] if isinstance(text, str) else ""
+        words = Words(text, f"{name}/1")
         found = parse_rules(words, rules, _read_players, _find)
         key, round_index = (None, 0) if words.peek().startswith("hands=") else parse_key(words)
         hands: list[str] = []
@@ -618,8 +625,10 @@ class BaseRound(Generic[RulesT, PlayT]):
                 new = cls.from_hands(found, hands, leader=leader, backend=backend, **aside)
             else:
                 new = cls(found, key, round_index=round_index, leader=leader, backend=backend)
-        except (TienLenError, TypeError) as error:
+        except ValueError as error:
             raise NotationError(str(error), 1) from error
+        if new._batch.game.name != name:
+            raise NotationError(f"{found.name}: not rules of the game {name!r}", 1)
         new._replay(plays, columns)
         if results is not None and [w for w, _ in results] != [str(score) for score in new.scores]:
             raise NotationError(f"the plays lead to the scores {new.scores}", results[0][1])

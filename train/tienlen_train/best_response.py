@@ -20,7 +20,8 @@ from rich.console import Console
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks.champion import ChampionAgent
-from tienlen_agents.networks.network import ActionNetwork, NetworkAgent
+from tienlen_agents.networks.network import NetworkAgent
+from tienlen_train.action_network import ActionNetwork
 from tienlen_train.executor import Executor
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic
@@ -66,8 +67,12 @@ class BestResponseTrainer(PPOTrainer):
         agent = tienlen_agents.load(self.config.agent)
         if isinstance(agent, ChampionAgent):
             agent = agent.network_for(self.rules)
-        if self.config.from_agent and not self.config.start_from and isinstance(agent, NetworkAgent):
-            return agent.network.train().requires_grad_(True)
+        if isinstance(agent, NetworkAgent):
+            # Made even where another network is trained: it draws from torch's generator, so the first
+            # weights of the critic, which come next, are the same in both cases.
+            network = ActionNetwork.of(agent.network)
+            if self.config.from_agent and not self.config.start_from:
+                return network
         return super().make_network()
 
     def report(self, out: Path, console: Console) -> None:

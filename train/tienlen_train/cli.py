@@ -76,6 +76,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "speed": Command("tienlen_train.benchmarks.speed", "decisions per second of every environment"),
             "learning": Command("tienlen_train.benchmarks.learning", "training speed beside MaskablePPO"),
             "search": Command("tienlen_train.benchmarks.search", "time and strength of searching agents"),
+            "inference": Command("tienlen_train.benchmarks.inference", "networks, compiled beside torch"),
             "endgame": Command("tienlen_train.benchmarks.endgame", "cost and gain of solving endgames"),
             "curves": Command("tienlen_train.benchmarks.curves", "learning curves of every algorithm"),
         },

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tienlen_agents.networks.network import ActionNetwork, segment_log_softmax
+from tienlen_train.action_network import ActionNetwork, segment_log_softmax
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.executor import Executor
 from tienlen_train.gae import advantages

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.networks.network import ActionNetwork
+from tienlen_train.action_network import ActionNetwork
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.executor import NUM_SHARDS, Executor
 from tienlen_train.rollout import IntArray

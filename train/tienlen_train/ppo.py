@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.networks.network import ActionNetwork, pad_rows, segment_log_softmax
+from tienlen_train.action_network import ActionNetwork, pad_rows, segment_log_softmax
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.executor import Executor
 from tienlen_train.gae import advantages

@@ -13,17 +13,17 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import torch
+import numpy as np
 from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks import champion
 from tienlen_agents.networks.features import features_by_name, features_of
-from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.networks.network import Network, NetworkAgent
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
 from tienlen_env.games.registry import get_rules
@@ -76,10 +76,9 @@ def mean_policy(paths: Sequence[str]) -> NetworkAgent:
     policies = [NetworkAgent.load(path) for path in paths]
     if any(policy.network.config != policies[0].network.config for policy in policies):
         raise ValueError(f"policy={' '.join(paths)!r}: the networks differ in more than their weights")
-    weights = [policy.network.state_dict() for policy in policies]
-    mean = {key: torch.stack([each[key] for each in weights]).mean(0) for key in weights[0]}
-    policies[0].network.load_state_dict(mean)
-    return policies[0]
+    weights = [policy.network.tensors for policy in policies]
+    mean = {key: np.stack([each[key] for each in weights]).mean(axis=0) for key in weights[0]}
+    return replace(policies[0], network=Network(policies[0].network.config, mean))
 
 
 def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
@@ -112,7 +111,6 @@ def _fill(text: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and write the weights and the card."""
     config = parse_args(ShipConfig, "Ship a trained policy with its card.", argv)
-    torch.set_num_threads(1)
     console = Console()
     try:
         paths = config.policy.split()

@@ -11,7 +11,6 @@ An algorithm is a trainer with a method that learns from an iteration's trajecto
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import time
 from abc import ABC, abstractmethod
@@ -26,8 +25,9 @@ from rich.console import Console
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks.features import features_of
-from tienlen_agents.networks.network import ActionNetwork, NetworkAgent, NetworkConfig
+from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import Agent
+from tienlen_train.action_network import ActionNetwork
 from tienlen_train.config import RunConfig, SelfPlayConfig, parse_args
 from tienlen_train.executor import NUM_SHARDS, Executor, ThreadExecutor
 from tienlen_train.learner import Learner, ModelT
@@ -226,7 +226,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             network = NetworkAgent.load(config.start_from).network
             if network.config.rules_digest != self.rules.digest():
                 raise ValueError(f"start_from={config.start_from!r}: it was made for other rules")
-            return network.train().requires_grad_(True)
+            return ActionNetwork.of(network)
         return ActionNetwork(
             NetworkConfig.of(
                 self.rules,
@@ -262,8 +262,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     def agent(self) -> NetworkAgent:
         """The policy as it is now, a copy."""
-        network = copy.deepcopy(self.network).cpu().eval().requires_grad_(False)
-        return NetworkAgent(network, self.name)
+        return NetworkAgent.from_module(self.network, self.name)
 
     def save_policy(self, path: Path) -> None:
         """Write the policy as it is now.

@@ -7,13 +7,12 @@ from functools import lru_cache
 import numpy as np
 
 from tienlen_agents.arena.play import IntArray
-from tienlen_agents.endgame import Solver, open_endings
+from tienlen_agents.endgame import SolvableRules, Solver, open_endings
 from tienlen_env.engine.agent import View
-from tienlen_env.games.tienlen.rules import Rules
 
 
 @lru_cache(maxsize=8)
-def _solver(rules: Rules) -> Solver:
+def _solver(rules: SolvableRules) -> Solver:
     return Solver(rules)
 
 
@@ -35,7 +34,7 @@ class BlunderCounter:
         counts: int64 (D, E, 2), blunders and counted decisions.
     """
 
-    def __init__(self, rules: Rules, num_deals: int, num_games: int, num_agents: int) -> None:
+    def __init__(self, rules: SolvableRules, num_deals: int, num_games: int, num_agents: int) -> None:
         self.counts = np.zeros((num_deals, num_agents, 2), np.int64)
         self._num_games = num_games
         self._rules = rules

@@ -12,18 +12,16 @@ ever: better weights get a new version, and the highest is played.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents.networks.network import NetworkAgent
 from tienlen_agents.search import SearchAgent
 from tienlen_env.engine.agent import Agent, ScoringAgent, View, history_of
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules
-
-if TYPE_CHECKING:
-    from tienlen_agents.networks.network import NetworkAgent
 
 WEIGHTS: Final = Path(__file__).parent / "weights"
 # How the champion looks (see `tienlen_agents.search`).
@@ -107,10 +105,6 @@ class ShippedNetworks:
                 raise ValueError(
                     f"champion: there is no policy for the {rules.name} rules; there are: {known}"
                 )
-            from tienlen_agents.networks.network import (
-                NetworkAgent,  # torch takes seconds to import and is an extra
-            )
-
             agent = NetworkAgent.load(paths[-1], sample=self._sample)
             agent.name = "champion"
             agent.reset(self._seed)

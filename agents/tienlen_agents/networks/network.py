@@ -6,41 +6,41 @@ what that hand still needs. So it is small, it generalises over actions, and one
 preset, number of players and game::
 
     observation (O) ── trunk ── state (D) ─┐ repeated for each legal action
-    action, hand left, facts (X) ── after ─┴─ + ── ReLU ── block ── hidden ── score ( + prior )
+    action features (X)  ──────── after ─┴─ + ── ReLU ── block ── hidden ── score ( + prior )
 
-What is read is `tienlen_agents.networks.features`. With ``prior="heuristic"`` the score is added to
-`prior_scale` times what the game's rule-based player thinks the action is behind the best one (in plays in
-Tiến lên, in points in Thirteens); an untrained network then plays like that player.
+`tienlen_agents.networks.features` makes the inputs. With ``prior="heuristic"`` the score is added to
+`prior_scale` times the score of the action by the game's rule-based player, relative to its best action (in
+plays in climbing games, in points in trick-taking games); an untrained network then plays like that player.
 
-This module imports torch; `tienlen_agents.load` imports it only when such an agent is asked for.
+`tienlen_agents.networks.inference` computes the forward pass in compiled loops, without torch;
+`tienlen_train.action_network` is the torch module that learns.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor, nn
+from safetensors.numpy import save
 
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
+from tienlen_agents.networks.inference import Weights, logits_of, weights_of
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_of
+from tienlen_env.games.registry import game_of, get_rules
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
 FORMAT: Final = "tienlen-network-1"
-FEW: Final = 128  # decisions
+STORED: Final = ("F32", "F16")  # how a file may store weights, as safetensors names types
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class NetworkConfig:
         rules_digest: of its `Rules`, so that no network plays a variant that it was not made for.
         num_players: seats at the table.
         history: plays that the observation shows.
-        record: whether it goes on with what the others passed over and played
+        record: whether the observation goes on with the play summary
             (`tienlen_agents.networks.features.tienlen_play_summary`).
         observation_size: O, or O + R with a record.
         num_derived: E, what the game's reader adds behind it.
@@ -65,7 +65,7 @@ class NetworkConfig:
         prior_scale: times what an action is behind, for ``prior="heuristic"``.
     """
 
-    game: str = "tienlen"
+    game: str
     rules: str
     rules_digest: str
     num_players: int
@@ -105,101 +105,138 @@ class NetworkConfig:
         """What makes the network's inputs."""
         return features_by_name(self.game).reader(self.prior, self.prior_scale, record=self.record)
 
+    def check(self) -> None:
+        """Refuse what cannot be a network; a configuration that was read from a file may hold anything.
 
-class ActionNetwork(nn.Module):
-    """The network of this module's docstring."""
-
-    def __init__(self, config: NetworkConfig) -> None:
-        super().__init__()
-        self.config = config
-        width, meet = config.state_width, config.action_width
-        self.trunk = nn.Sequential(
-            nn.Linear(config.state_inputs, width),
-            nn.ReLU(),
-            nn.Linear(width, width),
-            nn.ReLU(),
-        )
-        self.state = nn.Linear(width, meet)
-        self.after = nn.Linear(config.action_inputs, meet, bias=False)
-        self.block = nn.Linear(meet, meet)
-        self.hidden = nn.Linear(meet, meet // 2)
-        self.score = nn.Linear(meet // 2, 1)
-        # The untrained network says nothing, so that play begins at the prior, or uniformly.
-        nn.init.zeros_(self.score.weight)
-        nn.init.zeros_(self.score.bias)
-
-    def forward(self, observation: Tensor, after: Tensor, owner: Tensor, prior: Tensor) -> Tensor:
-        """Logits of legal actions.
-
-        Args:
-            observation: float (n, O + E), or with a record (n, O + R + E).
-            after: float (N, X).
-            owner: int64 (N,), ascending: each action's decision.
-            prior: float32 (N,).
-
-        Returns:
-            float32 (N,).
+        Raises:
+            ValueError: a value of another type, or out of range.
         """
-        num_actions = len(after)
-        observation, after = pad_rows(observation, 128), pad_rows(after, 512)
-        owner = nn.functional.pad(owner, (0, len(after) - num_actions))
-        state = self.state(self.trunk(observation))
-        met = torch.relu(state.index_select(0, owner) + self.after(after))
-        met = met + torch.relu(self.block(met))
-        score: Tensor = self.score(torch.relu(self.hidden(met))).squeeze(1)[:num_actions]
-        return score.float() + prior
+        least = {
+            "num_players": 1, "history": 0, "observation_size": 1, "num_derived": 0, "action_inputs": 1,
+            "state_width": 1, "action_width": 2,
+        }  # fmt: skip
+        for name, value in asdict(self).items():
+            if name in least:
+                is_valid = type(value) is int and value >= least[name]
+            elif name == "record":
+                is_valid = type(value) is bool
+            elif name == "prior_scale":
+                is_valid = type(value) in (int, float) and abs(value) <= 1e9  # which NaN is not
+            elif name == "prior":
+                is_valid = value in get_args(Prior)
+            elif name == "game":
+                is_valid = isinstance(value, str) and _is_game(value)
+            else:
+                is_valid = isinstance(value, str)
+            if not is_valid:
+                raise ValueError(f"{name}={value!r} is not a valid value")
+
+
+def _is_game(name: str) -> bool:
+    try:
+        features_by_name(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Module(Protocol):
+    """What `NetworkAgent.from_module` needs of a torch module, as `tienlen_train.action_network` has one."""
+
+    config: NetworkConfig
+
+    def state_dict(self) -> Mapping[str, Any]:
+        """Tensors by the names of `shapes_of`."""
+
+
+def shapes_of(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+    """The names of a network's weights, as in its file, and their shapes: (outputs, inputs) of each layer."""
+    width, meet = config.state_width, config.action_width
+    return {
+        "trunk.0.weight": (width, config.state_inputs),
+        "trunk.0.bias": (width,),
+        "trunk.2.weight": (width, width),
+        "trunk.2.bias": (width,),
+        "state.weight": (meet, width),
+        "state.bias": (meet,),
+        "after.weight": (meet, config.action_inputs),
+        "block.weight": (meet, meet),
+        "block.bias": (meet,),
+        "hidden.weight": (meet // 2, meet),
+        "hidden.bias": (meet // 2,),
+        "score.weight": (1, meet // 2),
+        "score.bias": (1,),
+    }
+
+
+def check_shapes(config: NetworkConfig, found: Mapping[str, Sequence[int]]) -> None:
+    """Compare the shapes of weights with those that the configuration asks for; nothing is allocated.
+
+    Raises:
+        ValueError: a weight is missing, unknown or of another shape.
+    """
+    wanted = shapes_of(config)
+    if different := sorted(wanted.keys() ^ found.keys()):
+        raise ValueError(f"missing or unknown weights: {', '.join(different)}")
+    for name, shape in wanted.items():
+        if tuple(found[name]) != shape:
+            raise ValueError(f"{name} is {tuple(found[name])}, expected {shape}")
+
+
+@dataclass(eq=False)
+class Network:
+    """A network that plays: its configuration and weights, which stay as they are.
+
+    Attributes:
+        config: the shape.
+        tensors: float32, by the names of `shapes_of`.
+
+    Raises:
+        ValueError: the weights do not fit the configuration, or are not finite.
+    """
+
+    config: NetworkConfig
+    tensors: dict[str, FloatArray]
+
+    def __post_init__(self) -> None:
+        check_shapes(self.config, {name: tensor.shape for name, tensor in self.tensors.items()})
+        self.tensors = {k: np.ascontiguousarray(v, np.float32) for k, v in self.tensors.items()}
+        for name, tensor in self.tensors.items():
+            if not np.isfinite(tensor).all():
+                raise ValueError(f"{name} has weights that are not finite")
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The weights as the compiled loops read them."""
+        return weights_of(self.tensors)
 
     @property
     def num_weights(self) -> int:
         """How many numbers are learned."""
-        return sum(p.numel() for p in self.parameters())
+        return sum(tensor.size for tensor in self.tensors.values())
+
+    def logits(self, inputs: Inputs) -> FloatArray:
+        """The network's scores, prior included, float32 (N,).
+
+        Raises:
+            ValueError: the inputs are not of the sizes that the configuration says.
+        """
+        return logits_of(self.weights, inputs)
 
 
-@contextmanager
-def threads_for(num_decisions: int) -> Iterator[None]:
-    """Let torch use one thread meanwhile if the decisions are few.
-
-    Threads share next to nothing then, and wait for one another: 30 ms a pass where other programs run.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if num_decisions < FEW else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def as_bfloat16(bits: npt.NDArray[np.uint16]) -> Tensor:
-    """The tensor whose memory this is; NumPy has no such type."""
-    return torch.from_numpy(bits).view(torch.bfloat16)
-
-
-def pad_rows(rows: Tensor, multiple: int) -> Tensor:
-    """Rows of zeros added up to a multiple: oneDNN spends milliseconds on every new number of rows.
-
-    Where there are fewer rows than that, up to a multiple of an eighth of it; where there are fewer still, as
-    for one decision at a time, up to a power of two.
-    """
-    if len(rows) < multiple:
-        multiple //= 8
-    if 0 < len(rows) < multiple:
-        multiple = 1 << (len(rows) - 1).bit_length()
-    return nn.functional.pad(rows, (0, 0, 0, -len(rows) % multiple))
-
-
-def segment_log_softmax(logits: Tensor, owner: Tensor, num_segments: int) -> Tensor:
-    """Log-probabilities within each decision's actions, float32 (N,).
+def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
+    """Log-probabilities within each decision's actions, float32 (N,); sums are in float64.
 
     Args:
         logits: float32 (N,).
-        owner: int64 (N,), ascending, every segment not empty.
-        num_segments: n.
+        start: int64 (n,), ascending from 0, where each decision's actions begin; none is without.
     """
-    highest = torch.full((num_segments,), -torch.inf, device=logits.device)
-    highest = highest.scatter_reduce(0, owner, logits.detach(), "amax")
-    shifted = logits - highest[owner]
-    total = torch.zeros(num_segments, device=logits.device).index_add(0, owner, shifted.exp())
-    return shifted - total.log()[owner]
+    count = np.diff(np.append(start, len(logits)))
+    scores = logits.astype(np.float64)
+    shifted = scores - np.repeat(np.maximum.reduceat(scores, start), count)
+    total = np.add.reduceat(np.exp(shifted), start)
+    found: FloatArray = (shifted - np.repeat(np.log(total), count)).astype(np.float32)
+    return found
 
 
 def sample(log_probabilities: FloatArray, start: IntArray, rng: np.random.Generator) -> IntArray:
@@ -210,6 +247,8 @@ def sample(log_probabilities: FloatArray, start: IntArray, rng: np.random.Genera
 
 def first_best(scores: npt.NDArray[Any], start: IntArray) -> IntArray:
     """The first index of each decision's highest score: int64 (n,), into the ragged actions."""
+    if len(start) == 1:  # the same, and a single decision is spared ten calls of NumPy
+        return np.array([scores.argmax()])
     count = np.diff(np.append(start, len(scores)))
     best = np.repeat(np.maximum.reduceat(scores, start), count)
     hits = np.flatnonzero(scores == best)
@@ -222,13 +261,13 @@ class NetworkAgent:
     """Plays the legal action with the highest score, or draws by the scores.
 
     Args:
-        network: is used as it is, not copied.
+        network: its weights.
         name: what tables and plots call it.
         sample: draw from the policy instead of taking the most probable action.
         card: whatever its makers say of it (see `save`).
     """
 
-    network: ActionNetwork
+    network: Network
     name: str = "network"
     sample: bool = False
     card: dict[str, Any] = field(default_factory=dict)
@@ -239,6 +278,23 @@ class NetworkAgent:
         self.plays = config.game
         self._rng = np.random.default_rng(0)
         self.history = max(config.history, self._reader.history)
+
+    @classmethod
+    def from_module(
+        cls,
+        module: Module,
+        name: str = "network",
+        *,
+        sample: bool = False,
+        card: dict[str, Any] | None = None,
+    ) -> Self:
+        """A player by a torch module as it is now: its weights are copied.
+
+        Raises:
+            ValueError: see `Network`.
+        """
+        tensors = {k: v.detach().float().cpu().numpy().copy() for k, v in module.state_dict().items()}
+        return cls(Network(module.config, tensors), name, sample, card or {})
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; matters only with `sample`."""
@@ -274,20 +330,11 @@ class NetworkAgent:
         """
         self._check(view)
         inputs = self._reader.read(view)
-        logits, owner = torch.from_numpy(self.logits(inputs)), torch.from_numpy(inputs.segment_ids)
-        found: FloatArray = segment_log_softmax(logits, owner, len(view)).numpy()
-        return found
+        return log_softmax(self.logits(inputs), inputs.segment_start)
 
     def logits(self, inputs: Inputs) -> FloatArray:
         """The network's scores, prior included, float32 (N,)."""
-        with torch.inference_mode(), threads_for(len(inputs.segment_start)):
-            logits: FloatArray = self.network(
-                torch.from_numpy(inputs.observation).float(),
-                as_bfloat16(inputs.action_features).float(),
-                torch.from_numpy(inputs.segment_ids),
-                torch.from_numpy(inputs.prior),
-            ).numpy()
-        return logits
+        return self.network.logits(inputs)
 
     def _check(self, view: View) -> None:
         config = self.network.config
@@ -310,8 +357,7 @@ class NetworkAgent:
             "config": json.dumps(asdict(self.network.config)),
             "card": json.dumps(self.card),
         }
-        weights = {k: v.detach().contiguous().cpu() for k, v in self.network.state_dict().items()}
-        write_atomic(Path(path), save(weights, metadata))
+        write_atomic(Path(path), save(self.network.tensors, metadata))
 
     @classmethod
     def load(cls, path: str | Path, *, sample: bool = False) -> Self:
@@ -324,20 +370,36 @@ class NetworkAgent:
         if not Path(path).is_file():
             raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
         try:
-            with safe_open(path, "pt") as file:
+            with safe_open(path, "np") as file:
                 metadata = file.metadata() or {}
-                weights = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+                if metadata.get("format") != FORMAT:
+                    raise ValueError(f"policy {str(path)!r}: expected the format {FORMAT}")
+                try:
+                    config = NetworkConfig(**_with_game(json.loads(metadata["config"])))
+                    config.check()
+                    card = json.loads(metadata.get("card", "{}"))
+                    if not isinstance(card, dict):
+                        raise ValueError("the card is not a table")
+                    network = Network(config, _read_tensors(file, config))
+                    return cls(network, name=f"policy:{path}", sample=sample, card=card)
+                except (KeyError, TypeError, ValueError, RecursionError) as error:
+                    raise ValueError(
+                        f"policy {str(path)!r}: weights and configuration do not fit: {error}"
+                    ) from error
         except (SafetensorError, OSError) as error:
             raise ValueError(f"policy {str(path)!r}: this is no safetensors file ({error})") from error
-        if metadata.get("format") != FORMAT:
-            raise ValueError(f"policy {str(path)!r}: expected the format {FORMAT}")
-        try:
-            network = ActionNetwork(NetworkConfig(**json.loads(metadata["config"])))
-            network.load_state_dict(weights)
-            card = json.loads(metadata.get("card", "{}"))
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ValueError(
-                f"policy {str(path)!r}: weights and configuration do not fit: {error}"
-            ) from error
-        network.eval().requires_grad_(False)
-        return cls(network, name=f"policy:{path}", sample=sample, card=card)
+
+
+def _with_game(config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of a file; the oldest files name the preset alone."""
+    return config if "game" in config else {"game": game_of(get_rules(config["rules"])).name} | config
+
+
+def _read_tensors(file: Any, config: NetworkConfig) -> dict[str, FloatArray]:
+    """The weights of an open file; their types and shapes are compared before any is read."""
+    parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+    check_shapes(config, {name: part.get_shape() for name, part in parts.items()})
+    for name, part in parts.items():
+        if part.get_dtype() not in STORED:
+            raise ValueError(f"{name} is stored as {part.get_dtype()}, expected one of {', '.join(STORED)}")
+    return {name: np.asarray(file.get_tensor(name), np.float32) for name in parts}

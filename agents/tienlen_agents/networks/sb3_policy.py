@@ -1,23 +1,24 @@
 """A trained network as an agent: stable-baselines3 / sb3-contrib `MaskablePPO`.
 
-This module imports torch; `tienlen_agents.load("policy:...")` imports it only when such an agent is asked
-for.
+This module imports torch; `tienlen_agents.load` imports it only for such a policy.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from tienlen_agents.networks.network import threads_for
 from tienlen_env.engine.agent import View
 
 IntArray = npt.NDArray[np.int64]
+FEW: Final = 128  # decisions
 
 
 class PolicyAgent:
@@ -141,3 +142,17 @@ class PolicyAgent:
                 f"{self.name} was trained on observations of length {self.observation_size}, but here they "
                 f"have {size}: another number of players, target or history?"
             )
+
+
+@contextmanager
+def threads_for(num_decisions: int) -> Iterator[None]:
+    """Let torch use one thread meanwhile if the decisions are few.
+
+    Threads share next to nothing then, and wait for one another: 30 ms a pass where other programs run.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if num_decisions < FEW else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

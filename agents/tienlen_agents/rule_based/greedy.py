@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.view import View
+from tienlen_env.errors import WrongGameError
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 
 IntArray = npt.NDArray[np.int64]
@@ -51,8 +52,14 @@ def _longest_first(table: ActionTable) -> Preference:
     return _prefer(-table.num_cards, table.top)
 
 
-def _table(view: View) -> ActionTable:
-    assert isinstance(view.table, ActionTable)  # of Tiến lên, see the attribute `plays`
+def _table_of(view: View) -> ActionTable:
+    """The action table of a view of Tiến lên.
+
+    Raises:
+        WrongGameError: a view of another game.
+    """
+    if not isinstance(view.table, ActionTable):
+        raise WrongGameError(f"this agent plays Tiến lên, not the {view.rules.name} rules")
     return view.table
 
 
@@ -77,7 +84,7 @@ class GreedyAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
         legal = view.legal_actions
-        order, rank = _cheapest_first(_table(view))
+        order, rank = _cheapest_first(_table_of(view))
         return order[np.minimum.reduceat(rank[legal.action], legal.start)]
 
 
@@ -101,12 +108,13 @@ class GreedyLongAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
         legal = view.legal_actions
-        following, leading = _cheapest_first(_table(view)), _longest_first(_table(view))
+        table = _table_of(view)
+        following, leading = _cheapest_first(table), _longest_first(table)
         is_lead = view.table_action == PASS
         lowest_card = view.hand & -view.hand
         # Without the lowest card an action ranks behind every one that has it.
         lead_rank = np.where(
-            legal.cards & lowest_card[legal.game], leading.rank[legal.action], view.table.num_actions
+            legal.cards & lowest_card[legal.game], leading.rank[legal.action], table.num_actions
         )
         rank = np.where(is_lead[legal.game], lead_rank, following.rank[legal.action])
         best = np.minimum.reduceat(rank, legal.start)

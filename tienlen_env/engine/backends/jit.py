@@ -28,7 +28,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import overload, register_jitable
 
 from tienlen_env.engine.backends import overloads
-from tienlen_env.games.common.hints import is_noinline
+from tienlen_env.games.common.hints import is_fused, is_noinline
 
 # A damaged cache file fails in one of these ways when it is unpickled.
 _DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
@@ -40,7 +40,7 @@ def loop(function: Callable[..., Any]) -> Any:
     It allocates nothing that is reference-counted: views of rows would cost several times what the rules
     cost. Where no folder for the cache can be written, the function is compiled in every process.
     """
-    compiled = njit(function, nogil=True, _nrt=False)
+    compiled = njit(function, nogil=True, _nrt=False, fastmath=_fastmath(function))
     if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
         try:
             compiled._cache = _Cache(function)  # type: ignore[attr-defined]
@@ -89,7 +89,9 @@ def register(function: Any) -> None:
             if _calls_itself(reached):
                 _register_recursive(reached)
                 continue
-            register_jitable(_nrt=False, forceinline=not is_noinline(reached))(reached)
+            register_jitable(_nrt=False, forceinline=not is_noinline(reached), fastmath=_fastmath(reached))(
+                reached
+            )
 
 
 def _calls_itself(function: FunctionType) -> bool:
@@ -107,6 +109,10 @@ def _register_recursive(function: FunctionType) -> None:
         return lambda *args: compiled(*args)
 
     overload(function, jit_options={"_nrt": False, "forceinline": True})(overload_of)
+
+
+def _fastmath(function: Any) -> set[str] | bool:
+    return {"contract"} if is_fused(function) else False
 
 
 def reachable(function: Any) -> list[Any]:
@@ -185,7 +191,9 @@ def _description(value: Any) -> bytes:
             (code.co_code, code.co_names, code.co_varnames, code.co_freevars, _plain_constants(code))
             for code in _codes(value.__code__)
         ]
-        return marshal.dumps((value.__qualname__, is_noinline(value), repr(value.__defaults__), parts), 2)
+        return marshal.dumps(
+            (value.__qualname__, is_noinline(value), is_fused(value), repr(value.__defaults__), parts), 2
+        )
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}".encode() + value.tobytes()
     if isinstance(value, frozenset):

@@ -56,6 +56,9 @@ class ActionTable(Protocol):
             ValueError: not an action id.
         """
 
+    def __hash__(self) -> int:
+        """What is derived from a table is cached by it."""
+
 
 RulesT = TypeVar("RulesT", bound=AnyRules)
 TableT = TypeVar("TableT", bound=ActionTable)
@@ -233,11 +236,6 @@ class Game(Generic[RulesT, TableT]):
     has_card_choice: bool = False
     has_payments: bool = False
     pays_late: Callable[[RulesT, str], bool] = lambda rules, reward: False
-
-    @property
-    def sources(self) -> tuple[()]:
-        """Nothing; for code that `jit.loop` does not compile yet."""
-        return ()
 
     def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
         from tienlen_env.games.registry import game_named  # lists the games, which import this module
