@@ -92,7 +92,7 @@ def test_the_network_alone_looks_at_nothing_and_so_does_a_draw() -> None:
 
 
 def test_a_choice_depends_on_the_seed_and_the_position_alone() -> None:
-    batch = Batch("cardgames", 40, kept=HISTORY)
+    batch = Batch("cardgames", 40, history_length=HISTORY)
     batch.reset(3)
     champion, heuristic = tienlen_agents.load("champion"), tienlen_agents.load("heuristic")
     champion.reset(1)

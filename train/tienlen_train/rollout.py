@@ -327,13 +327,13 @@ def play_rounds(
         begins = [0, *ends[:-1]]
         num_read = ends[num_policies - 1]
         if num_read:
-            inputs = reader.read(View.in_place(batch, games[:num_read]))
+            inputs = reader.read(View(batch, games[:num_read], copy=False))
         for index, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             if begin == end:
                 continue
             if index >= num_policies:
                 actions[begin:end] = opponents[index - num_policies].act(
-                    View.in_place(batch, games[begin:end])
+                    View(batch, games[begin:end], copy=False)
                 )
                 continue
             own = inputs.part(begin, end)
@@ -348,7 +348,7 @@ def play_rounds(
                 num_kept += mine.size
     if not steps:  # no learner had a choice
         none = np.empty(0, np.int64)
-        keep(reader.read(View.in_place(batch, none)), none, np.empty(0, np.float32), none)
+        keep(reader.read(View(batch, none, copy=False)), none, np.empty(0, np.float32), none)
     reward_of = np.zeros(num_kept, np.float32)
     for decision, amount in paid:
         np.add.at(reward_of, decision, amount)
