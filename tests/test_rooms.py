@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = (ROOT / "tienlen_env", ROOT / "agents" / "tienlen_agents", ROOT / "train" / "tienlen_train")
 NAMES = sorted(game.name for game in games())
 # A file that belongs to a game bears its name; these rooms hold players of one game under the players' names.
-OF_ONE_GAME = ("rule_based",)
+OF_ONE_GAME = ("rule_based", "endgame")
 # The console script bears the name of our first game.
 PROGRAM = ("agents/tienlen_agents/command.py", "train/tienlen_train/cli.py")
 LISTS_GAMES = (*PROGRAM, "tienlen_env/games/registry.py", "tienlen_env/__init__.py", "tienlen_env/_moved.py")

@@ -420,7 +420,7 @@ class Batch:
             self._refuse(int(which[refused]), int(ids[refused]))
         return turns
 
-    def games_stepper(
+    def _games_stepper(
         self, rewards: RewardArray, seats: IntArray, *, skip_forced: bool = True, until_placed: bool = False
     ) -> Callable[[IntArray, IntArray], IntArray]:
         """`step_games` with its settings bound, for callers that make many small steps.
@@ -490,9 +490,9 @@ class Batch:
         check_buffer(rewards, "rewards", (self.num_players,), np.float32)
         check_buffer(mask, "mask", (self.num_actions,), np.int8)
         check_buffer(observation, "observation", (self.observation_size,), np.uint8)
-        return partial(self.stepper_into(rewards), mask, observation)
+        return partial(self._stepper_into(rewards), mask, observation)
 
-    def stepper_into(self, rewards: RewardArray) -> Callable[[MaskArray, ByteArray, int], int]:
+    def _stepper_into(self, rewards: RewardArray) -> Callable[[MaskArray, ByteArray, int], int]:
         """A stepper for callers that have a new mask and observation written in each step.
 
         Args:

@@ -195,7 +195,7 @@ class OneSeatGames:
 
     def _bind(self) -> None:
         """Bind the engine's stepper to the arrays of this object; anew in every copy."""
-        self._step = self.batch.games_stepper(
+        self._step = self.batch._games_stepper(
             self._earned, self.seat, skip_forced=self._skip_forced, until_placed=self._until_placed
         )
 
