@@ -1,17 +1,18 @@
 """Agents that play, loaded by name, and the arena that compares them.
 
->>> import tienlen_agents
->>> tienlen_agents.load("greedy").name
-'greedy'
+Examples:
+    >>> import tienlen_agents
+    >>> tienlen_agents.load("greedy").name
+    'greedy'
 
 A name may have one argument and options: ``"policy:runs/x/policy.zip,trust=1"``. The signature of an agent's
-factory defines what it accepts, so a new agent needs one line. In a program, it is registered at run time::
+factory defines what it accepts, so a new agent needs one line. A program registers it at run time:
 
     tienlen_agents.register("mine", MyAgent)   # class MyAgent: def __init__(self, *, worlds: int = 32)
     tienlen_agents.load("mine:worlds=64")
 
-In a package of its own, it is an entry point of the group ``tienlen.agents``; every command and environment
-then knows the name as soon as the package is installed::
+A package registers it as an entry point of the group ``tienlen.agents``; every command and environment finds
+the name as soon as the package is installed:
 
     [project.entry-points."tienlen.agents"]
     mine = "my_package.agents:MyAgent"

@@ -3,7 +3,7 @@
 Instead of one logit for every action of the table, the network looks at each legal action (6.5 on average,
 where there is a choice): at what the action *is* (kind, length, top card), at the hand that it leaves, and at
 what that hand still needs. So it is small, it generalises over actions, and one architecture serves every
-preset, number of players and game::
+preset, number of players and game:
 
     observation (O) ── trunk ── state (D) ─┐ repeated for each legal action
     action features (X)  ──────── after ─┴─ + ── ReLU ── block ── hidden ── score ( + prior )
