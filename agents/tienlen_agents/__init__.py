@@ -1,4 +1,4 @@
-"""Agents that play, loaded by name, and the arena that compares them.
+"""Agents, loaded by name, and the arena that compares them.
 
 Examples:
     >>> import tienlen_agents
@@ -17,7 +17,7 @@ the name as soon as the package is installed:
     [project.entry-points."tienlen.agents"]
     mine = "my_package.agents:MyAgent"
 
-An agent that wraps another one takes that one's name, options and all: ``"endgame:search:worlds=64"``.
+An agent that wraps another one takes its name with its options: ``"endgame:search:worlds=64"``.
 An agent's module is imported when the agent is first loaded.
 """
 
@@ -147,7 +147,7 @@ def load(text: str) -> Agent:
     factory = _factory(name)
     parameters = inspect.signature(factory, eval_str=True).parameters
     options = {k: p.annotation for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
-    # Text can give a word or another agent; parameters of other types are for callers in Python.
+    # Text can only give a string or another agent; parameters of other types are for callers in Python.
     positional = [
         p
         for p in parameters.values()

@@ -12,24 +12,24 @@ RULES.md. A position is won for the player to move if some action leads to a pos
 that is all that alpha-beta can cut. A line is at most 26 plays, each followed by at most one pass, and two
 passes on a table whose owner is out: within `MAX_DEPTH`.
 
-**Order.** An action that empties the hand comes first; then most cards, then the lowest top card; a pass comes
-last. Trying actions first that the other hand cannot beat needed a third more positions.
+**Order.** An action that empties the hand comes first; then most cards, then the lowest top card; a pass
+comes last. Trying actions first that the other hand cannot beat needed a third more positions.
 
 **The transposition table** of solved positions has ``2 ** TABLE_BITS`` entries, found by a hash of both
 hands, the action on the table and the flags of the trick. An entry stores these in full, so two positions
 are never confused; of two entries with one index the later overwrites the earlier. Each decision starts with
 an empty table (by a generation number), so its outcome and cost do not depend on earlier decisions.
 
-**Exact cards.** The search uses the actions of the action table, which play the lowest inner cards (RULES.md 7.2).
-Without `flush_lock` other inner cards never change who wins. Call a hand *raised* when cards of it are
+**Exact cards.** The search uses the actions of the action table, which play the lowest inner cards (RULES.md
+7.2). Without `flush_lock` other inner cards never change who wins. Call a hand *raised* when cards of it are
 replaced by higher ones of their ranks. Who wins with a hand wins with the raised one, by the same plays with
 the raised cards: shapes and ranks, and so chops, are the same, tops are the same or higher, and whatever the
 other player may answer now could be answered before. The lowest inner cards leave a raise of the hand that
 any other choice leaves, under the same top. By the same argument, of two tops of one rank with no card of the
-other hand between them, the lower is as good. With `flush_lock` a suit may be worth more than a raise, because
-it completes a suited run; there no action is left out, and the result is exact if both players use the action
-table (exact cards changed it in none of 2,470 endgames: small hands with many combinations, and hands of up
-to seven cards from games of `greedy_long` and `random`).
+other hand between them, the lower is as good. With `flush_lock` a suit may be worth more than a raise,
+because it completes a suited run; there no action is left out, and the result is exact if both players use
+the action table (exact cards changed it in none of 2,470 endgames: small hands with many combinations, and
+hands of up to seven cards from games of `greedy_long` and `random`).
 """
 
 from __future__ import annotations
@@ -466,15 +466,16 @@ def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tu
 class EndgameAgent:
     """Wraps another agent and overrides it in solved endgames.
 
-    The other agent's action is played if it wins the endgame too, or if no win is proven: a lost endgame, more
-    players, unknown cards, too many positions. Otherwise an action that wins replaces it.
+    The other agent's action is played if it wins the endgame too, or if no win is proven: a lost endgame,
+    more players, unknown cards, too many positions. Otherwise an action that wins replaces it.
 
     ``EndgameAgent(base)`` is an `EndgameCardAgent` or `EndgameFallibleAgent` if `base` chooses its cards one
     by one (`CardAgent`) or may fail to answer (`FallibleAgent`).
 
     Args:
         base: the other agent.
-        nodes: positions searched for a decision at most; if this is not enough, the other agent's action is played.
+        nodes: positions searched for a decision at most; if this is not enough, the other agent's action is
+            played.
     """
 
     plays = "tienlen"

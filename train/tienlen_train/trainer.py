@@ -47,8 +47,8 @@ class Trainer(ABC):
 
     Attributes:
         rules: the variant.
-        eval_opponents: names of the agents that the policy is compared with, alone against three of each; at the
-            end also with random.
+        eval_opponents: names of the agents that the policy is compared with, alone against three of each; at
+            the end also with random.
         iteration: number of iterations so far.
         num_decisions: number of decisions so far.
         num_games: number of games so far.

@@ -229,7 +229,8 @@ def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
 
     Args:
         logits: float32 (N,).
-        start: int64 (n,), ascending from 0, where each decision's actions begin; every decision has at least one.
+        start: int64 (n,), ascending from 0, where each decision's actions begin; every decision has at least
+            one.
     """
     count = np.diff(np.append(start, len(logits)))
     scores = logits.astype(np.float64)

@@ -1,7 +1,8 @@
 """The two greedy baselines. Published figures use them, so golden tests freeze their play.
 
-Both choose by a fixed order of actions, which depends on the rules alone. It is computed once, as a table from
-action id to rank; a decision is the lowest rank among the legal actions, one `np.minimum.reduceat` per batch.
+Both choose by a fixed order of actions, which depends on the rules alone. It is computed once, as a table
+from action id to rank; a decision is the lowest rank among the legal actions, one `np.minimum.reduceat` per
+batch.
 """
 
 from __future__ import annotations

@@ -153,7 +153,8 @@ def keeping(weights: Any, unseen: int, card: int) -> float:
         return 0.5
     higher = popcount(unseen & ranked_above(card))
     lower = popcount(unseen & (LOWEST_SUIT << (card & 3))) - higher
-    # Each higher card must be played first. If no lower cards are unseen, others are void: they discard or trump.
+    # Each higher card must be played first. If no lower cards are unseen, others are void: they discard or
+    # trump.
     return float(weights[WAIT] ** higher * (1.0 if lower > 0 or higher == 0 else 0.5))
 
 
@@ -161,7 +162,8 @@ def keeping(weights: Any, unseen: int, card: int) -> float:
 def null_chance(hand: int, unseen: int) -> float:
     """The probability that a hand wins no further trick.
 
-    A card is safe if no opponent can lead its suit, and less safe the more unseen cards of the suit are lower.
+    A card is safe if no opponent can lead its suit, and less safe the more unseen cards of the suit are
+    lower.
     """
     chance = 1.0 if hand & JOKERS == 0 else 0.5
     hand &= ~JOKERS
@@ -346,9 +348,9 @@ class TricksterAgent:
             view: n decisions.
 
         Returns:
-            ``(gap, facts)``, one row for each of ``view.legal_actions``. `gap` is float32 (N,), at most 0: the
-            score minus the score of the action that `act` chooses, in points. `facts` is float32 (N, 4). For
-            a card: the probability of winning the trick; the final value of the trick; if the seat has no
+            ``(gap, facts)``, one row for each of ``view.legal_actions``. `gap` is float32 (N,), at most 0:
+            the score minus the score of the action that `act` chooses, in points. `facts` is float32 (N, 4).
+            For a card: the probability of winning the trick; the final value of the trick; if the seat has no
             trick yet, the probability of winning none with the remaining cards, else 0; the probability that
             the card wins a later trick. For a meld: its points with the best melds after it, and three zeros.
         """

@@ -10,9 +10,9 @@ after another. An allocation that gives group g ``x[g]`` of the n cards of a sui
 
     counts[s, capacity] = sum over allocations x of suit s: product of 1 / x[g]! * counts[s + 1, capacity - x]
 
-``counts`` is the number of deals of the suits from s on, up to a factor, if the groups have this capacity left.
-capacity of the last group follows from the number of cards left, so it is not part of the state: with three
-opponents a state is two numbers, each at most the size of a hand or so.
+``counts`` is the number of deals of the suits from s on, up to a factor, if the groups have this capacity
+left. capacity of the last group follows from the number of cards left, so it is not part of the state: with
+three opponents a state is two numbers, each at most the size of a hand or so.
 
 **Drawing.** For one suit after another an allocation is drawn in proportion to its term of this sum, then
 the cards of each group. The deals drawn are exactly uniform (up to the rounding of doubles), for any voids.

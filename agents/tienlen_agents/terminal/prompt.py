@@ -1,4 +1,4 @@
-"""What is written to a terminal, and the prompt at which a person decides."""
+"""Terminal output, and the prompt for a person's decision."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ HELP = """\
 
 
 class Command(Enum):
-    """What a person wants instead of a play."""
+    """An input that is not a play."""
 
     UNDO = "undo"
     LEAVE = "leave"
 
 
 class Decision(Protocol):
-    """A decision that a person is asked for."""
+    """A decision of a person."""
 
     played: AnyRound
 
@@ -43,22 +43,22 @@ class Decision(Protocol):
         """The table as the person sees it."""
 
     def suggestion(self) -> str:
-        """A line of advice.
+        """A suggestion, one line.
 
         Raises:
             ValueError: there are no suggestions here.
         """
 
     def check_undo(self) -> None:
-        """Nothing if the last play can be taken back.
+        """Check that the last play can be taken back.
 
         Raises:
-            ValueError: it cannot be; the message says why.
+            ValueError: it cannot; the message has the reason.
         """
 
 
 def ask(decision: Decision) -> Play | Command:
-    """Show the table and ask until there is a legal play, or a command for whoever runs the table."""
+    """Show the table and prompt until the input is a legal play, or a command for the caller."""
     played = decision.played
     dialogue = dialogue_of(played.rules)
     say("\n" + render_ansi(decision.picture()))
@@ -92,7 +92,7 @@ def ask(decision: Decision) -> Play | Command:
         except NotationError as error:
             tell(f"{error}; h for help")
         except TienLenError as error:
-            reason = str(error).partition(" (seat")[0]  # the brackets hold what the picture shows
+            reason = str(error).partition(" (seat")[0]  # the picture shows the part in brackets
             tell(reason if "RULES.md" in reason else f"{reason} (RULES.md)")
         except ValueError as error:
             tell(str(error))
@@ -106,7 +106,7 @@ class Hints:
     """
 
     def __init__(self, name: str = "") -> None:
-        from tienlen_agents import load  # which knows the module of `HumanAgent`
+        from tienlen_agents import load  # it imports the module of `HumanAgent`
 
         self._load = load
         self._named = load(name) if name else None
@@ -124,7 +124,7 @@ class Hints:
         """The agent that suggests plays of a game.
 
         Raises:
-            ValueError: the agent that was named plays another game.
+            ValueError: the named agent plays another game.
         """
         game = game_of(rules).name
         if self._named is not None:
@@ -137,7 +137,7 @@ class Hints:
         return self._own[game]
 
     def suggestion(self, view: View, index: int, played: AnyRound) -> str:
-        """Advice for a decision, as a line.
+        """A suggestion for a decision, one line.
 
         Args:
             view: n decisions.
@@ -173,18 +173,18 @@ def tell(text: str) -> None:
         COLUMNS,
         initial_indent="  ",
         subsequent_indent="    ",
-        break_on_hyphens=False,  # they join a straight, J-Q-K
+        break_on_hyphens=False,  # hyphens join a straight, J-Q-K
     )
     say(filled + "\n")
 
 
 def read_line(prompt: str) -> str | None:
-    """Ask for a line; None if the input has ended."""
+    """Read a line; None if the input has ended."""
     try:
         line = input(prompt)
     except EOFError:
         say("\n")
         return None
     if not sys.stdin.isatty():
-        say(line + "\n")  # a terminal has shown it already
+        say(line + "\n")  # a terminal has echoed it already
     return line

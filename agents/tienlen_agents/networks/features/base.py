@@ -25,8 +25,8 @@ class Inputs(NamedTuple):
     """The inputs of a network for n decisions with N legal actions in total.
 
     Attributes:
-        observation: uint8 (n, O + E), the observation and the inputs that the game's reader appends; (n, O + R
-            + E) with a play summary between them.
+        observation: uint8 (n, O + E), the observation and the inputs that the game's reader appends; (n, O +
+            R + E) with a play summary between them.
         segment_start: int64 (n,), index of each decision's first legal action among the N.
         num_legal: int64 (n,), number of legal actions of each decision.
         action: int64 (N,), action ids.

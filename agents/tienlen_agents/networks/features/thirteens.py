@@ -1,10 +1,11 @@
 """The inputs of a network in Thirteens, and the inputs that only the critic reads.
 
-The features of an action are four groups of numbers, X = 125 in total: the *action* itself (32: one-hot strength
-and suit of a card, whether it is the end of melding, and the number of cards of each pip that it plays or
-melds), the *hand* that it leaves (54 by card id, and the voids among the four suits), the *pile* (13: the
-number of cards of each pip that are then in the trick, or can still be melded), and *auxiliary features* (22,
-see `FeatureReader`). The reader appends the unseen cards, and their number in each suit, to the observation.
+The features of an action are four groups of numbers, X = 125 in total: the *action* itself (32: one-hot
+strength and suit of a card, whether it is the end of melding, and the number of cards of each pip that it
+plays or melds), the *hand* that it leaves (54 by card id, and the voids among the four suits), the *pile*
+(13: the number of cards of each pip that are then in the trick, or can still be melded), and *auxiliary
+features* (22, see `FeatureReader`). The reader appends the unseen cards, and their number in each suit, to
+the observation.
 """
 
 from __future__ import annotations
@@ -177,9 +178,9 @@ class FeatureReader:
     card, whether the card is the highest so far, whether it follows suit; in its suit the number of unseen
     higher cards, whether this is 0, the numbers of unseen cards, of own cards left, and of later players with
     a known void. For the decision and the remaining hand: the number of players still to play, whether it is
-    0, the number of cards, how many of them are the highest of their suit, their probability of winning later,
-    whether the seat has no trick so far, the number of unseen jokers. ``prior="heuristic"`` adds two from
-    `trickster`: the action's points relative to its best one, and whether it is the best.
+    0, the number of cards, how many of them are the highest of their suit, their probability of winning
+    later, whether the seat has no trick so far, the number of unseen jokers. ``prior="heuristic"`` adds two
+    from `trickster`: the action's points relative to its best one, and whether it is the best.
 
     Args:
         prior: name of the scores that are added to the network's.

@@ -94,9 +94,9 @@ class HeuristicAgent:
             view: n decisions.
 
         Returns:
-            ``(gap, facts)``, one row for each of ``view.legal_actions``. `gap` is float32 (N,), at most 0: the
-            score minus the score of the action that `act` chooses, in plays. `facts` is float32 (N, 5): the
-            cost of the remaining hand, in plays; its number of beatable plays; the number of unseen plays
+            ``(gap, facts)``, one row for each of ``view.legal_actions``. `gap` is float32 (N,), at most 0:
+            the score minus the score of the action that `act` chooses, in plays. `facts` is float32 (N, 5):
+            the cost of the remaining hand, in plays; its number of beatable plays; the number of unseen plays
             that beat the action; 1 if no opponent can beat it; the fewest plays of the remaining hand.
         """
         legal = view.legal_actions

@@ -29,11 +29,11 @@ NUM_LEFT: Final = 14  # cards in the shortest hand among the opponents, 0..13
 
 # The tables, one after the other.
 COST: Final = 0  # NUM_LEFT × NUM_KINDS × NUM_STEPS: cost of a play in the hand
-HOLD: Final = COST + NUM_LEFT * NUM_KINDS * NUM_STEPS  # NUM_KINDS × NUM_STEPS: probability of winning the trick
+HOLD: Final = COST + NUM_LEFT * NUM_KINDS * NUM_STEPS  # NUM_KINDS × NUM_STEPS: win probability of a trick
 SLOPE: Final = HOLD + NUM_KINDS * NUM_STEPS  # NUM_KINDS: cost of each better play
 PASS_BONUS: Final = SLOPE + NUM_KINDS  # NUM_LEFT: reward for a pass
-PASS_OWNER: Final = PASS_BONUS + NUM_LEFT  # NUM_LEFT: subtracted from it, by the number of cards of the table's owner
-PLAIN: Final = PASS_OWNER + NUM_LEFT  # the other parameters, unchanged, in the order of `_PLAIN`
+PASS_OWNER: Final = PASS_BONUS + NUM_LEFT  # NUM_LEFT: minus this, by the cards of the table's owner
+PLAIN: Final = PASS_OWNER + NUM_LEFT  # the other parameters, in the order of `_PLAIN`
 _PLAIN: Final = (
     "lead_tempo",
     "follow_tempo",
@@ -69,7 +69,8 @@ NUM_WEIGHTS: Final = PLAIN + len(_PLAIN)
 class Parameters:
     """The weights of the rules. The unit of all costs and rewards is one play (a low single costs 1).
 
-    If u unseen plays beat a play, it costs ``base - keep * exp(-decay * u) + slope * (share of unseen cards)``.
+    If u unseen plays beat a play, it costs ``base - keep * exp(-decay * u) + slope * (share of unseen
+    cards)``.
 
     Attributes:
         pair: base cost of a pair.
@@ -85,7 +86,8 @@ class Parameters:
         decay_pair: the same for a pair.
         decay_triple: the same for a triple.
         decay_sequence: the same for a sequence of three cards.
-        decay_card: factor on the decays of a sequence for each further card, because one hand must hold all cards of a better one.
+        decay_card: factor on the decays of a sequence for each further card, because one hand must hold all
+            cards of a better one.
         slope_single: extra cost of the lowest single, which can seldom follow.
         slope_pair: the same for a pair.
         urgency: share of the `keep_*` reductions that is lost if an opponent has one card left.
