@@ -153,7 +153,7 @@ def test_each_game_is_trained_against_its_own_players() -> None:
     trainer = a_trainer(4)
     assert trainer.pool.baselines == ("trickster",)
     assert trainer.eval_opponents == ("trickster",)
-    with pytest.raises(ValueError, match="no playouts of thirteens"):
+    with pytest.raises(ValueError, match="rollouts are not available for thirteens"):
         a_trainer(3, env="thirteens")
 
 
@@ -229,7 +229,7 @@ def test_a_game_without_features_is_trained_on_the_plain_observation(monkeypatch
     batch = Batch("cardgames", 5)
     batch.reset(1)
     batch.step(agent.act(View(batch)))
-    with pytest.raises(ValueError, match="no playouts"):
+    with pytest.raises(ValueError, match="not available"):
         DMCTrainer(DMCConfig(**{**TINY, "returns": "counterfactual"}))
 
 

@@ -1,6 +1,6 @@
-"""Environments for PettingZoo, Gymnasium and stable-baselines3. They translate; the rules are in the games.
+"""Environments for PettingZoo, Gymnasium and stable-baselines3; they contain no rules.
 
-Each of these names makes environments for any game, built in or registered from outside:
+These names work with any game, built in or registered by another package:
 
 | name | library |
 |---|---|
@@ -10,7 +10,7 @@ Each of these names makes environments for any game, built in or registered from
 | `OneSeatVecEnv` | stable-baselines3's `VecEnv`, the same for B games |
 | `SelfPlayEnv` | none: NumPy arrays of B games, the caller plays all seats |
 
-A file whose name begins with a game's name holds what belongs to that game: names, default rules, pages.
+A file whose name begins with a game's name has the parts of that game: names, default rules, pages.
 """
 
 from __future__ import annotations

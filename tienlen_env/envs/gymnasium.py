@@ -1,7 +1,7 @@
 """One seat of one game as a Gymnasium environment; agents play the other seats.
 
-`OneSeatEnv` serves any game. The environments that `gymnasium.make` knows are named after their games and
-stand in files of their own. The observation is the flat array of the game's PettingZoo environment (whose
+`OneSeatEnv` works with any game. The environments of `gymnasium.make` are named after their games and have
+their own files. The observation is the flat array of the game's PettingZoo environment (whose
 page lists its pieces, the actions and the rewards); the mask is in ``info["action_mask"]`` and, for
 sb3-contrib, in `OneSeatEnv.action_masks`.
 """
@@ -25,20 +25,20 @@ from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
     """One seat of one game.
 
-    A reward is the sum of what the seat earned since its last decision. With ``episode="round"`` the episode
-    ends when its place is settled, with ``"game"`` at the end of the game. Returned arrays are never
+    A reward is the sum of the seat's rewards since its last decision. With ``episode="round"`` the episode
+    ends when the seat's place is certain, with ``"game"`` at the end of the game. Returned arrays are never
     overwritten.
 
     Args:
         rules: a preset's name, or the rules of any game.
-        opponents: who plays the other seats: the name of an agent (``"random"``, or one that an installed
-            package offers, see `tienlen_env.engine.loading`), an agent, or a sequence of P-1 of these, the
-            first for the seat after the learner's.
+        opponents: the agents in the other seats: the name of an agent (``"random"``, or a name from an
+            installed package, see `tienlen_env.engine.loading`), an agent object, or a sequence of P-1 names
+            and objects, the first for the seat after the learner's.
         seat: the learner's seat; ``"random"`` draws it for every deal.
-        illegal: what an illegal action does: ``"terminate"`` ends the episode with a reward of one less than
-            the worst that honest play can bring and ``info["illegal"] = True``; ``"raise"`` raises
-            `IllegalPlayError` and leaves the game as it was.
-        skip_forced: decisions with a single legal action are played without asking.
+        illegal: effect of an illegal action: ``"terminate"`` ends the episode with one less than the worst
+            reward of legal play and ``info["illegal"] = True``; ``"raise"`` raises
+            `IllegalPlayError` and leaves the game unchanged.
+        skip_forced: play decisions with a single legal action automatically.
         render_mode: None, ``"human"``, ``"ansi"``, ``"rgb_array"`` or ``"svg"``; only the learner's hand
             is face up.
         settings: see `tienlen_env.engine.Batch`.
@@ -86,7 +86,7 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ByteArray, dict[str, Any]]:
-        """Deal, and play on to the seat's first decision.
+        """Deal, and advance to the seat's first decision.
 
         Args:
             seed: of the deal, the seat and the opponents; None continues the present stream.
@@ -109,7 +109,7 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         return observation[0], {"action_mask": mask[0], "seat": int(self.games.seat[0])}
 
     def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:
-        """Play, and on to the seat's next decision or the end of its episode.
+        """Play, and advance to the seat's next decision or the end of its episode.
 
         Args:
             action: an action id.
@@ -126,7 +126,7 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         try:
             self.games.step(np.array([action]))
         except IllegalPlayError as error:
-            if self._illegal == "raise" or error.seat != self.games.seat[0]:  # of an opponent
+            if self._illegal == "raise" or error.seat != self.games.seat[0]:  # an opponent's action
                 raise
             self._is_over = True
             observation, info = self._observe()

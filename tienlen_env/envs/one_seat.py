@@ -1,14 +1,15 @@
 """B games with one learning seat each; agents play the other seats. All one-seat adapters use this module.
 
 `OneSeatGames` steps all games to the learner's next decision. The opponents are queried in batches: one call
-of an agent for all games in which it is to move. Decisions of an opponent with a single legal action are
-played without a query (except the first one of a deal).
+of an agent for all games that wait for it. Decisions of an opponent with a single legal action are played
+without a query (except the first one of a deal).
 
-* A reward is the sum of what the learner's seat earned since its last decision, also while others moved.
-* With ``episode="round"`` the learner's episode ends when its place is settled; the rest of the round is not
+* A reward is the sum of the rewards of the learner's seat since its last decision, also from other seats'
+  plays.
+* With ``episode="round"`` the learner's episode ends when its place is certain; the rest of the round is not
   played. With ``"game"`` it ends with the game; each round is played to its end.
-* A game that ends is dealt anew at once. A deal that ends before the learner's first decision (a rival may
-  go out before its turn) is not an episode: it is dealt anew, too.
+* A game that ends is dealt anew at once. A deal that ends before the learner's first decision (an opponent
+  may go out before) is not an episode; the game is dealt anew again.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Finished(NamedTuple):
 
     Attributes:
         game: int64 (n,), ascending.
-        observation: uint8 (n, O), what the learner saw at the end.
+        observation: uint8 (n, O), the learner's last observation.
         place: int64 (n,), its place, 0 = first.
         total: float32 (n,), the sum of its rewards.
         length: int64 (n,), its decisions.
@@ -75,14 +76,14 @@ def check_order(rules: object, second: object, call: str) -> None:
     """Refuse the arguments in their former order.
 
     Raises:
-        TypeError: `rules` is a number; the message names the call as it is now.
+        TypeError: `rules` is a number; the message has the present order.
     """
     if isinstance(rules, int) or isinstance(second, str):
         raise TypeError(f"the rules come first: {call}")
 
 
 def _agents(opponents: Opponents) -> list[Agent]:
-    """The agents, those that are named being loaded.
+    """The agents; names are loaded.
 
     Raises:
         ValueError: an unknown name, or an object that is not an agent.
@@ -118,21 +119,21 @@ class OneSeatGames:
         episode: ``"round"`` or ``"game"``.
         reward: one of the game's.
         history: number of past plays in the observation.
-        opponents: an agent's name such as ``"random"`` or ``"heuristic"``, an agent, or several of these: see
-            `set_opponents`.
+        opponents: an agent's name such as ``"random"`` or ``"heuristic"``, an agent, or a sequence of both:
+            see `set_opponents`.
         probabilities: their shares; None for equal ones.
         line_up: `opponents` are the P-1 seats after the learner's, in order, instead of a pool.
         seat: the learner's seat; ``"random"`` draws it for every deal.
-        skip_forced: decisions with a single legal action are played without asking the learner.
-        auto_reset: deal a game anew when its episode ends; else it stays as it is until `reset`.
+        skip_forced: play the learner's decisions with a single legal action automatically.
+        auto_reset: deal a game anew when its episode ends; else it does not change until `reset`.
         backend: ``"numba"`` or ``"python"``.
 
     Attributes:
         batch: the games; every one of them waits for its learner.
         seat: int64 (B,), the learner's seats.
-        rewards: float32 (B,), of the last step.
-        terminations: bool (B,), games whose episode ended in the last step; they are dealt anew already.
-        finished: those episodes.
+        rewards: float32 (B,), rewards of the last step.
+        terminations: bool (B,), games whose episode ended in the last step; they have been dealt anew.
+        finished: the episodes that ended in the last step.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
@@ -177,10 +178,10 @@ class OneSeatGames:
         self._games = np.arange(batch.num_games)
         self.seat = np.zeros(batch.num_games, np.int64)
         self._player = np.zeros((batch.num_games, num_players), np.int64)  # index in `_agents`, or LEARNER
-        self._earned = np.zeros((batch.num_games, num_players), np.float32)  # by each seat, not yet paid out
+        self._earned = np.zeros((batch.num_games, num_players), np.float32)  # since the last decision
         self._length = np.zeros(batch.num_games, np.int64)
         self._total = np.zeros(batch.num_games, np.float32)
-        self._lengths = np.zeros(batch.num_games, np.int64)  # of the last episode that ended
+        self._lengths = np.zeros(batch.num_games, np.int64)  # of the last finished episode
         self._nothing = Finished(
             np.zeros(0, np.int64),
             np.zeros((0, batch.observation_size), np.uint8),
@@ -194,7 +195,7 @@ class OneSeatGames:
         self.set_opponents(opponents, probabilities)
 
     def _bind(self) -> None:
-        """Bind the engine's stepper to the arrays of this object; anew in every copy."""
+        """Bind the engine's stepper to the arrays of this object; every copy does this again."""
         self._step = self.batch._games_stepper(
             self._earned, self.seat, skip_forced=self._skip_forced, until_placed=self._until_placed
         )
@@ -212,11 +213,11 @@ class OneSeatGames:
         self._ended.clear()
 
     def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
-        """Change who plays the other seats; also in games that are under way.
+        """Change the agents of the other seats, also in running games.
 
         Args:
-            opponents: an agent, or a pool from which every seat is drawn at every deal. A name stands for the
-                agent that `tienlen_env.engine.loading.load_agent` makes of it.
+            opponents: an agent, or a pool; at every deal each seat gets a random agent of the pool. Names are
+                loaded by `tienlen_env.engine.loading.load_agent`.
             probabilities: float (number of opponents,), shares of the pool; None for equal ones.
 
         Raises:
@@ -242,7 +243,7 @@ class OneSeatGames:
         self._seat_players(self._games)
 
     def _seat_players(self, games: IntArray) -> None:
-        """Draw which agent plays which seat of these games."""
+        """Draw the agents of the seats of these games."""
         num_players, seat = self.batch.num_players, self.seat[games]
         if self._line_up:
             player = (np.arange(num_players) - seat[:, None] - 1) % num_players
@@ -256,10 +257,10 @@ class OneSeatGames:
         self._player[games] = player
 
     def reset(self, seed: int | np.random.Generator | None) -> None:
-        """Deal every game anew; all randomness, the agents' too, comes from the seed or generator.
+        """Deal every game anew; all randomness, also of the agents, comes from the seed or generator.
 
         Args:
-            seed: None goes on with the present stream.
+            seed: None continues the present stream.
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
@@ -271,7 +272,7 @@ class OneSeatGames:
         self.finished = self._nothing
 
     def step(self, actions: npt.ArrayLike) -> None:
-        """Play the learners' actions, and on to the learner's next decision in every game.
+        """Play the learners' actions, and advance every game to its learner's next decision.
 
         Args:
             actions: integers (B,), a legal action per game.
@@ -294,7 +295,7 @@ class OneSeatGames:
         self._finish_step()
 
     def observe(self, observation: ByteArray, mask: MaskArray) -> None:
-        """Write what the learners see.
+        """Write the learners' observations and action masks.
 
         Args:
             observation: uint8 (B, O), contiguous.
@@ -328,7 +329,7 @@ class OneSeatGames:
         return turns
 
     def _play_on(self, games: IntArray, turns: IntArray) -> None:
-        """Let the agents play in these games until all wait for their learners or are over."""
+        """Let the agents play these games until each waits for its learner or is over."""
         while True:
             games, turns = self._settle(games, turns)
             if not len(games):
@@ -354,10 +355,10 @@ class OneSeatGames:
         return ids
 
     def _ask(self, agent: Agent, games: IntArray) -> IntArray:
-        """int64 (n,): the actions of an agent, which may be anybody's code, in these games.
+        """int64 (n,): the actions of an agent in these games, checked.
 
         Raises:
-            ValueError: its answer has another shape or type.
+            ValueError: another shape or type.
         """
         ids = np.asarray(agent.act(View(self.batch, games)))
         if ids.shape != games.shape or ids.dtype.kind not in "iu":
@@ -368,7 +369,7 @@ class OneSeatGames:
         return np.ascontiguousarray(ids, np.int64)
 
     def _settle(self, games: IntArray, turns: IntArray) -> tuple[IntArray, IntArray]:
-        """End the episodes that are over and deal anew; the games in which an agent is to act."""
+        """End the episodes that are over and deal anew; returns the games that wait for an agent."""
         is_over = turns == OVER
         if is_over.any():
             over = games[is_over]

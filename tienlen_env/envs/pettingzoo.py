@@ -33,8 +33,8 @@ _INT8, _UINT8 = np.dtype(np.int8), np.dtype(np.uint8)
 class GameEnv(AECEnv):
     """A game of any rules, without wrappers.
 
-    One call of the engine's stepper checks and plays an action and writes what the next player sees. The
-    dictionaries are renewed only in the few steps that pay a reward or end the game. Returned arrays are
+    One call of the engine's stepper checks and plays an action and writes the next player's observation. The
+    dictionaries are updated only in the few steps that give a reward or end the game. Returned arrays are
     never overwritten. Copies (`copy.deepcopy`, `pickle`) play on identically.
 
     Args:
@@ -53,7 +53,7 @@ class GameEnv(AECEnv):
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's way
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's convention
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
         "render_fps": 2,
@@ -104,7 +104,7 @@ class GameEnv(AECEnv):
         self.infos: dict[str, dict[str, Any]] = {}
         self._skip_agent_selection: str | None = None
         self._is_owing = False  # some entry of `rewards` or `_cumulative_rewards` is not zero
-        self._current: Observation = {}  # what `agent_selection` sees
+        self._current: Observation = {}  # the observation of `agent_selection`
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """The observation space of an agent."""
@@ -174,7 +174,7 @@ class GameEnv(AECEnv):
         """Play for `agent_selection`; None removes a terminated agent.
 
         Raises:
-            IllegalPlayError: the action is not legal; the game is as it was.
+            IllegalPlayError: the action is not legal; the game is unchanged.
         """
         agent = self.agent_selection
         if self.terminations.get(agent):
@@ -225,7 +225,7 @@ class GameEnv(AECEnv):
         self.agent_selection = self.agents[0]
 
     def _refusal(self, action: Any) -> IllegalPlayError:
-        """The error of an action that was refused: the play, the reason, the table, the hand."""
+        """The error of an illegal action: the play, the reason, the table, the hand."""
         batch, table = self.batch, self.batch.action_table
         seat = batch.state.turn.item()
         if seat < 0 or not self.agents:
@@ -263,7 +263,7 @@ class GameEnv(AECEnv):
         )
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees now, whoever is to move."""
+        """The present observation of an agent, also off turn."""
         if agent == self.agent_selection and not self.terminations.get(agent, True):
             return self._current
         return {
@@ -299,7 +299,7 @@ class GameEnv(AECEnv):
         return str(self._painter.render("svg"))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """No effect: nothing is open."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_play"}
@@ -349,15 +349,15 @@ def make_aec(
 def wrap(bare: GameEnv) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games.
 
-    An illegal move ends the game at the mover's cost; an action outside the space or a call out of order is
-    an error.
+    An illegal move ends the game at the expense of its player; an action outside the space or a call out of
+    order is an error.
     """
     legal = wrappers.TerminateIllegalWrapper(bare, illegal_reward=illegal_reward(bare.batch))
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(legal))
 
 
 def illegal_reward(batch: Batch) -> float:
-    """The reward of an illegal move: one less than the worst reward of honest play."""
+    """The reward of an illegal move: one less than the worst reward of legal play."""
     return batch.game.text.worst_reward(batch.rules, batch.reward) - 1
 
 

@@ -72,7 +72,7 @@ class OneSeatVecEnv(VecEnv):
         self._start = time.time()
 
     def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
-        """Change who plays the other seats; see `OneSeatGames.set_opponents`."""
+        """Change the agents of the other seats; see `OneSeatGames.set_opponents`."""
         self.games.set_opponents(opponents, probabilities)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -92,13 +92,13 @@ class OneSeatVecEnv(VecEnv):
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Keep the actions, integers (B,), for `step_wait`."""
+        """Store the actions, integers (B,), for `step_wait`."""
         self._actions = actions
 
     def step_wait(
         self,
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play them; observations uint8 (B, O), rewards float32 (B,), dones bool (B,), infos.
+        """Play the stored actions; observations uint8 (B, O), rewards float32 (B,), dones bool (B,), infos.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
@@ -134,14 +134,14 @@ class OneSeatVecEnv(VecEnv):
         return self.games.batch.text_to_action(text)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """No effect: nothing is open."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_mask_rows"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._mask_rows = list(self._mask)  # views of the mask: a copy has its own
+        self._mask_rows = list(self._mask)  # views of the mask; a copy makes its own
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """An attribute of this object, once per selected game."""

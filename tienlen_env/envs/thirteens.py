@@ -9,8 +9,8 @@
 ...     env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
 
 Three to seven players take tricks with the highest card of the suit led, or with a joker, and meld what they
-took: cards that add up to thirteen, pairs and straights. Captured jokers cost points; to take no trick at all
-brings some (RULES.md 8). All seats terminate together at the end.
+took: cards that add up to thirteen, pairs and straights. Captured jokers cost points; a player without
+tricks gets points (RULES.md 8). All seats terminate together at the end.
 
 Arguments:
 ---------
@@ -28,13 +28,13 @@ Arguments:
 | dummy | None | three players and a hidden hand that gives a card to every trick |
 | target | None | points to which a game is played; 0: a game is one deal |
 
-All arguments but `rules` are keyword-only. The last five replace fields of the rules; None keeps what the
-rules say: with the default rules 4 players, 1 joker, 'auto', no dummy and a target of 50.
+All arguments but `rules` are keyword-only. The last five replace fields of the rules; None keeps the value of
+the rules: with the default rules 4 players, 1 joker, 'auto', no dummy and a target of 50.
 
 `reset(seed=...)` seeds the environment's own generator; without a seed its stream continues. It draws a
 64-bit key, and the deal is a pure function of the key. ``options={"key": k}`` deals that key;
 ``options={"hands": ["Ks 2h", ...], "leader": 0}`` starts from given hands, as text or as masks, with
-``"dummy"``, ``"remainder"`` and ``"starter"`` where the deal has them (`Batch.set_hands`).
+``"dummy"``, ``"remainder"`` and ``"starter"`` if the deal has them (`Batch.set_hands`).
 
 `copy.deepcopy` and `pickle` copy an environment in the middle of a game; the copy plays on identically. The
 page `tienlen_env.envs.tienlen` has a table of the arrays that are reused.
@@ -52,9 +52,9 @@ end. Returned arrays are never overwritten. The pieces with the default argument
 | trick | 265:477 | (4, 53) | card of each seat in the trick, by card id; in order from `leader` |
 | aside | 477:530 | (53,) | what else goes with this trick: the remainder, the dummy's card |
 | shown | 530:583 | (53,) | remainder and dummy's cards flipped so far this deal |
-| scores | 583:823 | (4, 60) | points in the game, a thermometer: bit k above k |
-| points | 823:951 | (4, 32) | points of this deal so far, a thermometer: bit k above k - 8 |
-| thirteens | 951:983 | (4, 8) | thirteens melded this deal, a thermometer: bit k above k |
+| scores | 583:823 | (4, 60) | points in the game, in unary: bit k is 1 above k |
+| points | 823:951 | (4, 32) | points of this deal so far, in unary: bit k is 1 above k - 8 |
+| thirteens | 951:983 | (4, 8) | thirteens melded this deal, in unary: bit k is 1 above k |
 | pairs | 983:1015 | (4, 8) | pairs melded this deal, in the same way |
 | straights | 1015:1047 | (4, 8) | straights melded this deal, in the same way |
 | jokers | 1047:1051 | (4, 1) | jokers captured this deal at a cost, in the same way |
@@ -96,7 +96,7 @@ by hand, 154:
 | manual | 2 | 155 | 973, 1203, 1433, 1669, 1896 |
 
 Legal moves: the mask is exact, the rules (RULES.md) decide. An illegal action on `raw_env` raises
-`IllegalPlayError` and leaves the game as it was; `env` ends the game as PettingZoo's classic games do
+`IllegalPlayError` and leaves the game unchanged; `env` ends the game as PettingZoo's classic games do
 (`TerminateIllegalWrapper`): the offender gets one less than the worst possible reward, the others nothing.
 
 Rewards
@@ -105,7 +105,8 @@ Rewards
 |---|---|
 | points | as scored: 1 a trick, 3 a thirteen, 1 a pair or straight, -4 a joker; 3 for no trick at the end |
 | zero_sum | the same less its mean over all seats (in whole 1024ths) |
-| win | at the end of the episode +1 to the first, -1 to the others; k who share it get 2 / k - 1 each |
+| win | at the end of the episode +1 for the first place, -1 for the others; k players who share it get 2 / k
+- 1 each |
 
 `infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last deal; equal points
 share the better place) and ``"score"`` (points of the whole game).
@@ -136,7 +137,7 @@ from tienlen_env.single.painter import RENDER_MODES
 
 
 class ThirteensSettings(TypedDict, total=False):
-    """Fields of the rules that an environment's arguments replace; None, or left out: as in the rules.
+    """Fields of the rules that the arguments of an environment replace; None or absent: as in the rules.
 
     Attributes:
         num_players: 3..7; exactly 3 with a dummy.
@@ -167,7 +168,7 @@ class raw_env(GameEnv):
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
     """
 
-    metadata = {  # noqa: RUF012 - PettingZoo's way
+    metadata = {  # noqa: RUF012 - PettingZoo's convention
         "name": "thirteens_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
@@ -198,8 +199,8 @@ def env(
 ) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
 
-    An illegal move ends the game at the mover's cost; an action outside the space or a call out of order is
-    an error.
+    An illegal move ends the game at the expense of its player; an action outside the space or a call out of
+    order is an error.
     """
     return wrap(raw_env(rules, episode=episode, reward=reward, render_mode=render_mode, **settings))
 
@@ -207,7 +208,7 @@ def env(
 def make_rules(
     rules: str | ThirteensRules = "thirteens", **settings: Unpack[ThirteensSettings]
 ) -> ThirteensRules:
-    """The rules that the arguments of an environment describe.
+    """The rules for the arguments of an environment.
 
     Args:
         rules: a preset's name or a `ThirteensRules`.
@@ -231,7 +232,7 @@ def make_rules(
 
 
 def page_tables() -> dict[str, str]:
-    """The tables of this module's docstring that follow from the code, for the test that compares them."""
+    """The generated tables of this module's docstring; a test compares them."""
     table = build_action_table(make_rules(melding="manual"))
     actions = [f"| 0..{table.num_cards - 1} | the card of that id |"]
     actions.append(f"| {table.num_cards} | end: meld no more of this trick |")

@@ -8,8 +8,9 @@
 ...     done = termination or truncation
 ...     env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
 
-Each of two to four players holds 13 cards; the first without cards wins. Seats without cards are skipped. All
-seats terminate together at the end; a seat gets its reward in the step that settles its place.
+Each of two to four players holds 13 cards; the first player without cards wins. Seats without cards are
+skipped. All seats terminate together at the end; a seat gets its reward in the step in which its place
+becomes certain.
 
 Arguments:
 ---------
@@ -41,8 +42,8 @@ end. Returned arrays are never overwritten. The pieces with P = 4 players and th
 |---|---|---|---|
 | hand | 0:52 | (52,) | own cards, by card id |
 | played | 52:260 | (4, 52) | cards played this round by each seat, by card id |
-| scores | 260:312 | (4, 13) | points in the game as a thermometer: bit k is 1 above k points |
-| cards_left | 312:364 | (4, 13) | cards in each hand as a thermometer: bit k is 1 above k cards |
+| scores | 260:312 | (4, 13) | points in the game in unary: bit k is 1 above k points |
+| cards_left | 312:364 | (4, 13) | cards in each hand in unary: bit k is 1 above k cards |
 | table_top | 364:416 | (52,) | highest card of the combination on the table, by card id |
 | table_width | 416:420 | (4,) | its cards of each rank: 1, 2, 3, 4 |
 | table_length | 420:433 | (13,) | its consecutive ranks: 1..13 |
@@ -82,24 +83,24 @@ suit, ranks 3 to 2, suits ♠♣♦♥. ``env.unwrapped.action_to_text(137)`` is
 | pagat | 509 | 262, 331, 400 |
 
 Legal moves: the mask is exact, the rules (RULES.md) decide. An illegal action on `raw_env` raises
-`IllegalPlayError` and leaves the game as it was; `env` ends the game as PettingZoo's classic games do
+`IllegalPlayError` and leaves the game unchanged; `env` ends the game as PettingZoo's classic games do
 (`TerminateIllegalWrapper`): the offender gets one less than the worst possible reward, the others nothing.
 
 Rewards
 -------
-| reward | given when a place is settled |
+| reward | given when a place becomes certain |
 |---|---|
 | points | the points of the place: 3, 2, 1, 0 for four players |
 | zero_sum | the points minus their mean: 1.5, 0.5, -0.5, -1.5 |
 | win | +1 for the first place, -1 for any other |
-| cards | when the first goes out, each other player pays it one a card left in the hand |
+| cards | when the first player goes out, every other player pays this player 1 per card left in the hand |
 
 `infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last round) and
 ``"score"`` (points of the whole game).
 
 Reused arrays
 -------------
-What the environments and the engine return, and when it is overwritten:
+Arrays that the environments and the engine return, and the call that overwrites them:
 
 | returned by | overwritten |
 |---|---|
@@ -138,13 +139,13 @@ class raw_env(GameEnv):
         episode: ``"round"`` or ``"game"``.
         reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``.
         render_mode: None or one of `RENDER_MODES`.
-        history: how many of the last plays the observation shows.
+        history: number of past plays in the observation.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
     """
 
-    metadata = {  # noqa: RUF012 - PettingZoo's way
+    metadata = {  # noqa: RUF012 - PettingZoo's convention
         "name": "tienlen_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
@@ -179,14 +180,14 @@ def env(
 ) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
 
-    An illegal move ends the game at the mover's cost; an action outside the space or a call out of order is
-    an error.
+    An illegal move ends the game at the expense of its player; an action outside the space or a call out of
+    order is an error.
     """
     return wrap(raw_env(rules, num_players, episode, reward, render_mode, history))
 
 
 def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
-    """The tables of this module's docstring that follow from the code, for other rules too.
+    """The generated tables of this module's docstring, also for other rules.
 
     Args:
         rules: the variant of the tables ``"observation"`` and ``"actions"``; ``"sizes"`` has all presets.

@@ -23,13 +23,13 @@ from tienlen_env.single.painter import Painter, check_render_mode
 
 
 class Decisions(NamedTuple):
-    """The decision that waits in each of B games, P seats.
+    """The waiting decisions of B games, P seats.
 
     Attributes:
         observation: uint8 (B, O), of the seat to act.
-        action_mask: int8 (B, A), 1 = legal; at least one a game.
+        action_mask: int8 (B, A), 1 = legal; at least one per game.
         seat: int64 (B,), the seat to act.
-        rewards: float32 (B, P), what each seat earned by the last step.
+        rewards: float32 (B, P), the rewards of all seats in the last step.
         terminations: bool (B,), games that ended in the last step; the decision is of their next deal.
     """
 
@@ -48,10 +48,10 @@ class Decisions(NamedTuple):
 class SelfPlayEnv:
     """B games in which the caller plays every seat; a game that ends is dealt anew within the step.
 
-    A seat's reward comes in the step that settles its place, whoever moved: add up ``rewards[:, seat]``
-    between two decisions of a seat. Arrays are written in turn to two sets of buffers: the second call of
-    `step` (or `reset`) after this one overwrites what this one returned. Copy what must live longer.
-    Copies of the environment (`copy.deepcopy`, `pickle`) play on identically.
+    A seat gets its reward in the step in which its place becomes certain, even if another seat acted: add up
+    ``rewards[:, seat]`` between two decisions of a seat. Arrays are written in turn to two sets of buffers:
+    the second call of `step` (or `reset`) after this one overwrites the arrays that this one returned. Copy
+    arrays that you need longer. Copies of the environment (`copy.deepcopy`, `pickle`) play on identically.
 
     Args:
         rules: a preset's name, or the rules of any game.
@@ -170,7 +170,7 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's way
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's convention
         "autoreset_mode": AutoresetMode.SAME_STEP,
         "render_modes": ["ansi", "rgb_array", "svg"],
     }
@@ -212,11 +212,11 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         return observation, {"action_mask": self._mask, "_action_mask": np.ones(self.num_envs, np.bool_)}
 
     def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
-        """Change who plays the other seats; see `OneSeatGames.set_opponents`."""
+        """Change the agents of the other seats; see `OneSeatGames.set_opponents`."""
         self.games.set_opponents(opponents, probabilities)
 
     def action_masks(self) -> MaskArray:
-        """int8 (B, A): 1 = legal for the decisions that wait."""
+        """int8 (B, A): 1 = legal in the waiting decisions."""
         return self._mask
 
     def reset(
@@ -244,7 +244,7 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         BoolArray,
         dict[str, Any],
     ]:
-        """Play the learner's action in every game, and on to its next decision.
+        """Play the learner's action in every game, and advance to its next decision.
 
         Args:
             actions: int64 (B,), a legal action per game.

@@ -1,1 +1,1 @@
-"""One game at a time, for people and bots."""
+"""One game at a time, for people and programs."""

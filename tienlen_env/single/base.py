@@ -1,17 +1,17 @@
-"""`BaseRound`: one round of any game, one play at a time, for people and bots.
+"""`BaseRound`: one round of any game, one play at a time, for people and programs.
 
-`Round` (Tiến lên) and `Deal` (Thirteens) are subclasses; a game without a class of its own is played with
-`BaseRound` itself. All have the same methods:
+`Round` (Tiến lên) and `Deal` (Thirteens) are subclasses; a game without its own class uses `BaseRound`
+itself. All have the same methods:
 
-======================================  ==========================================================
-``current_seat``, ``is_over``           the seat to act, -1 at the end; whether the round is over
-``legal_plays()``, ``legal_actions()``  what the seat to act may play, as plays or as action ids
-``play(move)``, ``pass_()``, ``undo()`` a move is a play, an action id (int), or text
-``hand(seat)``, ``places``, ``scores``  cards (mask), results
-``record()``, ``from_record(line)``     the round as one line of text, and back
-``view()``                              what to draw
-``copy()``                              an independent round; `copy.deepcopy` and `pickle` work, too
-======================================  ==========================================================
+| name | meaning |
+|---|---|
+| ``current_seat``, ``is_over`` | the seat to act, -1 at the end; whether the round is over |
+| ``legal_plays()``, ``legal_actions()`` | the legal plays of the seat to act, as plays or as action ids |
+| ``play(move)``, ``pass_()``, ``undo()`` | a move is a play, an action id (int), or text |
+| ``hand(seat)``, ``places``, ``scores`` | cards (mask), results |
+| ``record()``, ``from_record(line)`` | write the round as one line of text, and read it |
+| ``view()`` | the data of a picture |
+| ``copy()`` | an independent round; `copy.deepcopy` and `pickle` work, too |
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ PlayT = TypeVar("PlayT", bound=Play)
 
 
 class BasePainter:
-    """Draws a game of a batch as it goes, any game: hands, places, scores, and the play that was made last.
+    """Draws a game of a batch, for any game: hands, places, scores, and the last play.
 
     Args:
         batch: the games.
@@ -105,19 +105,19 @@ class BasePainter:
         self.reset()
 
     def reset(self) -> None:
-        """A game begins."""
+        """Start a new game."""
         self._last_seat, self._last_play = -1, 0  # a card mask
         self._before: list[int] = self._batch.state.played[self._game].tolist()
 
     def record_play(self, seat: int) -> None:
-        """A seat has played."""
+        """Record a play of a seat."""
         played: list[int] = self._batch.state.played[self._game].tolist()
         if played and (cards := played[seat] & ~self._before[seat]):
             self._last_seat, self._last_play = seat, cards
         self._before = played
 
     def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> Picture:
-        """What to draw.
+        """The data of a picture.
 
         Args:
             face_up: seats whose hands are shown; None for all.
@@ -138,11 +138,11 @@ class BasePainter:
 
 
 class _Shared(Generic[RulesT]):
-    """What all rounds with the same rules and executor share.
+    """Data that all rounds with the same rules and backend share.
 
     Attributes:
-        batch: one game that is never played; rounds begin with a copy.
-        known: plays that were made before, by cards (`Round`) or by action id and cards.
+        batch: one game that is never played; each round starts with a copy of it.
+        known: play objects, by cards (`Round`) or by action id and cards.
     """
 
     def __init__(self, batch: Batch) -> None:
@@ -179,7 +179,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     """
 
     game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
-    unit: ClassVar[str] = "round"  # what is played until all have a place
+    unit: ClassVar[str] = "round"  # word for one round
     has_card_choice: ClassVar[bool] = False  # an action stands for several sets of cards
     painter: ClassVar[type[BasePainter]] = BasePainter
     _about_ints: ClassVar[str] = ""
@@ -267,7 +267,7 @@ class BaseRound(Generic[RulesT, PlayT]):
 
         Args:
             rules: a preset's name or rules.
-            hands: one a seat, as text or masks.
+            hands: one per seat, as text or masks.
             leader: the seat that leads; None: see `Batch.set_hands`.
             backend: ``"numba"`` or ``"python"``.
             aside: other cards that `Batch.set_hands` takes, as text or masks: in Thirteens ``dummy``,
@@ -290,9 +290,9 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     @classmethod
     def from_view(cls, view: View, decision: int) -> Self:
-        """A round that begins in the position of a decision, as its player sees it.
+        """A round that begins in the position of a decision, with the information of its player.
 
-        The other hands hold arbitrary cards, as many as they are. The round has no record.
+        The other hands hold arbitrary cards, in the right number. The round has no record.
 
         Args:
             view: n decisions.
@@ -313,7 +313,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     def _read_cards(self, cards: str | int) -> int:
         return self._batch.game.text.parse_cards(cards) if isinstance(cards, str) else index(cards)
 
-    # ------------------------------------------------------------ looking
+    # ------------------------------------------------------------ the position
 
     @property
     def num_players(self) -> int:
@@ -348,17 +348,17 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     @property
     def scores(self) -> tuple[int, ...]:
-        """Points of this round so far, a seat each."""
+        """Points of this round so far, by seat."""
         return tuple(self._state.scores[0].tolist())
 
     @property
     def next_leader(self) -> int | None:
-        """Who leads the game's next round after this one: a seat, or None: as the rules say by themselves."""
+        """The seat that leads the next round of the game; None: the deal of that round decides."""
         return None
 
     @property
     def plays(self) -> tuple[PlayT, ...]:
-        """What was played so far, in order."""
+        """All plays so far, in order."""
         return tuple(self._plays)
 
     def hand(self, seat: int) -> int:
@@ -375,7 +375,7 @@ class BaseRound(Generic[RulesT, PlayT]):
             raise ValueError(f"seat {seat!r}: expected 0..{self.num_players - 1}")
 
     def legal_plays(self, *, exact: bool = False) -> list[PlayT]:
-        """What the seat to act may play, in the order of action ids; empty when the round is over.
+        """The legal plays of the seat to act, in the order of action ids; empty when the round is over.
 
         Args:
             exact: True: every legal set of cards, in games where one action stands for several.
@@ -392,7 +392,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         return ids
 
     def play_of(self, action: int, cards: int) -> PlayT:
-        """The play that an action with its cards (mask) is."""
+        """The play of an action with its cards (mask)."""
         known = self._shared.known
         play = known.get((action, cards))
         if play is None:
@@ -409,8 +409,8 @@ class BaseRound(Generic[RulesT, PlayT]):
 
         Raises:
             TienLenError: text that does not name a play.
-            IllegalPlayError: the rules refuse the play; the message holds the play, the table, the hand, the
-                clause. The round is unchanged by any of these.
+            IllegalPlayError: the play is not legal; the message has the play, the table, the hand and the
+                clause. Errors leave the round unchanged.
         """
         play = self._read(move)
         one = self._one
@@ -420,7 +420,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         self._plays.append(play)
 
     def _read(self, move: PlayT | int | str) -> PlayT:
-        """The play that a move is."""
+        """Convert a move to a play."""
         if isinstance(move, TextPlay) and self._shared.known.get((move.action, move.cards)) is move:
             action = move.action
         else:
@@ -428,10 +428,10 @@ class BaseRound(Generic[RulesT, PlayT]):
         return self.play_of(action, self._action_cards(action))
 
     def _parse(self, text: str) -> int:
-        """The action id that a text names.
+        """The action id of a text.
 
         Raises:
-            TienLenError: it names none.
+            TienLenError: the text is not the name of an action.
         """
         return self._batch.text_to_action(text)
 
@@ -442,10 +442,10 @@ class BaseRound(Generic[RulesT, PlayT]):
         return int(one.masks[found[0]]) if len(found) else 0
 
     def _checked(self, action: int) -> int:
-        """The action id itself.
+        """Check an action id.
 
         Raises:
-            IllegalPlayError: there is no such action.
+            IllegalPlayError: not an action of these rules.
             TypeError: it is not an integer.
         """
         if isinstance(action, bool):
@@ -463,7 +463,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         Raises:
             IllegalPlayError: a pass is not legal here, or not in this game.
         """
-        raise self._error(f"there is no pass in the game {self._batch.game.name!r}", None)
+        raise self._error(f"the game {self._batch.game.name!r} has no pass", None)
 
     def play_action(self, action: int) -> None:
         """Play an action; the same as `play` with an int.
@@ -503,7 +503,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         return f"seat {self.current_seat}; {words}"
 
     def _why_refused(self, action: int, cards: int | None) -> Refusal:
-        """Why a play is refused, with the clause of RULES.md that it breaks."""
+        """The reason why a play is not legal, with its clause of RULES.md."""
         batch = self._batch
         return batch.game.text.why_refused(batch.action_table, self._rows[0].tolist(), action, cards)
 
@@ -559,7 +559,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         batch = self._batch
         words = [f"{batch.game.name}/1", rules_text(self.rules, PRESETS), f"p{self.num_players}"]
         if self._hands is None:
-            assert self.key is not None  # one of the two is always there
+            assert self.key is not None  # a round has a key or hands
             words.append(key_text(self.key, self.round_index))
         else:
             write = batch.game.text.format_cards
@@ -583,12 +583,12 @@ class BaseRound(Generic[RulesT, PlayT]):
 
         Args:
             text: one line.
-            rules: the variant, needed where the line names it only by a digest.
+            rules: the variant, needed if the line has only its digest.
             backend: ``"numba"`` or ``"python"``.
 
         Raises:
-            NotationError: text that cannot be read, an impossible deal, a play that the rules refuse, or
-                results that do not follow from the plays; it names the column.
+            NotationError: text that cannot be read, an impossible deal, an illegal play, or results that do
+                not follow from the plays; the message has the column.
         """
         name = text.lstrip().partition("/")[0] if isinstance(text, str) else ""
         words = Words(text, f"{name}/1")
@@ -623,10 +623,10 @@ class BaseRound(Generic[RulesT, PlayT]):
         return new
 
     def _replay(self, plays: Iterable[PlayT | int | str], columns: Iterable[int]) -> None:
-        """Play what a record says.
+        """Play the plays of a record.
 
         Raises:
-            NotationError: the rules refuse a play; it names the play's column.
+            NotationError: an illegal play; the message has its column.
         """
         for play, column in zip(plays, columns, strict=True):
             try:
@@ -661,16 +661,16 @@ class BaseRound(Generic[RulesT, PlayT]):
     def public_facts(
         cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
     ) -> list[Facts]:
-        """What everybody knows about a position of this game, for `tienlen_env.single.messages.positions`.
+        """The public facts of a position of this game, for `tienlen_env.single.messages.positions`.
 
         Args:
             batch: the games.
             games: which of them, n indices.
-            legal_cards: n lists, the card masks of the legal actions; empty where the seat that looks is not
+            legal_cards: n lists, the card masks of the legal actions; empty if the observing seat is not
                 to act.
 
         Returns:
-            n dictionaries of JSON values, without anything that is hidden.
+            n dictionaries of JSON values, without hidden information.
         """
         return [{} for _ in games]
 
@@ -682,7 +682,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         title: str | None = None,
         scores: Sequence[int] | None = None,
     ) -> Picture:
-        """What to draw.
+        """The data of a picture.
 
         Args:
             face_up: seats whose hands are shown; None for all.
@@ -712,7 +712,7 @@ _ROUNDS: Final[ByGame[type[AnyRound]]] = ByGame("tienlen_env.single", "ROUND", B
 
 
 def register_round(game: str, round_type: type[AnyRound]) -> None:
-    """Have the rounds of a game played with a class of its own.
+    """Set the class of the rounds of a game.
 
     Args:
         game: the game's name.
@@ -722,7 +722,7 @@ def register_round(game: str, round_type: type[AnyRound]) -> None:
 
 
 def round_type(rules: AnyRules) -> type[AnyRound]:
-    """The class whose objects are rounds with these rules.
+    """The class of rounds with these rules.
 
     Raises:
         RulesError: the rules belong to no registered game.
@@ -731,7 +731,7 @@ def round_type(rules: AnyRules) -> type[AnyRound]:
 
 
 def round_type_of(game: str) -> type[AnyRound]:
-    """The class whose objects are rounds of a game, by the game's name."""
+    """The class of rounds of a game, by the game's name."""
     return _ROUNDS.named(game)
 
 

@@ -1,4 +1,4 @@
-"""What a room holds for each game, found by the game's name."""
+"""Values that a package has for each game, found by the game's name."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 
 class ByGame(Generic[T]):
-    """A value for each game: registered, or defined in the module of a package that bears the game's name.
+    """A value for each game: registered, or defined in the module with the game's name.
 
-    A further game needs no entry in a list: its file in the room is enough. A package outside the repository
-    calls `register` when it is imported.
+    A further game needs no entry in a list: its module in the package is enough. A package outside the
+    repository calls `register` when it is imported.
 
     Args:
-        package: the room, for example ``"tienlen_env.single"``.
+        package: for example ``"tienlen_env.single"``.
         attribute: name of the value in the module ``<package>.<game's name>``.
         default: the value for games that have none.
     """

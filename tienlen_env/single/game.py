@@ -12,7 +12,7 @@ from tienlen_env.single.base import AnyRound, Play, round_type, round_type_of
 
 
 class Game:
-    """Rounds to the target: in Tiến lên the winner leads the next, in Thirteens the deal passes to the left.
+    """Rounds to the target. In Tiến lên the winner leads the next, in Thirteens the deal moves to the left.
 
     Args:
         rules: a preset's name or the rules of any game; without a target a game is one round.
@@ -47,13 +47,13 @@ class Game:
 
     @property
     def _totals(self) -> tuple[int, ...]:
-        """Points of the finished rounds, a seat each."""
+        """Points of the finished rounds, by seat."""
         rounds = [played.scores for played in self._finished]
         return tuple(map(sum, zip(*rounds, strict=True))) if rounds else (0,) * self.rules.num_players
 
     @property
     def scores(self) -> tuple[int, ...]:
-        """Points of each seat in the game, those of the running round included as places settle."""
+        """Points of each seat in the game, with the points of the running round that are certain."""
         totals = self._totals
         if self._finished and self.round is self._finished[-1]:
             return totals
@@ -111,7 +111,7 @@ class Game:
             )
 
     def undo(self) -> Play:
-        """Take the last play back, in the round before if nothing has been played in this one.
+        """Take the last play back, that of the previous round if this one has no play.
 
         Returns:
             The play.
@@ -122,7 +122,7 @@ class Game:
         if not self._finished and not self.round.plays:
             raise TienLenError("there is nothing to undo: nothing has been played")
         if self._finished and (self.round is self._finished[-1] or not self.round.plays):
-            self.round = self._finished.pop().copy()  # a copy of the game may hold the same one
+            self.round = self._finished.pop().copy()  # a copy of the game may share it
             self.records.pop()
         play: Play = self.round.undo()
         return play
@@ -145,7 +145,7 @@ class Game:
         return self.copy()
 
     def record(self) -> str:
-        """The game so far, one line a round."""
+        """The game so far, one line per round."""
         lines = self.records if self.is_over else [*self.records, self.round.record()]
         return "\n".join(lines) + "\n"
 
@@ -154,8 +154,8 @@ class Game:
         """Read the lines that `record` wrote and play them through.
 
         Args:
-            text: one line a round.
-            rules: the variant, where the lines name it only by a digest.
+            text: one line per round.
+            rules: the variant, needed if the lines have only its digest.
             backend: ``"numba"`` or ``"python"``.
 
         Raises:
@@ -185,7 +185,7 @@ class Game:
 
 
 def _round_type_in(line: str) -> type[AnyRound]:
-    """The class of the round whose record a line is: the line begins with the game's name."""
+    """The class of the round of a record; the line begins with the game's name."""
     if not isinstance(line, str):
         raise NotationError(f"expected text, got {type(line).__name__}", 1)
     name = line.lstrip().partition("/")[0]

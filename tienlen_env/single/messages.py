@@ -1,18 +1,18 @@
-"""What a player sees of a position, as JSON values: one form for every game.
+"""The information of one seat about a position, as JSON values: one form for every game.
 
 `positions` writes it; `Session.view` and the line protocol (``tienlen_agents/external/PROTOCOL.md``) use the
-same words:
+same fields:
 
-==================  ===================================================================================
-``seat``            the seat that looks, from 0; null for somebody without a hand
-``current_seat``    the seat to act; null when the game is over
-``hand``            the cards of `seat`, as text
-``counts``          cards left in each hand; every list goes by seat, from 0
-``places``          each seat's place in the round, 0 for the best; null while it is open
-``scores``          each seat's points in the game
-``legal``           if `seat` is to act: the text of each legal play; else empty
-``legal_ids``       their action ids, in the same order
-==================  ===================================================================================
+| field | meaning |
+|---|---|
+| ``seat`` | the observing seat, from 0; null for an observer without a hand |
+| ``current_seat`` | the seat to act; null when the game is over |
+| ``hand`` | the cards of ``seat``, as text |
+| ``counts`` | number of cards in each hand; every list is by seat, from 0 |
+| ``places`` | each seat's place in the round, 0 for the best; null while it is open |
+| ``scores`` | each seat's points in the game |
+| ``legal`` | if ``seat`` is to act: the text of each legal play; else empty |
+| ``legal_ids`` | their action ids, in the same order |
 
 Each game adds its public facts. Tiến lên: ``table`` (the cards to be beaten), ``owner`` (the seat that played
 them, or null), ``must`` (a card that the play must contain), ``passed`` (seats), ``played`` (the cards that
@@ -36,17 +36,17 @@ def positions(
     legal: LegalActions | None = None,
     rows: Sequence[int] | None = None,
 ) -> list[Facts]:
-    """What seats see of their games.
+    """The information of seats about their games.
 
     Args:
         batch: the games.
         games: which of them, n indices.
-        seats: n seats, absolute; None for somebody without a hand.
+        seats: n seats, absolute; None for an observer without a hand.
         legal: the legal actions, if they are known already; None: they are listed.
         rows: n indices, which games of `legal` the positions are; None: `games`.
 
     Returns:
-        n dictionaries of JSON values, without anything that is hidden from the seat.
+        n dictionaries of JSON values, without information that is hidden from the seat.
     """
     legal = batch.list_legal() if legal is None else legal
     ends = np.append(legal.start[1:], len(legal.action)).tolist()

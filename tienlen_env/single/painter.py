@@ -1,4 +1,4 @@
-"""Pictures of a game of a batch, whichever game it is."""
+"""Pictures of a game of a batch, for any game."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Painter:
 
 
 def check_render_mode(mode: str | None) -> str | None:
-    """The mode itself.
+    """Check a render mode.
 
     Raises:
-        ValueError: it is neither None nor one of `RENDER_MODES`.
+        ValueError: neither None nor one of `RENDER_MODES`.
     """
     if mode is not None and mode not in RENDER_MODES:
         raise ValueError(f"render_mode={mode!r}: expected one of {', '.join(RENDER_MODES)}, or None")

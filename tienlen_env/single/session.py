@@ -1,7 +1,7 @@
-"""`Session`: a game with people, agents and programs at its table, whichever game it is.
+"""`Session`: any game with people, agents and programs in its seats.
 
-A session holds whose turn it is, what a seat sees, what it may play, and how the game ended. The terminal
-uses it, and so can a server with a page in a browser: `Session.view` is a dictionary of JSON values.
+A session has the current seat, the information of each seat, the legal plays, and the result. The terminal
+uses it; a server with a page in a browser can use it too, because `Session.view` returns JSON values.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tienlen_env.single.messages import positions
 class Session:
     """One game, or one round of it.
 
-    The same game is kept twice: as a `Game` or one round, which explains refusals and writes the record, and
-    as a `Batch`, which agents look at.
+    The session stores the game twice: as a `Game` or one round, which explains illegal plays and writes the
+    record, and as a `Batch`, which agents read.
 
     Args:
         rules: a preset's name or the rules of any game.
@@ -31,13 +31,13 @@ class Session:
         num_players: P; None keeps the number in `rules`.
         whole_game: rounds to the target instead of one.
         history: number of past plays that observations show.
-        history_length: number of past plays that agents can look back on, if these are more.
+        history_length: number of past plays stored for agents; at least `history`.
 
     Attributes:
         rules: the rules.
         game: the `Game`, or the one round.
         batch: the same game as a batch, for agents; not to be stepped.
-        events: what has happened, as JSON values, oldest first:
+        events: all events so far, as JSON values, oldest first:
             ``{"type": "play", "round": 0, "seat": 2, "id": 17, "text": "7s"}`` and
             ``{"type": "round_over", "round": 0, "places": [...], "scores": [...], "totals": [...]}``; the
             scores are those of the round, the totals those of the game.
@@ -77,11 +77,11 @@ class Session:
         assert self.game.key is not None  # sessions are dealt
         self.batch.deal(np.array([self.game.key], np.int64))
 
-    # ------------------------------------------------------------ looking
+    # ------------------------------------------------------------ the position
 
     @property
     def key(self) -> int:
-        """The key of the deals (signed); whoever knows it knows all hands."""
+        """The key of the deals (signed); it determines all hands, so do not show it to players."""
         assert self.game.key is not None
         return self.game.key
 
@@ -117,12 +117,12 @@ class Session:
 
     @property
     def legal(self) -> list[Play]:
-        """What the seat to act may play; each has an ``action``, ``cards``, and its text as ``str``."""
+        """The legal plays of the seat to act; each has an ``action``, ``cards``, and its text as ``str``."""
         return self.game.legal_plays()
 
     @property
     def winner(self) -> int | None:
-        """The seat that has won, once the game is over and only one has; else None."""
+        """The winning seat, when the game is over and there is only one; else None."""
         if not self.is_over:
             return None
         if isinstance(self.game, Game):
@@ -131,22 +131,22 @@ class Session:
         return places.index(0) if places.count(0) == 1 else None
 
     def agent_view(self) -> View:
-        """The decision that waits, for `Agent.act`."""
+        """The current decision, for `Agent.act`."""
         return View(self.batch)
 
     def view(self, seat: int | None, since: int = 0) -> dict[str, Json]:
-        """What a seat sees, as JSON values.
+        """The information of a seat, as JSON values.
 
         Args:
-            seat: the seat, or None for somebody without a hand.
-            since: the number of events that are known already; they are left out.
+            seat: the seat, or None for an observer without a hand.
+            since: the number of events to leave out, because the caller has them already.
 
         Returns:
-            The words of `tienlen_env.single.messages`, and:
+            The fields of `tienlen_env.single.messages`, and:
 
             * ``rules``: ``{"game", "name", "digest"}``
             * ``round``: index of the round in play
-            * ``events``: those from number `since` on; ``num_events``: how many there are in all
+            * ``events``: the events from number `since` on; ``num_events``: the number of all events
             * ``result``: null, or at the end ``{"scores": [...], "winner": seat or null}``
 
         Raises:
@@ -182,7 +182,7 @@ class Session:
             The play.
 
         Raises:
-            TienLenError: it cannot be read, or the rules refuse it; nothing has changed.
+            TienLenError: the move cannot be read or is not legal; nothing has changed.
         """
         played, seat = self.round, self.current_seat
         self.game.play(move)
@@ -208,10 +208,10 @@ class Session:
         """Take the last plays back.
 
         Args:
-            num_plays: how many.
+            num_plays: the number of plays.
 
         Raises:
-            TienLenError: there are fewer; nothing has changed.
+            TienLenError: fewer plays were made; nothing has changed.
         """
         if not 0 <= num_plays <= len(self._plays):
             raise TienLenError(f"{num_plays} plays cannot be taken back: {len(self._plays)} have been made")
@@ -225,5 +225,5 @@ class Session:
             self.batch.step([play.action], [play.cards] if self.round.has_card_choice else None)
 
     def record(self) -> str:
-        """The record so far, one line a round."""
+        """The record so far, one line per round."""
         return self.game.record().rstrip("\n") + "\n"

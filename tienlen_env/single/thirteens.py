@@ -1,4 +1,4 @@
-"""One deal of Thirteens at a time, for people and bots.
+"""One deal of Thirteens at a time, for people and programs.
 
 >>> from tienlen_env.single.thirteens import Deal
 >>> deal = Deal("thirteens", key=7)
@@ -37,7 +37,7 @@ def trick_view(
     face_up: Sequence[int] | None = None,
     names: Sequence[str] | None = None,
 ) -> TrickView:
-    """The picture of a game of Thirteens; its state holds all that is drawn.
+    """The picture of a game of Thirteens, from its state.
 
     Args:
         batch: the games.
@@ -82,7 +82,7 @@ def trick_view(
 
 
 def starter_suit(follow: int) -> str:
-    """The suit that must be led or followed, in words; ``""`` for none.
+    """The suit that must be led or followed, as text; ``""`` for none.
 
     Args:
         follow: mask of the cards of that suit, 0 for none.
@@ -91,7 +91,7 @@ def starter_suit(follow: int) -> str:
 
 
 def melds_text(pile: int) -> str:
-    """The melds with the most points in a pile, in words: ``"K, Q+A and 5 5"``."""
+    """The melds with the most points in a pile, as text: ``"K, Q+A and 5 5"``."""
     melds = [str(meld).removeprefix("meld ").replace("T", "10") for meld, _ in pack(pile)]
     if not melds:
         return "nothing to meld"
@@ -145,7 +145,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         super()._bind(batch)
         self._state = cast(State, batch.state)
 
-    # ------------------------------------------------------------ looking
+    # ------------------------------------------------------------ the position
 
     @property
     def trick(self) -> tuple[str, ...]:
@@ -159,12 +159,12 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
 
     @property
     def last_pile(self) -> int:
-        """The cards of that trick and what went along, as a mask."""
+        """The cards of the last trick, with the cards beside it, as a mask."""
         return int(self._state.last_pile[0])
 
     @property
     def scores(self) -> tuple[int, ...]:
-        """Points of this deal so far, a seat each."""
+        """Points of this deal so far, by seat."""
         return tuple(self._state.points[0].tolist())
 
     # ------------------------------------------------------------ playing
@@ -181,7 +181,9 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         Raises:
             IllegalPlayError: always.
         """
-        raise self._error("pass refused: there is no pass, a card is played in each turn, 8.5", None, "8.5")
+        raise self._error(
+            "pass refused: Thirteens has no pass, a card is played in each turn, 8.5", None, "8.5"
+        )
 
     # ------------------------------------------------------------ records, text, pictures
 
@@ -212,12 +214,12 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
 
         Args:
             text: one line.
-            rules: the variant, where the line names it only by a digest.
+            rules: the variant, needed if the line has only its digest.
             backend: ``"numba"`` or ``"python"``.
 
         Raises:
-            NotationError: text that cannot be read, an impossible card distribution, a play that the rules
-                refuse, or points that do not follow from the plays; it names the column.
+            NotationError: text that cannot be read, an impossible card distribution, an illegal play, or
+                points that do not follow from the plays; the message has the column.
         """
         record = parse_record(text, rules)
         if record.hands is None:
@@ -255,9 +257,10 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     ) -> list[Facts]:
         """See `BaseRound.public_facts`.
 
-        ``trick`` holds the cards in the order of play, ``leader`` led it, ``winner`` is winning it;
-        ``aside`` goes with it. ``pile`` is to be melded. ``last_winner`` took ``last_pile``. ``tricks`` and
-        ``points`` are those of this deal. ``starter`` is the suit that must be led, in the first trick.
+        ``trick`` has the cards in the order of play, ``leader`` the seat that led it, ``winner`` the seat
+        that is winning it, ``aside`` the cards beside it. ``pile`` has the cards to meld. ``last_winner``
+        took ``last_pile``. ``tricks`` and ``points`` are those of this deal. ``starter`` is the suit that
+        must be led, in the first trick.
         """
         state = cast(State, batch.state)
         found: list[Facts] = []

@@ -1,4 +1,4 @@
-"""One round of Tiến lên at a time, for people and bots; any legal set of cards can be played.
+"""One round of Tiến lên at a time, for people and programs; any legal set of cards can be played.
 
 >>> from tienlen_env import Round
 >>> r = Round("cardgames", key=7)
@@ -62,10 +62,10 @@ class Cards(int):
 
 
 class Play(Cards):
-    """A play: its cards (none for a pass) and `action`, the id of the action that they are."""
+    """A play: its cards (none for a pass) and `action`, their action id."""
 
     action: int
-    table: ActionTable | None = None  # to which `action` belongs; None: not known any more
+    table: ActionTable | None = None  # the table of `action`; None: unknown
 
     def __reduce__(self) -> tuple[Callable[[int, int], Play], tuple[int, int]]:
         return _make_play, (int(self), self.action)
@@ -99,8 +99,8 @@ def table_view(
         game: which of them.
         face_up: seats whose hands are shown; None for all.
         names: P labels; None for ``"player_0"`` and so on.
-        last_plays: P masks, what each seat did last in this trick: cards, 0 for a pass, None for nothing yet;
-            None: only what the state holds, who has passed and what lies on the table.
+        last_plays: P masks, the last play of each seat in this trick: cards, 0 for a pass, None for no play;
+            None: only the facts of the state, the seats that have passed and the table.
     """
     state, num_players = cast(State, batch.state), batch.num_players
     seats = range(num_players)
@@ -133,7 +133,7 @@ def required_cards(masks: Sequence[int]) -> int:
 
 
 class TienLenPainter(BasePainter):
-    """Draws a game of Tiến lên; remembers the plays of the trick, which the state holds only in part.
+    """Draws a game of Tiến lên; stores the plays of the trick, because the state has only a part of them.
 
     Args:
         batch: the games.
@@ -145,7 +145,7 @@ class TienLenPainter(BasePainter):
         self.reset()
 
     def reset(self) -> None:
-        """A game begins: nobody has played in this trick."""
+        """Start a new game, with no plays in the trick."""
         self._before = self._played()
         self._last_plays: list[int | None] = [None] * self._batch.num_players
 
@@ -154,7 +154,7 @@ class TienLenPainter(BasePainter):
         return played
 
     def record_play(self, seat: int) -> None:
-        """A seat has played or passed."""
+        """Record a play or a pass of a seat."""
         played = self._played()
         if cast(State, self._batch.state).owner[self._game] < 0:
             self._last_plays = [None] * self._batch.num_players
@@ -212,7 +212,7 @@ class Round(BaseRound[Rules, Play]):
     def _read_cards(self, cards: str | int) -> int:
         return int(Cards(cards))
 
-    # ------------------------------------------------------------ looking
+    # ------------------------------------------------------------ the position
 
     @property
     def table(self) -> Play | None:
@@ -222,23 +222,23 @@ class Round(BaseRound[Rules, Play]):
 
     @property
     def owner(self) -> int:
-        """The seat that played the table; -1 when it is empty."""
+        """The seat that played the combination on the table; -1 when the table is empty."""
         return int(self._state.owner.item())
 
     @property
     def passed(self) -> frozenset[int]:
-        """Seats that have passed in this trick, those knocked out of it included."""
+        """Seats that have passed in this trick or were knocked out of it."""
         mask = self._state.passed.item()
         return frozenset(s for s in range(self.num_players) if mask >> s & 1)
 
     @property
     def opening_card(self) -> Cards:
-        """The card that the play must contain, if it must (1.3); else no card."""
+        """The card that the play must contain (1.3); empty if there is none."""
         return Cards(self._state.duty.item())
 
     @property
     def next_leader(self) -> int | None:
-        """Who leads the next round of the game, when this one is over: None, or the winner (1.4)."""
+        """The seat that leads the next round: the winner (1.4), or None if the opening card decides."""
         return None if self.rules.opening == "every" else self.places.index(0)
 
     def hand(self, seat: int) -> Cards:
@@ -259,14 +259,14 @@ class Round(BaseRound[Rules, Play]):
         return Cards(self._state.played[0, seat].item())
 
     def legal_plays(self, *, exact: bool = False) -> list[Play]:
-        """What the seat to act may play, a pass included where allowed; empty when the round is over.
+        """The legal plays of the seat to act, with the pass if it is legal; empty when the round is over.
 
         Args:
-            exact: False: one play an action of the table, with the lowest inner suits (at most 79 for
-                `cardgames`). True: every legal set of cards (at most 486); slow, for looking.
+            exact: False: one play per action of the action table, with the lowest inner suits (at most 79 for
+                `cardgames`). True: every legal set of cards (at most 486); slow.
 
         Returns:
-            Plays in order of action ids; each may be given to `play`.
+            Plays in order of action ids, for `play`.
         """
         one, known = self._one, self._shared.known
         count = one.list_legal()
@@ -321,9 +321,9 @@ class Round(BaseRound[Rules, Play]):
 
         Raises:
             NotationError: text that does not name cards.
-            InvalidComboError: the cards are no combination of these rules.
-            IllegalPlayError: the rules refuse the play; the message holds the play, the table, the hand, the
-                clause. The round is unchanged by any of these.
+            InvalidComboError: the cards are not a valid combination of these rules.
+            IllegalPlayError: the play is not legal; the message has the play, the table, the hand and the
+                clause. Errors leave the round unchanged.
         """
         if type(move) is not Play or move.table is not self._table:
             move = self._read(move)
@@ -390,12 +390,12 @@ class Round(BaseRound[Rules, Play]):
 
         Args:
             text: one line.
-            rules: the variant, where the line names it only by a digest.
+            rules: the variant, needed if the line has only its digest.
             backend: ``"numba"`` or ``"python"``.
 
         Raises:
-            NotationError: text that cannot be read, a play that the rules refuse, or places that do not
-                follow from the plays; it names the column.
+            NotationError: text that cannot be read, an illegal play, or places that do not follow from the
+                plays; the message has the column.
         """
         record = parse_record(text, rules)
         if record.hands is not None:
@@ -453,7 +453,7 @@ class Round(BaseRound[Rules, Play]):
         return table_view(self._batch, face_up=face_up, names=names, last_plays=self._trick())
 
     def _trick(self) -> list[int | None]:
-        """What each seat did last in this trick: cards, 0 for a pass, None for nothing yet."""
+        """The last play of each seat in this trick: cards, 0 for a pass, None for no play."""
         trick: list[int | None] = [None] * self.num_players
         if not self._plays:
             return trick

@@ -1,1 +1,1 @@
-"""Training: one readable script per algorithm, run as `python -m train.<name>`."""
+"""Training: one module per algorithm, run as ``tienlen train <name>``."""

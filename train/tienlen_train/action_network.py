@@ -1,6 +1,6 @@
-"""The network of `tienlen_agents.networks.network` as a torch module, which is what learns.
+"""The network of `tienlen_agents.networks.network` as a torch module, for training.
 
-`NetworkAgent.from_module` makes an agent of it that plays without torch.
+`NetworkAgent.from_module` makes an agent from it that plays without torch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tienlen_agents.networks.network import Network, NetworkConfig
 
 
 class ActionNetwork(nn.Module):
-    """The network that the docstring of `tienlen_agents.networks.network` draws."""
+    """The network in the docstring of `tienlen_agents.networks.network`."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class ActionNetwork(nn.Module):
         self.block = nn.Linear(meet, meet)
         self.hidden = nn.Linear(meet, meet // 2)
         self.score = nn.Linear(meet // 2, 1)
-        # The untrained network says nothing, so that play begins at the prior, or uniformly.
+        # Zero-initialised output: the initial policy is the prior, or uniform.
         nn.init.zeros_(self.score.weight)
         nn.init.zeros_(self.score.bias)
 
@@ -41,7 +41,7 @@ class ActionNetwork(nn.Module):
         """Logits of legal actions.
 
         Args:
-            observation: float (n, O + E), or with a record (n, O + R + E).
+            observation: float (n, O + E), or with a play summary (n, O + R + E).
             after: float (N, X).
             owner: int64 (N,), ascending: each action's decision.
             prior: float32 (N,).
@@ -60,12 +60,12 @@ class ActionNetwork(nn.Module):
 
     @property
     def num_weights(self) -> int:
-        """How many numbers are learned."""
+        """The number of weights."""
         return sum(p.numel() for p in self.parameters())
 
     @classmethod
     def of(cls, network: Network) -> Self:
-        """A module with the weights of a network that plays; it may be trained on."""
+        """A module with the weights of a network; it can be trained further."""
         module = cls(network.config)  # draws from torch's generator, as for an untrained one
         weights = {name: torch.from_numpy(tensor.copy()) for name, tensor in network.tensors.items()}
         module.load_state_dict(weights)
@@ -73,15 +73,15 @@ class ActionNetwork(nn.Module):
 
 
 def as_bfloat16(bits: npt.NDArray[np.uint16]) -> Tensor:
-    """The tensor whose memory this is; NumPy has no such type."""
+    """A tensor on the same memory; NumPy has no such type."""
     return torch.from_numpy(bits).view(torch.bfloat16)
 
 
 def pad_rows(rows: Tensor, multiple: int) -> Tensor:
-    """Rows of zeros added up to a multiple: oneDNN spends milliseconds on every new number of rows.
+    """Pad with rows of zeros up to a multiple: oneDNN spends milliseconds on every new number of rows.
 
-    Where there are fewer rows than that, up to a multiple of an eighth of it; where there are fewer still, as
-    for one decision at a time, up to a power of two.
+    Fewer rows than that are padded to a multiple of an eighth of it; still fewer rows, as for one decision at
+    a time, to a power of two.
     """
     if len(rows) < multiple:
         multiple //= 8
@@ -95,7 +95,7 @@ def segment_log_softmax(logits: Tensor, owner: Tensor, num_segments: int) -> Ten
 
     Args:
         logits: float32 (N,).
-        owner: int64 (N,), ascending, every segment not empty.
+        owner: int64 (N,), ascending, no empty segment.
         num_segments: n.
     """
     highest = torch.full((num_segments,), -torch.inf, device=logits.device)

@@ -1,4 +1,4 @@
-"""Train against an agent that does not change: the exploiter's gain is a lower bound of its exploitability.
+"""Train against a fixed agent: the gain of the exploiter is a lower bound of the agent's exploitability.
 
     python -m tienlen_train.best_response --agent champion:worlds=0 --decisions 3000000
 
@@ -30,7 +30,7 @@ from tienlen_train.trainer import run
 
 @dataclass(frozen=True, kw_only=True)
 class BestResponseConfig(PPOConfig):
-    """Settings of a run; the trainer sets those of the opponents' pool.
+    """Settings of a run; the trainer sets those of the opponent pool.
 
     Attributes:
         agent: the agent to exploit, by its name in `tienlen_agents.load`.
@@ -63,12 +63,12 @@ class BestResponseTrainer(PPOTrainer):
         self.pool.baselines = self.eval_opponents = (config.agent,)
 
     def make_network(self) -> ActionNetwork:
-        """The agent's own network, or that of any run."""
+        """The initial network: the agent's own, or a new one."""
         agent = tienlen_agents.load(self.config.agent)
         if isinstance(agent, ChampionAgent):
             agent = agent.network_for(self.rules)
         if isinstance(agent, NetworkAgent):
-            # Made even where another network is trained: it draws from torch's generator, so the first
+            # Made even if another network is trained: it draws from torch's generator, so the first
             # weights of the critic, which come next, are the same in both cases.
             network = ActionNetwork.of(agent.network)
             if self.config.from_agent and not self.config.start_from:

@@ -131,9 +131,9 @@ def _find(words: list[str]) -> tuple[list[str], Command | None, list[str]]:
 
 
 def _call(path: list[str], command: Command, rest: list[str]) -> int:
-    # The arena has subcommands of its own, so its parser begins with the script's name alone.
+    # The arena has its own subcommands, so its parser begins with the script's name alone.
     program = PROGRAM if command.before else " ".join([PROGRAM, *path])
-    sys.argv = [program, *command.before, *rest]  # argparse and reports take the program's name from here
+    sys.argv = [program, *command.before, *rest]  # argparse and reports read the program's name here
     try:
         code = import_module(command.module).main([*command.before, *rest])
     except ModuleNotFoundError as error:
@@ -211,7 +211,7 @@ def _complete() -> None:
     def complete(parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
         argcomplete.autocomplete(parser)
 
-    # The module's own parser has the options; it completes where it would parse.
+    # The module's own parser has the options; its call to parse becomes a call to complete.
     argparse.ArgumentParser.parse_args = complete  # type: ignore[assignment,method-assign]
     os.environ["_ARGCOMPLETE"] = str(1 + len(path) - len(command.before))
     _call(path, command, [])

@@ -94,9 +94,9 @@ class SelfPlayConfig(RunConfig):
         batch_size: decisions in one gradient step.
         update_epochs: passes over the decisions of an iteration.
         learning_rate: of Adam at the start; it falls linearly to a tenth.
-        max_grad_norm: the norm to which gradients are clipped.
-        reward: what is learned: points, or only who is first.
-        prior: what is added to the network's scores: nothing, or the scores of the game's rule-based agent.
+        max_grad_norm: maximum norm of a gradient, by clipping.
+        reward: points, or the first place alone.
+        prior: added to the network's scores: nothing, or the scores of the game's rule-based agent.
         prior_scale: factor on these scores; None for the game's own.
         record: let the network read the play summary, if the game has one.
         state_width: units of the trunk's layers.
@@ -105,10 +105,10 @@ class SelfPlayConfig(RunConfig):
         baselines: their names, separated by blanks; None for the game's own.
         snapshot_share: share of the games in which an older snapshot has some of the seats.
         snapshot_every: iterations between snapshots.
-        num_snapshots: snapshots to keep; the oldest is dropped first.
-        opponent_seats: seats of the opponent in such a game; 0 draws one to all but one.
+        num_snapshots: number of stored snapshots; the oldest is dropped first.
+        opponent_seats: seats of the opponent in such a game; 0: a random number, one to all but one.
         start_from: a network file to start from, instead of an untrained network.
-        device: where the network learns; auto is cuda if available.
+        device: of the training; auto is cuda if available.
         precision: bf16 is two to five times as fast on processors that support it; auto detects that.
     """
 
@@ -168,7 +168,7 @@ def parse_args(config_class: type[ConfigT], description: str, argv: Sequence[str
     Args:
         config_class: a dataclass whose fields have defaults and are str, int, float, bool, a Literal of str,
             or one of these or None.
-        description: what the command does, for ``--help``.
+        description: of the command, for ``--help``.
         argv: the arguments; None for those of the process.
 
     Raises:

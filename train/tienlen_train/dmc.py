@@ -5,10 +5,10 @@
 
 The network learns the return of each action, and plays the action with the highest one (in training it draws
 from a softmax of the returns at `temperature` points). With *played* returns only the chosen action has a
-target: what its seat got in the end. With *counterfactual* returns every legal action has one: the round is
-played on from each action, all hands known, all seats following the rule-based agent. The returns of one
-decision then differ by the action alone, not by the deal; the target is one step of policy improvement over
-the rule-based agent, averaged over the hands that others may hold. The rollouts are in
+target: the final result of its seat. With *counterfactual* returns every legal action has a target: a rollout
+plays the round on from each action with all hands known, and all seats follow the rule-based agent. The
+returns of one decision then differ by the action alone, not by the deal; the target is one step of policy
+improvement over the rule-based agent, averaged over the possible hands of the others. The rollouts are in
 `tienlen_train.rollout`, the loop of a run in `tienlen_train.trainer`.
 
 Source: Zha et al., DouZero: Mastering DouDizhu with Self-Play Deep Reinforcement Learning (2021).
@@ -70,7 +70,7 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
         self.inverse_temperature = config.inverse_temperature
         self.with_action_values = config.returns == "counterfactual"
         if self.with_action_values and self.features.action_values is None:
-            raise ValueError(f"returns='counterfactual': there are no playouts of {self.features.game}")
+            raise ValueError(f"returns='counterfactual': rollouts are not available for {self.features.game}")
 
     def make_model(self, network: ActionNetwork) -> ActionValueModel:
         """The policy's network."""
@@ -121,7 +121,7 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Train, compare over duplicate deals, print the table and leave the run folder."""
+    """Train, compare over duplicate deals, print the result table and write the run folder."""
     return run(
         DMCTrainer, DMCConfig, "Train a policy by deep Monte-Carlo; compare it with the baselines.", argv
     )

@@ -1,7 +1,7 @@
-"""Where the parts of an iteration run: rollouts, and the shards of gradient steps.
+"""Executors of the parts of an iteration: rollouts, and the shards of gradient steps.
 
 `ThreadExecutor` runs them in this process: torch and compiled code release the interpreter lock. Another
-executor may run `tienlen_train.rollout.rollout` on other machines; its jobs and results pickle.
+executor can run `tienlen_train.rollout.rollout` on other machines; its jobs and results can be pickled.
 """
 
 from __future__ import annotations

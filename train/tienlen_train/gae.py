@@ -26,7 +26,7 @@ def advantages(
     reward, next_index, step = trajectories.reward, trajectories.next_index, trajectories.step
     advantage = np.zeros(len(trajectories) + 1, np.float32)  # the last one stands for "no next decision"
     value = np.append(values, np.float32(0))
-    # Backwards over steps: a decision and its next one are never of one step. Rollouts that were joined have
+    # Backwards over steps: a decision and its next one are never in one step. Joined rollouts have
     # the same step numbers, so all decisions of a step are taken together.
     order = np.argsort(-step, kind="stable")
     ends = np.flatnonzero(np.diff(step[order], append=np.iinfo(np.int64).min)) + 1

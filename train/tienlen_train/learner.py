@@ -17,7 +17,7 @@ from tienlen_train.rollout import IntArray
 
 
 class Model(nn.Module):
-    """What is trained.
+    """A trainable model.
 
     Attributes:
         network: the policy's network.
@@ -39,7 +39,7 @@ class Learner(Generic[ModelT]):
     depend on that.
 
     Args:
-        model: what is trained.
+        model: the trained model.
         config: the settings of the run.
         device: of the model.
         executor: runs the shards.

@@ -19,7 +19,7 @@ def minibatches(rng: np.random.Generator, num_decisions: int, batch_size: int) -
 
 
 class Minibatch(NamedTuple):
-    """m decisions with M legal actions in all.
+    """m decisions with M legal actions in total.
 
     Attributes:
         observation: (m, O + E), or with a play summary (m, O + R + E).
@@ -39,7 +39,7 @@ class Minibatch(NamedTuple):
 
 
 class TrajectoryTensors:
-    """The trajectories of an iteration as tensors, from which minibatches are gathered.
+    """The trajectories of an iteration as tensors, the source of minibatches.
 
     Args:
         trajectories: n decisions.

@@ -23,7 +23,7 @@ SCORE_RATE: Final = 0.3  # of the running mean of these scores
 
 
 class Seating(NamedTuple):
-    """Who plays in the B games of an iteration.
+    """The policies in the seats of the B games of an iteration.
 
     Attributes:
         seat_policies: int64 (B, P), see `RolloutJob`: the learner, then the sampled snapshots, then the
@@ -64,7 +64,7 @@ class OpponentPool:
         self.snapshots: list[Snapshot] = []
 
     def seat(self, rng: np.random.Generator, num_players: int) -> Seating:
-        """Draw who has which seat in the games of an iteration."""
+        """Draw the policies of the seats in the games of an iteration."""
         config = self.config
         sampled: list[int] = []
         if self.snapshots and config.snapshot_share > 0:
@@ -88,10 +88,10 @@ class OpponentPool:
         return [PolicyWeights(snapshot.version, config, snapshot.weights) for snapshot in sampled]
 
     def update_scores(self, seating: Seating, scores: FloatArray) -> None:
-        """Take the results of an iteration into the scores of the snapshots that played.
+        """Update the scores of the snapshots that played by the results of an iteration.
 
         Args:
-            seating: who played.
+            seating: the policies in the seats.
             scores: float32 (B, P), the rewards of all seats.
         """
         for index, which in enumerate(seating.snapshots, 1):

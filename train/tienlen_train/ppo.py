@@ -1,18 +1,18 @@
 """Train a policy in self-play with PPO and compare it with the rule-based baselines.
 
     python -m tienlen_train.ppo                       # about four minutes on two cores
-    python -m tienlen_train.ppo --prior none          # pure learning, without the heuristic
+    python -m tienlen_train.ppo --prior none          # without the heuristic
     python -m tienlen_train.ppo --out runs/a --resume # continue a run that was stopped, exactly
     python -m tienlen_train.ppo --env thirteens       # the trick-taking game
 
-The network scores legal actions (`tienlen_agents.networks.network`); the critic sees all hands, which the
-policy never does. The inputs of a game and its rule-based agents are in `tienlen_agents.networks.features`;
-the rollouts in `tienlen_train.rollout`, the loop of a run in `tienlen_train.trainer`.
+The network scores legal actions (`tienlen_agents.networks.network`); the critic sees all hands, the policy
+does not. The inputs of a game and its rule-based agents are in `tienlen_agents.networks.features`;
+the rollouts in `tienlen_train.rollout`, the training loop in `tienlen_train.trainer`.
 
 ``python -m tienlen_train.ppo --env thirteens --decisions 1000000`` (a minute and a half of processor time,
-seed 1) ends above the rule-based agent: alone against three `trickster` it has 10.73 ± 0.07 points a deal
-and they have 8.76 ± 0.04, with 35.9 ± 0.7 % first places (parity 25 %; 2,500 held-out deals × 4 seatings, 95
-% intervals).
+seed 1) gives a policy above the rule-based agent: alone against three `trickster` it has 10.73 ± 0.07 points
+a deal, and each `trickster` has 8.76 ± 0.04, with 35.9 ± 0.7 % first places (parity 25 %; 2,500 held-out
+deals × 4 seatings, 95 % intervals).
 
 Source: Schulman et al., Proximal policy optimization algorithms, 2017.
 """
@@ -49,12 +49,12 @@ class PPOConfig(SelfPlayConfig):
         clip_coef: PPO's clip of the probability ratio.
         ent_coef: coefficient of the entropy bonus at the start; it falls linearly to a tenth.
         vf_coef: coefficient of the value loss.
-        critic: what the critic sees: the same as the policy ("own"), all hands too ("hands"), or also the
-            final places if all seats follow the game's rule-based agent from here ("playout"). That takes an
-            eighth more time and leaves a third less of the returns' variance unexplained.
+        critic: inputs of the critic: those of the policy ("own"), also all hands ("hands"), or also the final
+            places if all seats follow the game's rule-based agent from here ("playout"). The last takes an
+            eighth more time and reduces the unexplained variance of the returns by a third.
         critic_width: units of the critic's first layer; the second has half of them.
-        critic_warmup: iterations at the start in which only the critic learns; for runs that start from a
-            good policy.
+        critic_warmup: number of first iterations that train only the critic; for runs that start from a good
+            policy.
     """
 
     learning_rate: float = 3e-3
@@ -121,8 +121,8 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         config, num_decisions = self.config, len(trajectories)
         tensors = TrajectoryTensors(trajectories, self.device, self.dtype)
 
-        # Advantages and returns. The critic's values are in standard deviations of a round's score, so games
-        # of small and of large points are learned alike.
+        # Advantages and returns. The critic's values are in standard deviations of a round's score, so the
+        # scale of a game's points does not matter.
         return_std = float(trajectories.scores.std()) + 1e-8
         values = self.values(tensors) * return_std
         gae_lambda = self.features.gae_lambda if config.gae_lambda is None else config.gae_lambda
@@ -179,7 +179,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Train, compare over duplicate deals, print the table and leave the run folder."""
+    """Train, compare over duplicate deals, print the result table and write the run folder."""
     return run(
         PPOTrainer, PPOConfig, "Train a policy in self-play with PPO; compare it with the baselines.", argv
     )

@@ -3,8 +3,8 @@
     python -m tienlen_train.ppo_sb3                       # about five minutes on two cores
     python -m tienlen_train.ppo_sb3 --out runs/a --resume # continue a run that was stopped, exactly
 
-One learning seat a game; the other seats are drawn at every deal from a pool: the rule-based baselines, the
-policy as it is, and older snapshots of it. Every iteration starts from fresh deals and draws all its
+One seat of each game learns; the other seats are drawn at every deal from a pool: the rule-based baselines,
+the current policy, and older snapshots of it. Every iteration starts from fresh deals and draws all its
 randomness from (seed, iteration), so the weights, the optimiser and the snapshots of a checkpoint are the
 whole state of a run, and a resumed run follows the same curve as an unbroken one.
 """
@@ -49,13 +49,13 @@ class MaskablePPOConfig(RunConfig):
         clip_coef: PPO's clip of the probability ratio.
         ent_coef: coefficient of the entropy bonus.
         vf_coef: coefficient of the value loss.
-        max_grad_norm: the norm to which gradients are clipped.
+        max_grad_norm: maximum norm of a gradient, by clipping.
         hidden: units of the shared layer and of each head's layer.
         baseline_share: share of the opponents that are rule-based baselines.
-        snapshot_share: share that are older snapshots; the rest are the policy as it is.
+        snapshot_share: share that are older snapshots; the rest are the current policy.
         snapshot_every: iterations between snapshots.
-        num_snapshots: snapshots to keep; the oldest is dropped first.
-        threads: torch threads; more than one is slower on a machine that does other work too.
+        num_snapshots: number of stored snapshots; the oldest is dropped first.
+        threads: torch threads; more than one is slower if other programs run.
     """
 
     decisions: int = 1_000_000
@@ -116,15 +116,15 @@ class MaskablePPOTrainer(Trainer):
             stats_window_size=1_000_000,
             device="cpu",
         )
-        self.model.set_logger(Logger(None, []))  # its numbers go to the run folder, with the others
+        self.model.set_logger(Logger(None, []))  # its metrics go to the run folder
         self.baselines: list[Agent] = [tienlen_agents.load(name) for name in self.eval_opponents]
         self.snapshots: deque[dict[str, Any]] = deque(maxlen=config.num_snapshots)
 
     @classmethod
     def prepare_process(cls, config: RunConfig) -> None:
-        """Set the number of torch threads, and leave out the checks of its distributions."""
+        """Set the number of torch threads, and disable the checks of its distributions."""
         torch.set_num_threads(config.threads)
-        # They take a tenth of the time and never find anything here.
+        # They take a tenth of the time, and the inputs are always valid here.
         torch.distributions.Distribution.set_default_validate_args(False)
 
     @property
@@ -134,21 +134,21 @@ class MaskablePPOTrainer(Trainer):
 
     @property
     def description(self) -> str:
-        """What the run trains, for the console."""
+        """A description of the run, for the console."""
         per_iteration = self.config.num_games * self.config.num_steps
         return f"{super().description}, {self.num_iterations} iterations of {per_iteration:,} decisions"
 
     @property
     def lr_factor(self) -> float:
-        """Of the learning rate: 1 at the start, falls linearly to a tenth."""
+        """Factor on the learning rate: 1 at the start, falls linearly to a tenth."""
         return 1 - 0.9 * self.iteration / self.num_iterations
 
     def agent(self, *, sample: bool = False) -> PolicyAgent:
-        """The policy as it is now, a copy."""
+        """A copy of the current policy."""
         return PolicyAgent.from_model(self.model, sample=sample, name="ppo_sb3")
 
     def save_policy(self, path: Path) -> None:
-        """Write the policy as it is now.
+        """Write the current policy.
 
         Raises:
             RunError: the disk is full or the folder cannot be written; the old file is still there.
@@ -158,7 +158,7 @@ class MaskablePPOTrainer(Trainer):
         write_atomic(path, buffer.getvalue())
 
     def set_opponents(self) -> None:
-        """Fill the pool: baselines, older snapshots, the policy as it is."""
+        """Fill the pool: baselines, older snapshots, the current policy."""
         config = self.config
         old = [self._as_agent(weights) for weights in self.snapshots]
         snapshot_share = config.snapshot_share if old else 0.0
@@ -225,7 +225,7 @@ class MaskablePPOTrainer(Trainer):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Train, compare over duplicate deals, print the table and leave the run folder."""
+    """Train, compare over duplicate deals, print the result table and write the run folder."""
     return run(
         MaskablePPOTrainer,
         MaskablePPOConfig,

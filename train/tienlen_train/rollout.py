@@ -1,12 +1,12 @@
-"""Rollouts: rounds played for training, with the reward that followed each decision of a learning seat.
+"""Rollouts: rounds played for training, with the reward after each decision of a learning seat.
 
-Rounds are played from the deal to the end. So no trajectory is cut, no value is bootstrapped beyond the end,
-and an iteration depends on its seed and the weights alone. Decisions with one legal action are played
+Rounds are played from the deal to the end. So no trajectory is truncated, no value is bootstrapped, and an
+iteration depends on its seed and the weights alone. Decisions with one legal action are played
 automatically and are not part of a trajectory; every step advances all games to their next decision with a
 choice.
 
-`rollout` is a pure function of a `RolloutJob`. Jobs and results pickle, so other processes and machines can
-run them.
+`rollout` is a pure function of a `RolloutJob`. Jobs and results can be pickled, so other processes and
+machines can run them.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class PolicyWeights(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutJob:
-    """All that determines a rollout of B rounds.
+    """Everything that determines a rollout of B rounds.
 
     Attributes:
         rules: the variant.
         keys: int64 (B,), deal keys.
-        seat_policies: int64 (B, P), who has the seat: an index into `policies` and, after them, `opponents`.
+        seat_policies: int64 (B, P), the policy of each seat: an index into `policies`, then `opponents`.
         policies: the learner (see `LEARNER`) and older policies.
         opponents: agents by their names in `tienlen_agents.load` ...
         opponent_seeds: ... and the seed of each.
@@ -102,11 +102,11 @@ class RolloutJob:
 
 @dataclass(frozen=True)
 class Trajectories:
-    """n decisions of learning seats in the order of play, with N legal actions in all.
+    """n decisions of learning seats in the order of play, with N legal actions in total.
 
     Attributes:
         inputs: the inputs of the network.
-        privileged: uint8 (n, H), what only the critic reads; see `make_privileged_fn`.
+        privileged: uint8 (n, H), inputs of the critic alone; see `make_privileged_fn`.
         chosen: int64 (n,), indices into the ragged actions.
         log_probability: float32 (n,), of the chosen actions.
         action_values: float32 (N,), estimated return of each legal action; (0,) if there are none.
@@ -114,7 +114,7 @@ class Trajectories:
         next_index: int64 (n,), the next decision of the same seat in the same game; -1 for none.
         game: int64 (n,), game of each decision.
         seat: int64 (n,), absolute seat of each decision.
-        step: int64 (n,); decisions of one step are of different games.
+        step: int64 (n,); the decisions of one step belong to different games.
         scores: float32 (B, P), the rewards of all seats over the round.
         seconds_acting: time spent in policies.
     """
@@ -179,7 +179,7 @@ def rollout(job: RolloutJob) -> Trajectories:
 
 @cache
 def _loaded(name: str) -> Agent:
-    """An agent that never plays itself: rollouts play copies of it."""
+    """An agent as a template: rollouts play copies of it."""
     return tienlen_agents.load(name)
 
 
@@ -216,7 +216,7 @@ def policy_fn(policy: PolicyWeights, rng: np.random.Generator, job: RolloutJob) 
 
 
 def make_privileged_fn(features: Features, critic: Critic) -> PrivilegedFn | None:
-    """What a critic reads beyond the inputs of the policy, as a function for one batch.
+    """The inputs of a critic beyond those of the policy, as a function for one batch.
 
     Args:
         features: of the game.
@@ -262,12 +262,12 @@ def play_rounds(
     Args:
         rules: the variant.
         keys: int64 (B,) deal keys.
-        seat_policies: int64 (B, P), who has the seat: an index into `policies` and, after them, `opponents`.
-        policies: choose by the inputs of `reader`. The first is the learner: its decisions are kept.
+        seat_policies: int64 (B, P), the policy of each seat: an index into `policies`, then `opponents`.
+        policies: choose by the inputs of `reader`. The first is the learner: its decisions are recorded.
         reader: makes the inputs.
         opponents: agents that read views themselves.
         reward: reward scheme.
-        privileged_fn: computes what only the critic reads; None for nothing.
+        privileged_fn: computes the inputs of the critic alone; None for no such inputs.
         action_values_fn: estimates the return of every legal action of the learner; None for no estimates.
 
     Raises:
@@ -306,7 +306,7 @@ def play_rounds(
         )
 
     games = np.flatnonzero(batch.count_legal() == 1)
-    actions = batch.first_legal(games)  # the only one each; from here on there is a choice
+    actions = batch.first_legal(games)  # the only legal action; the remaining decisions have a choice
     while True:
         rewards = np.zeros_like(scores)
         batch.play_on(games, actions, rewards)
@@ -323,7 +323,7 @@ def play_rounds(
         order = np.argsort(who, kind="stable")
         games = games[order]
         actions = np.empty(games.size, np.int64)
-        # The decisions of one controller are adjacent, those of policies first, which are read in one call.
+        # The decisions of one policy are adjacent; those of networks come first, and one call reads them all.
         ends = np.searchsorted(who[order], np.arange(num_controllers), side="right").tolist()
         begins = [0, *ends[:-1]]
         num_read = ends[num_policies - 1]
@@ -382,7 +382,7 @@ def _joined_steps(
 
 
 def join(parts: Sequence[Trajectories], executor: Executor | None = None) -> Trajectories:
-    """The decisions of several rollouts in one; games are numbered on, steps are not.
+    """Join the decisions of several rollouts; games get new numbers, steps do not.
 
     Args:
         parts: the rollouts, at least one.

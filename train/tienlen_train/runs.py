@@ -1,6 +1,6 @@
 """Run folders: settings, metrics, and checkpoints that survive a kill at any moment.
 
-Folders of older versions load: the words that have changed since are mapped here and nowhere else.
+Folders of older versions load: this module maps the names that have changed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Measure a trained policy on held-out deals and write it, with its card, to the weights of ``champion``.
+"""Measure a trained policy on held-out deals, and add it with its model card to ``champion``.
 
     python -m tienlen_train.ship --policy runs/a/policy.safetensors --size small --how "the commands"
 
-The card has the policy's results, how it was trained and what it cannot do. No training and no choice between
-candidates uses the seed of these deals.
+The model card has the results, the training commands and the limitations of the policy. No training and no
+choice between candidates uses the seed of these deals.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ LIMITS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ShipConfig:
-    """What to ship.
+    """Settings of the command.
 
     Attributes:
         policy: the policy file of a training run. Several, separated by blanks: averages the weights of
             several runs fine-tuned from one initialisation (model soup).
         size: the name of the network's size.
-        version: of the weights of this name; published weights keep theirs.
-        how: the commands that made it, joined by ``&&`` with blanks around it.
+        version: of the weights with this name; published weights never change.
+        how: the training commands, joined by ``&&`` with blanks around it.
         seed: of its training.
-        wall_time: of its training, in words.
+        wall_time: of its training, as text.
         exploit: the gain of a best response (`tienlen_train.best_response` prints the line).
         deals: held-out deals of each comparison, each in as many seatings as there are players.
     """

@@ -1,10 +1,11 @@
-"""The loop of a training run: iterations, comparisons, checkpoints, and the policy that it leaves.
+"""The training loop: iterations, comparisons, checkpoints, and the policy file.
 
-`Trainer` is any run; `SelfPlayTrainer` plays whole rounds with an `ActionNetwork` in all learning seats
-(`tienlen_train.rollout`), against the opponents of a pool (`tienlen_train.opponent_pool`).
+`Trainer` is the base of every run; `SelfPlayTrainer` plays whole rounds with an `ActionNetwork` in all
+learning seats (`tienlen_train.rollout`), against the opponents of a pool (`tienlen_train.opponent_pool`).
 
 Every iteration draws its randomness from (seed, iteration), so the weights, the optimiser and the snapshots
-of a checkpoint are the whole state of a run, and a resumed run follows the same curve as an unbroken one.
+of a checkpoint are the whole state of a run, and a resumed run gives the same results as an uninterrupted
+one.
 
 An algorithm is a trainer with a method that learns from an iteration's trajectories.
 """
@@ -82,11 +83,11 @@ class Trainer(ABC):
 
     @abstractmethod
     def agent(self) -> Agent:
-        """The policy as it is now, a copy."""
+        """A copy of the current policy."""
 
     @abstractmethod
     def save_policy(self, path: Path) -> None:
-        """Write the policy as it is now.
+        """Write the current policy.
 
         Raises:
             RunError: the disk is full or the folder cannot be written; the old file is still there.
@@ -94,7 +95,7 @@ class Trainer(ABC):
 
     @property
     def description(self) -> str:
-        """What the run trains, for the console."""
+        """A description of the run, for the console."""
         return f"{self.rules.name}, {self.rules.num_players} players"
 
     @property
@@ -109,7 +110,7 @@ class Trainer(ABC):
 
     @property
     def lr_factor(self) -> float:
-        """Of the learning rate: 1 at the start, falls linearly to a tenth at the end."""
+        """Factor on the learning rate: 1 at the start, falls linearly to a tenth at the end."""
         return 1 - 0.9 * self.progress
 
     def iterate(self) -> dict[str, float]:
@@ -150,7 +151,7 @@ class Trainer(ABC):
         return found
 
     def report(self, out: Path, console: Console) -> None:
-        """Compare the policy over held-out duplicate deals; print the table, write it to the run folder."""
+        """Compare the policy on held-out duplicate deals; print and write the result table."""
         report = arena.compare(
             self.agent(),
             [tienlen_agents.load(name) for name in dict.fromkeys(("random", *self.eval_opponents))],
@@ -190,9 +191,9 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     Attributes:
         learner: the model and its optimiser.
         pool: the opponents.
-        critic: what the critic reads beyond the policy's inputs, see `RolloutJob`.
+        critic: inputs of the critic beyond those of the policy, see `RolloutJob`.
         with_action_values: whether rollouts estimate the return of every legal action.
-        inverse_temperature: of play in training.
+        inverse_temperature: factor on the logits in rollouts.
     """
 
     config: SelfPlayConfig
@@ -212,12 +213,12 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.learner = Learner(self.make_model(self.make_network()), config, self.device, self.executor)
         names = self.features.baseline if config.baselines is None else config.baselines
         self.pool = OpponentPool(config, tuple(names.split()))
-        for name in self.pool.baselines:  # an unknown name is an error now, and not in the first rollout
+        for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
             tienlen_agents.load(name)
 
     @classmethod
     def prepare_process(cls, config: RunConfig) -> None:
-        """Keep the memory of freed arrays, and let torch use one thread a shard."""
+        """Reuse the memory of freed arrays, and let torch use one thread per shard."""
         keep_memory()
         # Two OpenMP threads would wait for each other in every operation; ours wait twice a gradient step.
         torch.set_num_threads(1)
@@ -243,7 +244,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     @abstractmethod
     def make_model(self, network: ActionNetwork) -> ModelT:
-        """What is trained."""
+        """The trained model."""
 
     @abstractmethod
     def learn(self, trajectories: Trajectories) -> dict[str, float]:
@@ -256,7 +257,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     @property
     def description(self) -> str:
-        """What the run trains, for the console."""
+        """A description of the run, for the console."""
         network = self.network
         return (
             f"{super().description}, prior {network.config.prior}, {network.num_weights:,} weights, "
@@ -264,11 +265,11 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         )
 
     def agent(self) -> NetworkAgent:
-        """The policy as it is now, a copy."""
+        """A copy of the current policy."""
         return NetworkAgent.from_module(self.network, self.name)
 
     def save_policy(self, path: Path) -> None:
-        """Write the policy as it is now.
+        """Write the current policy.
 
         Raises:
             RunError: the disk is full or the folder cannot be written; the old file is still there.
@@ -356,7 +357,7 @@ def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:
 
 
 def keep_memory() -> None:
-    """Let the process keep the memory of large arrays that it frees, if the C library is glibc.
+    """Let the process reuse the memory of large freed arrays, if the C library is glibc.
 
     Otherwise it is returned to the system and paged in again in every iteration, a tenth of the time.
     """
@@ -370,9 +371,9 @@ def keep_memory() -> None:
 
 
 def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> tuple[TrainerT, Path]:
-    """Start or continue a run; the trainer and its run folder.
+    """Start or continue a run; returns the trainer and its run folder.
 
-    Once it returns, the policy file in the folder is the policy of its last checkpoint.
+    When it returns, the policy file in the folder is the policy of its last checkpoint.
 
     Raises:
         RunError: the run folder cannot be used, or written to.

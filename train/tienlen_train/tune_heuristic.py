@@ -1,12 +1,12 @@
-"""Finds the heuristic player's parameters: CMA-ES on duplicate deals.
+"""Tune the parameters of the rule-based agent by CMA-ES on duplicate deals.
 
 ``python -m tienlen_train.tune_heuristic --generations 300 --out runs/heuristic.json``
 
 Every generation has its own deals, and all its candidates play the same ones (common random numbers); only
-the order of the candidates counts, so the remaining noise matters little. The objective is a weighted mean of
-a candidate's points alone against three greedy_long, three greedy, three random, and three of the search's
-present mean: published figures are against the first, and the last keeps the search from exploiting only
-their weaknesses. The same seed gives the same result.
+the ranking of the candidates counts, so the remaining noise matters little. The objective is a weighted mean
+of a candidate's points alone against three greedy_long, three greedy, three random, and three of the search's
+present mean: published figures are against the first three, and the last one prevents a search that only
+exploits their weaknesses. The same seed gives the same result.
 
 Source: N. Hansen, The CMA Evolution Strategy: A Tutorial, arXiv:1604.00772.
 """
@@ -56,9 +56,9 @@ class TuneConfig:
         random: weight of the points against three random.
         mean: weight of the points against three of the search's mean.
         start: JSON file with the parameters to start from; None for the defaults of the player.
-        held_out_deals: deals of the comparison at the end, which no search uses.
+        held_out_deals: deals of the comparison at the end; the search does not use them.
         seed: of everything.
-        out: JSON file that gets the parameters found.
+        out: JSON file for the parameters.
     """
 
     rules: str = "cardgames"
@@ -128,13 +128,13 @@ class Search:
 
     @property
     def found(self) -> FloatArray:
-        """float64 (n,): the mean, which is better than any one candidate if the objective is noisy."""
+        """float64 (n,): the mean; with a noisy objective it is better than any single candidate."""
         found: FloatArray = self.mean * self.scale
         return found
 
 
 def player(values: npt.ArrayLike) -> HeuristicAgent:
-    """The player with these parameters; those that must not be negative are mirrored at 0."""
+    """The agent with these parameters; those that must not be negative are mirrored at 0."""
     bounded = ["decay" in field.name or field.name.startswith("hold") for field in fields(Parameters)]
     return HeuristicAgent(Parameters.from_array(np.where(bounded, np.abs(values), values)))
 

@@ -55,7 +55,7 @@ Reward = Literal["points", "zero_sum", "win"]
     TARGET,
     FIRST_DRAWN,  # 1: the first leader of a game is drawn from its key; 0: seat 0
     ASIDE_JOKERS,  # 1: jokers of the remainder cost, too
-    NUM_SCORE_BITS,  # observation: bits of the score thermometer of a seat, 0 without a target
+    NUM_SCORE_BITS,  # observation: bits of the unary score of a seat, 0 without a target
     SCORE_STEP,  # points a bit
     NUM_UP_TO,  # 16: thirteens of at most so many cards
     NEEDS,  # their needs (see `melds`), those of fewest cards first; the king alone is left out

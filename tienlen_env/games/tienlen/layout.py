@@ -9,7 +9,7 @@ from tienlen_env.games.tienlen.rules import Rules
 
 
 def num_score_bits(rules: Rules) -> int:
-    """Bits of the score thermometer of a seat; 0 without a target."""
+    """Bits of the unary score of a seat; 0 without a target."""
     if not rules.target:
         return 0
     # The score bits of all seats fit one word with room to rotate it.
@@ -30,8 +30,8 @@ def observation_layout(rules: Rules, history: int = 0) -> Layout:
             ("hand", (52,), "own cards, by card id"),
             ("played", (p, 52), "cards played this round by each seat, by card id"),
             ("history", (history, 52 + p), "last plays, newest first: cards (none for a pass), then who"),
-            ("scores", (p, score_bits), "points in the game as a thermometer: bit k is 1 above k points"),
-            ("cards_left", (p, 13), "cards in each hand as a thermometer: bit k is 1 above k cards"),
+            ("scores", (p, score_bits), "points in the game in unary: bit k is 1 above k points"),
+            ("cards_left", (p, 13), "cards in each hand in unary: bit k is 1 above k cards"),
             ("table_top", (52,), "highest card of the combination on the table, by card id"),
             ("table_width", (4,), "its cards of each rank: 1, 2, 3, 4"),
             ("table_length", (13,), "its consecutive ranks: 1..13"),

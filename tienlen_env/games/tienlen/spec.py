@@ -56,7 +56,7 @@ Reward = Literal["points", "zero_sum", "win", "cards"]
     KNOCKOUT,  # 0 none, 1 trick, 2 round
     HEIR_LAST_LIVE,
     TARGET,
-    NUM_SCORE_BITS,  # observation: bits of the score thermometer of a seat, 0 without a target
+    NUM_SCORE_BITS,  # observation: bits of the unary score of a seat, 0 without a target
     OBSERVATION_SIZE,  # O
     POINTS,  # 4: points of each place
     POINTS_SUM,

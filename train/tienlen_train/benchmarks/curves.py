@@ -3,7 +3,7 @@
     python -m tienlen_train.benchmarks.curves
     python docs/plot_runs.py runs/curves/* --over cpu --out docs/pictures/curves
 
-A complete run is kept, a stopped one continues, so the command can be repeated.
+Complete runs are not repeated and stopped ones continue, so the command can be repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rich.console import Console
 from tienlen_train.config import parse_args
 
 COMMON = ("--threads", "1", "--final-deals", "0")
-# So many decisions take one to three minutes on one core.
+# These numbers of decisions take one to three minutes on one core.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "PPO": ("tienlen_train.ppo", "--decisions", "1500000", "--eval-every", "6"),
     "PPO, prior none": (
@@ -67,7 +67,7 @@ class CurvesConfig:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run what is missing; the exit status is 1 if a run failed."""
+    """Run the missing runs; the exit status is 1 if one failed."""
     config = parse_args(CurvesConfig, (__doc__ or "").partition("\n")[0], argv)
     console = Console()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

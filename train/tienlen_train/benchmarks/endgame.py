@@ -1,12 +1,12 @@
-"""Cost and gain of perfect play in endings.
+"""Cost and gain of perfect play in endgames.
 
     python -m tienlen_train.benchmarks.endgame
     python -m tienlen_train.benchmarks.endgame --base heuristic --rules foicica
 
-Two tables. The first is about endings that occur when agents play themselves: the time of a decision (one at
-a time, as `EndgameAgent` takes it: the base agent's action is tried first, a win is enough), the time to find
-all winning actions, the number of positions searched, the share that was given up at the limit, and how often
-the agent itself blundered. Only decisions with a choice count. The second has duplicate matches of
+There are two tables. The first is about endgames from self-play of agents: the time of a decision (one at a
+time, as in `EndgameAgent`: the base agent's action is tried first, and one win is enough), the time to find
+all winning actions, the number of positions searched, the share of decisions beyond the limit, and the
+blunder rate of the agent. Only decisions with a choice count. The second table has duplicate matches of
 ``endgame:<base>`` against three ``<base>``.
 """
 
@@ -37,11 +37,11 @@ class EndgameBenchConfig:
 
     Attributes:
         rules: the variant.
-        base: the agent that gets perfect endings in the matches.
-        players: agents whose endings are solved, separated by commas.
+        base: the agent that gets perfect endgames in the matches.
+        players: agents whose endgames are solved, separated by commas.
         rounds: rounds of each of them against itself.
         deals: of the match; 0 for none.
-        nodes: positions searched for a decision before it is given up.
+        nodes: maximum number of positions searched for a decision.
         seed: of deals and agents.
     """
 
@@ -55,7 +55,7 @@ class EndgameBenchConfig:
 
 
 def endings(name: str, rules: str, num_rounds: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Play an agent against itself; yield the endings that had a choice and the actions taken in them.
+    """Play an agent against itself; yield the endgame positions with a choice and the actions taken.
 
     Yields:
         ``(rows, chosen)``: int64 (m, ROW) states with both hands, int64 (m,) action ids.
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = parse_args(EndgameBenchConfig, __doc__ or "", argv)
     rules = Batch(config.rules).rules
     if not isinstance(rules, Rules):
-        raise SystemExit(f"error: rules={config.rules!r}: there is no endgame solver for this game")
+        raise SystemExit(f"error: rules={config.rules!r}: this game has no endgame solver")
     solver = Solver(rules)
     head = "".join(f"{name:>9}" for name in ("50 %", "90 %", "99 %", "99.9 %", "max"))
     print(f"{config.rules}: endings from {config.rounds} rounds of an agent against itself\n{'':34}{head}")

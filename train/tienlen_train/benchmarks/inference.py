@@ -3,10 +3,10 @@
     python -m tienlen_train.benchmarks.inference
     python -m tienlen_train.benchmarks.inference --policy runs/a/policy.safetensors --batches "1 64"
 
-For each batch size two lines: the forward pass alone, and `NetworkAgent.act` as a whole, with observations
-and features. Both ways take turns in one process on one thread, on the same positions of real rounds; times
-are medians of CPU time, which other work on the machine disturbs least. The command also counts the decisions
-in which the two choose differently.
+For each batch size there are two lines: the forward pass alone, and `NetworkAgent.act` as a whole, with
+observations and features. Both are measured in turn in one process on one thread, on the same positions of
+real rounds; times are medians of CPU time, because other programs influence it least. The command also counts
+the decisions in which the two choose differently.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class InferenceBenchConfig:
     """Settings of the benchmark.
 
     Attributes:
-        policy: files of networks, with blanks between; empty for those that are shipped.
-        batches: numbers of decisions at a time, with blanks between.
-        decisions: with a choice, that the choices of both are compared in; 0 for none.
+        policy: files of networks, separated by blanks; empty for the shipped ones.
+        batches: numbers of decisions at a time, separated by blanks.
+        decisions: number of decisions with a choice for the comparison of both; 0 for none.
         repeats: of each measurement.
         seed: of the deals.
     """
@@ -68,7 +68,7 @@ class TorchNetwork(Network):
 
 
 def positions(agent: NetworkAgent, num_games: int, num_moves: int, seed: int) -> View:
-    """Decisions with a choice of rounds that the agent plays, so many moves after they began."""
+    """Decisions with a choice from rounds of the agent, after a number of moves."""
     config = agent.network.config
     batch = Batch(get_rules(config.rules, config.num_players), num_games, history_length=1)
     batch.reset(seed)
@@ -82,7 +82,7 @@ def positions(agent: NetworkAgent, num_games: int, num_moves: int, seed: int) ->
 
 
 def medians(ways: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """Seconds of CPU time that each of some ways takes; they take turns."""
+    """Seconds of CPU time of several functions, measured in turn."""
     times: list[list[float]] = [[] for _ in ways]
     for _ in range(repeats + 1):
         for way, found in zip(ways, times, strict=True):
@@ -93,10 +93,10 @@ def medians(ways: Sequence[Callable[[], object]], repeats: int) -> list[float]:
 
 
 def measure(players: Sequence[NetworkAgent], size: int, config: InferenceBenchConfig) -> list[str]:
-    """Both lines of a batch size; the first player is torch's."""
+    """Both lines of a batch size; the first agent uses torch."""
     view = positions(players[0], 2 * size + 200, 14, config.seed)
     assert len(view) >= size
-    # Small batches one after another, so that the clock has something to measure.
+    # Several small batches in a row, because one is too short to measure.
     parts = [range(begin, begin + size) for begin in range(0, max(1, 200 // size) * size, size)]
     views = [view.select(np.array(part)) for part in parts if part.stop <= len(view)]
     read = players[0].network.config.reader().read
@@ -108,7 +108,7 @@ def measure(players: Sequence[NetworkAgent], size: int, config: InferenceBenchCo
 
     def whole(player: NetworkAgent) -> None:
         for some in views:
-            # As an environment hands it over: nothing about it has been worked out yet.
+            # As from an environment: no property of the view has been computed yet.
             player.act(View(*some.source))
 
     lines = []
@@ -124,7 +124,7 @@ def measure(players: Sequence[NetworkAgent], size: int, config: InferenceBenchCo
 
 
 def differences(players: Sequence[NetworkAgent], config: InferenceBenchConfig) -> tuple[int, int]:
-    """In how many decisions the two choose differently, and of how many."""
+    """The number of decisions in which the two choose differently, and the number of all."""
     different = total = number = 0
     while total < config.decisions:
         for moves in range(0, 40, 4):

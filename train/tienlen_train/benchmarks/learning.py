@@ -1,4 +1,4 @@
-"""Decisions a second that training plays and learns from, beside MaskablePPO with a network of that size.
+"""Decisions per second of training, compared with MaskablePPO and a network of the same size.
 
     python -m tienlen_train.benchmarks.learning
 
@@ -41,7 +41,7 @@ class LearningBenchConfig:
     """Settings of the benchmark.
 
     Attributes:
-        seconds: least length of one run of a row; iterations are completed.
+        seconds: minimum length of one run of a row; iterations are completed.
         runs: runs of each row, in turn.
         out: the JSON file of the result.
     """
@@ -51,8 +51,8 @@ class LearningBenchConfig:
     out: str = "runs/bench_learning.json"
 
 
-# Trains for at least so many seconds; returns the decisions trained on, and the share of time outside the
-# network (None if unknown).
+# Trains for at least this number of seconds; returns the decisions trained on, and the share of time outside
+# the network (None if unknown).
 Learn = Callable[[float], tuple[int, float | None]]
 
 

@@ -3,10 +3,10 @@
     python -m tienlen_train.benchmarks.search
     python -m tienlen_train.benchmarks.search --agents "search search:ms=20 ismcts" --threads 2
 
-For each agent three lines. The time of a decision: one game at a time on one core, in CPU time, which other
-work on the machine disturbs least, over some rounds against the base; forced decisions count only in the mean
-of all. A duplicate match, alone against the base in all other seats. And the gain over the first agent of the
-list in the same deals, paired deal by deal: so inference is compared with the same search without it.
+Each agent has three lines. The first is the time of a decision: one game at a time on one core, in CPU time,
+over some rounds against the base; forced decisions count only in the mean over all decisions. The second is a
+duplicate match, alone against the base in all other seats. The third is the gain over the first agent of the
+list on the same deals, paired by deal, for example of inference over the same search without it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tupl
 
 
 def gain(result: MatchResult, over: MatchResult) -> str:
-    """The first agent's points a round in one table minus those in another, paired by deal, as text."""
+    """The first agent's points per round in one match-up minus those in another, paired by deal, as text."""
     paired = result.deal_points[:, 0] - over.deal_points[:, 0]
     found = estimate(paired, result.num_seatings)
     return f"{found.mean:+.3f} ± {found.half_width:.3f}"

@@ -1,11 +1,11 @@
-"""Decisions a second of every path through the environment, beside other libraries in the same run.
+"""Decisions per second of every path through the environment, and of other libraries in the same run.
 
     python -m tienlen_train.benchmarks.speed                 # with the peers of `pip install '.[bench]'`
     python -m tienlen_train.benchmarks.speed --only Batch
 
 A step is one decision, with the observation and the legal-action mask of the next player; resets are inside
 the timed loop and are not counted. Single-threaded rows are steps per CPU second of the process, because
-other work on the machine disturbs that little; the rows about threads are per second of wall time. The cases
+other programs influence it little; the rows about threads are per second of wall time. The cases
 are measured in turn, three times, so that ratios hold when the machine's speed drifts.
 """
 
@@ -79,7 +79,7 @@ def aec_loop(env: Any) -> Play:
 
 
 def null_aec(num_observations: int, num_actions: int) -> Any:
-    """An AEC environment that does nothing, at the least cost that the interface allows: the upper limit."""
+    """An AEC environment that does nothing, at the lowest cost that the interface allows: the upper limit."""
     import gymnasium
     from pettingzoo import AECEnv
 
@@ -177,7 +177,7 @@ def round_loop() -> Play:
 
 
 def batched(rules: str, num_games: int, threads: int = 1) -> Play:
-    """The batched engine: a uniform legal choice, the step, the full mask and observation, resets in."""
+    """The batched engine: a uniform legal choice, the step, the full mask and observation, with resets."""
     from tienlen_env.engine.batch import Batch
 
     batch = Batch(rules, num_games, auto_reset=True, threads=threads)
