@@ -1,12 +1,12 @@
-"""What the site draws and writes itself, for mkdocs (`hooks` in mkdocs.yml).
+"""Generated parts of the site, for mkdocs (`hooks` in mkdocs.yml).
 
-Pages that follow from the code are written anew at every build, and four things in a page are filled in:
+Every build generates some pages from the code, and replaces four things in the others:
 
-* ``cards`` blocks, examples of the rules, one a line: ``5c 5h beats 5s 5d``, ``3s 4h 5d is a run of 3``. The
-  engine is asked under the preset that follows the word (``cards foicica``); what is not so fails the build.
-* ``record`` blocks, a line of `Round.record`: the table is drawn as it stands after the last play.
-* ``<!-- section: README.md # Speed -->``: that section of a file, so that no figure is written twice.
-* ``<!-- code: tests/high_card.py # the game -->``: that part of a Python file, between two rulers.
+* ``cards`` blocks, examples of the rules, one per line: ``5c 5h beats 5s 5d``, ``3s 4h 5d is a run of 3``.
+  The engine checks them under the preset after the word (``cards foicica``); a wrong example fails the build.
+* ``record`` blocks, a line of `Round.record`: a picture of the table after the last play.
+* ``<!-- section: README.md # Speed -->``: that section of a file, so that every figure is written once.
+* ``<!-- code: tests/high_card.py # the game -->``: that part of a Python file, between two ruler comments.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def draw_fences(markdown: str) -> str:
     """The page with its ``cards`` and ``record`` blocks drawn.
 
     Raises:
-        TienLenError: an example that is not so.
+        TienLenError: a wrong example.
     """
 
     def drawing(block: re.Match[str]) -> str:
@@ -84,7 +84,7 @@ _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)]+)\)")
 
 
 def insert_sections(markdown: str) -> str:
-    """The page with the sections of other files that it asks for, without their headings.
+    """The page with its sections of other files inserted, without their headings.
 
     Raises:
         TienLenError: the file has no such section.
@@ -102,13 +102,13 @@ def insert_sections(markdown: str) -> str:
 
 
 def for_site(text: str) -> str:
-    """A text of the repository for a page of the site: links to files that it lacks become names."""
+    """A text of the repository for a page of the site: links to files outside the site become names."""
 
     def link(found: re.Match[str]) -> str:
         words, target = found.groups()
         if target.endswith("RULES.md"):
             return f"[{words}](rules/clauses.md)"
-        path = target.removeprefix("../")
+        path = re.sub(r"^(\.\./)+", "", target)
         return f"`{path}`" if words == path else f"{words} (`{path}`)"
 
     return _LINK.sub(link, text)
@@ -124,14 +124,14 @@ def example(line: str, preset: str) -> str:
     Args:
         line: ``CARDS beats CARDS``, ``CARDS does not beat CARDS``, ``CARDS is a KIND`` or ``CARDS is
             nothing``.
-        preset: the rules by which it is so.
+        preset: the rules of the example.
 
     Raises:
-        TienLenError: it is not so, or no such line.
+        TienLenError: a wrong or malformed example.
     """
     words = _EXAMPLE.fullmatch(line.strip())
     if words is None:
-        raise TienLenError(f"no example: {line!r}")
+        raise TienLenError(f"not a valid example: {line!r}")
     left, verb, right = words.groups()
     kind = combination(left, preset)
     if verb.startswith("is"):
@@ -139,12 +139,12 @@ def example(line: str, preset: str) -> str:
             raise TienLenError(f"{left} is {kind}, not {right} ({preset})")
         return render_cards([(left, "no combination" if kind == "nothing" else kind)], width=WIDTH)
     if (verb == "beats") != beats(left, right, preset):
-        raise TienLenError(f"not so in {preset}: {line}")
+        raise TienLenError(f"wrong under {preset}: {line}")
     return render_cards([(left, kind), (0, verb), (right, combination(right, preset))], width=WIDTH)
 
 
 def combination(cards: str, preset: str) -> str:
-    """What some cards are: ``"pair"``, ``"run of 4"``, or ``"nothing"``."""
+    """The combination of some cards: ``"pair"``, ``"run of 4"``, or ``"nothing"``."""
     table = build_action_table(get_rules(preset))
     try:
         shape = table.shape(table.classify(parse_cards(cards)))
@@ -157,11 +157,11 @@ def beats(over: str, under: str, preset: str) -> bool:
     """Whether one combination may be played on another, by playing them.
 
     Raises:
-        TienLenError: one of them is no combination, or a card is in both.
+        TienLenError: one of them is not a combination, or a card is in both.
     """
     masks = [parse_cards(under), parse_cards(over)]
     spare = [card for card in (1 << i for i in range(52)) if not card & (masks[0] | masks[1])]
-    # A card more in each hand: the round goes on after both plays.
+    # One more card in each hand, so that the round continues after both plays.
     hands = [mask | card if mask.bit_count() < 13 else mask for mask, card in zip(masks, spare, strict=False)]
     position = Round.from_hands(preset, hands, leader=0)
     position.play(under)
@@ -172,7 +172,7 @@ def beats(over: str, under: str, preset: str) -> bool:
     return True
 
 
-# ---------------------------------------------------------------- pages that follow from the code
+# ---------------------------------------------------------------- generated pages
 
 
 def environment_page() -> str:
@@ -199,7 +199,7 @@ def _from_docstring(title: str, text: str) -> Iterator[str]:
 
 def _spaces() -> Iterator[str]:
     yield from ("", "## Spaces", "")
-    yield "As the code makes them; the version is in the name, and results hold within a version only."
+    yield "Generated from the code. Results are comparable only within one version, the `vN` of the name."
     yield from (
         "",
         "| rules | players | `observation` | `action_mask` | actions | `state()` |",
@@ -217,7 +217,7 @@ def _spaces() -> Iterator[str]:
 
 def _strip() -> Iterator[str]:
     yield from ("", "## The observation as a strip", "")
-    yield "Every piece at its place and length, four players, `cardgames`. Hover to read what a piece means."
+    yield "Every piece at its position, with four players and `cardgames`. Hover to read its meaning."
     yield from ("", _figure("strip", strip_svg(list(observation_layout(get_rules()).values()))))
 
 
@@ -281,7 +281,7 @@ def _cell(value: Any) -> str:
 
 
 def generated_pages() -> dict[str, str]:
-    """Path on the site to Markdown, of every page that is written anew."""
+    """Path on the site to Markdown, of every generated page."""
     return {
         "environments/tienlen.md": environment_page(),
         "environments/thirteens.md": "\n".join(_from_docstring("Thirteens", thirteens_aec.__doc__ or "")),
@@ -292,12 +292,12 @@ def generated_pages() -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------- what mkdocs calls
+# ---------------------------------------------------------------- called by mkdocs
 
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the generated pages."""
-    from mkdocs.structure.files import File  # the tests of the pages need no mkdocs
+    from mkdocs.structure.files import File  # the tests of the pages do not need mkdocs
 
     for path, text in generated_pages().items():
         files.append(File.generated(config, path, content=text))

@@ -36,8 +36,8 @@ def price(play):
 def choose(position):
     """Choose one of the legal plays. Each is a text like "3s 3h"; "" is the pass.
 
-    A position also tells your `seat` and `hand`, the `table` and its `owner`, who has `passed`, and by seat
-    the `counts` of cards left, the cards `played`, the `places` taken and the `scores`.
+    A position also has your `seat` and `hand`, the `table` and its `owner`, the seats that have `passed`, and
+    by seat the `counts` of cards left, the cards `played`, the `places` taken and the `scores`.
     """
     return min(position["legal"], key=price)
 

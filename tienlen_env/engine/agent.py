@@ -1,13 +1,13 @@
 """The interfaces of agents.
 
-Agents decide for many games at once: a `View` holds n decisions that wait, and `Agent.act` returns n action
-ids. A `View` gives only what the player to move knows, so an agent cannot look at other hands.
+Agents decide for many games at once: a `View` holds n waiting decisions, and `Agent.act` returns n action
+ids. A `View` has only the information of the player to move, so an agent cannot see other hands.
 
-Three extensions are optional: a `CardAgent` chooses the very cards of its plays; a `FallibleAgent` (another
+Three extensions are optional: a `CardAgent` chooses the exact cards of its plays; a `FallibleAgent` (another
 program) may fail to answer and reports it; a `ScoringAgent` gives the probability of each action, so that a
 search can use it as its prior. `choose_cards` gets the cards of any agent's plays.
 
-An agent that looks back over the round has an attribute ``history``, the number of plays and passes that it
+An agent that uses past plays has an attribute ``history``, the number of plays and passes that it
 reads (`View.last_plays`); `history_of` returns how many a batch must store. If the batch stores fewer plays,
 only those are available.
 """
@@ -46,22 +46,22 @@ class Agent(Protocol):
     An agent for a single game has an attribute ``plays``, the name of that game.
 
     Attributes:
-        name: what tables and plots call it.
+        name: its name in result tables and plots.
     """
 
     name: str
 
     def reset(self, seed: int) -> None:
-        """Start afresh: forget everything and draw any randomness from this seed."""
+        """Reset all state, and draw all random numbers from this seed."""
 
     def act(self, view: View) -> IntArray:
         """Choose an action for each of n waiting decisions.
 
         Args:
-            view: what the players to move can see.
+            view: the decisions.
 
         Returns:
-            int64 (n,), a legal action id each.
+            int64 (n,), legal action ids.
         """
 
 
@@ -73,21 +73,21 @@ class CardAgent(Agent, Protocol):
         """Choose a play for each of n waiting decisions.
 
         Args:
-            view: what the players to move can see.
+            view: the decisions.
 
         Returns:
-            int64 (n,), legal action ids; and int64 (n,), the masks of cards that are these actions.
+            int64 (n,), legal action ids; and int64 (n,), the masks of their cards.
         """
 
 
 class Forfeit(NamedTuple):
-    """A round in which an agent failed to answer as it must.
+    """A round in which an agent failed to give a valid answer.
 
     Attributes:
         game: index of the game in its batch.
         seat: absolute.
         reason: a few words, the same for all failures of a kind.
-        detail: what happened this time.
+        detail: details of this failure.
     """
 
     game: int
@@ -118,13 +118,13 @@ def check_plays(agents: Iterable[Agent], batch: Batch) -> None:
 
 @runtime_checkable
 class ScoringAgent(Agent, Protocol):
-    """An agent that knows how likely it is to take each action, such as a policy network."""
+    """An agent with a probability for each action, such as a policy network."""
 
     def log_probabilities(self, view: View) -> npt.NDArray[np.float32]:
-        """How likely it is to take each action.
+        """The log-probability of each action.
 
         Args:
-            view: what the players to move can see.
+            view: the decisions.
 
         Returns:
             float32 (N,), natural logarithms, one for each of `View.legal_actions`, in their order; the
@@ -133,7 +133,7 @@ class ScoringAgent(Agent, Protocol):
 
 
 def history_of(agents: Iterable[Agent]) -> int:
-    """How many plays a batch must store for these agents: the largest ``history`` of one."""
+    """The number of plays that a batch must store for these agents: their largest ``history``."""
     return max([0, *(int(getattr(agent, "history", 0)) for agent in agents)])
 
 

@@ -1,7 +1,7 @@
-"""The batched engine: B games that advance together, one decision a game and step.
+"""The batched engine: B games that advance together, one decision per game and step.
 
-All arrays are NumPy; B games, P players, A actions, O observation length (`Batch.layout`). Which game is
-played follows from the rules (`tienlen_env.games.registry`).
+All arrays are NumPy; B games, P players, A actions, O observation length (`Batch.layout`). The type of
+the rules determines the game (`tienlen_env.games.registry`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class KernelArrays(NamedTuple):
 
 
 class BatchSettings(TypedDict, total=False):
-    """Keyword arguments of `Batch` behind the number of games."""
+    """Keyword arguments of `Batch` after the number of games."""
 
     num_players: int | None
     episode: Episode
@@ -97,7 +97,7 @@ class BatchSettings(TypedDict, total=False):
 class Batch:
     """B games of one variant, dealt from 64-bit keys.
 
-    A batch pickles and deep-copies; it alone owns the states of its games.
+    A batch can be pickled and deep-copied; it alone owns the states of its games.
 
     Args:
         rules: a preset's name, or the rules of any game.
@@ -232,7 +232,7 @@ class Batch:
         )
 
     def deal_games(self, games: npt.ArrayLike, keys: npt.ArrayLike) -> None:
-        """Start some games anew, each from its key; the others stay as they are.
+        """Start some games anew, each from its key; the others do not change.
 
         Args:
             games: integers (n,), each in 0..B-1, none twice.
@@ -257,8 +257,8 @@ class Batch:
 
         Args:
             hands: int64 (B, P) card masks, disjoint: in Tiến lên of 1 to 13 cards each; in Thirteens of
-                equally many. There the last tricks of a deal are played, as many as a hand has cards, and
-                cards that are given nowhere count as shown.
+                equally many. There each hand has as many cards as there are tricks left in the deal, and
+                cards that are not given count as shown.
             leader: int64 (B,) or one number: the seat that leads, freely in Tiến lên; -1 for the holder of
                 the lowest card, who has the opening duty (RULES.md 1.3), or for eldest by the key 0 (8.2).
             extra_hands: int64 (B,) or one number each, further card masks that the game takes
@@ -308,20 +308,20 @@ class Batch:
         """Play one action in every game.
 
         Args:
-            actions: int64 (B,), a legal action a game; `NO_ACTION` (-1) for games that are over.
+            actions: int64 (B,), one legal action per game; `NO_ACTION` (-1) for games that are over.
             cards: int64 (B,), exact card masks, each from the hand and of its action's shape and top card
-                (the latter is the caller's promise); None takes the lowest suits held.
+                (shape and top card are not checked); None takes the lowest suits held.
             rewards: float32 (B, P), a buffer for the result; None: a buffer of the batch's own, which the
                 next step overwrites. The same for `dones`.
             dones: bool (B,), games that ended in this step.
             mask: int8 (B, A), contiguous, filled with the next legal-action mask if given.
             observation: uint8 (B, O), contiguous, filled with the next player's observation if given.
             draws: float64 (B,), draws in [0, 1) for `next_actions`, where that is given.
-            next_actions: int64 (B,), filled with a uniform legal action a game for the next step, as `sample`
-                would with these draws; cheaper than a call of its own.
+            next_actions: int64 (B,), filled with one uniform legal action per game for the next step, as by
+                `sample` with these draws; cheaper than a separate call.
 
         Returns:
-            ``(rewards, dones)``; a seat is paid in the step that settles its place.
+            ``(rewards, dones)``; a seat gets its reward in the step in which its place becomes certain.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
@@ -371,9 +371,9 @@ class Batch:
         skip_forced: bool = True,
         until_placed: bool = False,
     ) -> IntArray:
-        """Play one action in some games, and on through all decisions that have a single legal action.
+        """Play one action in some games, then all following decisions with a single legal action.
 
-        With `seats`, one seat a game is of interest: the games stop where it must decide.
+        With `seats`, one seat of each game is of interest: the game stops when this seat must decide.
 
         Args:
             games: integers (n,), each in 0..B-1, none twice.
@@ -454,7 +454,7 @@ class Batch:
         return step
 
     def play_on(self, games: npt.ArrayLike, actions: npt.ArrayLike, rewards: RewardArray) -> None:
-        """Play one action in some games, and on through all decisions that have a single legal action.
+        """Play one action in some games, then all following decisions with a single legal action.
 
         Afterwards each of them waits for a decision with a choice, or is over.
 
@@ -493,7 +493,7 @@ class Batch:
         return partial(self._stepper_into(rewards), mask, observation)
 
     def _stepper_into(self, rewards: RewardArray) -> Callable[[MaskArray, ByteArray, int], int]:
-        """A stepper for callers that have a new mask and observation written in each step.
+        """A stepper for callers that need a new mask and observation array in each step.
 
         Args:
             rewards: float32 (P,), contiguous; each step overwrites it.
@@ -512,7 +512,7 @@ class Batch:
     def sample(
         self, rng: np.random.Generator, out: IntArray | None = None, draws: DrawArray | None = None
     ) -> IntArray:
-        """A legal action a game, uniformly; `NO_ACTION` for games that are over.
+        """One uniform legal action per game; `NO_ACTION` for games that are over.
 
         Args:
             rng: source of the draws.
@@ -531,7 +531,7 @@ class Batch:
         self._backend.sample(self._rows, self._spec, draws, out)
         return out
 
-    # ------------------------------------------------------------ looking
+    # ------------------------------------------------------------ observations
 
     def action_mask(self, out: MaskArray | None = None) -> MaskArray:
         """int8 (B, A): 1 = legal for the seat to act; all 0 for games that are over."""
@@ -576,7 +576,7 @@ class Batch:
         out: ByteArray | None = None,
         games: npt.ArrayLike | None = None,
     ) -> ByteArray:
-        """The observation of one seat a game, by default the seat to act.
+        """The observation of one seat per game, by default the seat to act.
 
         Args:
             seats: int64 (B,) or one number; -1 gives zeros. With `games`, int64 (n,) or one number.
@@ -611,7 +611,7 @@ class Batch:
         return out
 
     def global_observation(self, out: ByteArray | None = None) -> ByteArray:
-        """What a centralised critic may see, absolute seats.
+        """The global observation, for centralised critics; absolute seats.
 
         Returns:
             uint8 (B, G): the observation of seat 0, the turn (one-hot P), the hands of seats 1..P-1, and the

@@ -212,5 +212,5 @@ class View:
         return np.where(found, legal.cards[at], 0)
 
     def sample(self, rng: np.random.Generator) -> IntArray:
-        """int64 (n,): a legal action a decision, uniformly."""
+        """int64 (n,): one uniform legal action per decision."""
         return self._batch.sample(rng)

@@ -1,4 +1,4 @@
-"""The registry of games and their presets: our own, and those that other packages add.
+"""The registry of games and their presets: built-in ones and those of other packages.
 
 A package adds a game by `register`, and by an entry point in the group ``tienlen.games`` (name = the game's,
 value = a `Game`), so that other processes find it too.
@@ -28,7 +28,7 @@ def register(game: Game[RulesT, TableT]) -> Game[RulesT, TableT]:
     """Add a game.
 
     Args:
-        game: it and its presets have names that no other game has. Registering the same one again is fine.
+        game: the game; its name and those of its presets must be unique. Registering it again has no effect.
 
     Returns:
         The game.
@@ -48,7 +48,7 @@ def register(game: Game[RulesT, TableT]) -> Game[RulesT, TableT]:
 
 
 def _look_outside() -> None:
-    """Register the games that other packages' entry points name, once."""
+    """Register the games of other packages' entry points, once."""
     global _looked_outside
     if not _looked_outside:
         _looked_outside = True

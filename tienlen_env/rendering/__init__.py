@@ -1,9 +1,9 @@
 """Pictures of a table: a view as coloured text, as an SVG or as an RGB array.
 
-This package knows neither engine nor games. An adapter fills in a `TableView` (combinations that beat one
-another), a `TrickView` (tricks) or, for any other game, a `PlainView`. `scene` lays it out as shapes, and
-`svg` and `raster` draw the same shapes; `ansi` writes the same moment for a terminal. Of a hand that is not
-face up only the number of cards is used. `render_cards` draws sets of cards by themselves.
+This package does not depend on the engine or on games. An adapter fills in a `TableView` (combinations that
+beat one another), a `TrickView` (tricks) or, for any other game, a `PlainView`. `scene` lays it out as
+shapes, and `svg` and `raster` draw the same shapes; `ansi` writes the same moment for a terminal. Of a hand
+that is not face up only the number of cards is used. `render_cards` draws sets of cards by themselves.
 """
 
 from __future__ import annotations

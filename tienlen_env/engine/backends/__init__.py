@@ -1,4 +1,4 @@
-"""Executors: loops over games and nothing else. What they run are the games' kernels."""
+"""Backends: loops over games that call the games' kernels."""
 
 from __future__ import annotations
 

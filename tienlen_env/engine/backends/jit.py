@@ -2,11 +2,11 @@
 
 Kernels are plain Python functions of scalars and array rows, so that every executor runs the same source.
 `loop` compiles a function that is called from Python. Before its first compilation it follows the calls from
-there, and lets compiled code call every plain function that it meets: inlined, unless the function is marked
-by `tienlen_env.games.common.hints.noinline`. Nobody lists modules by hand.
+there, and registers every plain function that it finds for compiled code: inlined, unless the function is
+marked by `tienlen_env.games.common.hints.noinline`. No list of modules is kept by hand.
 
 The same walk gives the key of the cache: a digest of the byte code of these functions and of the constants
-that they read, wherever those are defined. Numba itself would notice a change of the loop's own file only.
+that they read, in any module. Numba itself notices only changes of the loop's own file.
 """
 
 from __future__ import annotations

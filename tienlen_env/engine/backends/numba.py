@@ -33,7 +33,7 @@ def _loops(game: AnyGame) -> SimpleNamespace:
     # Two loops that several compiled functions share.
     def check_actions(rows: Row, spec: Spec, ids: Row, cards: Row) -> int:
         for b in range(rows.shape[0]):
-            # A game that is over has no legal action, so most games are asked about a single column.
+            # A game that is over has no legal action, so for most games one column is read.
             if not is_legal(rows[b], spec, ids[b]):
                 if ids[b] != -1 or rows[b, TURN] >= 0:
                     return b

@@ -1,1 +1,1 @@
-"""What card games share: bit operations, cards, the interface of a game. NumPy only."""
+"""Common code of card games: bit operations, cards, the interface of a game. NumPy only."""

@@ -16,18 +16,19 @@ RewardArray: TypeAlias = npt.NDArray[np.float32]
 AnyArray: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = Any  # a NumPy scalar type, or a dtype
 
-# What a kernel gets, int64 (..,): an array row in compiled code, a list of ints in plain Python.
+# Input of a kernel, int64 (..,): an array row in compiled code, a list of ints in plain Python.
 Row: TypeAlias = Any
 Spec: TypeAlias = Any
 ActionFields: TypeAlias = Any
-# What a kernel writes to: an array row, or a list.
+# Output of a kernel: an array row, or a list.
 Output: TypeAlias = Any
 
 
 def offsets(*sizes: int) -> tuple[int, ...]:
-    """Where each of several fields begins, when they lie one after the other; and where the last one ends.
+    """The start of each of several consecutive fields, and the end of the last one.
 
-    >>> offsets(4, 1, 3)
-    (0, 4, 5, 8)
+    Examples:
+        >>> offsets(4, 1, 3)
+        (0, 4, 5, 8)
     """
     return tuple(accumulate(sizes, initial=0))

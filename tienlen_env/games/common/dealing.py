@@ -1,4 +1,4 @@
-"""Random cards from a 64-bit key, for games that need no faster way."""
+"""Random cards from a 64-bit key, simple rather than fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def draw_cards(pool: int, num_cards: int, key: int, stream: int, block: int) -> 
 
     Args:
         pool: the cards to draw from (mask), at least `num_cards`.
-        num_cards: how many are drawn.
+        num_cards: number of cards to draw.
         key: a 64-bit key.
         stream: number of an independent stream of this key, for example the round.
         block: first of the `num_cards` blocks of the stream that are used.
@@ -26,13 +26,13 @@ def draw_cards(pool: int, num_cards: int, key: int, stream: int, block: int) -> 
 
 
 def redeal_others(row: Row, hand: int, num_players: int, seat: int, unseen: int, key: int) -> None:
-    """Deal the unseen cards anew to the hands of the other seats, uniformly; the sizes of the hands stay.
+    """Deal the unseen cards anew to the other hands, uniformly; the sizes of the hands do not change.
 
     Args:
         row: one game's state.
         hand: first column of the hands.
         num_players: P.
-        seat: the seat whose hand stays.
+        seat: the seat whose hand does not change.
         unseen: the cards that this seat cannot see (mask), those of the other hands included.
         key: a 64-bit key.
     """

@@ -1,7 +1,7 @@
-"""The interface of a game: what the engine, the environments and the agents need to know of it.
+"""The interface of a game to the engine, the environments and the agents.
 
-A game is one folder: rules, action table, state, kernels, observation, texts. It builds one `Game` of them
-and registers it (`tienlen_env.games.registry`); everything above goes by the `Game`, never by its name.
+A game is one folder: rules, action table, state, kernels, observation, texts. It makes one `Game` from them
+and registers it (`tienlen_env.games.registry`). The code above uses the `Game` and not its name.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ActionTable(Protocol):
         """
 
     def __hash__(self) -> int:
-        """What is derived from a table is cached by it."""
+        """Data derived from a table is cached by the table."""
 
 
 RulesT = TypeVar("RulesT", bound=AnyRules)
@@ -127,7 +127,7 @@ class Kernels(NamedTuple):
         observe_all: ``(row, spec, actions, out, start)``: write the global observation.
         legal: the functions on the packed mask.
         resample_hidden: ``(row, spec, seat, key)``: replace the cards that the seat cannot see by a uniform
-            sample of what they may be, drawn from a 64-bit key; None in a game without it.
+            sample of the possible cards, drawn from a 64-bit key; None in a game without it.
     """
 
     begin_game: Callable[[Row, Spec, int, int, int], None]
@@ -147,7 +147,7 @@ class Refusal(NamedTuple):
 
     Attributes:
         reason: a few words for people.
-        clause: of RULES.md, for example ``"1.8"``; ``""`` where no clause is known.
+        clause: of RULES.md, for example ``"1.8"``; ``""`` if unknown.
     """
 
     reason: str
@@ -174,15 +174,15 @@ def _find_action(table: ActionTable, text: str) -> int:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GameText(Generic[RulesT, TableT]):
-    """Text in and out.
+    """Texts of a game: parsers, names, reasons of errors.
 
     Attributes:
         why_refused: ``(table, row, action, cards)``: why a play is not legal (cards None: the lowest suits).
         describe: ``(table, row)``: the position of the seat to act in a few words.
-        worst_reward: ``(rules, reward)``: the least that legal play of a round can bring.
-        parse_action: ``(table, text)``: the action that a text names, a `TienLenError` if none.
-        parse_cards: cards of a text, as a mask.
-        format_cards: text of a card mask.
+        worst_reward: ``(rules, reward)``: the lowest possible reward of a round.
+        parse_action: ``(table, text)``: the action of a text; raises `TienLenError` if there is none.
+        parse_cards: the cards of a text, as a mask.
+        format_cards: the text of a card mask.
     """
 
     worst_reward: Callable[[RulesT, str], float]
@@ -195,26 +195,26 @@ class GameText(Generic[RulesT, TableT]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Game(Generic[RulesT, TableT]):
-    """A game as everything above sees it.
+    """A game: its functions, tables and properties.
 
     Attributes:
-        name: lower-case letters; also the word for it in records.
+        name: lower-case letters; records use it too.
         rules_type: the type of its rules.
         presets: its named variants; no two games share a name.
         rewards: its reward schemes, the first one being the default.
-        columns: where the shared columns lie in its rows.
+        columns: indices of the shared columns in its rows.
         state: the class of its named views, called with ``(rows, columns, P, W)``.
         kernels: its functions for the executors.
         build_spec: flattens a variant for the kernels.
         build_table: makes the action table of a variant.
         observation: ``(rules, history)``: the layout of the observation.
-        global_observation_size: ``(rules, history)``: length of what ``kernels.observe_all`` writes.
-        text: text in and out.
-        set_hands: starts rounds from given hands; None where that is not possible.
+        global_observation_size: ``(rules, history)``: length of the output of ``kernels.observe_all``.
+        text: texts and parsers.
+        set_hands: starts rounds from given hands; None if that is not possible.
         extra_hands: names of further sets of cards that `set_hands` takes.
         has_history: the last plays can be stored and shown.
         has_card_choice: an action stands for several sets of cards, so agents may choose the cards.
-        has_payments: rounds are paid, not only placed.
+        has_payments: rounds have payments, not only places.
         pays_late: ``(rules, reward)``: whether a seat that has its place may still get rewards in the round.
     """
 

@@ -1,4 +1,4 @@
-"""Hints for compilers: marks on kernels, which plain Python ignores."""
+"""Compiler hints: marks on kernels; plain Python ignores them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
 
 def noinline(function: AnyFunction) -> AnyFunction:
-    """Mark a kernel that is large and rarely called: it is compiled once and called, others are inlined."""
+    """Mark a large, rarely called kernel: compiled code calls it; kernels without this mark are inlined."""
     function.is_noinline = True  # type: ignore[attr-defined]
     return function
 
@@ -20,7 +20,7 @@ def is_noinline(function: Callable[..., Any]) -> bool:
 
 
 def fused(function: AnyFunction) -> AnyFunction:
-    """Mark a kernel on floats whose products and sums may be one step (FMA); the order of sums stays."""
+    """Mark a kernel on floats that may use FMA (fused multiply-add); the order of sums does not change."""
     function.is_fused = True  # type: ignore[attr-defined]
     return function
 

@@ -15,9 +15,9 @@ class Piece(NamedTuple):
 
     Attributes:
         name: its key in the `Layout`.
-        slice: where it lies in the flat array.
-        shape: the shape to which the slice may be reshaped.
-        meaning: one line for people.
+        slice: its position in the flat array.
+        shape: the shape for ``reshape``.
+        meaning: one line of description.
     """
 
     name: str

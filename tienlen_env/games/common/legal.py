@@ -1,6 +1,6 @@
-"""The packed legal-action mask of a game's row: one bit an action, in words of 64.
+"""The packed legal-action mask of a game's row: one bit per action, in words of 64 bits.
 
-`legal_kernels` makes the functions that every game needs, for the columns of its own rows.
+`legal_kernels` makes the functions on it, for the columns of a game's rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class LegalKernels(NamedTuple):
     """Functions on the packed mask of one row.
 
     Attributes:
-        clear_legal: ``(row, spec)``: set the mask to nothing.
+        clear_legal: ``(row, spec)``: clear the mask.
         is_legal: ``(row, spec, action)``: whether an action's bit is set.
         write_mask: ``(row, spec, out, start)``: expand the mask to bytes ``out[start:start + A]``.
         num_legal: ``(row, spec)``: the number of legal actions.

@@ -27,7 +27,7 @@ class Words:
 
     Args:
         text: one line.
-        form: what the line must begin with, format and version.
+        form: required beginning of the line, format and version.
 
     Raises:
         NotationError: no text, several lines, or another format.
@@ -171,7 +171,7 @@ def parse_plays(
 
 
 def parse_results(words: Words, num_players: int, what: str) -> list[tuple[str, int]] | None:
-    """Take what each seat has at the end, as words with columns; None where the round is not over."""
+    """Take the results of the seats, as words with columns; None if the round is not over."""
     if not words.peek():
         return None
     words.take("'='")
@@ -186,7 +186,7 @@ def number(text: str, column: int, highest: int, what: str) -> int:
     """Read a number from 0 to `highest`.
 
     Raises:
-        NotationError: it is none.
+        NotationError: not such a number.
     """
     if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) > highest:
         raise NotationError(f"{text!r}: expected {what} (0..{highest})", column)

@@ -1,4 +1,4 @@
-"""What the rules of all games share: checks of their fields, and the digest that names a variant."""
+"""The base of all rules: checks of fields, and the digest of a variant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RulesBase:
     """The base of a game's rules, a frozen dataclass whose values are JSON data.
 
     A field that a later version adds carries ``metadata={"added": True}``: the digest leaves it out while it
-    has its default, so that the digests of older variants stay what they were.
+    has its default, so the digests of older variants do not change.
     """
 
     def digest(self) -> str:

@@ -1,4 +1,4 @@
-"""Named views of the columns of a batch's rows, as far as games share them."""
+"""Named views of the columns that the rows of all games have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HISTORY_SEAT_SHIFT: Final = 52  # an entry of a history is cards | (1 + seat) <<
 
 
 class Columns(NamedTuple):
-    """Where the columns that every game has lie in its rows.
+    """The indices of the columns that every game has.
 
     Attributes:
         hand: first of the columns of the hands, one card mask a seat.
@@ -22,7 +22,7 @@ class Columns(NamedTuple):
         key: key of the deal.
         round: index of the round in its game.
         legal: first word of the packed legal-action mask.
-        hidden: columns that a seat may not know, but for its own hand.
+        hidden: columns that are hidden from a seat, except its own hand.
         played: first of the columns of the cards played this round, one mask a seat; -1 for none.
     """
 

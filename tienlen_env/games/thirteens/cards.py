@@ -1,4 +1,4 @@
-"""The cards of Thirteens: the 52 of `core.cards` with the same ids, and two jokers behind them.
+"""The cards of Thirteens: the 52 of `games.common.cards` with the same ids, then two jokers.
 
 A set of cards is an int with one bit a card; with the jokers (ids 52 and 53) it still fits an ``int64``.
 Ids follow the ranks of Tiến lên (3 .. A, 2), so that both games share text and pictures. Thirteens orders
@@ -60,7 +60,7 @@ def format_cards(mask: int, separator: str = " ") -> str:
 
 
 def parse_cards(text: str, *, column: int = 1) -> int:
-    """Read cards into a mask: as `core.cards.parse_cards`, and ``*1``, ``*2`` for jokers.
+    """Read cards into a mask: as `games.common.cards.parse_cards`, and ``*1``, ``*2`` for jokers.
 
     Args:
         text: the cards.

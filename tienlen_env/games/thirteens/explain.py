@@ -56,7 +56,7 @@ def describe(table: ThirteensTable, row: Sequence[int]) -> str:
 
 
 def worst_reward(rules: ThirteensRules, reward: str) -> float:
-    """A bound below what honest play of a deal can bring: all jokers in one's only trick."""
+    """A lower bound of the reward of legal play of a deal: all jokers in one's only trick."""
     points = 1.0 - 4 * rules.jokers
     most = rules.hand_size + _MOST_MELDED + 3 * rules.num_players
     return {"points": points, "zero_sum": points - most / rules.num_players, "win": -1.0}[reward]

@@ -23,7 +23,7 @@ def set_hands(
 ) -> None:
     """Start a deal in every row, or the end of one: with n cards in each hand its last n tricks.
 
-    Cards that are given nowhere count as shown, as if all had seen them fall.
+    Cards that are not given count as shown, as if they had been played.
 
     Args:
         rows: int64 (B, ROW), the states.
@@ -35,7 +35,7 @@ def set_hands(
         begin: lets the backend begin a deal of the hands in the rows.
 
     Raises:
-        TienLenError: cards that cannot lie so; nothing has changed.
+        TienLenError: an impossible card distribution; nothing has changed.
     """
     dummy, remainder, starter = extra["dummy"], extra["remainder"], extra["starter"]
     union = check_disjoint(np.column_stack([hands, dummy, remainder]), rules.num_cards)

@@ -30,7 +30,7 @@ FORMAT: Final = "thirteens/1"
 
 @dataclass(frozen=True)
 class DealRecord:
-    """What a line says.
+    """The content of a line.
 
     Attributes:
         rules: the variant.
@@ -71,7 +71,7 @@ def format_record(record: DealRecord) -> str:
             others = record.remainder & ~record.starter
             words.append("aside=" + format_cards(record.starter, "") + format_cards(others, ""))
     else:
-        assert record.key is not None  # one of the two is always there
+        assert record.key is not None  # a record has a key or hands
         words.append(notation.key_text(record.key, record.round_index))
     if record.leader is not None:
         words.append(f"lead={record.leader}")
@@ -107,11 +107,11 @@ def parse_record(text: str, rules: ThirteensRules | None = None) -> DealRecord:
     """Read a line; the plays are not checked against the rules here (`Deal.from_record` does).
 
     Args:
-        text: one line as `format_record` writes it; more blanks do no harm.
-        rules: the variant, needed where the line has only a digest; a named preset must agree with it.
+        text: one line as `format_record` writes it; additional blanks are ignored.
+        rules: the variant, needed if the line has only a digest; a named preset must agree with it.
 
     Raises:
-        NotationError: anything that cannot be read; the message and `column` say where.
+        NotationError: anything that cannot be read; the message and `column` have the position.
     """
     words = Words(text, FORMAT)
     variant: ThirteensRules = notation.parse_rules(

@@ -1,4 +1,4 @@
-"""What a seat can see: named pieces of 0s and 1s in one flat uint8 array.
+"""Observations: named pieces of 0s and 1s in one flat uint8 array.
 
 All seats are relative to the observer (0 is the observer, 1 the next to play, ...). Nothing in it depends on
 cards that the observer cannot see.
@@ -161,7 +161,7 @@ def write_pieces(row: Any, spec: Any, seat: int, out: Any, start: int, num_playe
 
 
 def observe_all(row: Any, spec: Any, actions: Any, out: Any, start: int) -> None:
-    """Write what a centralised critic may see: the observation of seat 0, the turn, all hidden cards.
+    """Write the global observation: the observation of seat 0, the turn, all hidden cards.
 
     ``out[start:start + O + P + C * P]``: the hands of seats 1..P-1 and the dummy's; absolute seats.
     """

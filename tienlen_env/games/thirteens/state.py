@@ -1,4 +1,4 @@
-"""The state of a batch of games of Thirteens: one int64 row a game, and named views of its columns.
+"""The state of a batch of games of Thirteens: one int64 row per game, and named views of its columns.
 
 Columns of a seat come in groups of seven; the first P are used:
 
@@ -65,15 +65,26 @@ class State(GameState):
         rows: int64 (B, 69 + W), contiguous, the whole state.
         num_players: P.
         num_words: W.
-        hands, played, taken: int64 (B, P) card masks.
+        hands: int64 (B, P) card masks.
+        played: int64 (B, P) card masks.
+        taken: int64 (B, P) card masks.
         dummy: int64 (B,) card mask of the dummy's hand.
         points: int64 (B, P) points of this deal so far.
         scores: int64 (B, P) points of the game, this deal included.
         places: int64 (B, P) 0..P-1 once the deal is over, else -1; equal points share the better place.
-        key, round: int64 (B,) the deal is a function of both.
+        key: int64 (B,) deal keys; the deal is a function of key and round.
+        round: int64 (B,) index of the deal in its game.
         turn: int64 (B,) seat to act, -1 when the game is over.
-        leader, winner, last_winner, eldest: int64 (B,) seats, -1 for none yet.
-        aside, shown, remainder, starter, pile, last_pile: int64 (B,) card masks, see the columns.
+        leader: int64 (B,) seat, -1 for none yet.
+        winner: int64 (B,) seat, -1 for none yet.
+        last_winner: int64 (B,) seat, -1 for none yet.
+        eldest: int64 (B,) seat, -1 for none yet.
+        aside: int64 (B,) card mask, see the columns.
+        shown: int64 (B,) card mask, see the columns.
+        remainder: int64 (B,) card mask, see the columns.
+        starter: int64 (B,) card mask, see the columns.
+        pile: int64 (B,) card mask, see the columns.
+        last_pile: int64 (B,) card mask, see the columns.
         follow: int64 (B,) all cards of the suit that must be followed (mask), or 0.
         num_tricks: int64 (B,) tricks finished in this deal.
         legal: int64 (B, W) packed legal-action mask of `turn`; all zero when over.

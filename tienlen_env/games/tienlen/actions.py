@@ -1,4 +1,4 @@
-"""The action table: every combination that a variant knows, built from its `Rules` alone (RULES.md 7).
+"""The action table: every combination of a variant, built from its `Rules` alone (RULES.md 7).
 
 An action names a shape, the window of ranks and the top card; the inner cards are the lowest suits held.
 Action 0 is the pass in every variant; the others follow in groups of one shape, and within a group by the
@@ -12,7 +12,7 @@ strength of the top card, so that of two actions of a group the larger id beats 
     131..350    runs             (10+9+...+1) windows × 4 = 220       `cardgames`, `mobile`
     351..452    double sequences (10+9+8+7) windows × 3 = 102
 
-What the table cannot express is which inner cards go along; `Round.play` takes any set of cards. For a fixed
+The table cannot express the choice of inner cards; `Round.play` takes any set of cards. For a fixed
 action the lowest inner suits leave a hand that is rank by rank at least as strong as any other choice.
 """
 

@@ -58,7 +58,7 @@ def describe(table: ActionTable, row: Sequence[int]) -> str:
 
 
 def worst_reward(rules: Rules, reward: str) -> float:
-    """The least that honest play of a round can bring."""
+    """The lowest possible reward of legal play of a round."""
     points = rules.place_points
     worst = {
         "points": min(points),

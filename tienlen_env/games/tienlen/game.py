@@ -14,7 +14,7 @@ from tienlen_env.games.tienlen.state import COLUMNS, State
 
 
 def pays_late(rules: Rules, reward: str) -> bool:
-    """Whether a seat may be paid after it has its place: one that was knocked out pays the first one out."""
+    """Whether a seat with a place may still get rewards: a knocked-out seat pays the first one out."""
     return reward == "cards" and rules.knockout == "round"
 
 

@@ -31,7 +31,7 @@ def set_hands(
         begin: lets the backend begin a round of the hands in the rows.
 
     Raises:
-        TienLenError: hands that cannot be; nothing has changed.
+        TienLenError: impossible hands; nothing has changed.
     """
     union = check_disjoint(hands, NUM_CARDS)
     sizes = np.bitwise_count(hands)

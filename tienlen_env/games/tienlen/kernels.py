@@ -431,7 +431,7 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
 
 
 def remember(row: Any, spec: Any, event: int) -> None:
-    """Enter a play or pass in the record and put it at the head of the history."""
+    """Add a play or pass to the play summary and to the front of the history."""
     num_kept = spec[S.NUM_KEPT]
     if num_kept > 0:
         note(row, spec[S.RECORD], event)
@@ -475,7 +475,7 @@ def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewar
     row[R.PLAYED + seat] |= cards
     row[R.DUTY] = 0
     at = action * S.ACTION_FIELDS
-    # A suited lead locks the trick; without a branch, for leads come unforeseen.
+    # A suited lead locks the trick; without a branch, because it would be mispredicted.
     row[R.LOCK] |= (1 - min(row[R.TABLE], 1)) & (actions[at + S.SUITED] >> 1)
     if spec[S.KNOCKOUT] > 0:
         knock_out(row, spec, actions, action, rewards)

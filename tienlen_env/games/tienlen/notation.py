@@ -39,7 +39,7 @@ PASS_TEXT: Final = "-"
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """What a line says.
+    """The content of a line.
 
     Attributes:
         rules: the variant.
@@ -68,7 +68,7 @@ def format_record(record: RoundRecord) -> str:
     if record.hands is not None:
         words.append("hands=" + "/".join(format_cards(h, "") for h in record.hands))
     else:
-        assert record.key is not None  # one of the two is always there
+        assert record.key is not None  # a record has a key or hands
         words.append(key_text(record.key, record.round_index))
     if record.leader is not None:
         words.append(f"lead={record.leader}")
@@ -83,11 +83,11 @@ def parse_record(text: str, rules: Rules | None = None) -> RoundRecord:
     """Read a line; the plays are not checked against the rules here (`Round.from_record` does).
 
     Args:
-        text: one line as `format_record` writes it; more blanks do no harm.
-        rules: the variant, needed where the line has only a digest; a named preset must agree with it.
+        text: one line as `format_record` writes it; additional blanks are ignored.
+        rules: the variant, needed if the line has only a digest; a named preset must agree with it.
 
     Raises:
-        NotationError: anything that cannot be read; the message and `column` say where.
+        NotationError: anything that cannot be read; the message and `column` have the position.
     """
     words = Words(text, FORMAT)
     variant = parse_rules(words, rules, _read_players, get_rules)

@@ -1,4 +1,4 @@
-"""What a seat can see: named pieces of 0s and 1s in one flat uint8 array.
+"""Observations: named pieces of 0s and 1s in one flat uint8 array.
 
 `tienlen_env.games.tienlen.layout` names the pieces; `observe` writes them. Seats are relative to the observer
 (0 is the observer, 1 the next to play, ...), so one network serves every seat. Nothing in it depends on
@@ -90,7 +90,7 @@ def write_pieces(
 
 
 def observe_all(row: Any, spec: Any, actions: Any, out: Any, start: int) -> None:
-    """Write what a centralised critic may see: the observation of seat 0, the turn, the other hands.
+    """Write the global observation: the observation of seat 0, the turn, the other hands.
 
     ``out[start:start + O + P + 52 * (P - 1)]``; absolute seats. See `global_observation_size`.
     """

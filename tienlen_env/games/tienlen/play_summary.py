@@ -1,7 +1,7 @@
 """Per-seat summary of the plays of a round.
 
-For each seat three bit masks over (combination kind × highest rank): what it passed on, what it followed
-with and what it led; 4 × 13 bits each, the kinds being single, pair, triple and anything longer. A seat that
+Each seat has three bit masks over (combination kind × highest rank): the plays that it passed on, followed
+with and led; 4 × 13 bits each, the kinds being single, pair, triple and anything longer. A seat that
 is out of a trick takes no decision and sets no bit. One more word holds the last play, as in the history.
 
 The cards alone decide whether a play is a lead: a play by the owner of the table, or one that is not of the
@@ -27,13 +27,13 @@ def is_set(cards: int) -> bool:
 
 
 def note(row: Any, record: int, event: int) -> None:
-    """Enter an event of the history in the record that begins at column `record`."""
+    """Add an event of the history to the play summary that begins at column `record`."""
     seat, play = (event >> HISTORY_SEAT_SHIFT) - 1, event & FULL
     last = row[record + LAST_PLAY]
     owner, table = (last >> HISTORY_SEAT_SHIFT) - 1, last & FULL
     what, about = PASSED, table
     if play != 0:
-        # Without branches, for which of these hold comes unforeseen.
+        # Without branches, because they would be mispredicted.
         follows = (
             (owner != seat)
             & (popcount(play) == popcount(table))

@@ -1,7 +1,7 @@
 """The rules as data: one frozen `Rules` value a variant, and the named presets (tienlen_env/RULES.md).
 
-Nothing here knows how a game is played; `combos` builds the action table and what beats what from these
-fields, and `kernels` reads the few flags that steer turns.
+This module contains no game logic: `actions` builds the action table from these fields, and `kernels` reads
+the flags.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ PRESETS: Final[Mapping[str, Rules]] = MappingProxyType(
 
 
 def get_rules(rules: str | Rules = "cardgames", num_players: int | None = None) -> Rules:
-    """The rules of a preset's name, or the given ones, for so many players.
+    """Resolve a preset's name or rules, optionally with another number of players.
 
     Args:
         rules: a name in `PRESETS` or a `Rules`.

@@ -1,4 +1,4 @@
-"""The state of a batch of games: one int64 row a game, and named views of its columns.
+"""The state of a batch of games: one int64 row per game, and named views of its columns.
 
 A row holds all that a kernel needs of one game, next to each other, so that a decision touches a few cache
 lines; across the batch each column is an array of its own (a struct of arrays over one block of memory):
@@ -7,8 +7,8 @@ lines; across the batch each column is an array of its own (a struct of arrays o
     | hands .. | played .. | scores  | table, turn, flags ...     | legal W + 1 | record 13 | history K |
 
 W is the number of 64-bit words of the legal-action mask (and one spare, always 0, so that a group of actions
-can be written without asking whether it reaches the next word), K the length of the kept history. The record
-(`tienlen_env.games.tienlen.play_summary`) is there where K is not 0.
+can be written without asking whether it reaches the next word), K the length of the stored history. The play
+summary, the record (`tienlen_env.games.tienlen.play_summary`), exists if K is not 0.
 Sets of seats ("seat masks") have bit ``seat`` set.
 """
 
@@ -68,15 +68,17 @@ class State(ClimbingState):
         table_cards: int64 (B,) card mask.
         owner: int64 (B,) seat that played the table, -1 when empty.
         turn: int64 (B,) seat to act, -1 when the game is over.
-        live, passed, barred: int64 (B,) seat masks.
+        live: int64 (B,) seat mask.
+        passed: int64 (B,) seat mask.
+        barred: int64 (B,) seat mask.
         duty: int64 (B,) the opening card as a mask, or 0.
         lock: int64 (B,) 1 in a suited trick.
         key: int64 (B,) deal keys.
         round: int64 (B,) index of the round in its game.
         legal: int64 (B, W) packed legal-action mask of `turn`; all zero when over.
-        record: int64 (B, 13) the record of the round, (B, 0) where K is 0; see
+        record: int64 (B, 13) the play summary of the round, (B, 0) if K is 0; see
             `tienlen_env.games.tienlen.play_summary`.
-        history: int64 (B, K) last plays kept, newest first: ``cards | (1 + seat) << 52``, 0 for none.
+        history: int64 (B, K) last plays stored, newest first: ``cards | (1 + seat) << 52``, 0 for none.
     """
 
     def __init__(self, rows: IntArray, columns: Columns, num_players: int, num_words: int) -> None:
