@@ -33,9 +33,9 @@ from tienlen_train.runs import write_atomic
 
 SEED = 3_000_001
 LIMITS = (
-    "The search models all opponents as the rule-based player, both for belief inference and for rollouts. "
-    "The policy knows these rules and this number of players only. It was chosen by its points against "
-    "rule-based players; people may find other weaknesses."
+    "The search models all opponents as the rule-based agent, both for the inference of hands and for "
+    "rollouts. The policy plays only these rules with this number of players. It was selected by its points "
+    "against rule-based agents; people may find other weaknesses."
 )
 
 
@@ -125,16 +125,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     share = 100 / made_for.num_players
     measured = _fill(
         f"{config.deals:,} held-out deals × {made_for.num_players} seatings, seed {SEED}; 95 % intervals "
-        f"clustered by deal; equal players would have the points of parity and {share:.0f} %. The champion "
-        f"compares the network's choices in {champion.WORLDS} sampled worlds "
+        f"clustered by deal; equal players have the points of parity and {share:.0f} %. The champion "
+        f"refines the network's choice by a search in {champion.WORLDS} sampled deals "
         "(`tienlen_agents.networks.champion`); "
         "`champion:worlds=0` is the network alone.",
     )
     exploit = config.exploit or "not measured"
     own_limits = features_by_name(made_for.game).limitations(made_for.record)
-    limits = _fill(f"**What it cannot do.** {own_limits} {LIMITS}".replace("  ", " "))
+    limits = _fill(f"**Limitations.** {own_limits} {LIMITS}".replace("  ", " "))
     exploited = _fill(
-        f"**How exploitable it is**, at least (`python -m tienlen_train.best_response`): {exploit}"
+        f"**Exploitability**, a lower bound (`python -m tienlen_train.best_response`): {exploit}"
     )
     trained = _fill(
         f"**Trained** by these commands, seed {config.seed}, {config.wall_time or 'wall time not noted'}, "

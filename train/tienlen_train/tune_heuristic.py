@@ -224,7 +224,7 @@ def write(config: TuneConfig, found: Parameters, held_out: dict[str, Any] | None
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Search, compare on held-out deals, and write the parameters."""
-    config = parse_args(TuneConfig, "Find the parameters of the heuristic player by CMA-ES.", argv)
+    config = parse_args(TuneConfig, "Tune the parameters of the rule-based agent by CMA-ES.", argv)
     console = Console()
     start = Parameters()
     try:

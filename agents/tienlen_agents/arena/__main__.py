@@ -39,7 +39,7 @@ def _common() -> argparse.ArgumentParser:
         metavar="NAME[,NAME]",
         help=f"the variant, or several: {', '.join(PRESETS)} (%(default)s)",
     )
-    game.add_argument("--players", type=int, metavar="N", help="at a table (as the rules say)")
+    game.add_argument("--players", type=int, metavar="N", help="number of players (as in the rules)")
     game.add_argument(
         "--history",
         type=int,
@@ -106,8 +106,8 @@ def _common() -> argparse.ArgumentParser:
     work.add_argument(
         "--out",
         metavar="DIR",
-        help="write arena.json, .csv, .png and .html there, and chunks.jsonl during the run, from which the "
-        "same command resumes after a kill",
+        help="write arena.json, .csv, .png and .html there, and chunks.jsonl during the run; after a kill "
+        "the same command resumes from it",
     )
     work.add_argument("--fresh", action="store_true", help="delete the chunks in --out first")
     work.add_argument(

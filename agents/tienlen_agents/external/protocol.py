@@ -1,6 +1,4 @@
-"""Check a program against the line protocol (PROTOCOL.md).
-
-The command is ``tienlen protocol check <command>``.
+"""Check a program against the line protocol (PROTOCOL.md): ``tienlen protocol check <command>``.
 
 The checks are the handshake, positions in which bots often fail, messages of a later version, many questions
 at once, whole rounds under every preset, and the end. The exit code is 0 if all checks pass, 1 if one fails,
@@ -196,9 +194,9 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
         default="cardgames",
         help="a preset of the game that it plays (%(default)s)",
     )
-    parser.add_argument("--limit-ms", type=int, default=1000, help="for every answer (%(default)s)")
-    parser.add_argument("--start-ms", type=int, default=10_000, help="to start in (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="under each preset (%(default)s)")
+    parser.add_argument("--limit-ms", type=int, default=1000, help="limit of an answer (%(default)s)")
+    parser.add_argument("--start-ms", type=int, default=10_000, help="limit of the start (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="of each preset (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the deals (%(default)s)")
     options = parser.parse_args(argv)
     try:

@@ -8,11 +8,11 @@ game's baseline, and takes the action with the best mean. Its rules, in order:
    (in Tiến lên endgames of two players with known cards, `tienlen_agents.endgame`).
 2. **Inference.** In Tiến lên worlds are sampled by MCMC from
    ``P(world) ~ (1 - inference) ** (number of past plays that deviate from the opponent model)``, the opponent
-   model being the heuristic player (`tienlen_agents.search.tienlen_determinizations`). With `inference` near
-   1 the chain hardly leaves the first worlds that it finds: against heuristic players, whose true hands never
+   model being `heuristic` (`tienlen_agents.search.tienlen_determinizations`). With `inference` near 1 the
+   chain hardly leaves its first worlds: against `heuristic` opponents, whose true hands never
    deviate, 0.95 still predicts card ownership better than 0.99. The chain is longest for 18 to 30 unseen
-   cards. Inference needs the record of the round (`history`); without it, and in other games, all worlds that
-   agree with the public information are equally likely.
+   cards. Inference needs the past plays of the round (`history`); without it, and in other games, all worlds
+   that agree with the public information are equally likely.
 3. **Sequential halving** (`tienlen_agents.search.halving`). `worlds` is the number of worlds in which the
    last two candidates are compared. The last four are compared in half as many, the last eight in a quarter,
    so every step costs about the same: n candidates take about ``worlds * (1 + log2 n)`` rollouts. After each
@@ -29,16 +29,16 @@ compiled function.
 
 A `prior`, any `ScoringAgent`, takes the baseline's place: actions with a probability below `floor` are
 dropped, and each other one gets ``trust * log(probability) / 10`` points. This bonus does not shrink with the
-number of worlds, since rollouts by the baseline cannot show all that a good policy knows. Trained policies
+number of worlds, since rollouts by the baseline underestimate what a good policy can gain. Trained policies
 are overconfident: 32 worlds add 0.05 points a round to the champion's network with a floor of 0.01, and 0.09
 with a floor of 0.00001. With `rollout` another agent plays the rollouts.
 
 `effort` scales the length of the chain before the first world and between two worlds. With a small budget a
 quarter is better: more samples help more than a longer burn-in.
 
-`IsmctsAgent` grows one tree over the same worlds (`tienlen_agents.search.ismcts`).
+`IsmctsAgent` builds one tree over the same worlds (`tienlen_agents.search.ismcts`).
 
-Games of other packages are searched by `tienlen_agents.search.uniform`, or by what they register with
+For games of other packages the search is `tienlen_agents.search.uniform`, or a search that they register with
 `tienlen_agents.search.registry.register`.
 """
 

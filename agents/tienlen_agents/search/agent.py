@@ -293,7 +293,8 @@ class SearchAgent(_Searcher):
         batch.step(np.tile(decision.actions[candidates], len(worlds)))
         while (games := np.flatnonzero((batch.state.turn >= 0) & (batch.state.places[:, seat] < 0))).size:
             actions = np.full(batch.num_games, NO_ACTION)
-            # A game in which the seat has its place still waits for somebody: any legal action will do.
+            # After the seat has its place, the game still waits for another seat: any legal action is good
+            # enough.
             running = np.flatnonzero(batch.state.turn >= 0)
             actions[running] = batch.first_legal(running)
             actions[games] = agent.act(View(batch, games))

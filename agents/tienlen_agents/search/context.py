@@ -48,7 +48,7 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
     def evaluate_world(decision: Decision, options: Options, workspace: Workspace) -> None:
         """Append the values of all candidates in the current world.
 
-        A chain returns to worlds: rollouts that were made are looked up.
+        A chain can return to a world: the results of earlier rollouts are reused.
         """
         num, seat = workspace.sizes[NUM_CANDIDATES], decision.row[turn]
         first = workspace.sizes[NUM_WORLDS] * num
@@ -174,7 +174,7 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
             node = ismcts.find_child(tree.nodes, 0, decision.actions[i])
             visits[i] = tree.nodes[node, ismcts.VISITS] if node != 0 else 0
         for i in range(decision.actions.shape[0]):
-            # Of several equals the default action, then the first.
+            # Among equal values: the default action, then the first.
             if visits[i] + (i == default) > visits[best] + (best == default):
                 best = i
         return best
@@ -186,7 +186,7 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
 
 
 class SearchContext:
-    """Searches decisions of one variant, one at a time. What it finds depends on the arguments alone.
+    """Searches decisions of one variant, one at a time. The result depends on the arguments alone.
 
     Args:
         rules: the variant.

@@ -1,4 +1,4 @@
-"""Search in Tiến lên: worlds inferred from the record, rollouts by the heuristic player, solved endgames."""
+"""Search in Tiến lên: worlds inferred from past plays, rollouts by `heuristic`, solved endgames."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def seed_of(row: Any, spec: Any, seed: int) -> int:
 
 
 def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> int:
-    """The heuristic player's choice."""
+    """The choice of `heuristic`."""
     line = workspace.line
     decide.set_rules(line.policy, line.spec)
     end = decision.actions.shape[0]
@@ -101,9 +101,9 @@ def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> 
 
 @noinline
 def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int) -> int:
-    """Solve an ending of two players whose cards are known; a lost one is left to the heuristic player.
+    """Solve an endgame of two players with known cards; in a lost one `heuristic` chooses.
 
-    The opponent's hand is known if the unseen cards are as many as the opponent holds.
+    The opponent's hand is known if the number of unseen cards equals the size of that hand.
     """
     row, spec = decision.row, workspace.line.spec
     if popcount(row[R.LIVE]) != 2:
@@ -135,7 +135,7 @@ def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int
 
 @noinline
 def begin(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> float:
-    """Find out what is known of the unseen cards, and replay the round.
+    """Determine the known locations of unseen cards, and replay the round.
 
     Returns:
         The factor on the budget: late rounds are short, and the same worlds are drawn again, so n unseen

@@ -1,12 +1,12 @@
-"""Worlds of Tiến lên: deals of the unseen cards that agree with everything public.
+"""Worlds of Tiến lên: deals of the unseen cards that are consistent with the public information.
 
-**What is certain.** Each opponent holds a known number of the unseen cards. With two or three players the
+**Certain facts.** Each opponent holds a known number of the unseen cards. With two or three players the
 undealt cards are unseen too; if the round was opened with the lowest card dealt, no hand has a lower card
 (RULES.md 1.3), so all lower cards are undealt.
 
-**What is inferred.** Each opponent is modelled as the heuristic player. The public record is replayed: for
+**Inference.** Each opponent is modelled as `heuristic`. The public plays are replayed: for
 each past decision of an opponent, the hand that the world assigns now, with the cards played since then put
-back, is given to the heuristic player. A decision *deviates* if the heuristic player would have played other
+back, is given to `heuristic`. A decision *deviates* if `heuristic` plays other
 cards (suits included: it plays the lowest). The probability of a world is:
 
     P(world) ~ (1 - inference) ** (number of deviations)
@@ -60,7 +60,7 @@ class Replay(NamedTuple):
             evaluation.
         cache: int64 (2 << CACHE_BITS,), a hand with its seat; and its number of deviations, doubled, plus 1
             if all were counted.
-        chain_stats: int64 (2,): queries to the heuristic player so far; steps between two worlds.
+        chain_stats: int64 (2,): queries to the opponent model so far; steps between two worlds.
     """
 
     record: Any
@@ -89,7 +89,7 @@ class Chain(NamedTuple):
     num_deviations: Any
 
 
-# ---------------------------------------------------------------- what is certain
+# ---------------------------------------------------------------- certain facts
 
 
 @noinline
@@ -140,7 +140,7 @@ def deal_unseen(stream: Any, unseen: int, known: Any, capacity: Any, out: Any) -
         unseen ^= cards
 
 
-# ---------------------------------------------------------------- what is inferred
+# ---------------------------------------------------------------- inference
 
 
 @noinline
@@ -243,10 +243,10 @@ def count_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit:
 
 
 def num_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit: int) -> int:
-    """The number of a player's past decisions that deviate from the heuristic player's choice.
+    """The number of a player's past decisions that deviate from the choice of `heuristic`.
 
     Args:
-        line: ``line.policy`` is the heuristic player's workspace.
+        line: ``line.policy`` is the workspace of `heuristic`.
         replay: the round so far.
         seat: the player; 4, the undealt cards, has no decisions.
         hand: the hand that a world assigns to the player now.

@@ -215,7 +215,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seats",
         nargs="+",
         metavar="AGENT",
-        help="who sits there: 2 to 4, in Thirteens 3 to 7 (human heuristic heuristic heuristic; "
+        help="the players: 2 to 4, in Thirteens 3 to 7 (human heuristic heuristic heuristic; "
         "in Thirteens trickster)",
     )
     complete_agents(seats)
@@ -226,18 +226,12 @@ def _parser() -> argparse.ArgumentParser:
     length.add_argument("--game", action="store_true", help="rounds to the target of the rules (the default)")
     length.add_argument("--round", action="store_true", help="one round")
     deals = parser.add_mutually_exclusive_group()
-    deals.add_argument(
-        "--seed", type=lambda text: int(text, 0), help="of the deals and of the agents; drawn otherwise"
-    )
-    deals.add_argument(
-        "--key", type=lambda text: int(text, 0), help="64-bit key of the deals, as records have it"
-    )
+    deals.add_argument("--seed", type=lambda text: int(text, 0), help="of the deals and the agents (random)")
+    deals.add_argument("--key", type=lambda text: int(text, 0), help="64-bit key of the deals, as in records")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the record to this new file")
+    parser.add_argument("--rated", action="store_true", help="rated: no undo, suggestions, --key or --seed")
     parser.add_argument(
-        "--rated", action="store_true", help="it counts: no undo, no suggestions, no --key, no --seed"
-    )
-    parser.add_argument(
-        "--hint", default="", metavar="AGENT", help="who suggests (greedy_long; trickster in Thirteens)"
+        "--hint", default="", metavar="AGENT", help="for suggestions (greedy_long; trickster in Thirteens)"
     )
     parser.add_argument(
         "--history", type=int, default=0, metavar="K", help="last plays in observations, for policies"

@@ -336,9 +336,10 @@ def limitations(record: bool) -> str:
             "table."
         )
     return (
-        "Of the past of the round the network sees what each opponent passed on, followed with and led, but "
-        "not when; if a batch stores no plays (`tienlen_agents.networks.features.tienlen_play_summary`), it "
-        "does not see that either. It plays the lowest suits of the action table."
+        "As history the network gets, for each opponent, the plays it passed on, followed with and led, but "
+        "not their order; if a batch stores no plays, it gets no history "
+        "(`tienlen_agents.networks.features.tienlen_play_summary`). It plays the lowest suits of the action "
+        "table."
     )
 
 
