@@ -173,7 +173,7 @@ def test_a_refused_play_names_the_clause_and_changes_nothing() -> None:
 
 
 def test_deals_that_cannot_be() -> None:
-    with pytest.raises(RulesError, match="expected one of thirteens, .*or rules of 'thirteens'"):
+    with pytest.raises(RulesError, match=r"expected one of thirteens, .*or rules of 'thirteens'"):
         Deal("cardgames")
     with pytest.raises(ValueError, match="64 bits"):
         Deal(key=2**64)

@@ -43,7 +43,7 @@ class View:
             indices = np.arange(batch.num_games) if games is None else as_indices(games, batch.num_games)
             self._source = batch, indices
         source, indices = self._source
-        self._seat: IntArray = source.state.turn[indices]
+        self._seat: IntArray = source.kernel_arrays.rows[indices, source.game.columns.turn]
         self._games = games
         self.rules: AnyRules = batch.rules
         self.table: ActionTable = batch.action_table

@@ -133,7 +133,8 @@ class SelfPlayEnv:
             observation=new.observation,
         )
         new.seat[:] = self.batch.state.turn
-        if new.seat.min() < 0:
+        # A game that ended may be over again after its next deal. A search in bytes takes less than `any`.
+        if 1 in new.terminations.tobytes() and new.seat.min() < 0:
             self._deal_again()
             self.batch.observe(out=new.observation)
             self.batch.action_mask(out=new.action_mask)

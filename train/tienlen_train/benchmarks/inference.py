@@ -4,9 +4,9 @@
     python -m tienlen_train.benchmarks.inference --policy runs/a/policy.safetensors --batches "1 64"
 
 For each batch size two lines: the forward pass alone, and `NetworkAgent.act` as a whole, with observations
-and features. Both ways take turns in one process on one thread, on the same positions of real rounds; the
-times are medians of CPU time, which other work on the machine disturbs least. The command also counts the
-decisions in which the two choose differently.
+and features. Both ways take turns in one process on one thread, on the same positions of real rounds; times
+are medians of CPU time, which other work on the machine disturbs least. The command also counts the decisions
+in which the two choose differently.
 """
 
 from __future__ import annotations
