@@ -9,6 +9,7 @@ import textwrap
 from enum import Enum
 from typing import Protocol
 
+from tienlen_agents import load
 from tienlen_agents.terminal.dialogue import COLUMNS, dialogue_of
 from tienlen_env.engine.agent import Agent, choose_cards
 from tienlen_env.engine.view import View
@@ -106,9 +107,6 @@ class Hints:
     """
 
     def __init__(self, name: str = "") -> None:
-        from tienlen_agents import load  # which knows the module of `HumanAgent`
-
-        self._load = load
         self._named = load(name) if name else None
         self._own: dict[str, Agent] = {}
         self._seed = 0
@@ -132,7 +130,7 @@ class Hints:
                 raise ValueError(f"there are no suggestions here: {self._named.name} plays another game")
             return self._named
         if game not in self._own:
-            self._own[game] = self._load(dialogue_of(rules).hint)
+            self._own[game] = load(dialogue_of(rules).hint)
             self._own[game].reset(self._seed)
         return self._own[game]
 
