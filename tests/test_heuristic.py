@@ -294,7 +294,7 @@ def test_rule_2_never_serves_a_player_with_one_card():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_rule_2_in_every_game(preset):
-    table = Batch(preset).table
+    table = Batch(preset).action_table
     num_leads = 0
     for view, _, chosen in rounds(preset, 4, 300, tienlen_agents.load("heuristic"), seed=5000):
         unseen = FULL_DECK & ~(view.hand | np.bitwise_or.reduce(view.played, axis=1))

@@ -351,7 +351,7 @@ class Stopped(BaseException):
 
 
 def policy_weights(folder: Path) -> dict[str, torch.Tensor]:
-    return NetworkAgent.load(folder / "policy.safetensors").network.state_dict()
+    return NetworkAgent.load(folder / "policy.safetensors").network.tensors
 
 
 @pytest.mark.parametrize(
