@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -60,7 +61,8 @@ def test_the_pages_with_code_are_found() -> None:
 
 
 def test_every_block_has_a_language_that_is_tested() -> None:
-    known = {"python", "sh", "record", "text", "json", "cards", *(f"cards {preset}" for preset in PRESETS)}
+    known = {"python", "sh", "toml", "record", "text", "json", "cards"}
+    known |= {f"cards {preset}" for preset in PRESETS}
     for name, text in TEXTS.items():
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
         assert not set(fences[::2]) - known - ({""} if name in GIVEN else set()), name
@@ -90,6 +92,13 @@ def test_python_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.chdir(tmp_path)
     for number, block in enumerate(blocks("python", TEXTS[name]), 1):
         exec(compile(block, f"{name}, block {number}", "exec"), {"__name__": "__main__"})
+
+
+def test_toml_blocks_parse() -> None:
+    found = [block for text in TEXTS.values() for block in blocks("toml", text)]
+    assert found
+    for block in found:
+        assert tomllib.loads(block)
 
 
 # ---------------------------------------------------------------- commands

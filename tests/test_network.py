@@ -221,12 +221,12 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         NetworkAgent.load(path)
     path.write_bytes(b"no such format")
-    with pytest.raises(ValueError, match="no safetensors file"):
+    with pytest.raises(ValueError, match="not a valid safetensors file"):
         NetworkAgent.load(path)
     network = a_network()
     NetworkAgent.from_module(network).save(path)
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ValueError, match="no safetensors file"):
+    with pytest.raises(ValueError, match="not a valid safetensors file"):
         NetworkAgent.load(path)
     save_file(network.state_dict(), path)
     with pytest.raises(ValueError, match=f"expected the format {FORMAT}"):

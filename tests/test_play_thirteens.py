@@ -75,7 +75,7 @@ def test_commands(play):  # noqa: F811
     assert "Kd refused: not in the hand, 8.5 (RULES.md)" in shown[5]
     assert "one card is played at a time, 8.5" in shown[6]
     assert "*2 is not in this deck, 8.1" in shown[7]
-    assert "there is no play 99: the list has 3" in shown[8]
+    assert "99 is not a valid number: the list has 3 plays" in shown[8]
     assert "nothing to take back yet" in shown[9]
     assert "you play 6♦\n" in shown[10]
     assert "taken back" in shown[11]

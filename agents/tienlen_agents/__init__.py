@@ -1,22 +1,23 @@
-"""Agents that play, loaded by name, and the arena that compares them.
+"""Agents, loaded by name, and the arena that compares them.
 
->>> import tienlen_agents
->>> tienlen_agents.load("greedy").name
-'greedy'
+Examples:
+    >>> import tienlen_agents
+    >>> tienlen_agents.load("greedy").name
+    'greedy'
 
 A name may have one argument and options: ``"policy:runs/x/policy.zip,trust=1"``. The signature of an agent's
-factory defines what it accepts, so a new agent needs one line. In a program, it is registered at run time::
+factory defines what it accepts, so a new agent needs one line. A program registers it at run time:
 
     tienlen_agents.register("mine", MyAgent)   # class MyAgent: def __init__(self, *, worlds: int = 32)
     tienlen_agents.load("mine:worlds=64")
 
-In a package of its own, it is an entry point of the group ``tienlen.agents``; every command and environment
-then knows the name as soon as the package is installed::
+A package registers it as an entry point of the group ``tienlen.agents``; every command and environment finds
+the name as soon as the package is installed:
 
     [project.entry-points."tienlen.agents"]
     mine = "my_package.agents:MyAgent"
 
-An agent that wraps another one takes that one's name, options and all: ``"endgame:search:worlds=64"``.
+An agent that wraps another one takes its name with its options: ``"endgame:search:worlds=64"``.
 An agent's module is imported when the agent is first loaded.
 """
 
@@ -146,7 +147,7 @@ def load(text: str) -> Agent:
     factory = _factory(name)
     parameters = inspect.signature(factory, eval_str=True).parameters
     options = {k: p.annotation for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
-    # Text can give a word or another agent; parameters of other types are for callers in Python.
+    # Text can only give a string or another agent; parameters of other types are for callers in Python.
     positional = [
         p
         for p in parameters.values()

@@ -1,4 +1,4 @@
-"""What all commands share: the words that started them, and completion of agents' names."""
+"""Helpers of all commands: the command line as typed, and completion of agents' names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def program(module: str) -> str:
     """The command without its arguments, as the user typed it.
 
     Args:
-        module: that runs.
+        module: the running module.
 
     Returns:
         ``"tienlen play"`` if the console script `tienlen` called the module, else ``"python -m <module>"``.
@@ -36,7 +36,7 @@ def _is_console_script() -> bool:
 
 
 def complete_agents(action: argparse.Action) -> None:
-    """Let tab completion (argcomplete) offer the names of agents for an argument."""
+    """Add the names of agents to the tab completion (argcomplete) of an argument."""
     from tienlen_agents import names
 
     action.completer = lambda **_: names()  # type: ignore[attr-defined]

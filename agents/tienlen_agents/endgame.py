@@ -1,34 +1,35 @@
 """Exact solution of Tiến lên endgames: two players are left, and each can deduce the other's cards.
 
-With four players all 52 cards are dealt. When two players are left in the round and nobody was knocked out
-of it, the unseen cards are the opponent's hand: a finite game of perfect information with two outcomes, which
-of the two takes the better place. `solve` computes the result exactly, `EndgameAgent` plays by it.
+With four players all 52 cards are dealt. If two players are left in the round and no player was knocked
+out of it, the unseen cards are the opponent's hand. This is a finite game of perfect information with two
+outcomes: one of the two players takes the better place. `solve` computes the result exactly, `EndgameAgent`
+uses it.
 
-**What is searched.** Positions are the engine's own rows, moved on by its own kernels: no rule is written a
-second time, so tables whose owner has gone out, flush locks, bombs after a pass and knock-outs are as in
+**Positions** are the engine's rows, and its kernels make the moves. No rule is written a second time, so
+tables whose owner has gone out, flush locks, bombs after a pass and knock-outs are as in
 RULES.md. A position is won for the player to move if some action leads to a position won for that player
 (who may be to move again). The search is depth first and stops at the first such action: with two outcomes
 that is all that alpha-beta can cut. A line is at most 26 plays, each followed by at most one pass, and two
 passes on a table whose owner is out: within `MAX_DEPTH`.
 
-**Order.** Going out is looked for first; then most cards, then the lowest top card; a pass comes last.
-Trying first what the other hand cannot answer was measured: a third more positions.
+**Order.** An action that empties the hand comes first; then most cards, then the lowest top card; a pass
+comes last. Trying actions first that the other hand cannot beat needed a third more positions.
 
-**The transposition table** of decided positions has ``2 ** TABLE_BITS`` entries, found by a hash of both
+**The transposition table** of solved positions has ``2 ** TABLE_BITS`` entries, found by a hash of both
 hands, the action on the table and the flags of the trick. An entry stores these in full, so two positions
-are never mistaken for one another; the later of two overwrites the other. Each decision starts with an empty
-table (by a generation number), so its outcome and cost do not depend on what was solved before.
+are never confused; of two entries with one index the later overwrites the earlier. Each decision starts with
+an empty table (by a generation number), so its outcome and cost do not depend on earlier decisions.
 
-**Exact cards.** The search knows the actions of the table, which play the lowest inner cards (RULES.md 7.2).
-Without `flush_lock` other inner cards never change who wins. Call a hand *raised* when cards of it are
+**Exact cards.** The search uses the actions of the action table, which play the lowest inner cards (RULES.md
+7.2). Without `flush_lock` other inner cards never change who wins. Call a hand *raised* when cards of it are
 replaced by higher ones of their ranks. Who wins with a hand wins with the raised one, by the same plays with
 the raised cards: shapes and ranks, and so chops, are the same, tops are the same or higher, and whatever the
-other player may answer now could be answered before. But the lowest inner cards leave a raise of what any
-other choice leaves, under the same top. By the same argument, of two tops of one rank with no card of the
-other hand between them, the lower is as good. With `flush_lock` a suit kept may be worth more than a raise,
-because it completes a suited run; there nothing is left out, and the result is exact between players of
-table actions (exact cards changed it in none of 2,470 endings: small rich hands, and hands of up to seven
-cards from `greedy_long` and `random` at play).
+other player may answer now could be answered before. The lowest inner cards leave a raise of the hand that
+any other choice leaves, under the same top. By the same argument, of two tops of one rank with no card of the
+other hand between them, the lower is as good. With `flush_lock` a suit may be worth more than a raise,
+because it completes a suited run; there no action is left out, and the result is exact if both players use
+the action table (exact cards changed it in none of 2,470 endgames: small hands with many combinations, and
+hands of up to seven cards from games of `greedy_long` and `random`).
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 
-SolvableRules: TypeAlias = Rules  # endgames of this game can be solved
+SolvableRules: TypeAlias = Rules  # rules of the game whose endgames can be solved
 
 MAX_NODES: Final = 20_000  # 2 to 8 ms
 MAX_DEPTH: Final = 60
@@ -124,7 +125,7 @@ def new_memory(rules: Rules) -> EndgameMemory:
 
 
 def position_flags(row: Any) -> int:
-    """All that the future depends on besides the two hands, in 28 bits."""
+    """The part of a position besides the two hands that decides its result, in 28 bits."""
     trick = row[R.TABLE] << 18 | row[R.TURN] << 16 | (row[R.OWNER] + 1) << 13
     flags: int = trick | row[R.PASSED] << 9 | row[R.PENDING] << 5 | row[R.BARRED] << 1 | row[R.LOCK]
     return flags
@@ -139,7 +140,7 @@ def table_index(hand: int, other: int, flags: int) -> int:
 
 
 def better_placed(row: Any, seat: int, other: int) -> int:
-    """Which of two seats has the better place, the round being over."""
+    """Which of two seats has the better place, when the round is over."""
     return seat if row[R.PLACE + seat] < row[R.PLACE + other] else other
 
 
@@ -323,13 +324,13 @@ def _solve_rows(  # type: ignore[no-untyped-def]
 
 
 class Solution(NamedTuple):
-    """What was found out about n decisions.
+    """The results of n decisions.
 
     Attributes:
         value: int8 (n,), 1: the player to move can take the better of the two places that are left, -1: the
             other player can prevent it, 0: not solved.
-        best_mask: bool (n, A), the actions that keep the value: those that win, or all legal ones where none
-            does; nothing where it is not solved.
+        best_mask: bool (n, A), the best actions: those that win, or all legal ones if none wins; all False if
+            the decision is not solved.
         num_nodes: int64 (n,), positions searched.
     """
 
@@ -356,8 +357,8 @@ class Solver:
 
         Args:
             rows: int64 (n, ROW), states of these rules (`tienlen_env.games.tienlen.state`), left as they are.
-            wanted: int64 (n,), an action each to try first, and reason to stop at the first action that
-                wins, the only one in `best_mask` then. None: find all that win.
+            wanted: int64 (n,), one action each to try first; the search then stops at the first action that
+                wins, and `best_mask` has only this one. None: find all actions that win.
             max_nodes: a decision that needs more positions is not solved.
 
         Raises:
@@ -392,9 +393,9 @@ def can_solve(rules: AnyRules) -> TypeGuard[SolvableRules]:
 def open_endings(view: View) -> tuple[IntArray, IntArray]:
     """The decisions in which the player to move knows all cards and one opponent is left.
 
-    Only what the player may know is used: the other hand is what remains of the deck when the own hand and
-    all cards played are taken away, if that is as many cards as the other one holds. It is never so with two
-    or three players (undealt cards), nor when somebody was knocked out of the round and kept cards.
+    Only information of the player to move is used: the other hand is the deck without the own hand and all
+    cards played, if this is as many cards as the opponent holds. It never is with two or three players
+    (undealt cards), nor if a player was knocked out of the round with cards in the hand.
 
     Returns:
         ``(games, rows)``: int64 (m,), indices in the view; int64 (m, ROW), the states with both hands.
@@ -416,7 +417,7 @@ def open_endings(view: View) -> tuple[IntArray, IntArray]:
 
 
 def solve(view: View, *, max_nodes: int = MAX_NODES) -> Solution:
-    """Solve those of n decisions that are endings with known cards; the others have value 0.
+    """Solve those of n decisions that are endgames with known cards; the others have value 0.
 
     A decision for action a is a blunder if ``value == 1`` and not ``best_mask[a]``.
     """
@@ -433,23 +434,23 @@ def solve(view: View, *, max_nodes: int = MAX_NODES) -> Solution:
 
 
 def winning_actions(view: View) -> BoolArray:
-    """bool (n, A): the actions that are proven to force the better place; none where none is."""
+    """bool (n, A): the actions that are proven to force the better place."""
     found = solve(view)
     winning: BoolArray = found.best_mask & (found.value == 1)[:, None]
     return winning
 
 
 def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tuple[IntArray, IntArray]:
-    """Solve the endings among n decisions that have a choice, and replace actions that forfeit a proven win.
+    """Solve the endgames among n decisions with a choice, and replace actions that forfeit a proven win.
 
     Args:
         view: the decisions.
-        chosen: int64 (n,), an action each; those are replaced in place that lose a won ending.
+        chosen: int64 (n,), one action each; actions that lose a won endgame are replaced in place.
         max_nodes: a decision that needs more positions is not solved.
 
     Returns:
-        ``(won, lost)``: indices of the endings that are won, by `chosen` as it is now; and of those that
-        are lost, whatever is played. Others could not be solved.
+        ``(won, lost)``: indices of the endgames that the actions in `chosen` now win, and of those that every
+        action loses. The others could not be solved.
     """
     games, rows = open_endings(view)
     if not games.size:
@@ -465,21 +466,22 @@ def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tu
 class EndgameAgent:
     """Wraps another agent and overrides it in solved endgames.
 
-    The other agent's action stands if it keeps a won ending won, and wherever nothing is proven: a lost
-    ending, more players, unknown cards, too many positions. Otherwise an action that wins replaces it.
+    The other agent's action is played if it wins the endgame too, or if no win is proven: a lost endgame,
+    more players, unknown cards, too many positions. Otherwise an action that wins replaces it.
 
     ``EndgameAgent(base)`` is an `EndgameCardAgent` or `EndgameFallibleAgent` if `base` chooses its cards one
     by one (`CardAgent`) or may fail to answer (`FallibleAgent`).
 
     Args:
         base: the other agent.
-        nodes: positions searched for a decision at most; beyond that the other agent's action stands.
+        nodes: positions searched for a decision at most; if this is not enough, the other agent's action is
+            played.
     """
 
     plays = "tienlen"
 
     def __new__(cls, base: Agent, *, nodes: int = MAX_NODES) -> EndgameAgent:
-        """Make an agent of the class that offers what `base` offers, and no more."""
+        """Make an agent of the class with the same optional methods as `base`."""
         kind = cls
         if cls is EndgameAgent and isinstance(base, FallibleAgent):
             kind = EndgameFallibleAgent
@@ -508,12 +510,12 @@ class EndgameAgent:
 
 
 class EndgameCardAgent(EndgameAgent):
-    """`EndgameAgent` over an agent that chooses its cards one by one; the table calls `act_cards`."""
+    """`EndgameAgent` over an agent that chooses its cards one by one; the arena calls `act_cards`."""
 
     def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
         """Choose card by card (see `CardAgent.act_cards`).
 
-        A won ending is played with the lowest suits; the win is proven for these.
+        In a won endgame the lowest suits are played; the win is proven for these.
         """
         actions, cards = choose_cards(self.base, view)
         chosen, played = np.array(actions), np.array(cards)

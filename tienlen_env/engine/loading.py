@@ -1,8 +1,8 @@
 """Agents by name, for code that imports no package of agents.
 
 `tienlen_env` has no agents of its own besides `RandomAgent`, and does not import a package that has. Such a
-package offers a function that makes an agent from a text such as ``"search:worlds=64"``, and says so in its
-metadata, as an entry point::
+package has a function that makes an agent from a text such as ``"search:worlds=64"``, and an entry point in
+its metadata:
 
     [project.entry-points."tienlen.agent_loaders"]
     tienlen_agents = "tienlen_agents:load"

@@ -61,7 +61,10 @@ class SelfPlayEnv:
 
     Attributes:
         batch: the games.
-        num_games, num_players, num_actions, observation_size: B, P, A, O.
+        num_games: B.
+        num_players: P.
+        num_actions: A.
+        observation_size: O.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Scene graph: lays a view out as positioned shapes, shared by the SVG and raster backends.
 
-The table, 960 by 720 units; x and y run right and down::
+The table, 960 by 720 units; x and y run right and down:
 
     title                          whose move
     +---------------------------------------+

@@ -112,7 +112,8 @@ class Trajectories:
         action_values: float32 (N,), estimated return of each legal action; (0,) if there are none.
         reward: float32 (n,), all rewards of the seat between this decision and its next one.
         next_index: int64 (n,), the next decision of the same seat in the same game; -1 for none.
-        game, seat: int64 (n,), game and absolute seat of each decision.
+        game: int64 (n,), game of each decision.
+        seat: int64 (n,), absolute seat of each decision.
         step: int64 (n,); decisions of one step are of different games.
         scores: float32 (B, P), the rewards of all seats over the round.
         seconds_acting: time spent in policies.

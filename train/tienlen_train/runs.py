@@ -106,10 +106,10 @@ def sole_run(path: Path) -> Iterator[None]:
 class RunFolder:
     """A folder that holds one training run.
 
-    ::
+    Its files:
 
         config.json       the settings, the rules and their digest, versions, the command
-        metrics.jsonl     one line an iteration
+        metrics.jsonl     one line per iteration
         checkpoints/      000123.pt, the last few; each begins with its own SHA-256
         tensorboard/      the numbers of metrics.jsonl, by iteration
 

@@ -47,10 +47,13 @@ class Trainer(ABC):
 
     Attributes:
         rules: the variant.
-        eval_opponents: names of the agents that the policy is compared with, a table full of each; at the end
-            with random, too.
-        iteration, num_decisions, num_games: done so far.
-        seconds, cpu_seconds: spent so far in iterations.
+        eval_opponents: names of the agents that the policy is compared with, alone against three of each; at
+            the end also with random.
+        iteration: number of iterations so far.
+        num_decisions: number of decisions so far.
+        num_games: number of games so far.
+        seconds: wall time of all iterations so far.
+        cpu_seconds: processor time of all iterations so far.
     """
 
     name: ClassVar[str]

@@ -3,7 +3,7 @@
 Every deal is played in several seatings, so that every agent sits in every seat equally often, and luck of
 the cards and of the seat affects all agents alike. `match` compares two agents, `match_up` seats several,
 `compare` compares one agent with others, `gauntlet` with the standard panel, and `league` plays a
-round-robin::
+round-robin:
 
     from tienlen_agents import arena
 

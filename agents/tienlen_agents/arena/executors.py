@@ -1,7 +1,7 @@
 """Executors: where the jobs of a run are played. In this process, in worker processes, or elsewhere.
 
 A result does not depend on the executor, because a chunk is a pure function of its agents and its `Job` (see
-`chunk`). An executor of your own, for a cluster, calls `play_task` on its machines::
+`chunk`). An executor of your own, for a cluster, calls `play_task` on its machines:
 
     class Remote:
         def play(self, tasks):

@@ -26,7 +26,10 @@ class Bar(NamedTuple):
     """An interval on a scale, in percent of its width.
 
     Attributes:
-        low, mean, high, parity: positions.
+        low: position of the lower end.
+        mean: position of the mean.
+        high: position of the upper end.
+        parity: position of the parity line.
         text: ``"2.057 ± 0.009"``.
         verdict: against parity.
     """

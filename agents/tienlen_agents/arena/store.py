@@ -1,6 +1,6 @@
 """Chunks on disk: one JSON line per chunk, appended when it is played, so that a killed run can resume.
 
-::
+The first line is a header:
 
     {"schema": 1, "seed": 1, ..., "tables": [...], "code": "...", "versions": {...}}
     {"table": 0, "first_deal": 0, "num_deals": 512, "points": [[...]], ...}

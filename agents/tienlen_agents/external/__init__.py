@@ -1,1 +1,1 @@
-"""Programs as players: bots in any language that speak JSON lines (PROTOCOL.md)."""
+"""Programs as agents: programs in any language that use the line protocol (PROTOCOL.md)."""

@@ -1,8 +1,8 @@
-"""The messages between us and a program: what is sent, what may be answered (PROTOCOL.md).
+"""The messages to a program and the valid answers (PROTOCOL.md).
 
-Every game has a `GameProtocol`, found by the rules (`protocol_of`): an object ``PROTOCOL`` in the module of
-this package that bears the game's name, or one that another package registers. A game without one of its own
-is played in the words of `tienlen_env.single.messages`.
+Every game has a `GameProtocol`, found by its rules (`protocol_of`): the object ``PROTOCOL`` of the module of
+this package with the game's name, or one that another package registers. A game without its own protocol uses
+the fields of `tienlen_env.single.messages`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tienlen_env.single.messages import positions
 Message = Mapping[str, Json]
 
 VERSION: Final = 1
-STDERR_KEPT: Final = 4096  # bytes of the end of stderr that go into a report
+STDERR_KEPT: Final = 4096  # bytes from the end of stderr in a report
 DETAIL_KEPT: Final = STDERR_KEPT + 512  # characters of a failure's detail
 
 
@@ -34,16 +34,16 @@ DETAIL_KEPT: Final = STDERR_KEPT + 512  # characters of a failure's detail
 
 
 def visible(text: str) -> str:
-    """Text of a program made safe to store and show: characters that are not printable become escapes.
+    """Make text of a program safe to store and show: unprintable characters become escapes.
 
     JSON can hold a lone surrogate, which cannot be written to a file as UTF-8; an escape sequence can control
-    a terminal. Ends of lines and tabs stay. Text that is visible already stays as it is.
+    a terminal. Line ends and tabs are not changed. Visible text is not changed.
 
     Args:
-        text: anything.
+        text: any text.
 
     Returns:
-        Text of printable characters, ends of lines and tabs.
+        Text of printable characters, line ends and tabs.
     """
     text = text.replace("\r\n", "\n")
     if text.isprintable():
@@ -52,14 +52,14 @@ def visible(text: str) -> str:
 
 
 class Failure(Exception):
-    """A program has not kept to the protocol.
+    """A program has violated the protocol.
 
     All text of a program that leaves this module passes through here or through `Child.stderr`, and is
     `visible` and of bounded length.
 
     Attributes:
-        reason: the kind of failure, in our words.
-        detail: this failure, with words of the program.
+        reason: the kind of failure.
+        detail: this failure, with text of the program.
         broken: the program cannot be used any more.
     """
 
@@ -95,7 +95,7 @@ def shortened(line: bytes, length: int = 120) -> str:
 
 
 def no_question(answer: Message) -> Failure:
-    """What to raise for an answer whose id belongs to no question."""
+    """The failure for an answer with an unknown id."""
     number = answer.get("id")
     # Deeply nested lists may be readable and still exceed the recursion limit of `repr`.
     said = "a list or an object" if isinstance(number, list | dict) else repr(number)
@@ -111,7 +111,7 @@ def encode(message: Message) -> bytes:
 
 
 class Request(NamedTuple):
-    """A decision that a program is asked for.
+    """A decision that is sent to a program.
 
     Attributes:
         decision: its index in the view.
@@ -132,7 +132,7 @@ class Position(NamedTuple):
     """A position in which programs often fail.
 
     Attributes:
-        title: what it checks.
+        title: name of the check.
         rules: name of a preset.
         hands: cards by seat.
         leader: the seat that leads; -1: by the rules.
@@ -157,12 +157,12 @@ class Position(NamedTuple):
 
 
 class GameProtocol:
-    """How one game is played over lines; this class is for games without one of their own.
+    """The line protocol of one game; this class is for games without their own.
 
     Attributes:
-        leading: the words of a question before the public facts of the game.
-        trailing: those after them.
-        named: the words by which messages name a position.
+        leading: the fields of a `play` message before the public facts of the game.
+        trailing: the fields after them.
+        named: the fields by which error messages identify a position.
         positions: positions in which programs often fail.
     """
 
@@ -183,20 +183,20 @@ class GameProtocol:
         }
 
     def words(self, position: Message) -> dict[str, Json]:
-        """The words of a question, from those of `tienlen_env.single.messages.positions`."""
+        """The fields of a `play` message, from those of `tienlen_env.single.messages.positions`."""
         known = {*self.leading, *self.trailing, "current_seat", "legal_ids"}
         facts = [word for word in position if word not in known]
         return {word: position[word] for word in (*self.leading, *facts, *self.trailing)}
 
     def tables(self, rules: AnyRules) -> list[tuple[str, int]]:
-        """Presets of the game with these rules, and numbers of players, in which a program is checked."""
+        """The presets and numbers of players for which a program is checked."""
         return [(name, preset.num_players) for name, preset in game_of(rules).presets.items()]
 
     def read(self, request: Request, answer: str, rules: AnyRules) -> tuple[int, int] | str:
         """The action id and card mask of an answer, or why the play is not legal.
 
         Raises:
-            TienLenError: the answer names no play.
+            TienLenError: the answer is not a valid play.
         """
         legal = request.message["legal"]
         assert isinstance(legal, list)
@@ -206,7 +206,7 @@ class GameProtocol:
         return request.actions[number], request.cards[number]
 
     def deal_ids(self, view: View) -> Sequence[object]:
-        """For each decision, a value that stays the same during a deal and no longer; None: unknown."""
+        """For each decision a value that is constant in a deal and differs between deals; None: unknown."""
         return [None] * len(view)
 
 
@@ -214,12 +214,12 @@ _PROTOCOLS: Final[ByGame[GameProtocol]] = ByGame("tienlen_agents.external", "PRO
 
 
 def register_protocol(game: str, protocol: GameProtocol) -> None:
-    """Set how a game is played over lines, by the game's name."""
+    """Set the line protocol of a game, by the game's name."""
     _PROTOCOLS.register(game, protocol)
 
 
 def protocol_of(rules: AnyRules) -> GameProtocol:
-    """How the game with these rules is played over lines."""
+    """The line protocol of the game with these rules."""
     return _PROTOCOLS.of(rules)
 
 
@@ -235,7 +235,7 @@ def hello_message(rules: AnyRules, limit_ms: int) -> Message:
 
 
 def play_requests(view: View, indices: list[int], number: Callable[[int], tuple[int, int]]) -> list[Request]:
-    """The messages that ask for some decisions of a view, in the words of `tienlen_env.single.messages`.
+    """The `play` messages for some decisions of a view, with fields of `tienlen_env.single.messages`.
 
     Args:
         view: n decisions.
@@ -262,7 +262,7 @@ def validate_answer(request: Request, cards: object, rules: AnyRules) -> tuple[i
 
     Args:
         request: the decision.
-        cards: the ``cards`` of the answer; anything.
+        cards: the ``cards`` of the answer; any JSON value.
         rules: the rules.
 
     Raises:
@@ -271,7 +271,7 @@ def validate_answer(request: Request, cards: object, rules: AnyRules) -> tuple[i
     protocol = protocol_of(rules)
     where = ", ".join(f"{name} {request.message[name]!r}" for name in protocol.named)
     if not isinstance(cards, str):
-        raise Failure("an answer without cards", f'"cards" is no string; {where}')
+        raise Failure("an answer without cards", f'"cards" is not a string; {where}')
     try:
         found = protocol.read(request, cards, rules)
     except TienLenError as error:

@@ -1,11 +1,11 @@
-"""``process:<command>``: a program in any language plays, over JSON lines on its stdin and stdout.
+"""``process:<command>``: an agent that is a program in any language, with JSON lines on stdin and stdout.
 
 ``agents/tienlen_agents/external/PROTOCOL.md`` describes the protocol, with an example exchange;
-`tienlen_agents.external.protocol` checks a program against it. Nothing that the program does stops a match.
-An answer that is late, unreadable or illegal forfeits its round, and so does the end of the program: a fixed
-rule plays the rest of that round (`ProcessAgent`), and the reason goes into the report (`FallibleAgent`).
+`tienlen_agents.external.protocol` checks a program against it. No failure of the program stops a match. A
+late, unreadable or illegal answer forfeits its round, and so does the end of the program: a fixed rule plays
+the rest of that round (`ProcessAgent`), and the reason is in the report (`FallibleAgent`).
 
-Needs a system on which a process can wait for several pipes: Linux, macOS or another POSIX system.
+It needs a system where a process can wait for several pipes: Linux, macOS or another POSIX system.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 
 MAX_LINE: Final = 1 << 16  # bytes of an answer; a legal one has less than a hundred
-GRACE_S: Final = 0.5  # to end in, once stdin is closed
+GRACE_S: Final = 0.5  # seconds to exit after stdin is closed
 
 
 def _check_length(line: bytes) -> None:
@@ -60,7 +60,8 @@ def _check_length(line: bytes) -> None:
 class Child:
     """A running command with non-blocking I/O on all three pipes.
 
-    One loop serves them: while it waits for answers, it sends as fast as the child reads, and empties stderr.
+    One loop serves them: while it waits for answers, it sends data as fast as the child reads, and reads
+    stderr.
 
     Args:
         arguments: the command and its arguments.
@@ -72,12 +73,12 @@ class Child:
     def __init__(self, arguments: list[str]) -> None:
         self._owner = os.getpid()
         pipe = subprocess.PIPE
-        # In a session of its own: Ctrl-C does not reach it, and its children can be killed with it.
+        # In its own session: Ctrl-C does not reach it, and its children can be killed with it.
         self._process = subprocess.Popen(
             arguments, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
         )
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
-        self._in, self._out, self._err = (cast(IO[bytes], stream) for stream in streams)  # pipes all
+        self._in, self._out, self._err = (cast(IO[bytes], stream) for stream in streams)  # all are pipes
         self._selector = selectors.DefaultSelector()
         for stream in (self._out, self._err):
             os.set_blocking(stream.fileno(), False)
@@ -102,7 +103,7 @@ class Child:
             deadline: by `time.monotonic`.
 
         Raises:
-            Failure: none came in time, it was too long, or stdout has been closed.
+            Failure: no line came in time, the line was too long, or stdout has been closed.
         """
         while not self._lines:
             _check_length(self._partial)
@@ -117,7 +118,7 @@ class Child:
         return line
 
     def late(self) -> Failure:
-        """What to raise when its time is up."""
+        """The failure for a missed deadline."""
         return Failure("no answer in time", self.stderr, broken=True)
 
     def _serve(self, timeout: float) -> None:
@@ -143,19 +144,19 @@ class Child:
             self._unsent = self._unsent[os.write(self._in.fileno(), self._unsent[: 1 << 16]) :]
         except BlockingIOError:
             return
-        except OSError:  # it reads no more; `line` finds its stdout closed, or the time limit passed
+        except OSError:  # it has stopped reading; `line` reports a closed stdout or the time limit
             self._unsent = memoryview(b"")
         if not self._unsent:
             self._selector.unregister(self._in)
 
     @property
     def stderr(self) -> str:
-        """The end of what it wrote to stderr, made `visible`, or a word that there is nothing."""
+        """The last text on its stderr, made `visible`, or a note that there is none."""
         text = visible(self._stderr.decode(errors="backslashreplace").strip())[-STDERR_KEPT:]
         return f"its stderr ends: {text}" if text else "its stderr is empty"
 
     def _exit_report(self) -> str:
-        """How the program ended, with the end of its stderr."""
+        """The exit status of the program, with the last text on its stderr."""
         with suppress(subprocess.TimeoutExpired):  # stdout closes a moment before the process is gone
             self._process.wait(GRACE_S)
         self._serve(0)
@@ -164,10 +165,10 @@ class Child:
         return f"{how}; {self.stderr}"
 
     def stop(self, grace: float = GRACE_S) -> int | None:
-        """End it and whatever it has started, and leave no zombie; twice does no harm.
+        """End it and its children, and leave no zombie; a second call has no effect.
 
         Args:
-            grace: seconds to end by itself in, once its stdin is closed.
+            grace: seconds to exit after its stdin is closed.
 
         Returns:
             The exit code, or None if it had to be killed.
@@ -192,7 +193,7 @@ class Child:
 
 
 class ProcessAgent:
-    """A program that plays over the protocol of ``agents/tienlen_agents/external/PROTOCOL.md``.
+    """A program that plays by the protocol of ``agents/tienlen_agents/external/PROTOCOL.md``.
 
     The program is started for the first decision, and ended by `close`, at the latest with this process. All
     waiting decisions are sent at once; the program may answer them in any order. The limit of `limit_ms`
@@ -206,11 +207,11 @@ class ProcessAgent:
 
     Args:
         command: the command to run, split as a shell would; no shell is started. A command with a comma in it
-            goes into a script, since `tienlen_agents.load` splits at commas.
+            must be in a script, because `tienlen_agents.load` splits at commas.
         limit_ms: milliseconds for an answer.
-        start_ms: milliseconds until it must have answered ``hello``.
-        restarts: how often it is started anew between two `reset`s; then all remaining rounds are forfeited.
-        name: its name in tables and plots; empty for ``process:<command>``.
+        start_ms: milliseconds for the answer to ``hello``.
+        restarts: number of restarts between two `reset`s; after that all remaining rounds are forfeited.
+        name: its name in result tables and plots; empty for ``process:<command>``.
 
     Raises:
         ValueError: there is no such command, or a limit out of range.
@@ -250,9 +251,9 @@ class ProcessAgent:
         return self._remake, ()  # a copy, in another process too, runs a program of its own
 
     def reset(self, seed: int) -> None:
-        """Start afresh: send the seed to the program; restarts are counted anew."""
+        """Send the seed to the program, and count restarts from 0 again."""
         self._seed = seed
-        self._restarts_left = self.restarts + 1  # the start is one of them
+        self._restarts_left = self.restarts + 1  # the first start counts too
         self._rounds: dict[tuple[int, int, object], int] = {}
         self._hands: dict[tuple[int, int], tuple[int, int]] = {}
         self._lost: set[int] = set()
@@ -273,13 +274,13 @@ class ProcessAgent:
         return taken
 
     def act(self, view: View) -> IntArray:
-        """Choose for n decisions; the table's cards are played instead of those chosen (see `Agent.act`)."""
+        """Choose for n decisions; the lowest suits replace the chosen cards (see `Agent.act`)."""
         return self.act_cards(view)[0]
 
     def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
         """Choose the cards for n decisions (see `CardAgent.act_cards`)."""
         legal = view.legal_actions
-        # Played in forfeited rounds: the legal action with the lowest id; the pass has the lowest of all.
+        # Played in forfeited rounds: the legal action with the lowest id; the pass has the lowest id of all.
         actions, cards = legal.action[legal.start], legal.cards[legal.start]
         rounds = self._rounds_of(view)
         playing = [i for i, number in enumerate(rounds) if number not in self._lost]
@@ -328,12 +329,12 @@ class ProcessAgent:
         return self._num_requests
 
     def _rounds_of(self, view: View) -> list[int]:
-        """The number of each decision's round, the same until that round is over."""
+        """The number of each decision's round; it is constant until that round is over."""
         numbers = []
         deals = protocol_of(view.rules).deal_ids(view)
         decisions = zip(view.games.tolist(), view.seat.tolist(), deals, view.hand.tolist(), strict=True)
         for game, seat, deal, hand in decisions:
-            if deal is None:  # then a hand with a card that the last one had not belongs to a new round
+            if deal is None:  # a hand with a card that was not in the last one belongs to a new round
                 last, deal = self._hands.get((game, seat), (0, -1))
                 deal += bool(hand & ~last)
                 self._hands[game, seat] = hand, deal
@@ -344,7 +345,7 @@ class ProcessAgent:
         """The program, started if it does not run or runs with other rules; `act` calls this.
 
         Raises:
-            Failure: it does not start, or has been started too often.
+            Failure: it does not start, or there are no restarts left.
         """
         if self._child is not None and rules != self._rules:
             self.close()

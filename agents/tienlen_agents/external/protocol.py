@@ -1,6 +1,6 @@
-"""Check whether a program keeps to the line protocol (PROTOCOL.md).
+"""Check a program against the line protocol (PROTOCOL.md).
 
-``python -m tienlen_agents.external.protocol check <command>`` does this.
+The command is ``tienlen protocol check <command>``.
 
 The checks are the handshake, positions in which bots often fail, messages of a later version, many questions
 at once, whole rounds under every preset, and the end. The exit code is 0 if all checks pass, 1 if one fails,
@@ -54,7 +54,7 @@ class Check(NamedTuple):
 def check(
     agent: ProcessAgent, *, rules: str | AnyRules = "cardgames", num_rounds: int = 5, seed: int = 0
 ) -> Iterator[Check]:
-    """Check a program, one thing after the other.
+    """Check a program, one check after the other.
 
     Args:
         agent: the program.
@@ -102,7 +102,7 @@ def _position(agent: ProcessAgent, position: Position) -> Check:
 
 
 def _later_version(agent: ProcessAgent, rules: AnyRules) -> Check:
-    """Messages of an unknown type, and unknown fields, are to be ignored."""
+    """A program must ignore messages of an unknown type, and unknown fields."""
     title = "unknown messages and fields are ignored"
     batch = Batch(rules, 1)
     batch.reset(0)

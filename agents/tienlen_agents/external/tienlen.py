@@ -1,4 +1,4 @@
-"""Tiến lên over lines: the words of PROTOCOL.md, version 1."""
+"""The line protocol of Tiến lên: the fields of PROTOCOL.md, version 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tienlen_env.games.tienlen.actions import PASS, build_action_table
 from tienlen_env.games.tienlen.rules import PRESETS, Rules
 from tienlen_env.single.base import Json
 
-# The words of a question, in their order.
+# The fields of a `play` message, in their order.
 _WORDS: Final = (
     *("seat", "hand", "table", "owner", "must", "passed"),
     *("counts", "played", "places", "scores", "legal"),

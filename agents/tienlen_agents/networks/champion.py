@@ -1,12 +1,12 @@
-"""The policies that are shipped with the project: ``tienlen_agents.load("champion")``.
+"""The shipped policies: ``tienlen_agents.load("champion")``.
 
-A policy is a network (`tienlen_agents.networks.network`) whose choices are looked at in a few worlds that
-could be true: a small search (`tienlen_agents.search`) with the network as its prior, which takes half a
-millisecond a decision. ``champion:worlds=0`` is the network alone.
+A policy is a network (`tienlen_agents.networks.network`) refined by a small determinized search
+(`tienlen_agents.search`) with the network as its prior; a decision takes half a millisecond.
+``champion:worlds=0`` is the network alone.
 
-The files lie in ``agents/tienlen_agents/networks/weights``: ``<preset>-<size>-v<version>.safetensors`` and
-beside each a card, the same with ``.md``, that says how it was trained and what it reaches. A name is for
-ever: better weights get a new version, and the highest is played.
+The files are in ``agents/tienlen_agents/networks/weights``: ``<preset>-<size>-v<version>.safetensors``, and
+for each a model card, the same name with ``.md``, with its training commands and results. Files never change:
+better weights get a new version, and the highest version is used.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules
 
 WEIGHTS: Final = Path(__file__).parent / "weights"
-# How the champion looks (see `tienlen_agents.search`).
+# Settings of the search (see `tienlen_agents.search`).
 WORLDS: Final = 32
-EFFORT: Final = 0.25  # in so little time more worlds tell more than better ones
+EFFORT: Final = 0.25  # with a small budget, more samples help more than a longer burn-in
 TRUST: Final = 0.3
 
 
 def shipped() -> dict[tuple[str, str], Path]:
-    """The newest files that there are, by preset and size."""
+    """The newest shipped files, by preset and size."""
     found: dict[tuple[str, str], tuple[int, Path]] = {}
     for path in WEIGHTS.glob("*-*-v*.safetensors"):
         preset, size, version = path.stem.rsplit("-", 2)
@@ -40,7 +40,7 @@ def shipped() -> dict[tuple[str, str], Path]:
 
 
 def looking(network: ScoringAgent, worlds: int = WORLDS) -> SearchAgent:
-    """A player that looks at a network's choices as the champion does.
+    """An agent that refines a network by the champion's search.
 
     Args:
         network: the policy.
@@ -52,15 +52,15 @@ def looking(network: ScoringAgent, worlds: int = WORLDS) -> SearchAgent:
 
 
 class ShippedNetworks:
-    """The networks alone, whatever rules are played.
+    """The shipped networks alone; the rules of a decision select the network.
 
     Args:
-        size: of the network; empty for the strongest that there is (the last by name).
+        size: of the network; empty for the strongest shipped one (the last by name).
         sample: draw from the policy instead of taking the most probable action.
     """
 
     name = "champion:worlds=0"
-    history = 1  # the networks of some rules read the record
+    history = 1  # the networks of some rules read the play summary
 
     def __init__(self, size: str = "", *, sample: bool = False) -> None:
         self._size = size
@@ -83,7 +83,7 @@ class ShippedNetworks:
         return self.network_for(view.rules).act(view)
 
     def log_probabilities(self, view: View) -> npt.NDArray[np.float32]:
-        """How probable each of ``view.legal_actions`` is: float32 (N,), logarithms.
+        """The log-probabilities of ``view.legal_actions``, float32 (N,).
 
         Raises:
             ValueError: there is no policy for these rules.
@@ -113,16 +113,16 @@ class ShippedNetworks:
 
 
 class ChampionAgent:
-    """The shipped policy for whatever rules are played.
+    """The shipped policies; the rules of a decision select the policy.
 
     Args:
-        size: of the network; empty for the strongest that there is (the last by name).
-        worlds: in which its last two candidates are compared, early in a round (see `tienlen_agents.search`);
-            0 for the network alone.
-        sample: draw from the network's policy instead; then nothing is looked at.
+        size: of the network; empty for the strongest shipped one (the last by name).
+        worlds: number of worlds in which the last two candidates are compared, early in a round (see
+            `tienlen_agents.search`); 0 for the network alone.
+        sample: draw from the network's policy, without search.
 
     Attributes:
-        plays: the game of the policies, unless they are of several.
+        plays: the game of the policies, if all have the same.
 
     Raises:
         ValueError: there is none of that size, or `worlds` is below 0.
@@ -160,7 +160,7 @@ class ChampionAgent:
         return self._player.act(view)
 
     def log_probabilities(self, view: View) -> npt.NDArray[np.float32]:
-        """How probable the network thinks each of ``view.legal_actions``, before anything is looked at.
+        """The log-probabilities of ``view.legal_actions`` by the network, without search.
 
         Returns:
             float32 (N,), logarithms.

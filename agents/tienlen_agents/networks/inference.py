@@ -1,9 +1,9 @@
 """The forward pass through a policy network as compiled loops over arrays.
 
 Most inputs are zero (eight of nine numbers of an observation, four of five action features), and so are the
-outputs of the ReLUs (in the shipped networks nine of ten in the trunk, a half to two thirds behind it). So a
-layer is not a product of matrices: for each row the loops list the inputs that are not zero, and add up their
-rows of the weights, `TILE` columns at a time. The shipped networks take about half of torch's time, and a
+outputs of the ReLUs (in the shipped networks nine of ten in the trunk, a half to two thirds after it). So a
+layer is not a matrix product: for each row the loops list the nonzero inputs, and add up their rows of the
+weights, `TILE` columns at a time. The shipped networks take about half of torch's time, and a
 fifth of it for one decision (`python -m tienlen_train.benchmarks.inference`); a network whose ReLUs are never
 zero takes up to a fifth more than torch.
 
@@ -26,7 +26,7 @@ from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.hints import fused
 
 TILE: Final = 64  # columns that are added up at a time; layers are filled up to a multiple with zeros
-ROWS: Final = 32  # that take a tile of the weights one after another, while it is in the cache
+ROWS: Final = 32  # rows that use a tile of the weights one after another, while it is in the cache
 STEP: Final = 4  # inputs at a time; lists are filled up to a multiple with inputs of zero
 
 
@@ -38,13 +38,19 @@ class Weights(NamedTuple):
     so are the inputs that come from them: W, D and H are such multiples here.
 
     Attributes:
-        first, first_bias: S inputs, the observation's, and W outputs, as (W / TILE, S, TILE) and (W,).
-        second, second_bias: W inputs and W outputs.
-        state, state_bias: W inputs and D outputs.
-        after: X inputs, an action's, and D outputs.
-        block, block_bias: D inputs and D outputs.
-        hidden, hidden_bias: D inputs and H outputs.
-        score, score_bias: (H,) and (1,).
+        first: S inputs (the observation) and W outputs, (W / TILE, S, TILE).
+        first_bias: (W,).
+        second: W inputs and W outputs.
+        second_bias: (W,).
+        state: W inputs and D outputs.
+        state_bias: (D,).
+        after: X inputs (the features of an action) and D outputs.
+        block: D inputs and D outputs.
+        block_bias: (D,).
+        hidden: D inputs and H outputs.
+        hidden_bias: (H,).
+        score: (H,).
+        score_bias: (1,).
     """
 
     first: FloatArray
@@ -66,11 +72,12 @@ class Workspace(NamedTuple):
     """Memory to work in; W is the widest layer, L the longest list of inputs.
 
     Attributes:
-        listed: uint32 (ROWS, L), which inputs of each row are not zero, in ascending order.
+        listed: uint32 (ROWS, L), indices of the nonzero inputs of each row, ascending.
         value: float32 (ROWS, L), these inputs.
         bits: uint32 (ROWS, L), the same memory.
-        num_listed: int64 (ROWS,), how many they are, a multiple of `STEP`.
-        one, two: float32 (ROWS, W), layers.
+        num_listed: int64 (ROWS,), their number, filled up to a multiple of `STEP`.
+        one: float32 (ROWS, W), a layer.
+        two: float32 (ROWS, W), a layer.
         lanes: float32 (TILE,).
     """
 
@@ -85,7 +92,7 @@ class Workspace(NamedTuple):
 
 @fused
 def _fill_up(index: Any, value: Any, count: int) -> Any:
-    """End a list at a multiple of `STEP` with inputs of zero; how long it is then."""
+    """Fill a list up to a multiple of `STEP` with inputs of zero; its new length."""
     while count % STEP != 0:
         index[count] = 0
         value[count] = 0
@@ -103,11 +110,11 @@ def list_inputs(row: Any, index: Any, value: Any) -> Any:
         value: float32 (k + STEP,), written.
 
     Returns:
-        how many are listed, filled up to a multiple of `STEP`.
+        The length of the list, filled up to a multiple of `STEP`.
     """
     count = 0
     for k in range(row.shape[0]):
-        # Without a branch, which would be guessed wrong half the time.
+        # Without a branch, because it would be mispredicted half the time.
         index[count] = k
         value[count] = row[k]
         count += row[k] != 0
@@ -133,7 +140,7 @@ def add_rows(weights: Any, index: Any, value: Any, count: int, out: Any) -> None
         weights: float32 (k, TILE), a tile.
         index: see `list_inputs`.
         value: see `list_inputs`.
-        count: how many are listed.
+        count: length of the list.
         out: float32 (TILE,), added to.
     """
     for i in range(0, count, STEP):
@@ -232,7 +239,7 @@ def read_states(observation: Any, weights: Any, workspace: Any, states: Any) -> 
 def score_actions(
     states: Any, start: Any, after: Any, prior: Any, weights: Any, workspace: Any, logits: Any
 ) -> None:
-    """What comes behind the trunk.
+    """The layers after the trunk.
 
     Args:
         states: float32 (n, D).
@@ -356,7 +363,7 @@ def weights_of(tensors: Mapping[str, FloatArray]) -> Weights:
 
 
 def new_workspace(weights: Weights, num_rows: int = ROWS) -> Workspace:
-    """Memory for `forward` with weights of these sizes, of which no more than so many rows are used."""
+    """Memory for `forward` with weights of these sizes, for up to `num_rows` rows."""
     num_rows = min(num_rows, ROWS)
     widest = max(len(weights.first_bias), len(weights.block_bias))
     longest = max(weights.first.shape[1], weights.after.shape[1], widest) + STEP
@@ -376,7 +383,7 @@ def logits_of(weights: Weights, inputs: Inputs) -> FloatArray:
     """The network's scores, prior included, float32 (N,).
 
     Raises:
-        ValueError: the inputs are not those that the weights are for.
+        ValueError: the sizes of the inputs do not fit the weights.
     """
     sizes = inputs.observation.shape[1], inputs.action_features.shape[1]
     wanted = weights.first.shape[1], weights.after.shape[1]

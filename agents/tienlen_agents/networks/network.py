@@ -1,16 +1,16 @@
-"""A network that scores the legal actions of a hand, and the agent that plays by it.
+"""A network that scores the legal actions of a decision, and the agent that uses it.
 
-Instead of one logit for every action of the table, the network looks at each legal action (6.5 on average,
-where there is a choice): at what the action *is* (kind, length, top card), at the hand that it leaves, and at
-what that hand still needs. So it is small, it generalises over actions, and one architecture serves every
-preset, number of players and game::
+The network does not have one logit for every action of the action table. It scores each legal action (6.5 on
+average, if there is a choice) from its features: the action itself (kind, length, top card), the hand that it
+leaves, and the plays which that hand still needs. So the network is small, it generalises over actions, and
+one architecture fits every preset, number of players and game:
 
     observation (O) ── trunk ── state (D) ─┐ repeated for each legal action
     action features (X)  ──────── after ─┴─ + ── ReLU ── block ── hidden ── score ( + prior )
 
 `tienlen_agents.networks.features` makes the inputs. With ``prior="heuristic"`` the score is added to
-`prior_scale` times the score of the action by the game's rule-based player, relative to its best action (in
-plays in climbing games, in points in trick-taking games); an untrained network then plays like that player.
+`prior_scale` times the score of the action by the game's rule-based agent, relative to its best action (in
+plays in climbing games, in points in trick-taking games); an untrained network then plays like that agent.
 
 `tienlen_agents.networks.inference` computes the forward pass in compiled loops, without torch;
 `tienlen_train.action_network` is the torch module that learns.
@@ -41,29 +41,29 @@ from tienlen_env.games.registry import game_named, game_of, get_rules
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
 FORMAT: Final = "tienlen-network-1"
-STORED: Final = ("F32", "F16")  # how a file may store weights, as safetensors names types
+STORED: Final = ("F32", "F16")  # types of weights in a file, by their names in safetensors
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """The shape of a network, and what it was made for.
+    """The shape of a network, and the variant that it plays.
 
     Attributes:
         game: its name.
         rules: name of the preset.
-        rules_digest: of its `Rules`, so that no network plays a variant that it was not made for.
+        rules_digest: of its `Rules`; the network refuses to play any other variant.
         num_players: seats at the table.
         history: plays that the observation shows.
-        record: whether the observation goes on with the play summary
+        record: whether the observation continues with the play summary
             (`tienlen_agents.networks.features.tienlen_play_summary`).
-        observation_size: O, or O + R with a record.
-        num_derived: E, what the game's reader adds behind it.
+        observation_size: O, or O + R with a play summary.
+        num_derived: E, number of inputs that the game's reader appends to it.
         action_inputs: X.
         state_width: units of the trunk's layers.
-        action_width: D, units of the layer where state and action meet, and of the block after it, which is
-            added to what it reads; the hidden layer has half of them.
-        prior: what the score is added to.
-        prior_scale: times what an action is behind, for ``prior="heuristic"``.
+        action_width: D, units of the layer that joins state and action, and of the residual block after it;
+            the hidden layer has half as many.
+        prior: name of the scores that are added to the network's.
+        prior_scale: factor on the gap of an action to the best one, for ``prior="heuristic"``.
     """
 
     game: str
@@ -82,7 +82,7 @@ class NetworkConfig:
 
     @classmethod
     def of(cls, rules: AnyRules, *, record: bool = False, **settings: Any) -> Self:
-        """The configuration for a variant; a game that has no record shows none."""
+        """The configuration for a variant; `record` has no effect in a game without a play summary."""
         features = features_of(rules)
         num_record = features.num_summary_bits(rules) if record else 0
         return cls(
@@ -99,15 +99,15 @@ class NetworkConfig:
 
     @property
     def state_inputs(self) -> int:
-        """O + E, or O + R + E with a record."""
+        """O + E, or O + R + E with a play summary."""
         return self.observation_size + self.num_derived
 
     def reader(self) -> Reader:
-        """What makes the network's inputs."""
+        """The reader that makes the network's inputs."""
         return features_by_name(self.game).reader(self.prior, self.prior_scale, record=self.record)
 
     def check(self) -> None:
-        """Refuse what cannot be a network; a configuration that was read from a file may hold anything.
+        """Refuse invalid values; a configuration that was read from a file may contain anything.
 
         Raises:
             ValueError: a value of another type, or out of range.
@@ -122,7 +122,7 @@ class NetworkConfig:
             elif name == "record":
                 is_valid = type(value) is bool
             elif name == "prior_scale":
-                is_valid = type(value) in (int, float) and abs(value) <= 1e9  # which NaN is not
+                is_valid = type(value) in (int, float) and abs(value) <= 1e9  # False for NaN
             elif name == "prior":
                 is_valid = value in get_args(Prior)
             elif name == "game":
@@ -142,7 +142,7 @@ def _is_game(name: str) -> bool:
 
 
 class Module(Protocol):
-    """What `NetworkAgent.from_module` needs of a torch module, as `tienlen_train.action_network` has one."""
+    """The part of a torch module that `NetworkAgent.from_module` uses (`tienlen_train.action_network`)."""
 
     config: NetworkConfig
 
@@ -171,7 +171,7 @@ def shapes_of(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
 
 
 def check_shapes(config: NetworkConfig, found: Mapping[str, Sequence[int]]) -> None:
-    """Compare the shapes of weights with those that the configuration asks for; nothing is allocated.
+    """Compare the shapes of weights with those of the configuration; nothing is allocated.
 
     Raises:
         ValueError: a weight is missing, unknown or of another shape.
@@ -186,7 +186,7 @@ def check_shapes(config: NetworkConfig, found: Mapping[str, Sequence[int]]) -> N
 
 @dataclass(eq=False)
 class Network:
-    """A network that plays: its configuration and weights, which stay as they are.
+    """A network for inference: its configuration and weights, which do not change.
 
     Attributes:
         config: the shape.
@@ -213,14 +213,14 @@ class Network:
 
     @property
     def num_weights(self) -> int:
-        """How many numbers are learned."""
+        """The number of weights."""
         return sum(tensor.size for tensor in self.tensors.values())
 
     def logits(self, inputs: Inputs) -> FloatArray:
         """The network's scores, prior included, float32 (N,).
 
         Raises:
-            ValueError: the inputs are not of the sizes that the configuration says.
+            ValueError: the inputs do not have the sizes of the configuration.
         """
         return logits_of(self.weights, inputs)
 
@@ -230,7 +230,8 @@ def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
 
     Args:
         logits: float32 (N,).
-        start: int64 (n,), ascending from 0, where each decision's actions begin; none is without.
+        start: int64 (n,), ascending from 0, where each decision's actions begin; every decision has at least
+            one.
     """
     count = np.diff(np.append(start, len(logits)))
     scores = logits.astype(np.float64)
@@ -248,7 +249,7 @@ def sample(log_probabilities: FloatArray, start: IntArray, rng: np.random.Genera
 
 def first_best(scores: npt.NDArray[Any], start: IntArray) -> IntArray:
     """The first index of each decision's highest score: int64 (n,), into the ragged actions."""
-    if len(start) == 1:  # the same, and a single decision is spared ten calls of NumPy
+    if len(start) == 1:  # the same result with ten NumPy calls fewer
         return np.array([scores.argmax()])
     count = np.diff(np.append(start, len(scores)))
     best = np.repeat(np.maximum.reduceat(scores, start), count)
@@ -263,9 +264,9 @@ class NetworkAgent:
 
     Args:
         network: its weights.
-        name: what tables and plots call it.
+        name: its name in result tables and plots.
         sample: draw from the policy instead of taking the most probable action.
-        card: whatever its makers say of it (see `save`).
+        card: free-form metadata, the model card (see `save`).
     """
 
     network: Network
@@ -289,7 +290,7 @@ class NetworkAgent:
         sample: bool = False,
         card: dict[str, Any] | None = None,
     ) -> Self:
-        """A player by a torch module as it is now: its weights are copied.
+        """An agent with a copy of the present weights of a torch module.
 
         Raises:
             ValueError: see `Network`.
@@ -324,7 +325,7 @@ class NetworkAgent:
         return actions
 
     def log_probabilities(self, view: View) -> FloatArray:
-        """How probable each of ``view.legal_actions`` is: float32 (N,), logarithms.
+        """The log-probabilities of ``view.legal_actions``, float32 (N,).
 
         Raises:
             ValueError: see `act`.
@@ -388,11 +389,11 @@ class NetworkAgent:
                         f"policy {str(path)!r}: weights and configuration do not fit: {error}"
                     ) from error
         except (SafetensorError, OSError) as error:
-            raise ValueError(f"policy {str(path)!r}: this is no safetensors file ({error})") from error
+            raise ValueError(f"policy {str(path)!r}: not a valid safetensors file ({error})") from error
 
 
 def _with_game(config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration of a file; the oldest files name the preset alone."""
+    """The configuration of a file; the oldest files have only the name of the preset."""
     return config if "game" in config else {"game": game_of(get_rules(config["rules"])).name} | config
 
 

@@ -24,7 +24,7 @@ FEW: Final = 128  # decisions
 class PolicyAgent:
     """Plays the legal action with the highest logit, or draws from the policy.
 
-    Only the actor is kept, as a copy on the CPU, so training may go on with the model that it came from.
+    Only the actor is stored, as a copy on the CPU, so training may continue with the original model.
     Decisions with one legal action cost no forward pass.
 
     Args:
@@ -146,9 +146,9 @@ class PolicyAgent:
 
 @contextmanager
 def threads_for(num_decisions: int) -> Iterator[None]:
-    """Let torch use one thread meanwhile if the decisions are few.
+    """Let torch use one thread inside this block if there are few decisions.
 
-    Threads share next to nothing then, and wait for one another: 30 ms a pass where other programs run.
+    Then several threads have little to share and wait for one another: 30 ms per pass if other programs run.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1 if num_decisions < FEW else before)

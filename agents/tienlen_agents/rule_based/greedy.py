@@ -1,7 +1,8 @@
-"""The two greedy baselines. Published figures rest on them, so their play is frozen (golden tests).
+"""The two greedy baselines. Published figures use them, so golden tests freeze their play.
 
-Both prefer actions by a fixed order that depends on the rules alone. It is worked out once as a table from
-action id to rank; a decision is the smallest rank among the legal actions, one `np.minimum.reduceat` a batch.
+Both choose by a fixed order of actions, which depends on the rules alone. It is computed once, as a table
+from action id to rank; a decision is the lowest rank among the legal actions, one `np.minimum.reduceat` per
+batch.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _prefer(*keys: npt.ArrayLike) -> Preference:
 
 @lru_cache(maxsize=64)
 def _cheapest_first(table: ActionTable) -> Preference:
-    """The pass last; before it what has a 2 or is a bomb; then lowest top card, fewest cards, lowest id."""
+    """Pass last; actions with a 2 and bombs before it; then lowest top card, fewest cards, lowest id."""
     is_pass = np.arange(table.num_actions) == PASS
     return _prefer(is_pass, table.has_two_mask | table.bomb_mask, table.top, table.num_cards)
 
@@ -74,7 +75,7 @@ class GreedyAgent:
     plays = "tienlen"
 
     def reset(self, seed: int) -> None:
-        """Nothing to forget and nothing to draw."""
+        """No effect: the agent has no state and draws nothing."""
 
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
@@ -98,7 +99,7 @@ class GreedyLongAgent:
     plays = "tienlen"
 
     def reset(self, seed: int) -> None:
-        """Nothing to forget and nothing to draw."""
+        """No effect: the agent has no state and draws nothing."""
 
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""

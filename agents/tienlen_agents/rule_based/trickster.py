@@ -1,27 +1,30 @@
-"""A player of Thirteens by rules: the strategy section of the source text in numbers.
+"""The rule-based agent of Thirteens: the strategy section of the source text in numbers.
 
-It knows what anybody at the table can know: its cards, all cards shown, who is void in what, the trick. For
-every card that it may play it works out two things about this trick:
+The agent uses public information and its own hand: all cards shown, the known voids, the trick. For every
+card that it may play it estimates two numbers about this trick:
 
-* the **chance to win** it: that no later player holds a higher card of the suit, or is void and has a joker;
-* the **worth** of the trick in the end: its melds and jokers with this card in it, and what the cards still
-  to come add on average (every card not seen counts the same).
+* the **probability of winning** it: no later player holds a higher card of the suit, or is void and has a
+  joker;
+* the final **value** of the trick: its melds and jokers with this card in it, and the mean contribution of
+  the cards still to come (all unseen cards are equally likely).
 
-Points won count as they are. Points given away count for a part (`Weights.spite`), for they help one of
-several opponents. From this follow the pieces of advice in the text:
+Points won count in full. Points for an opponent count in part (`Weights.spite`), because they help one of
+several opponents. The advice of the source text follows from this:
 
-1. **Kings after the ace is out.** The worth of a trick holds the king's three points, and its chance to
-   win jumps when no ace is left unseen; before, leading it gives them away.
-2. **Ducking and dumping.** A trick that will be lost gets the card that adds least to it. A joker, once it
-   cannot win, takes four points from whoever takes the trick.
-3. **No thirteen for the last player.** What a card lets the cards to come meld counts as well as what it
-   melds itself.
-4. **Biding time.** A card that can win later tricks (`keeping`) is not spent on a poor one: its price is its
-   chance to win then, times what a trick is worth.
-5. **Null.** Without a trick, losing this one keeps the hope for the three points for none: their worth times
-   the chance to get through with the cards left (`null_chance`). So hands without high cards duck.
+1. **Kings after the ace is out.** The value of a trick includes the king's three points, and its probability
+   of winning is much higher if no ace is unseen; before that, leading the king gives these points away.
+2. **Ducking and dumping.** In a trick that will be lost, the agent plays the card that adds least to it. A
+   joker that cannot win takes four points from the winner of the trick.
+3. **No thirteen for the last player.** The melds that a card makes possible for later cards count, as well as
+   its own melds.
+4. **Biding time.** A card that can win later tricks (`keeping`) is not played to a trick of low value: its
+   price is its probability of winning later, times the mean value of a trick.
+5. **Null.** A seat without tricks that loses this one may still get the three points for no tricks: their
+   value, times the probability of winning no trick with the remaining cards (`null_chance`). So hands without
+   high cards duck.
 
-When melds are declared it declares the best ones. Ties go to the lowest action id; there is no randomness.
+If melds are declared, the agent declares the best ones. Ties go to the lowest action id; there is no
+randomness.
 """
 
 from __future__ import annotations
@@ -50,14 +53,14 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Weights:
-    """How much each consideration counts.
+    """The weights of the terms of a score.
 
     Attributes:
-        spite: of a point that an opponent gets, times the number of opponents.
-        keeping: of a later trick that a card can win, in points.
-        wait: chance that a higher card falls before the card is led.
-        trump: chance that who can take a trick by a joker does so.
-        null: of the points for no trick, beside points for tricks.
+        spite: weight of a point that an opponent gets, times the number of opponents.
+        keeping: value of a later trick that a card can win, in points.
+        wait: probability that a higher card is played before the card is led.
+        trump: probability that a player who can take a trick by a joker does so.
+        null: weight of the points for no trick, relative to points for tricks.
     """
 
     spite: float = 1.25
@@ -81,13 +84,13 @@ def ranked_above(card: int) -> int:
 
 @noinline
 def trick_worth(spec: Any, pile: int) -> float:
-    """What a trick pays."""
+    """The value of a trick, in points."""
     return float(1 - 4 * popcount(pile & JOKERS) + (best_melds(spec, pile) >> POINTS))
 
 
 @noinline
 def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
-    """What a trick pays on average when so many unseen cards are added, each as one added alone."""
+    """The mean value of a trick after some unseen cards are added; each adds as much as one added alone."""
     now: float = trick_worth(spec, pile)
     count = popcount(unseen)
     if num_more == 0 or count == 0:
@@ -96,7 +99,7 @@ def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
     for rank in range(13):
         of_rank = unseen & 15 << 4 * rank
         if of_rank != 0:
-            # The card added is one of the unseen of its rank; suits do not matter to melds.
+            # One unseen card of each rank stands for all of them, because suits do not matter for melds.
             more += popcount(of_rank) * (trick_worth(spec, pile | (of_rank & -of_rank)) - now)
     more -= 4 * popcount(unseen & JOKERS)
     return now + num_more * more / count
@@ -104,7 +107,7 @@ def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
 
 @noinline
 def chance_none(num_cards: int, places: int, hidden: int) -> float:
-    """The chance that none of some unseen cards lies in so many of the hidden places."""
+    """The probability that a part of the hidden places contains none of some unseen cards."""
     chance = 1.0
     for i in range(num_cards):
         if hidden - i <= 0:
@@ -115,14 +118,14 @@ def chance_none(num_cards: int, places: int, hidden: int) -> float:
 
 @noinline
 def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, unseen: int) -> float:
-    """The chance that no later player beats a card of the seat to act that is the highest so far.
+    """The probability that no later player beats a card of the seat to act that is the highest so far.
 
     Args:
         row: the public state.
         spec: the variant.
         weights: of `Weights`.
         suit: all cards of the suit of the trick.
-        higher: how many unseen cards of it are higher.
+        higher: number of unseen higher cards of this suit.
         unseen: the unseen cards.
     """
     num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
@@ -133,7 +136,7 @@ def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, uns
     chance = 1.0
     for after in range(1, num_players - first):
         other = (seat + after) % num_players
-        num_cards = popcount(row[R.HAND + seat])  # as many as it will have left, about
+        num_cards = popcount(row[R.HAND + seat])  # about as many as it will have then
         is_void = row[R.VOID] >> (4 * other + lowest_index(suit)) & 1
         if not is_void:
             places += num_cards
@@ -145,20 +148,22 @@ def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, uns
 
 @noinline
 def keeping(weights: Any, unseen: int, card: int) -> float:
-    """How likely a card is to win a trick later: nothing higher held by others, or it was drawn out."""
+    """The probability that a card wins a later trick: the others hold no higher card, or have played it."""
     if card >= 52:
         return 0.5
     higher = popcount(unseen & ranked_above(card))
     lower = popcount(unseen & (LOWEST_SUIT << (card & 3))) - higher
-    # Each higher card must fall first. Without lower cards about, others are void and discard or trump.
+    # Each higher card must be played first. If no lower cards are unseen, others are void: they discard or
+    # trump.
     return float(weights[WAIT] ** higher * (1.0 if lower > 0 or higher == 0 else 0.5))
 
 
 @noinline
 def null_chance(hand: int, unseen: int) -> float:
-    """How likely a hand is to win nothing more.
+    """The probability that a hand wins no further trick.
 
-    A card is safe if nobody else can lead its suit, and the less so the more of the suit lies below it.
+    A card is safe if no opponent can lead its suit, and less safe the more unseen cards of the suit are
+    lower.
     """
     chance = 1.0 if hand & JOKERS == 0 else 0.5
     hand &= ~JOKERS
@@ -185,7 +190,7 @@ def unseen_cards(row: Any, spec: Any) -> int:
 def evaluate_card(
     row: Any, spec: Any, weights: Any, card: int, unseen: int
 ) -> tuple[float, float, float, float, float]:
-    """The worth of playing a card, in points, and its parts: see `TricksterAgent.evaluate_actions`."""
+    """The value of playing a card, in points, and its parts: see `TricksterAgent.evaluate_actions`."""
     num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
     first = (seat - row[R.LEADER]) % num_players
     bit = 1 << card
@@ -225,7 +230,7 @@ def choose_card(row: Any, spec: Any, weights: Any, ids: Any, start: int, end: in
 
 @noinline
 def evaluate_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
-    """The points of a meld and of the best ones after it; 0 for the end."""
+    """The points of a meld and of the best melds after it; 0 for the end of melding."""
     at = action * S.ACTION_FIELDS
     kind = actions[at + S.KIND]
     if kind == 0:
@@ -236,7 +241,7 @@ def evaluate_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
 
 @noinline
 def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: int) -> int:
-    """The first meld that leads to the most points."""
+    """The first meld of those that lead to the most points."""
     best, best_points = ids[start], -1
     for i in range(start, end):
         points = evaluate_meld(row, spec, actions, ids[i])
@@ -307,10 +312,10 @@ def tables(rules: ThirteensRules) -> tuple[IntArray, IntArray]:
 
 
 class TricksterAgent:
-    """The player of this module.
+    """The rule-based agent of Thirteens; see the module.
 
     Args:
-        weights: how much each consideration counts.
+        weights: the weights of the terms of a score.
 
     Attributes:
         weight_array: float64 (5,), the weights as compiled functions read them.
@@ -326,7 +331,7 @@ class TricksterAgent:
         self.weight_array = np.array(astuple(self.weights))
 
     def reset(self, seed: int) -> None:
-        """Nothing to forget and nothing to draw."""
+        """No effect: the agent has no state and draws nothing."""
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules above (see `Agent.act`)."""
@@ -337,17 +342,17 @@ class TricksterAgent:
         return out
 
     def evaluate_actions(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """What the rules think of every legal action, for agents that start from it.
+        """Scores of all legal actions, for agents that use them as a prior.
 
         Args:
             view: n decisions.
 
         Returns:
-            ``(behind, facts)``, a row for each of ``view.legal_actions``. `behind` is float32 (N,): by how
-            many points its score is below that of the action which `act` chooses. `facts` is float32 (N, 4),
-            of cards: the chance to win the trick; its worth in the end; without a trick so far, the chance
-            to win none with the cards left, else 0; how likely the card is to win a trick later. A meld has
-            its worth with the best ones after it, and three zeros.
+            ``(gap, facts)``, one row for each of ``view.legal_actions``. `gap` is float32 (N,), at most 0:
+            the score minus the score of the action that `act` chooses, in points. `facts` is float32 (N, 4).
+            For a card: the probability of winning the trick; the final value of the trick; if the seat has no
+            trick yet, the probability of winning none with the remaining cards, else 0; the probability that
+            the card wins a later trick. For a meld: its points with the best melds after it, and three zeros.
         """
         legal = view.legal_actions
         spec, actions = tables(view.rules)

@@ -156,7 +156,9 @@ class SearchAgent(_Searcher):
         rollout: name of the agent that plays the rollouts; empty for the (compiled) baseline.
 
     Attributes:
-        mcmc_effort, prior_weight, first_place_bonus: the options `effort`, `trust`, `first`.
+        mcmc_effort: the option `effort`.
+        prior_weight: the option `trust`.
+        first_place_bonus: the option `first`.
 
     Raises:
         ValueError: an option out of range, or a prior that does not score actions.

@@ -6,13 +6,13 @@ every location gets as many cards as its capacity, none of them of a suit in whi
 **Counting.** Locations with the same voids form one *group*. Suits in which no location is void, and the
 jokers, are the *free* cards; they are dealt last, to any location. Before them the other suits are dealt one
 after another. An allocation that gives group g ``x[g]`` of the n cards of a suit stands for
-``n! / (x[0]! x[1]! ..)`` deals, so ::
+``n! / (x[0]! x[1]! ..)`` deals. These numbers follow one from another:
 
     counts[s, capacity] = sum over allocations x of suit s: product of 1 / x[g]! * counts[s + 1, capacity - x]
 
-is the number of deals of the suits from s on, up to a factor, when the groups have this capacity left. The
-capacity of the last group follows from the number of cards left, so it is not part of the state: with three
-opponents a state is two numbers, each at most the size of a hand or so.
+``counts`` is the number of deals of the suits from s on, up to a factor, if the groups have this capacity
+left. capacity of the last group follows from the number of cards left, so it is not part of the state: with
+three opponents a state is two numbers, each at most the size of a hand or so.
 
 **Drawing.** For one suit after another an allocation is drawn in proportion to its term of this sum, then
 the cards of each group. The deals drawn are exactly uniform (up to the rounding of doubles), for any voids.

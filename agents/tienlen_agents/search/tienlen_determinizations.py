@@ -7,7 +7,7 @@ undealt cards are unseen too; if the round was opened with the lowest card dealt
 **What is inferred.** Each opponent is modelled as the heuristic player. The public record is replayed: for
 each past decision of an opponent, the hand that the world assigns now, with the cards played since then put
 back, is given to the heuristic player. A decision *deviates* if the heuristic player would have played other
-cards (suits included: it plays the lowest). Worlds have the probability ::
+cards (suits included: it plays the lowest). The probability of a world is:
 
     P(world) ~ (1 - inference) ** (number of deviations)
 

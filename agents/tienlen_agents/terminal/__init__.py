@@ -1,1 +1,1 @@
-"""Playing in a terminal: the table, the words of each game, the prompt, the person as an agent."""
+"""Playing in a terminal: the table, the texts of each game, the prompt, and a person as an agent."""

@@ -1,8 +1,8 @@
-"""How a game is shown to a person at a terminal, and how what the person types is read.
+"""Terminal output and input of a game: texts for a person, and the parser for typed moves.
 
-Each game has a `Dialogue`, found by the rules (`dialogue_of`): an object ``DIALOGUE`` in the module of this
-package that bears the game's name, or one that another package registers. A dialogue decides nothing: whether
-a move is legal, the round says (`tienlen_env.single.base.BaseRound`).
+Each game has a `Dialogue`, found by its rules (`dialogue_of`): the object ``DIALOGUE`` of the module of this
+package with the game's name, or one that another package registers. A dialogue contains no rules: the round
+checks whether a move is legal (`tienlen_env.single.base.BaseRound`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tienlen_env.single.by_game import ByGame
 
 COLUMNS: Final = 78
 
-Move = Play | int | str  # what `BaseRound.play` takes
+Move = Play | int | str  # the argument of `BaseRound.play`
 
 
 class Dialogue:
-    """The words of a game; this class is for games without one of their own.
+    """The texts of a game; this class is for games without their own.
 
     Attributes:
-        help: what may be typed.
-        hint: name of the agent that suggests plays, if none is named.
-        opponent: name of the agent that fills the table, if no seats are named.
-        unit: what is played until all have a place.
+        help: the valid inputs.
+        hint: default agent for suggestions.
+        opponent: default agent for the other seats.
+        unit: word for one round, such as "round" or "deal".
     """
 
     help: str = """\
@@ -45,19 +45,19 @@ class Dialogue:
         return played.legal_plays()
 
     def kind(self, played: AnyRound, play: Play) -> str:
-        """The heading of the list under which a play stands."""
+        """The heading of a play in the list."""
         return "play"
 
     def words(self, played: AnyRound, play: Play) -> str:
-        """A play as it is shown."""
+        """The text of a play."""
         return str(play)
 
     def is_forced_pass(self, played: AnyRound) -> bool:
-        """Whether the seat to act can only pass, so that nobody need be asked."""
+        """Whether the seat to act can only pass, so that no input is needed."""
         return False
 
     def read(self, played: AnyRound, typed: str) -> Move:
-        """The move that somebody has typed.
+        """Parse a typed move.
 
         Args:
             played: the round.
@@ -69,12 +69,12 @@ class Dialogue:
         if typed.isascii() and typed.isdigit():
             plays = self.choices(played)
             if not 0 < int(typed[:9]) <= len(plays):
-                raise ValueError(f"there is no play {typed[:9]}: the list has {len(plays)}")
+                raise ValueError(f"{typed[:9]} is not a valid number: the list has {len(plays)} plays")
             return plays[int(typed) - 1]
         return self.parse(played, typed)
 
     def parse(self, played: AnyRound, typed: str) -> Move:
-        """The move that typed text other than a number is.
+        """Parse a typed move that is not a number.
 
         Raises:
             ValueError: it is not a move.
@@ -89,16 +89,16 @@ class Dialogue:
             yield filled(kind, (f"{number}: {self.words(played, play)}" for number, play in group))
 
     def advice(self, played: AnyRound, play: Play) -> str:
-        """A play as advice: ``"play 3♠"``, ``"pass"``."""
+        """A play as a suggestion: ``"play 3♠"``, ``"pass"``."""
         return f"play {self.words(played, play)}"
 
     def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
-        """What a seat has just played, and to what effect.
+        """Text for the last play and its effect.
 
         Args:
             played: the round, after the play.
-            seat: whose play it was.
-            names: of the seats; ``"you"`` is spoken to.
+            seat: the seat that played.
+            names: of the seats; ``"you"`` is addressed in the second person.
             play: the play.
         """
         text = f"{subject(names[seat], 'play')} {self.words(played, play)}"
@@ -114,14 +114,14 @@ def subject(name: str, verb: str) -> str:
 
 def filled(kind: str, items: Iterable[str]) -> str:
     """A paragraph of the list."""
-    # No break inside a play: its blanks are hard ones until the lines are filled.
+    # No break inside a play: its blanks are non-breaking until the lines are filled.
     text = "   ".join(item.replace(" ", "\u00a0") for item in items)
     text = textwrap.fill(text, COLUMNS, initial_indent=f"  {kind:<16}", subsequent_indent=" " * 18)
     return text.replace("\u00a0", " ")
 
 
 def symbols(cards: int) -> str:
-    """Cards (mask) as they are drawn, ``"3♠ 10♥"``."""
+    """Text of cards (mask), ``"3♠ 10♥"``."""
     ids = card_ids(cards & (1 << NUM_CARDS) - 1)
     return " ".join(RANK_TEXT[c >> 2].replace("T", "10") + SUIT_SYMBOLS[c & 3] for c in ids)
 
@@ -130,10 +130,10 @@ _DIALOGUES: Final[ByGame[Dialogue]] = ByGame("tienlen_agents.terminal", "DIALOGU
 
 
 def register_dialogue(game: str, dialogue: Dialogue) -> None:
-    """Set the words of a game, by the game's name."""
+    """Set the texts of a game, by the game's name."""
     _DIALOGUES.register(game, dialogue)
 
 
 def dialogue_of(rules: AnyRules) -> Dialogue:
-    """The words of the game with these rules."""
+    """The texts of the game with these rules."""
     return _DIALOGUES.of(rules)

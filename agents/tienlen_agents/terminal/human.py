@@ -1,7 +1,7 @@
-"""``human``: a person at a terminal, wherever agents play.
+"""``human``: a person at a terminal as an agent.
 
-`HumanAgent` shows what a `View` holds, so own cards only, and asks. Whole games, with names, undo and a
-record, are for ``python -m tienlen_agents.terminal.play``, which needs no agent for the person.
+`HumanAgent` shows the information of a `View`, so own cards only, and reads a play. ``tienlen play`` plays
+whole games with names, undo and a record; it does not use this agent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tienlen_env.single.base import AnyRound, Picture, round_type
 
 
 class Leave(KeyboardInterrupt):
-    """The person has left; like Ctrl-C, it ends what was running."""
+    """The person has left; like Ctrl-C, this ends the program."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class _ViewDecision:
 
 
 class HumanAgent:
-    """Asks a person for every decision, with cards by text or by number.
+    """Prompts a person for every decision; the answer is text or a number.
 
     Args:
         hint: the agent that suggests plays; empty for each game's own.
@@ -54,18 +54,18 @@ class HumanAgent:
         self._hints = Hints(hint)
 
     def reset(self, seed: int) -> None:
-        """Start afresh; only suggestions may be random."""
+        """Seed the suggestions; the person has no state."""
         self._hints.reset(seed)
 
     def act(self, view: View) -> IntArray:
-        """Ask for n decisions; the table's cards are played instead of those chosen (see `Agent.act`)."""
+        """Prompt for n decisions; the lowest suits replace the chosen cards (see `Agent.act`)."""
         return self.act_cards(view)[0]
 
     def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
-        """Ask for n decisions, one after the other (see `CardAgent.act_cards`).
+        """Prompt for n decisions, one after the other (see `CardAgent.act_cards`).
 
         Raises:
-            Leave: the person wants no more, or the input has ended.
+            Leave: the person leaves, or the input has ended.
         """
         actions, cards = np.empty((2, len(view)), np.int64)
         for i in range(len(view)):

@@ -1,4 +1,4 @@
-"""``python -m tienlen_agents.terminal.play``: a table in the terminal, with people and agents at it."""
+"""``tienlen play``: a game in the terminal, with people and agents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tienlen_env.single.base import AnyRound, Picture, Play
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 
-CLEAR = "\033[2J\033[3J\033[H"  # the screen, and what has been scrolled off it
+CLEAR = "\033[2J\033[3J\033[H"  # clears the screen and its scrollback
 
 
 class Table:
@@ -36,10 +36,10 @@ class Table:
     Args:
         session: the game.
         seats: an agent for each seat; None for a person.
-        names: P names; ``"you"`` is spoken to.
+        names: P names; ``"you"`` is addressed in the second person.
         hints: the agents that suggest plays to people.
         rated: the game counts: neither undo nor suggestions.
-        save: where the record goes, after every round; None: nowhere.
+        save: file for the record, written after every round; None: no file.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Table:
         self.save = save
         people = [seat for seat, agent in enumerate(seats) if agent is None]
         self._at_screen = people[0] if len(people) == 1 else -1
-        self._decisions: list[tuple[int, int]] = []  # of people: the seat, how many plays had been made
+        self._decisions: list[tuple[int, int]] = []  # of people: the seat, the number of plays before it
 
     def play(self) -> bool:
         """Play to the end of the game.
@@ -84,7 +84,7 @@ class Table:
         return True
 
     def _ask(self) -> Play | Command:
-        """What a person answers; a pass is played without asking where nothing else is legal."""
+        """Read a person's play; a forced pass is played without a prompt."""
         session, seat = self.session, self.session.current_seat
         if dialogue_of(session.rules).is_forced_pass(session.round):
             return session.legal[0]
@@ -99,7 +99,7 @@ class Table:
         return answer
 
     def _choice_of(self, agent: Agent) -> Play:
-        """What an agent plays."""
+        """Let an agent play."""
         session = self.session
         actions, cards = choose_cards(agent, session.agent_view())
         if isinstance(agent, FallibleAgent):
@@ -122,7 +122,7 @@ class Table:
                 write_record(self.save, session)
 
     def last_decision(self, seat: int) -> int | None:
-        """How many plays had been made when a person last decided; None if that person has not yet."""
+        """The number of plays before a person's last decision; None if there is none."""
         found = [plays for other, plays in self._decisions if other == seat]
         return found[-1] if found else None
 
@@ -134,7 +134,7 @@ class Table:
         say("  taken back\n")
 
     def _result(self, played: AnyRound) -> str:
-        """How a round has ended, and the game if it is over."""
+        """Print the result of a round, and of the game if it is over."""
         session, names = self.session, self.names
         totals = session.scores
         lines = [f"\n  {dialogue_of(session.rules).unit} {played.round_index + 1} is over"]
@@ -178,14 +178,14 @@ class TableDecision:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """The names of agents at a table, where a name has `NAME_COLUMNS`.
+    """Shorten the names of agents to `NAME_COLUMNS`.
 
     Args:
-        names: theirs, of any length.
+        names: of any length.
 
     Returns:
-        The same where they fit, else the part before the colon: ``"search"``; numbered if several are the
-        same then: ``"search #1"``.
+        The names that fit; of others the part before the colon, ``"search"``, numbered if several are then
+        the same: ``"search #1"``.
     """
     number = len(" #1")
     short = []
@@ -199,7 +199,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def write_record(path: Path, session: Session) -> None:
-    """Write the record so far; the file is there whole or not at all."""
+    """Write the record so far, atomically."""
     write_atomic(path, session.record().encode())
 
 
@@ -249,7 +249,7 @@ def _key(options: argparse.Namespace) -> int:
     """The key of the deals, unsigned.
 
     Raises:
-        ValueError: it does not fit 64 bits, or a negative seed.
+        ValueError: a key of more than 64 bits, or a negative seed.
     """
     if options.seed is not None:
         if options.seed < 0:
@@ -262,10 +262,10 @@ def _key(options: argparse.Namespace) -> int:
 
 
 def _set_table(options: argparse.Namespace) -> Table:
-    """The table that the options describe.
+    """Make the table for the options.
 
     Raises:
-        ValueError: options that do not fit one another.
+        ValueError: options that contradict one another.
     """
     rules = get_rules(options.rules)
     if options.seats is None:
@@ -311,7 +311,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
     if options.rated and (options.key is not None or options.seed is not None):
-        parser.error("--rated: the key is drawn, so that nobody knows the deal")
+        parser.error("--rated: the key is drawn at random, so it cannot be given")
     if options.save is not None and (options.save.exists() or not options.save.parent.is_dir()):
         parser.error(f"--save: {options.save} is there already, or its folder is not")
     try:

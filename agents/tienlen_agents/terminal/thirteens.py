@@ -1,4 +1,4 @@
-"""The words of Thirteens at a terminal."""
+"""The terminal texts of Thirteens."""
 
 from __future__ import annotations
 

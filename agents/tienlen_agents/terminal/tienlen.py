@@ -1,4 +1,4 @@
-"""The words of Tiến lên at a terminal."""
+"""The terminal texts of Tiến lên."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Cards, ranks and suits, their text, and 52-bit card sets.
 
 A card is an int ``card_id = rank * 4 + suit`` in 0..51, so a larger id is a stronger card
-(RULES.md 1.2). A set of cards is an int with one bit a card ("mask"); it fits an ``int64``::
+(RULES.md 1.2). A set of cards is an int with one bit per card ("mask"); it fits an ``int64``:
 
     bit      51 50 49 48   47 46 45 44  ...   7  6  5  4    3  2  1  0
     card     2h 2d 2c 2s   Ah Ad Ac As  ...  4h 4d 4c 4s   3h 3d 3c 3s

@@ -1,6 +1,6 @@
-"""The action table of Thirteens: one action a card and, where melds are declared, one a meld.
+"""The action table of Thirteens: one action per card and, where melds are declared, one per meld.
 
-Ids in order (RULES.md 8.13; C = 52 + jokers)::
+Ids in order (RULES.md 8.13; C = 52 + jokers):
 
     0 .. C-1        play the card of that id
     C               end: leave the rest of the trick unmelded        (manual melding only, from here on)

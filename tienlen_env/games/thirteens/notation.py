@@ -1,6 +1,6 @@
 """The text record of a deal of Thirteens: one line, read back exactly.
 
-::
+Example lines:
 
     thirteens/1 thirteens p4 j1 key=00000000000000ff.0 : Ks 3s 4s 5s ... = 12 3 9 -1
     thirteens/1 thirteens_manual p3 j2 hands=KcAd/Ac9h/3c*1 lead=0 : Kc Ac 3c K end ...

@@ -1,6 +1,6 @@
 """The state of a batch of games of Thirteens: one int64 row a game, and named views of its columns.
 
-Columns of a seat come in groups of seven; the first P are used::
+Columns of a seat come in groups of seven; the first P are used:
 
     0        8         15       22       29        36       43      50              69     69+W
     | hands, | played  | taken  | points | counts  | scores | place | trick, turn .. | legal W |

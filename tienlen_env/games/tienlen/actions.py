@@ -2,7 +2,7 @@
 
 An action names a shape, the window of ranks and the top card; the inner cards are the lowest suits held.
 Action 0 is the pass in every variant; the others follow in groups of one shape, and within a group by the
-strength of the top card, so that of two actions of a group the larger id beats the smaller::
+strength of the top card, so that of two actions of a group the larger id beats the smaller:
 
     id 0        pass
     1..52       singles          13 ranks × 4 top suits

@@ -1,6 +1,6 @@
 """The text record of a round: one line, read back exactly.
 
-::
+Example lines:
 
     tienlen/1 cardgames p4 key=00000000000000ff.0 : 3s3h - 5c5d - - ... = 1 0 3 2
     tienlen/1 cardgames p4 key=00000000000000ff.1 lead=1 : 4s5d6c - - -

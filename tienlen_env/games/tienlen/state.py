@@ -1,7 +1,7 @@
 """The state of a batch of games: one int64 row a game, and named views of its columns.
 
 A row holds all that a kernel needs of one game, next to each other, so that a decision touches a few cache
-lines; across the batch each column is an array of its own (a struct of arrays over one block of memory)::
+lines; across the batch each column is an array of its own (a struct of arrays over one block of memory):
 
     0          8           16        20                           31            32+W        45+W
     | hands .. | played .. | scores  | table, turn, flags ...     | legal W + 1 | record 13 | history K |

@@ -1,11 +1,11 @@
-"""What a network reads of a decision: the observation, and for each legal action what it is and leads to.
+"""The inputs of a network: the observation, and features of each legal action and of its result.
 
-Each game has one value of `Features`. `features_of` finds it by the rules, in this order:
+Each game has one value of `Features`. `features_of` finds it from the rules, in this order:
 
 1. features that were registered: ``register(Features(game="mine", ...))``, or an entry point of the group
    ``tienlen.features`` of an installed package, whose name is the game's and whose value is its `Features`;
-2. the module of this package that bears the game's name, and its ``FEATURES``;
-3. the generic ones (`tienlen_agents.networks.features.generic`), which serve any game.
+2. ``FEATURES`` of the module of this package with the game's name;
+3. the generic ones (`tienlen_agents.networks.features.generic`), which work for any game.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _registered: dict[str, Features] = {}
 
 
 def register(features: Features) -> None:
-    """Make a game's features known to everything that loads or trains networks.
+    """Register a game's features for all code that loads or trains networks.
 
     Raises:
         ValueError: other features of this game are registered already.

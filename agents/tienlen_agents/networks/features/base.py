@@ -1,4 +1,4 @@
-"""What the features of all games share: the inputs of a network, and what training needs of a game."""
+"""Types for the features of all games: the inputs of a network, and the inputs of training."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ ONE: Final = 0x3F80  # 1.0 as bfloat16
 
 
 class Inputs(NamedTuple):
-    """The inputs of a network for n decisions with N legal actions in all.
+    """The inputs of a network for n decisions with N legal actions in total.
 
     Attributes:
-        observation: uint8 (n, O + E), the observation and what the game's reader adds to it; (n, O + R + E)
-            with a play summary between them.
+        observation: uint8 (n, O + E), the observation and the inputs that the game's reader appends; (n, O +
+            R + E) with a play summary between them.
         segment_start: int64 (n,), index of each decision's first legal action among the N.
         num_legal: int64 (n,), number of legal actions of each decision.
         action: int64 (N,), action ids.
         action_features: uint16 (N, X), the features of each action as the bits of bfloat16; see the game's
             reader.
-        prior: float32 (N,), is added to the network's score.
+        prior: float32 (N,), added to the network's scores.
     """
 
     observation: BitArray
@@ -64,7 +64,7 @@ class Reader(Protocol):
     """Turns views of one game into `Inputs`.
 
     Attributes:
-        history: number of past plays that a batch must store for it; 1 where only the play summary is read.
+        history: number of past plays that a batch must store for it; 1 if only the play summary is read.
     """
 
     history: int
@@ -88,7 +88,7 @@ ActionValuesFn = Callable[[Batch, IntArray, Inputs], FloatArray]
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """How networks and training read a game; every game has one such value.
+    """The inputs of networks and of training for one game; every game has one such value.
 
     Attributes:
         game: the game's name.
@@ -112,8 +112,8 @@ class Features:
             (n, F) of 0 and 1; None if unavailable.
         action_values: the return of each legal action if all seats follow the baseline afterwards, float32
             (N,); None if unavailable.
-        limitations: what a network cannot see or do, as sentences for its card; the argument says whether it
-            reads the play summary.
+        limitations: limitations of a network, as sentences for its model card; the argument is whether the
+            network reads the play summary.
     """
 
     game: str

@@ -1,10 +1,11 @@
-"""What a network reads of a decision of Thirteens, and what only the critic reads.
+"""The inputs of a network in Thirteens, and the inputs that only the critic reads.
 
-The features of an action are four groups of numbers, X = 125 in all: what it *is* (32: one-hot strength and
-suit of a card, whether it is the end of melding, and how many cards of each pip it plays or melds), the hand
-that it *leaves* (54 by card id, and which of the four suits it is void in), the *pile* that it makes (13: how
-many cards of each pip then lie in the trick, or may still be melded), and *auxiliary features* (22, see
-`FeatureReader`). To the observation the reader adds the unseen cards, and how many of each suit there are.
+The features of an action are four groups of numbers, X = 125 in total: the *action* itself (32: one-hot
+strength and suit of a card, whether it is the end of melding, and the number of cards of each pip that it
+plays or melds), the *hand* that it leaves (54 by card id, and the voids among the four suits), the *pile*
+(13: the number of cards of each pip that are then in the trick, or can still be melded), and *auxiliary
+features* (22, see `FeatureReader`). The reader appends the unseen cards, and their number in each suit, to
+the observation.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from tienlen_env.games.thirteens.cards import JOKERS, NUM_CARDS
 from tienlen_env.games.thirteens.melds import pip_counts, without
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
-SUIT: Final = 14  # columns: where the suit begins, after the strength,
+SUIT: Final = 14  # columns: start of the suit, after the strength,
 END: Final = 18
 PIPS: Final = 19
 LEFT: Final = 32
@@ -52,16 +53,16 @@ PILE: Final = VOIDS + 4
 AUX: Final = PILE + 13
 NUM_AUX: Final = 22
 NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X
-_MAX_GAP: Final = 6.0  # points; an action with a larger gap to the best one is as good as ruled out
+_MAX_GAP: Final = 6.0  # points; larger gaps to the best action are clipped
 
 
 class Judged(NamedTuple):
-    """The legal actions of n decisions and the trickster's opinion of them.
+    """The legal actions of n decisions and the scores of `trickster` for them.
 
     Attributes:
         action: int64 (N,), action ids.
         segment_start: int64 (n,), index of each decision's first action.
-        prior_gap: float32 (N,), points by which an action is below the trickster's choice, as -6 to 0.
+        prior_gap: float32 (N,), points of an action minus those of the choice of `trickster`, -6 to 0.
         has_prior: whether these gaps are inputs.
         card_values: float32 (N, 4), see `TricksterAgent.evaluate_actions`.
     """
@@ -85,7 +86,7 @@ def _write_features(
         seat = row[R.TURN]
         unseen = unseen_cards(row, spec)
         num_later = num_players - 1 - (seat - row[R.LEADER]) % num_players
-        # Cards that nobody else can beat in their suit.
+        # Cards that no other player can beat in their suit.
         highest = 0
         rest = row[R.HAND + seat] & ~JOKERS
         while rest != 0:
@@ -133,7 +134,7 @@ def _write_features(
                     pile = 0
             counts = pip_counts(pile)
             for pip in range(13):
-                # Whole numbers as small as these are exact.
+                # Integers of this size are exact in bfloat16.
                 aux_features[0] = own >> 4 * pip & 7
                 aux_features[1] = counts >> 4 * pip & 7
                 out[i, PIPS + pip] = bits[0] >> 16
@@ -164,25 +165,25 @@ def _write_features(
                 aux_features[20] = legal.prior_gap[i]
                 aux_features[21] = legal.prior_gap[i] == 0
             for k in range(NUM_AUX):
-                # To the nearest, not down.
+                # Round to nearest.
                 out[i, AUX + k] = (bits[k] + 0x8000) >> 16
 
 
 class FeatureReader:
     """Turns views into `Inputs`.
 
-    The auxiliary features of a card, as `tienlen_agents.rule_based.trickster` estimates them: its chance to
-    win the trick, the trick's final worth, the product of both, the chance to win no trick at all, how likely
-    the card is to win later. Then what is certain: the trick's present worth with the card, whether the card
-    is the highest so far, whether it follows suit; the number of unseen cards of its suit that are higher,
-    whether it is 0, the number of all unseen ones, of own ones left, of later players known to be void. Of
-    the decision and the hand left: the number of players still to come, whether it is 0, the number of cards
-    left, how many of them are the highest of their suit, how likely they are to win later, whether no trick
-    has been won so far, the number of unseen jokers. With ``prior="heuristic"`` there are two more, from the
-    trickster: the action's points relative to its best one, and whether it is the best.
+    The auxiliary features of a card begin with estimates of `tienlen_agents.rule_based.trickster`: the
+    probability of winning the trick, the trick's final value, their product, the probability of winning no
+    trick, the probability that the card wins later. Then follow facts: the trick's present value with the
+    card, whether the card is the highest so far, whether it follows suit; in its suit the number of unseen
+    higher cards, whether this is 0, the numbers of unseen cards, of own cards left, and of later players with
+    a known void. For the decision and the remaining hand: the number of players still to play, whether it is
+    0, the number of cards, how many of them are the highest of their suit, their probability of winning
+    later, whether the seat has no trick so far, the number of unseen jokers. ``prior="heuristic"`` adds two
+    from `trickster`: the action's points relative to its best one, and whether it is the best.
 
     Args:
-        prior: what is added to the network's scores.
+        prior: name of the scores that are added to the network's.
         prior_scale: for ``prior="heuristic"``, the factor on the gap to the best action, in points.
         record: False; the observation always shows who played what.
 
@@ -225,9 +226,9 @@ class FeatureReader:
 
 
 def unseen_inputs(view: View) -> BitArray:
-    """The cards that the seat to move has not seen, and how many of each suit: uint8 (n, C + 52).
+    """The unseen cards of the seat to move, and their number in each suit: uint8 (n, C + 52).
 
-    Cards are by id; the counts are thermometers of 13, without jokers.
+    Cards are by id; the counts are in unary with 13 bits, without jokers.
     """
     seen = view.hand | np.bitwise_or.reduce(view.played, axis=1) | _state(view.public_state).shown
     unseen = 1 - _bits(seen, _own(view.rules).num_cards)

@@ -1,14 +1,14 @@
-"""What a network reads of a decision of Tiến lên, and what only the critic reads.
+"""The inputs of a network in Tiến lên, and the inputs that only the critic reads.
 
 With a play summary (`tienlen_agents.networks.features.tienlen_play_summary`) the observation continues with
-what the others passed on, followed with and led.
+the plays that each opponent passed on, followed with and led.
 
-The features of an action are three groups of numbers, X = 151 in all: what it *is* (35: one-hot width,
-length, top rank and top suit, and whether it is suited; zeros for the pass), the hand that it *leaves* (52
-by card id, and 52 by the number of cards of each rank, as thermometers), and *auxiliary features* of that
-hand (12, see `FeatureReader`). They are written as the upper halves of float32, which is bfloat16, so no
-conversion is needed before the multiplication. To the observation the reader adds how many cards of each rank
-are neither held nor played.
+The features of an action are three groups of numbers, X = 151 in total: the *action* itself (35: one-hot
+width, length, top rank and top suit, and whether it is suited; zeros for the pass), the *hand* that it leaves
+(52 by card id, and the number of cards of each rank in unary, 52), and *auxiliary features* of that hand (12,
+see `FeatureReader`). They are written as the upper halves of float32, which is bfloat16, so no conversion is
+needed before the multiplication. The reader appends the number of unseen cards of each rank to the
+observation.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from tienlen_env.games.tienlen import state as R
 
 NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
 NUM_AUX: Final = 12
-AUX: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS  # column where the auxiliary features begin
+AUX: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS  # first column of the auxiliary features
 NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X
 _MOST_PLAYS: Final = 8
-_MAX_GAP: Final = 4.0  # plays; an action with a larger gap to the best one is as good as ruled out
+_MAX_GAP: Final = 4.0  # plays; larger gaps to the best action are clipped
 
 
 class ReaderSettings(NamedTuple):
-    """What compiled code needs to know of a `FeatureReader`.
+    """The settings of a `FeatureReader`, for compiled code.
 
     Attributes:
         summary_at: column of the observation where the play summary begins; 0 for no summary.
@@ -62,12 +62,12 @@ class ReaderSettings(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Arrays that one call of `write_inputs` works with.
+    """Scratch arrays of one call of `write_inputs`.
 
     Attributes:
         cards: int64 (N,), the cards of each legal action.
         scores: int64 (N,), the heuristic agent's scores.
-        hand_values: float32 (N, 5), its opinion of the hand that each action leaves.
+        hand_values: float32 (N, 5), its values of the hand that each action leaves.
         aux_features: float32 (12,), those of one action ...
         bits: uint32 (12,), ... and the same memory as bits.
     """
@@ -80,7 +80,7 @@ class Scratch(NamedTuple):
 
 
 def write_action(actions: Any, action: int, left: int, out: Any) -> None:
-    """Write what an action is and the cards that it leaves: all columns before the auxiliary features.
+    """Write the features of an action and of the hand that it leaves: all columns before the auxiliary ones.
 
     Args:
         actions: the action table.
@@ -109,7 +109,7 @@ def write_action(actions: Any, action: int, left: int, out: Any) -> None:
 
 
 def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
-    """Write how many cards of each rank are neither held nor played, as thermometers of 4."""
+    """Write the number of unseen cards of each rank, in unary with 4 bits."""
     unseen = decide.public_view(spec, row).unseen
     for rank in range(13):
         num_of_rank = popcount(unseen & 15 << 4 * rank)
@@ -119,7 +119,7 @@ def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
 
 @jit.loop
 def _count_legal(rows: Any, games: Any, spec: Any, segment_start: Any, num_legal: Any) -> int:
-    """Write each decision's number of legal actions and where they begin; N."""
+    """Write each decision's number of legal actions and their start; N."""
     end = 0
     for b in range(games.shape[0]):
         segment_start[b] = end
@@ -176,7 +176,7 @@ def _write_inputs(
                 aux[10] = hand_values[i, 0] / 4
                 aux[11] = hand_values[i, 0] - least
             for k in range(NUM_AUX):
-                # To the nearest, not down.
+                # Round to nearest.
                 out[AUX + k] = (bits[k] + 0x8000) >> 16
 
 
@@ -184,8 +184,8 @@ def _write_inputs(
 def _write_privileged(
     rows: Any, games: Any, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
 ) -> None:
-    """Write the `PrivilegedFeatures` of n games; `hands` and `num_plays` remember the last ones."""
-    # The fewest plays of a hand do not depend on the other cards, so any context will do for all hands.
+    """Write the `PrivilegedFeatures` of n games; `hands` and `num_plays` store the last results."""
+    # The fewest plays of a hand do not depend on the other cards, so one context is enough for all hands.
     decide.set_rules(workspace, spec)
     decide.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
     num_players = spec[S.NUM_PLAYERS]
@@ -193,7 +193,7 @@ def _write_privileged(
         row, game = rows[games[i]], games[i]
         for after in range(1, num_players):
             hand = row[R.HAND + wrap(row[R.TURN] + after, num_players)]
-            write_word(out[i], (after - 1) * NUM_CARDS, hand)  # its surplus is written over
+            write_word(out[i], (after - 1) * NUM_CARDS, hand)  # the next write overwrites the bits beyond 52
         for after in range(num_players):
             seat = wrap(row[R.TURN] + after, num_players)
             hand = row[R.HAND + seat]
@@ -215,7 +215,7 @@ class FeatureReader:
     best one, and whether it is the best; the cost of the hand left, and the difference to the least cost.
 
     Args:
-        prior: what is added to the network's scores.
+        prior: name of the scores that are added to the network's.
         prior_scale: for ``prior="heuristic"``, the factor on the gap to the best action, in plays.
         record: whether the observation continues with the play summary; that needs a batch that stores plays.
     """
@@ -285,7 +285,7 @@ class PrivilegedFeatures:
 
         Returns:
             uint8 (n, H), relative seats: the hands of the others, by card id; and for each seat the fewest
-            plays that its hand can be laid down in, as a thermometer of 8.
+            plays of its hand, in unary with 8 bits.
         """
         if self._hands.shape != batch.state.hands.shape:
             self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
@@ -301,7 +301,7 @@ def num_outcome(rules: AnyRules) -> int:
 
 
 def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
-    """The final places if all seats follow the heuristic agent's rules from here.
+    """The final places if all seats follow the heuristic agent from here.
 
     Args:
         batch: the games, which are not changed.
@@ -319,7 +319,7 @@ def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
 
 
 def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
-    """Each legal action's return if all seats follow the heuristic agent's rules afterwards, float32 (N,)."""
+    """Each legal action's return if all seats follow the heuristic agent afterwards, float32 (N,)."""
     rows, spec, actions = batch.kernel_arrays
     cards = batch.select(games).list_legal().cards
     returns: FloatArray = playout.action_returns(
@@ -329,7 +329,7 @@ def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
 
 
 def limitations(record: bool) -> str:
-    """What a network cannot see or do."""
+    """The limitations of a network, for its model card."""
     if not record:
         return (
             "The network does not see earlier tricks of the round. It plays the lowest suits of the action "

@@ -1,7 +1,7 @@
 """The play summary of a round (`tienlen_env.games.tienlen.play_summary`) as bits for a network.
 
-For each opponent: what it *passed* on in this round, what it *followed* with and what it *led*. Each of these
-has 4 x 13 bits, for a single, a pair, a triple and anything longer, by the highest rank.
+For each opponent: the plays that it *passed* on in this round, *followed* with and *led*. Each of the three
+has 4 x 13 bits: for singles, pairs, triples and all longer plays, by the highest rank.
 """
 
 from __future__ import annotations

@@ -1,42 +1,46 @@
-"""A player by rules: splits its hand into the fewest plays, counts cards, and goes out when it is certain.
+"""The rule-based agent of Tiến lên: splits the hand into the fewest plays, counts cards, finds certain wins.
 
-What it knows is what anybody at the table can know: its cards, all cards played, how many each player
-holds, who has passed. From that it takes, for every play, the number of *better* ones: tops of the same shape
-among the unseen cards (none, where the play has more cards than any opponent). A play with no better one,
-and no bomb among the unseen cards to chop it, is *unbeatable*.
+The agent uses public information and its own hand: all cards played, the number of cards of each player, and
+which players have passed. For every play it counts the *better* plays: unseen tops of the same shape (none if
+the play has more cards than any opponent). A play is *unbeatable* if there is no better one and no unseen
+bomb can chop it.
 
-The hand is split into plays at the least cost, exactly, over all splits into sets and sequences (memoised
+The hand is split into plays at the lowest cost, exactly, over all splits into sets and sequences (memoised
 search; with equal costs this is the fewest plays). The rules, in order:
 
-1. **Go out.** What empties the hand is played. A play that nobody left in the trick can beat is chosen when
-   the rest splits so that at most one play is beatable: the others keep the lead, the weak one goes last. It
-   is certain, so it goes before everything else; bombs and 2s are spent if that takes them.
-2. **Never serve a player with one card.** On lead a beatable single comes last of all, and of these the
-   highest comes first: that player can answer nothing but a single.
-3. **Leave the best rest.** Every play, the pass included, is judged by the cost of the hand it leaves: the
-   number of plays still to make, for each must be made in some trick. This keeps runs and sets whole, and
-   breaks them only where the rest splits as well.
-4. **Keep control.** A play costs less the fewer better ones are unseen, since it will win a lead back and so
-   pays for another. High cards and 2s thus stay in hand until they gain something, and what is led is the
-   weak part of a split. Low singles and pairs cost extra, for they can seldom follow.
-5. **Keep bombs whole.** While a 2 is unseen, a bomb in the hand costs little, so breaking it does not pay.
-6. **Win tricks that are worth it.** A play is rewarded by its chance to win the trick, from the better ones
-   that those who have not passed may hold; more so when the hand can then go out by rule 1, or nearly.
-7. **Pass to save control.** A pass has a worth of its own: what follows only at the price of a split or of a
-   2 is held back. It is worth less when an opponent is about to go out, when the owner of the table has few
-   cards, and when nobody else can take the trick from its owner.
-8. **Block.** Singles, and pairs against two cards, are penalised by the chance that a player with one or two
-   cards left beats them, and a pass by the chance that such a player beats what lies there.
-9. **Play for place.** A place is a place: all counts are over those still in, so who cannot come first plays
-   for the next place by the same rules. When opponents have few cards, what is kept might stay in the hand:
-   keeping counts for less and passing costs (`Parameters.urgency`, `Parameters.pass_urgency`). Being behind
-   by many plays is weighed too (`Parameters.place`), but by itself hardly mattered.
+1. **Go out.** A play that empties the hand is chosen. A play that no opponent in the trick can beat is chosen
+   if the remaining hand has a split with at most one beatable play: the unbeatable plays keep the lead, and
+   the beatable one is played last. This wins for certain, so it comes before all other rules, and it may use
+   bombs and 2s.
+2. **Do not lead singles to a player with one card.** If an opponent has one card, beatable singles are led
+   last, the highest of them first: that opponent can beat only a single.
+3. **Leave the best hand.** Every action, the pass included, is scored by the cost of the hand that it leaves:
+   the number of plays still to make, because each of them needs a trick. This keeps runs and sets together,
+   unless the hand splits equally well without them.
+4. **Keep control.** The fewer better plays are unseen, the less a play in the hand costs, because it will
+   regain the lead, and so allow another play. So high cards and 2s stay in the hand until they gain
+   something, and the agent leads the weak plays of a split. Low singles and pairs cost extra, because they
+   can seldom follow.
+5. **Keep bombs.** While a 2 is unseen, a bomb in the hand costs little, so the agent does not break it.
+6. **Win valuable tricks.** A play gets a reward for its probability of winning the trick, computed from the
+   better plays that opponents who have not passed may hold; the reward is larger if the hand can then go out
+   by rule 1, or nearly.
+7. **Pass to save control.** A pass has its own reward, so the agent does not follow if that breaks a good
+   split or needs a 2. The reward is smaller if an opponent has few cards, if the owner of the table has few
+   cards, or if no other player can take the trick from its owner.
+8. **Block.** Singles, and pairs against two cards, get a penalty for the probability that a player with one
+   or two cards left beats them; a pass gets one for the probability that such a player beats the table.
+9. **Play for the next place.** All counts cover only the players still in the round, so an agent that cannot
+   come first plays for the next place by the same rules. If opponents have few cards, cards that are saved
+   may never be played: saving counts less and passing costs (`Parameters.urgency`,
+   `Parameters.pass_urgency`). `Parameters.place` weighs how many plays the hand is behind; its effect is
+   small.
 
-Ties go to the lowest action id. There is no randomness. How much each rule weighs is in `Parameters`; the
-defaults come from ``python -m tienlen_train.tune_heuristic``, run several times, each run started from the
-means of those before (four players, `cardgames`; the other presets and numbers of players use the same).
-Suits matter for tops only (an action plays the lowest suits, RULES.md 7.2); the flush lock (3.4) is left out
-of the counting, so a suited run is thought weaker than it is.
+Ties go to the lowest action id. There is no randomness. `Parameters` are the weights of the rules; the
+defaults are the result of several runs of ``python -m tienlen_train.tune_heuristic``, each started from the
+means of the runs before (four players, `cardgames`; the other presets and numbers of players use the same).
+Suits matter only for tops (an action plays the lowest suits, RULES.md 7.2). The counts ignore the flush lock
+(3.4), so suited runs are underestimated.
 """
 
 from __future__ import annotations
@@ -56,10 +60,10 @@ __all__ = ["HeuristicAgent", "Parameters", "fewest_beatable", "fewest_plays"]
 
 
 class HeuristicAgent:
-    """The player of this module.
+    """The rule-based agent of Tiến lên; see the module.
 
     Args:
-        parameters: how much each rule weighs; None for the tuned defaults.
+        parameters: the weights of the rules; None for the tuned defaults.
     """
 
     name = "heuristic"
@@ -72,7 +76,7 @@ class HeuristicAgent:
         self._workspace = decide.new_workspace(self.parameters)
 
     def reset(self, seed: int) -> None:
-        """Nothing to forget and nothing to draw."""
+        """No effect: the agent has no state and draws nothing."""
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules above (see `Agent.act`)."""
@@ -84,16 +88,16 @@ class HeuristicAgent:
         return out
 
     def evaluate_actions(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """What the rules think of every legal action, for agents that start from it.
+        """Scores of all legal actions, for agents that use them as a prior.
 
         Args:
             view: n decisions.
 
         Returns:
-            ``(behind, facts)``, a row for each of ``view.legal_actions``. `behind` is float32 (N,): by how
-            many plays its score is below that of the action which `act` chooses. `facts` is float32 (N, 5):
-            the cost of the hand that is left, in plays; its beatable plays; how many unseen plays beat the
-            action; 1 where nobody can; and in how few plays the hand left can be laid down.
+            ``(gap, facts)``, one row for each of ``view.legal_actions``. `gap` is float32 (N,), at most 0:
+            the score minus the score of the action that `act` chooses, in plays. `facts` is float32 (N, 5):
+            the cost of the remaining hand, in plays; its number of beatable plays; the number of unseen plays
+            that beat the action; 1 if no opponent can beat it; the fewest plays of the remaining hand.
         """
         legal = view.legal_actions
         scores = np.empty(len(legal.action), np.int64)
@@ -108,7 +112,7 @@ class HeuristicAgent:
 
 
 def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntArray:
-    """In how few plays each hand can be laid down, if nobody ever answered.
+    """The fewest plays into which each hand can be split.
 
     Args:
         hands: int64 (n,) masks of up to 13 cards.
@@ -118,19 +122,19 @@ def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntA
         int64 (n,).
     """
     hand = np.asarray(hands, np.int64)
-    nobody = np.zeros((len(hand), 1), np.int64)
-    return _split(hand, nobody[:, 0], nobody, rules) >> decide.PLAYS_SHIFT & 255
+    zeros = np.zeros((len(hand), 1), np.int64)  # no opponents
+    return _split(hand, zeros[:, 0], zeros, rules) >> decide.PLAYS_SHIFT & 255
 
 
 def fewest_beatable(
     hands: npt.ArrayLike, unseen: npt.ArrayLike, left: npt.ArrayLike, rules: str | Rules = "cardgames"
 ) -> IntArray:
-    """The fewest plays that can be beaten, over all splits: with one or none, and the lead, a hand goes out.
+    """The fewest beatable plays over all splits; a hand with the lead and at most one goes out for certain.
 
     Args:
         hands: int64 (n,) masks of up to 13 cards.
         unseen: int64 (n,) masks of the cards neither held nor played.
-        left: int64 (n, opponents), cards in their hands, 0 for who is out.
+        left: int64 (n, opponents), cards in their hands, 0 for players who are out.
         rules: the variant.
 
     Returns:

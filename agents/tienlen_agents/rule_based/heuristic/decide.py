@@ -1,12 +1,12 @@
-"""Compiled code of the heuristic player: the cheapest split of a hand into plays, and the choice.
+"""Compiled code of the rule-based agent: the cheapest split of a hand into plays, and the choice.
 
 Scalar functions in the style of `tienlen_env.games.tienlen.kernels`. They share one int64 array, the
-*workspace*: tables of the variant, the weights, tables that are computed once a decision, and two caches of
+*workspace*: tables of the variant, the weights, tables that are computed once per decision, and two caches of
 splits. Each cache entry holds the generation (the number of the decision) that wrote it, so entries of
 earlier decisions are never read, and a decision depends on its arguments alone.
 
 A *split* of cards into plays is one int64: its cost in bits 16 and up, its number of plays in bits 8 to 15,
-the number of those that can be beaten in bits 0 to 7. Each number is the minimum over all splits, separately.
+the number of beatable plays in bits 0 to 7. Each number is the minimum over all splits, separately.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RANK_SPLITS: Final = (
 )  # 13 × 16: the best split of some cards of a rank << 12 | its decision
 MEMO: Final = RANK_SPLITS + 13 * 16
 MEMO_BITS: Final = 11
-GENERATION_BITS: Final = 12  # what 52 cards leave of a word
+GENERATION_BITS: Final = 12  # the bits of a word beyond 52 cards
 LAST_GENERATION: Final = (1 << GENERATION_BITS) - 1
 WORKSPACE_SIZE: Final = MEMO + (2 << MEMO_BITS)
 
@@ -68,7 +68,7 @@ _LAST_RESORT: Final = -(1 << 40)  # below any other score
 
 
 class PublicView(NamedTuple):
-    """What the player to move knows of a round; seats are relative, 0 is that player.
+    """The information of the player to move; seats are relative, 0 is that player.
 
     Attributes:
         hand: own cards.
@@ -90,12 +90,12 @@ class PublicView(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What `evaluate_action` needs of a decision besides the workspace; seats are relative.
+    """Inputs of `evaluate_action` besides the workspace, one value per decision; seats are relative.
 
     Attributes:
         is_lead: whether the table is empty.
-        pending: seat mask: opponents who may still answer.
-        most_pending: cards in the longest hand among these.
+        pending: seat mask: opponents who may still play in this trick.
+        most_pending: cards in the longest hand of `pending`.
         most: cards in the longest hand of all opponents.
         num_with_one: opponents among `pending` with one card.
         num_with_two: opponents among `pending` with two cards.
@@ -116,11 +116,11 @@ class Context(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """What `evaluate_action` computes for one action.
+    """Output of `evaluate_action` for one action.
 
     Attributes:
         score: the higher the better.
-        split: of the hand that is left.
+        split: the split of the remaining hand.
         better: number of unseen plays that beat the action; 0 for the pass.
         is_safe: 1 where no opponent can beat it.
     """
@@ -131,11 +131,11 @@ class Evaluation(NamedTuple):
     is_safe: int
 
 
-# ---------------------------------------------------------------- what a play costs
+# ---------------------------------------------------------------- costs of plays
 
 
 def num_better(workspace: Any, width: int, length: int, top: int) -> int:
-    """How many tops of unseen combinations beat this one; none where no opponent has cards enough."""
+    """The number of unseen tops that beat this one; 0 if no opponent has enough cards."""
     if width * length > workspace[MOST_LEFT]:
         return 0
     return popcount(workspace[UNSEEN_TOPS + (width - 1) * 16 + length] & (FULL << (top + 1)))
@@ -149,14 +149,14 @@ def can_be_bombed(workspace: Any, width: int, length: int, top: int) -> bool:
 
 
 def plain_kind(width: int, length: int) -> int:
-    """The kind of a shape that is no bomb."""
+    """The kind of a shape that is not a bomb."""
     if length == 1:
         return min(width - 1, W.TRIPLE)
     return W.SEQUENCE + min(max(width * length - 3, 0), W.NUM_SEQUENCES - 1)
 
 
 def play_cost(workspace: Any, width: int, length: int, top: int) -> int:
-    """The split that is this one play."""
+    """The split of a hand that is one play."""
     better = num_better(workspace, width, length, top)
     kind = workspace[KIND + (width - 1) * 16 + length]
     if kind == W.BOMB and workspace[TWOS] == 0:
@@ -170,7 +170,7 @@ def play_cost(workspace: Any, width: int, length: int, top: int) -> int:
 
 
 def cheaper(first: int, second: int) -> int:
-    """The least of each of the numbers of two splits."""
+    """The minimum of each number of two splits."""
     cost: int = min(first, second) & (-1 << COST_SHIFT)
     num_plays = min(first & 255 << PLAYS_SHIFT, second & 255 << PLAYS_SHIFT)
     return cost | num_plays | min(first & 255, second & 255)
@@ -198,7 +198,7 @@ def split_of_rank(workspace: Any, cards: int) -> int:
 
 
 def set_cost(workspace: Any, cards: int) -> int:
-    """The best split of cards of one rank, worked out once a decision: most splits ask for the same ones."""
+    """The best split of cards of one rank; cached, because most splits need the same ones."""
     rank = lowest_index(cards) & ~3
     slot = RANK_SPLITS + 4 * rank + (cards >> rank)
     if workspace[slot] & LAST_GENERATION != workspace[GENERATION]:
@@ -211,10 +211,9 @@ def set_cost(workspace: Any, cards: int) -> int:
 def split_cost(workspace: Any, spec: Any, cards: int) -> int:
     """The best split of some cards: exact, over all splits into sets and sequences.
 
-    Ranks that are in no chain long enough for a sequence are in sets. Of the others the lowest rank's cards
-    are in sets or at the bottom of sequences, so the rest is always a smaller problem of the same kind, and
-    different ways lead to the same rest: the memo makes each one solved once. Sequences take the lowest
-    suits, which leaves the highest for sets.
+    Ranks that are not in a chain long enough for a sequence are in sets. Of the other ranks, the cards of the
+    lowest are in sets or at the bottom of sequences. The remaining cards are a smaller problem of the same
+    kind; the memo solves each of these once. Sequences take the lowest suits and leave the highest for sets.
     """
     ranks = ranks_of(cards)
     chains = ranks  # where so many ranks follow one another, and then all these ranks
@@ -261,7 +260,7 @@ def split_cost(workspace: Any, spec: Any, cards: int) -> int:
     return total + best
 
 
-# ---------------------------------------------------------------- what a decision fixes
+# ---------------------------------------------------------------- tables of a decision
 
 
 def set_rules(workspace: Any, spec: Any) -> None:
@@ -284,16 +283,16 @@ def set_rules(workspace: Any, spec: Any) -> None:
 def measure_plays(
     workspace: Any, spec: Any, hand: int, unseen: int, num_held: int, fewest: int, most: int
 ) -> None:
-    """Work out what all plays of this decision are measured by.
+    """Compute the tables that all plays of this decision use.
 
     Args:
         workspace: the workspace.
         spec: the variant.
         hand: own cards.
         unseen: cards neither held nor played.
-        num_held: how many of these the opponents hold.
+        num_held: how many unseen cards the opponents hold.
         fewest: cards in the shortest hand among the opponents.
-        most: and in the longest.
+        most: cards in the longest hand among the opponents.
     """
     num_unseen = max(popcount(unseen), 1)
     workspace[MOST_LEFT] = most
@@ -313,7 +312,7 @@ def measure_plays(
             my_ranks = ranks_of(sequence_hand(spec, width, mine))
             chain, my_chain = ranks, my_ranks
             length = 1
-            # As long as own sequences go: no others are asked for.
+            # Only lengths up to those of own sequences are needed.
             while my_chain != 0:
                 if length >= minimum:
                     workspace[UNSEEN_TOPS + (width - 1) * 16 + length] = ends & (chain * 15)
@@ -344,7 +343,7 @@ def measure_plays(
 
 
 def public_view(spec: Any, row: Any) -> PublicView:
-    """What the seat to act knows. Of the other hands only the numbers of cards are read."""
+    """The information of the seat to act. Of the other hands only the numbers of cards are read."""
     num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
     hand = row[R.HAND + turn]
     seen, left = hand, 0
@@ -365,7 +364,7 @@ def public_view(spec: Any, row: Any) -> PublicView:
 
 
 def compute_context(workspace: Any, spec: Any, view: PublicView) -> Context:
-    """Fill in the workspace for a decision, and return what else `evaluate_action` needs."""
+    """Fill in the workspace for a decision, and return the other inputs of `evaluate_action`."""
     opponents = view.live & ~1
     pending = opponents if view.table == _PASS or not spec[S.PASS_LOCK] else opponents & ~view.passed
     fewest, most, num_held = 13, 0, 0
@@ -406,7 +405,7 @@ def evaluate_action(
         context: what `compute_context` returned.
         view: the decision.
         action: a legal action ...
-        cards: ... and what it plays.
+        cards: ... and its cards.
     """
     at = view.table * S.ACTION_FIELDS
     table_width, table_length = actions[at + S.WIDTH], actions[at + S.LENGTH]
@@ -538,7 +537,7 @@ def _weights(parameters: W.Parameters) -> W.IntArray:
 
 
 def new_workspace(parameters: W.Parameters) -> W.IntArray:
-    """A workspace with these weights; `set_rules` is due."""
+    """A workspace with these weights; call `set_rules` before its first use."""
     workspace = np.zeros(WORKSPACE_SIZE, np.int64)
     workspace[WEIGHTS:RANK_SPLITS] = _weights(parameters)
     return workspace

@@ -1,4 +1,4 @@
-"""What the heuristic player weighs, and the tables that its compiled code reads."""
+"""The weights of the rule-based agent, and the tables that its compiled code reads."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-# Costs and scores are integers, in 65536ths of a play: sums do not depend on their order, nor a decision on
-# the platform.
+# Costs and scores are integers, in 65536ths of a play, so sums do not depend on their order, and decisions do
+# not depend on the platform.
 ONE: Final = 1 << 16
 
-# Kinds of plays, each with costs of its own; sequences by their number of cards.
+# Kinds of plays, each with its own costs; sequences by their number of cards.
 SINGLE: Final = 0
 PAIR: Final = 1
 TRIPLE: Final = 2
@@ -28,12 +28,12 @@ NUM_STEPS: Final = 128  # half cards: twice the number of better plays, 2 × 52 
 NUM_LEFT: Final = 14  # cards in the shortest hand among the opponents, 0..13
 
 # The tables, one after the other.
-COST: Final = 0  # NUM_LEFT × NUM_KINDS × NUM_STEPS: what a play costs while it is in the hand
-HOLD: Final = COST + NUM_LEFT * NUM_KINDS * NUM_STEPS  # NUM_KINDS × NUM_STEPS: chance to win the trick
+COST: Final = 0  # NUM_LEFT × NUM_KINDS × NUM_STEPS: cost of a play in the hand
+HOLD: Final = COST + NUM_LEFT * NUM_KINDS * NUM_STEPS  # NUM_KINDS × NUM_STEPS: win probability of a trick
 SLOPE: Final = HOLD + NUM_KINDS * NUM_STEPS  # NUM_KINDS: cost of each better play
-PASS_BONUS: Final = SLOPE + NUM_KINDS  # NUM_LEFT: what a pass is worth
-PASS_OWNER: Final = PASS_BONUS + NUM_LEFT  # NUM_LEFT: less so much, by the cards of the table's owner
-PLAIN: Final = PASS_OWNER + NUM_LEFT  # the rest: parameters as they are, in the order of `_PLAIN`
+PASS_BONUS: Final = SLOPE + NUM_KINDS  # NUM_LEFT: reward for a pass
+PASS_OWNER: Final = PASS_BONUS + NUM_LEFT  # NUM_LEFT: minus this, by the cards of the table's owner
+PLAIN: Final = PASS_OWNER + NUM_LEFT  # the other parameters, in the order of `_PLAIN`
 _PLAIN: Final = (
     "lead_tempo",
     "follow_tempo",
@@ -67,45 +67,47 @@ NUM_WEIGHTS: Final = PLAIN + len(_PLAIN)
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """The numbers behind the rules. The unit of all costs and rewards is one play (a low single costs 1).
+    """The weights of the rules. The unit of all costs and rewards is one play (a low single costs 1).
 
-    A play that u unseen plays beat costs ``base - keep * exp(-decay * u) + slope * (share of unseen cards)``.
+    If u unseen plays beat a play, it costs ``base - keep * exp(-decay * u) + slope * (share of unseen
+    cards)``.
 
     Attributes:
         pair: base cost of a pair.
-        triple: base cost of a triple (and of a quad that is no bomb).
+        triple: base cost of a triple (and of a quad that is not a bomb).
         sequence: base cost of a sequence of three cards.
         sequence_card: extra base cost of each further card.
         bomb: cost of a bomb while an opponent may hold a 2; low, so that bombs stay whole.
-        keep_single: how much less a single costs that nothing beats: it will get the lead back.
-        keep_pair: the same of a pair.
-        keep_triple: the same of a triple.
-        keep_sequence: the same of a sequence.
-        decay_single: how fast that fades with every better single that is unseen.
-        decay_pair: the same of a pair.
-        decay_triple: the same of a triple.
-        decay_sequence: the same of a sequence of three cards.
-        decay_card: factor on the decays of a sequence for each further card: one hand must hold them all.
-        slope_single: extra cost of the lowest single: it can hardly ever follow.
-        slope_pair: the same of a pair.
-        urgency: share of the keeping that is lost when an opponent has one card left.
-        urgency_decay: how fast that fades with every further card of that opponent.
+        keep_single: reduction of the cost of an unbeatable single, because it will regain the lead.
+        keep_pair: the same for a pair.
+        keep_triple: the same for a triple.
+        keep_sequence: the same for a sequence.
+        decay_single: decay rate of this reduction per better single that is unseen.
+        decay_pair: the same for a pair.
+        decay_triple: the same for a triple.
+        decay_sequence: the same for a sequence of three cards.
+        decay_card: factor on the decays of a sequence for each further card, because one hand must hold all
+            cards of a better one.
+        slope_single: extra cost of the lowest single, which can seldom follow.
+        slope_pair: the same for a pair.
+        urgency: share of the `keep_*` reductions that is lost if an opponent has one card left.
+        urgency_decay: decay rate of this share per further card of that opponent.
         lead_tempo: reward for a lead that wins its trick.
-        follow_tempo: reward for an answer that wins the trick.
-        hold_single: how fast the chance to win the trick fades with every better single.
-        hold_set: the same of pairs, triples and quads.
-        hold_sequence: the same of a sequence of three cards; see `decay_card`.
+        follow_tempo: reward for a following play that wins the trick.
+        hold_single: decay rate of the probability of winning the trick, per better single.
+        hold_set: the same for pairs, triples and quads.
+        hold_sequence: the same for a sequence of three cards; see `decay_card`.
         lead_cards: reward for every card of a lead.
-        beatable: cost of each play of the rest that can be beaten, in the split that has the fewest.
-        finish: reward for winning the trick when all but one of the plays left are then unbeatable.
-        finish_two: the same when all but two are.
-        pass_bonus: reward for a pass: the hand stays as it is.
-        pass_card: the same for each own card.
-        pass_urgency: less so much when an opponent has one card left (fades by `urgency_decay`).
-        pass_owner: less so much when the owner of the table has (the same).
-        pass_last: less so much when nobody else can still take the trick from its owner.
-        place: less so much for every play by which the hand is behind the shortest hand.
-        danger_one: penalty for a single that a player with one card left beats (times the chance).
+        beatable: cost of each beatable play of the remaining hand, in the split with the fewest.
+        finish: reward for winning the trick if all other plays but one are then unbeatable.
+        finish_two: the same if all but two are.
+        pass_bonus: reward for a pass.
+        pass_card: additional reward for a pass, per own card.
+        pass_urgency: subtracted from it if an opponent has one card left (decays by `urgency_decay`).
+        pass_owner: subtracted from it if the owner of the table has one card left (decays in the same way).
+        pass_last: subtracted from it if no other player can still take the trick from its owner.
+        place: subtracted from it for every play by which the hand is behind the shortest hand.
+        danger_one: penalty for a single that a player with one card left beats (times the probability).
         danger_two: the same for a single or a pair and a player with two cards left.
         chop: reward for a bomb on a 2.
     """

@@ -1,4 +1,4 @@
-"""Rounds played to their end by the heuristic player, in compiled code on the engine's own rows."""
+"""Rollouts by the rule-based agent to the end of the round, in compiled code on the engine's rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tienlen_env.games.tienlen import state as R
 
 @noinline
 def choose_index(workspace: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
-    """The heuristic player's choice for the seat to act.
+    """The rule-based agent's choice for the seat to act.
 
     Args:
         workspace: of `tienlen_agents.rule_based.heuristic.decide`; its rules are set.
@@ -38,9 +38,9 @@ def choose_index(workspace: Any, spec: Any, actions: Any, row: Any, ids: Any, ca
 
 @noinline
 def is_choice(workspace: Any, spec: Any, actions: Any, row: Any, played: int, ids: Any, cards: Any) -> bool:
-    """Whether the heuristic player plays exactly these cards (0: passes); arguments as for `choose_index`.
+    """Whether the rule-based agent plays exactly these cards (0: passes); arguments as for `choose_index`.
 
-    That play is evaluated first, and others only until one has a higher score: a negative answer costs less
+    That play is evaluated first, and others only until one has a higher score: a negative result costs less
     than the choice.
     """
     kernels.update_legal(row, spec, actions)
@@ -117,7 +117,7 @@ def _set_up(rows: IntArray, spec: IntArray) -> _Setup:
 def action_returns(
     rows: IntArray, spec: IntArray, actions: IntArray, start: IntArray, ids: IntArray, cards: IntArray
 ) -> npt.NDArray[np.float32]:
-    """The return of each legal action for the seat to move if all seats play on by the heuristic's rules.
+    """The return of each legal action for the seat to move if all seats then follow the rule-based agent.
 
     All returns of one decision are computed with the same hidden cards, those in `rows`.
 
@@ -144,7 +144,7 @@ def action_returns(
 
 
 def final_places(rows: IntArray, spec: IntArray, actions: IntArray, games: IntArray) -> IntArray:
-    """The places that the seats take if all play on by the heuristic's rules.
+    """The final places if all seats follow the rule-based agent.
 
     Args:
         rows: int64 (B, ROW), rounds, all hands included; they are not changed.
