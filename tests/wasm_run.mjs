@@ -24,12 +24,12 @@ function rounds() {
   return { decisions, imports: WebAssembly.Module.imports(module).length };
 }
 
-/** SHA-256 of masks, observations and turns of fixed games that are dealt anew, as test_golden.py's `played`. */
+/** SHA-256 of masks, observations and turns of fixed games that are dealt anew, as `played` of the golden tests. */
 function golden() {
-  return job.variants.map(([rules, playerCounts]) => {
+  return job.groups.map((variants) => {
     const hash = createHash("sha256");
-    for (const numPlayers of playerCounts) {
-      const games = Array.from({ length: job.numGames }, () => newGame([rules, numPlayers]));
+    for (const variant of variants) {
+      const games = Array.from({ length: job.numGames }, () => newGame(variant));
       games.forEach((game, i) => game.deal(BigInt(i) * 1000003n));
       for (let step = 0; step < job.numSteps; step++) {
         const counts = games.map((game) => game.countLegal());
@@ -54,7 +54,7 @@ function calls() {
     return actions.map((action, i) => {
       const legal = game.listLegal();
       const before = Array.from(game.row, String);
-      const refused = [-1, game.variant.numActions, job.illegal[i % job.illegal.length]]
+      const refused = [-1, 0.5, 2 ** 32, NaN, game.variant.numActions, job.illegal[i % job.illegal.length]]
         .filter((a) => !legal.some((found) => found.action === a))
         .map((a) => game.play(a));
       const isSame = Array.from(game.row, String).join() === before.join();
@@ -88,14 +88,29 @@ function samples() {
   });
 }
 
-/** Decisions a second, in millions: in a loop inside, and at one or two calls a decision from here. */
+/** An agent's choices in rounds in which two plays in three are its own, the third is another legal action. */
+function choices() {
+  const agent = engine.agent(job.agent);
+  const game = newGame(job.variant);
+  return job.keys.map((key, i) => {
+    const chosen = [];
+    game.deal(BigInt(key));
+    for (let n = 0; !game.isOver; n++) {
+      chosen.push(agent.choose(game));
+      game.play((n + i) % 3 ? chosen[n] : game.nthLegal((7 * n) % game.countLegal()));
+    }
+    return agent.choose(game) === -1 ? chosen : [];
+  });
+}
+
+/** Decisions a second, in millions of processor time: in a loop inside, and at one or two calls a decision. */
 function speed() {
   const game = newGame(job.variant);
   const keys = Array.from({ length: job.numRounds }, (_, i) => BigInt(i) * KEY_STEP).map((k) => BigInt.asIntN(64, k));
   const time = (play) => {
-    const start = performance.now();
+    const start = process.cpuUsage().user;
     const decisions = play();
-    return decisions / (performance.now() - start) / 1000;
+    return decisions / (process.cpuUsage().user - start);
   };
   const inside = [], digested = [], oneCall = [], twoCalls = [];
   for (let repeat = 0; repeat < job.repeats; repeat++) {
@@ -135,4 +150,4 @@ function speed() {
   return { inside: median(inside), digested: median(digested), oneCall: median(oneCall), twoCalls: median(twoCalls) };
 }
 
-process.stdout.write(JSON.stringify({ rounds, golden, calls, samples, speed }[command]()));
+process.stdout.write(JSON.stringify({ rounds, golden, calls, samples, choices, speed }[command]()));

@@ -6,7 +6,6 @@ game together for the other target. Both are settings of the whole process, so a
 
 from __future__ import annotations
 
-import re
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,7 +68,11 @@ def _compile(entry: Entry) -> tuple[str, str]:
     """The name of an entry's compiled function, and LLVM code that contains it and all that it calls."""
     jit.register(entry.function)
     compiled: Any = njit(
-        types.int32(*entry.arguments), error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+        types.int32(*entry.arguments),
+        error_model="numpy",
+        _nrt=False,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
     )(entry.function)
     (found,) = compiled.overloads.values()
     return found.fndesc.llvm_func_name, found.library.get_llvm_str()
@@ -81,14 +84,14 @@ def _wrapper(entry: Entry, name: str) -> str:
     A kernel raises nothing, so the test of the status is optimised away; if one did, the module would trap.
     """
     kinds = [_LLVM_TYPES.get(argument, "ptr") for argument in entry.arguments]
-    parameters = ", ".join(f"{kind} %a{i}" for i, kind in enumerate(kinds))
+    parameters = [f"{kind} %a{i}" for i, kind in enumerate(kinds)]
     return f"""
 declare i32 @{name}({", ".join(["ptr", "ptr", *kinds])})
 declare void @llvm.trap()
-define i32 @{entry.name}({parameters}) {{
+define i32 @{entry.name}({", ".join(parameters)}) {{
   %result = alloca i32
   %error = alloca ptr
-  %status = call i32 @{name}(ptr %result, ptr %error, {parameters})
+  %status = call i32 @{name}({", ".join(["ptr %result", "ptr %error", *parameters])})
   %is_bad = icmp ne i32 %status, 0
   br i1 %is_bad, label %bad, label %good
 bad:

@@ -140,6 +140,31 @@ export class Engine {
     if (!variant) this.variants.set(tables, (variant = new Variant(this, tables)));
     return variant;
   }
+
+  /** An agent that was compiled into the module. @param {string} name */
+  agent(name) {
+    return new Agent(this, name);
+  }
+}
+
+/** An agent of the module; it plays all variants of its game. */
+export class Agent {
+  /**
+   * @param {Engine} engine
+   * @param {string} name
+   */
+  constructor(engine, name) {
+    this.call = engine.calls[name];
+    if (!this.call || !engine.calls[`${name}_start`])
+      throw new RangeError(`the module of ${engine.tables.game} has no agent ${name}`);
+    this.state = engine.take(BigInt64Array, engine.calls[`${name}_size`]());
+    engine.calls[`${name}_start`](this.state.at);
+  }
+
+  /** Its action, -1 if the game is over. @param {Game} game */
+  choose(game) {
+    return this.call(game.spec, game.actions, game.at, this.state.at, game.idBlock.at, game.cardBlock.at);
+  }
 }
 
 /** One variant of a game: its tables in the module's memory. */
@@ -275,6 +300,7 @@ export class Game {
    * @returns {number} REFUSED, and nothing has changed; else the next seat or FINISHED, plus PAID
    */
   play(action, cards) {
+    if (action !== (action | 0)) return REFUSED; // the call would round it
     if (cards === undefined) return this.calls.play(this.spec, this.actions, this.at, action, this.rewardBlock.at);
     this.numberBlock.array[0] = cards;
     return this.calls.play_cards(this.spec, this.actions, this.at, action, this.numberBlock.at, this.rewardBlock.at);
@@ -282,6 +308,7 @@ export class Game {
 
   /** `play`, then write `mask` and `observation` of the next player. @param {number} action */
   step(action) {
+    if (action !== (action | 0)) return REFUSED;
     return this.calls.step(
       this.spec, this.actions, this.at, action, this.rewardBlock.at, this.maskBlock.at, this.observationBlock.at,
     );

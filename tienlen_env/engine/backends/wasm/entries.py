@@ -76,22 +76,6 @@ def view(typingctx: Any, pointer: Any, length: Any) -> Any:
     return array_type(pointer, types.int64), codegen
 
 
-@intrinsic
-def view_rows(typingctx: Any, pointer: Any, num_rows: Any, length: Any) -> Any:
-    """The array ``(num_rows, length)`` to which a pointer points; compiled code only."""
-    array_type = types.Array(pointer.dtype, 2, "C")
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(array_type)(context, builder)
-        size = context.get_constant(types.intp, pointer.dtype.bitwidth // 8)
-        strides = [builder.mul(size, args[2]), size]
-        data = builder.bitcast(args[0], array.data.type)
-        populate_array(array, data=data, shape=args[1:], strides=strides, itemsize=size, meminfo=None)
-        return array._getvalue()
-
-    return array_type(pointer, types.int64, types.int64), codegen
-
-
 def uniform(key: int, step: int) -> float:
     """A draw in [0, 1) that is a pure function of a key and a number (splitmix64); compiled code only."""
     x = key + (step + 1) * KEY_STEP
@@ -109,6 +93,72 @@ def digest(value: int, words: Row, num_words: int) -> int:
     return value
 
 
+class Sizes(NamedTuple):
+    """Lengths of a game's tables.
+
+    Attributes:
+        spec: of the settings.
+        fields: numbers for each action, at least 1.
+    """
+
+    spec: int
+    fields: int
+
+
+def sizes_of(game: AnyGame) -> Sizes:
+    """The lengths of a game's tables."""
+    tables = [game.build_spec(rules) for rules in game.presets.values()]
+    fields = (len(table.actions) // int(table.spec[S.NUM_ACTIONS]) for table in tables)
+    return Sizes(len(tables[0].spec), max(1, *fields))
+
+
+def agent_entries(
+    game: AnyGame,
+    name: str,
+    choose: Callable[[Spec, ActionFields, Row, Row, Row, Row], int],
+    state_size: int = 0,
+    write_state: Callable[[Row], None] | None = None,
+) -> list[Entry]:
+    """The entries of an agent: its choice, ``NAME``, and ``NAME_size`` and ``NAME_start`` of its state.
+
+    Args:
+        game: the game that it plays.
+        name: of the agent.
+        choose: ``(spec, actions, row, state, ids, cards)``: its choice in a game that is not over; `ids` and
+            `cards` are scratch, int64 (A,).
+        state_size: length of its state, int64.
+        write_state: writes the state with which it begins; None: zeros.
+    """
+    spec_size, fields = sizes_of(game)
+
+    def size():  # type: ignore[no-untyped-def]
+        """The length of the state."""
+        return state_size
+
+    def start(state_at):  # type: ignore[no-untyped-def]
+        """Write the state with which the agent begins to memory that is 0."""
+        if write_state is not None:
+            write_state(view(state_at, state_size))
+        return 0
+
+    def choice(spec_at, actions_at, row_at, state_at, ids_at, cards_at):  # type: ignore[no-untyped-def]
+        """The agent's action, -1 if the game is over."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        num_actions = spec[S.NUM_ACTIONS]
+        ids, cards = view(ids_at, num_actions), view(cards_at, num_actions)
+        if row[turn] < 0:
+            return -1
+        return int(choose(spec, actions, row, view(state_at, state_size), ids, cards))
+
+    turn = game.columns.turn
+    return [
+        Entry(f"{name}_size", size, ()),
+        Entry(f"{name}_start", start, (INTS,)),
+        Entry(name, choice, (INTS, INTS, INTS, INTS, INTS, INTS)),
+    ]
+
+
 def entries_of(game: AnyGame) -> list[Entry]:
     """The entries of a game's module."""
     kernels, columns = game.kernels, game.columns
@@ -118,9 +168,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
     resample = kernels.resample_hidden
     _, is_legal, write_the_mask, num_legal, nth, choose, list_of_legal = kernels.legal
     TURN, HAND = columns.turn, columns.hand
-    tables = [game.build_spec(rules) for rules in game.presets.values()]
-    spec_size = len(tables[0].spec)
-    fields = max(1, *(len(table.actions) // int(table.spec[S.NUM_ACTIONS]) for table in tables))
+    spec_size, fields = sizes_of(game)
 
     # What several entries share is called, not inlined, so that the module has it once.
     @noinline
@@ -129,9 +177,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
         update_legal(row, spec, actions)
 
     @noinline
-    def advance(
-        row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Output
-    ) -> int:
+    def advance(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Output) -> int:
         num_players = spec[S.NUM_PLAYERS]
         for i in range(num_players):
             rewards[i] = 0
@@ -158,7 +204,8 @@ def entries_of(game: AnyGame) -> list[Entry]:
     def begin(spec_at, actions_at, row_at, number):  # type: ignore[no-untyped-def]
         """Start a game; `number` points to its key, round and leader (-1: as the rules say)."""
         spec = view(spec_at, spec_size)
-        row, actions, numbers = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS]), view(number, 3)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        numbers = view(number, 3)
         deal(row, spec, actions, numbers[0], numbers[1], numbers[2])
         return int(row[TURN])
 
@@ -173,7 +220,8 @@ def entries_of(game: AnyGame) -> list[Entry]:
     def play(spec_at, actions_at, row_at, action, rewards_at):  # type: ignore[no-untyped-def]
         """Play an action; see `Backend.play_one` for what is returned."""
         spec = view(spec_at, spec_size)
-        row, actions, action = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS]), int(action)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        action = int(action)
         if row[TURN] < 0 or not is_legal(row, spec, action):
             return REFUSED
         cards = cards_of(row[HAND + row[TURN]], actions, action)
@@ -182,7 +230,8 @@ def entries_of(game: AnyGame) -> list[Entry]:
     def play_cards(spec_at, actions_at, row_at, action, cards_at, rewards_at):  # type: ignore[no-untyped-def]
         """`play` with exact cards, which are of the action's shape and top (the caller's promise)."""
         spec = view(spec_at, spec_size)
-        row, actions, action = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS]), int(action)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        action = int(action)
         cards = view(cards_at, 1)[0]
         if row[TURN] < 0 or not is_legal(row, spec, action) or not can_play_cards(row, cards):
             return REFUSED
@@ -191,7 +240,8 @@ def entries_of(game: AnyGame) -> list[Entry]:
     def step(spec_at, actions_at, row_at, action, rewards_at, mask_at, out_at):  # type: ignore[no-untyped-def]
         """`play`, then write the next mask and the next player's observation."""
         spec = view(spec_at, spec_size)
-        row, actions, action = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS]), int(action)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        action = int(action)
         if row[TURN] < 0 or not is_legal(row, spec, action):
             return REFUSED
         cards = cards_of(row[HAND + row[TURN]], actions, action)
@@ -249,7 +299,17 @@ def entries_of(game: AnyGame) -> list[Entry]:
         return 0
 
     def play_rounds(  # type: ignore[no-untyped-def]
-        spec_at, actions_at, row_at, keys_at, num_games, digests_at, rewards_at, mask_at, out_at, words_at, num_words
+        spec_at,
+        actions_at,
+        row_at,
+        keys_at,
+        num_games,
+        digests_at,
+        rewards_at,
+        mask_at,
+        out_at,
+        words_at,
+        num_words,
     ):
         """Deal and play so many games at random, with mask and observation at every decision.
 
@@ -258,9 +318,10 @@ def entries_of(game: AnyGame) -> list[Entry]:
         at every decision and at the end; with `num_words` 0 none are made. Returns the number of decisions.
         """
         spec = view(spec_at, spec_size)
-        row, actions, keys = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS]), view(keys_at, num_games)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         rewards, mask, out = view(rewards_at, ANY_LENGTH), view(mask_at, ANY_LENGTH), view(out_at, ANY_LENGTH)
-        digests, words = view(digests_at, num_games), view(words_at, ANY_LENGTH)
+        keys, digests = view(keys_at, num_games), view(digests_at, num_games)
+        words = view(words_at, ANY_LENGTH)
         num_decisions = 0
         for i in range(num_games):
             key = keys[i]

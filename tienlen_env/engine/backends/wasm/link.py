@@ -1,9 +1,9 @@
 """The linker: one relocatable WebAssembly object, as LLVM writes it, becomes a module.
 
-The object is complete: LLVM has linked and optimised all code before, so what is left is to place the data in
-memory and to write its addresses into the code. A general linker (``wasm-ld``) would do it as well; the package
-that has it takes 400 MB. Formats: the WebAssembly core specification, chapter 5, and "WebAssembly Object File
-Linking" of the tool-conventions repository.
+The object is complete: LLVM has linked and optimised all code before, so what is left is to place the data
+in memory and to write its addresses into the code. A general linker (``wasm-ld``) would do it as well; the
+package on PyPI that contains it takes 400 MB. Formats: the WebAssembly core specification, chapter 5, and
+"WebAssembly Object File Linking" of the tool-conventions repository.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ STACK_SIZE: Final = 1 << 16  # the stack lies at the bottom of the memory, so th
 PAGE: Final = 1 << 16
 
 # Sections, in the order in which a module has them.
-CUSTOM, TYPE, IMPORT, FUNCTION, TABLE, MEMORY, GLOBAL, EXPORT, START, ELEMENT, CODE, DATA, DATA_COUNT = range(13)
+CUSTOM, TYPE, IMPORT, FUNCTION, TABLE, MEMORY, GLOBAL, EXPORT, START, ELEMENT, CODE, DATA, DATA_COUNT = range(
+    13
+)
 _MAGIC: Final = b"\0asm\1\0\0\0"
 
 # Kinds of imports and exports.
@@ -44,13 +46,13 @@ class Symbol(NamedTuple):
     Attributes:
         kind: of the symbol.
         name: ``""`` for undefined ones.
-        index: of the function, global or data segment; -1 for undefined data.
+        number: of the function, global or data segment; -1 for undefined data.
         offset: in the data segment.
     """
 
     kind: int
     name: str
-    index: int
+    number: int
     offset: int
 
 
@@ -306,17 +308,17 @@ def link(data: bytes, exports: Iterable[str]) -> bytes:
             return relocation.symbol
         symbol = read.symbols[relocation.symbol]
         if relocation.kind not in _WITH_ADDEND:
-            return symbol.index
-        if symbol.index < 0:
+            return symbol.number
+        if symbol.number < 0:
             raise LinkError(f"the code needs the data {symbol.name}")
-        return addresses[symbol.index] + symbol.offset + relocation.addend
+        return addresses[symbol.number] + symbol.offset + relocation.addend
 
     segments = [bytearray(segment) for segment in read.segments]
     for relocation in read.relocations["DATA"]:
         index = max(i for i, start in enumerate(read.data_offsets) if start <= relocation.offset)
         at = relocation.offset - read.data_offsets[index]
         segments[index][at : at + 4] = value(relocation).to_bytes(4, "little")
-    functions = {s.name: s.index for s in read.symbols if s.kind == _FUNCTION_SYMBOL}
+    functions = {s.name: s.number for s in read.symbols if s.kind == _FUNCTION_SYMBOL}
     exported = [_text(name) + bytes([_FUNCTION]) + unsigned(functions[name]) for name in exports]
     exported += [_text("memory") + bytes([_MEMORY, 0]), _text("heap") + bytes([_GLOBAL, 1])]
     placed = [
@@ -341,8 +343,7 @@ def _global(value: int, *, is_mutable: bool) -> bytes:
     return bytes([_I32, is_mutable, _I32_CONST]) + signed(value) + bytes([_END])
 
 
-def _linked_code(code: bytes, relocations: Sequence[Relocation], value: Callable[[Relocation], int]
-) -> bytes:
+def _linked_code(code: bytes, relocations: Sequence[Relocation], value: Callable[[Relocation], int]) -> bytes:
     """The section of code with the numbers written in, each as short as possible."""
     reader = Reader(code)
     bodies = []

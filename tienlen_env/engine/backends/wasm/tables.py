@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from tienlen_env.errors import RulesError
@@ -28,12 +28,19 @@ def variants_of(game: AnyGame) -> Iterator[tuple[str, AnyRules]]:
 
 
 def tables_of(
-    game: AnyGame, *, episode: Episode = "round", reward: str = "", history: int = 0, history_length: int = 0
+    game: AnyGame,
+    *,
+    variants: Iterable[tuple[str, AnyRules]] | None = None,
+    episode: Episode = "round",
+    reward: str = "",
+    history: int = 0,
+    history_length: int = 0,
 ) -> dict[str, Any]:
-    """The tables of all variants of a game, as JSON data.
+    """The tables of variants of a game, as JSON data.
 
     Args:
         game: the game.
+        variants: ``(name, rules)`` of each; None for `variants_of` the game.
         episode: ``"round"`` or ``"game"``.
         reward: one of the game's rewards; ``""`` for the first.
         history: plays that the observation shows, 0 in a game without history.
@@ -52,18 +59,18 @@ def tables_of(
         "history_length": history_length if game.has_history else 0,
     }
     action_tables: dict[str, Any] = {}
-    variants = []
-    for preset, rules in variants_of(game):
+    found = []
+    for name, rules in variants_of(game) if variants is None else variants:
         spec, actions = game.build_spec(rules, auto_reset=False, **settings)
         table = game.build_table(rules)
         texts = [table.text(action) for action in range(table.num_actions)]
         data = {"fields": _numbers(actions), "texts": texts}
-        name = hashlib.sha256(repr(data).encode()).hexdigest()[:16]
-        action_tables[name] = data
+        table_name = hashlib.sha256(repr(data).encode()).hexdigest()[:16]
+        action_tables[table_name] = data
         layout = game.observation(rules, settings["history"])
-        variants.append(
+        found.append(
             {
-                "rules": preset,
+                "rules": name,
                 "num_players": rules.num_players,
                 "digest": rules.digest(),
                 "num_actions": table.num_actions,
@@ -71,7 +78,7 @@ def tables_of(
                 "observation_size": layout.size,
                 "global_observation_size": game.global_observation_size(rules, settings["history"]),
                 "spec": _numbers(spec),
-                "action_table": name,
+                "action_table": table_name,
                 "layout": {
                     piece.name: {
                         "start": piece.slice.start,
@@ -87,7 +94,7 @@ def tables_of(
         "settings": settings,
         "columns": game.columns._asdict(),
         "action_tables": action_tables,
-        "variants": variants,
+        "variants": found,
     }
 
 
