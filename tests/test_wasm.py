@@ -212,7 +212,7 @@ def test_golden_digests(built: Callable[[str], Path]) -> None:
 
 @needs_node
 def test_golden_digests_of_thirteens(built: Callable[[str], Path]) -> None:
-    expected = load("thirteens_v0")
+    expected = load("thirteens_v0")["presets"]
     groups: list[Variants] = []
     for name in thirteens_presets:
         preset = thirteens_presets[name]
@@ -423,3 +423,14 @@ def bad_entries(game: AnyGame) -> list[Entry]:
         return int(100 * math.sin(x))
 
     return [Entry("sine", sine, (DOUBLE,))]
+
+
+@needs_node
+@pytest.mark.nightly
+def test_speed(built: Callable[[str], Path]) -> None:
+    """Millions of decisions a second of processor time, one thread, with mask and observation."""
+    rates = node(
+        built("tienlen"), "speed", game="tienlen", variant=("cardgames", 4), numRounds=5000, repeats=5
+    )  # fmt: skip
+    assert rates["inside"] >= 4
+    assert min(rates["oneCall"], rates["twoCalls"]) >= 1.5
