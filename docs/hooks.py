@@ -23,8 +23,9 @@ from tienlen_env.envs import thirteens as thirteens_aec
 from tienlen_env.envs import tienlen as aec
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.games.common.cards import parse_cards
+from tienlen_env.games.common.layout import Piece
 from tienlen_env.games.tienlen.actions import build_action_table, kind_name
-from tienlen_env.games.tienlen.observe import Piece, observation_layout
+from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import get_rules
 from tienlen_env.rendering import render_cards, render_svg
 

@@ -98,7 +98,7 @@ def test_agrees_with_a_slow_second_reading(name, preset, num_players):
 def decide(name, hand, *others, preset="cardgames"):
     batch = Batch(preset, 1, num_players=1 + len(others))
     batch.set_hands([[parse_cards(text) for text in (hand, *others)]], leader=0)
-    return batch.table.text(int(tienlen_agents.load(name).act(View(batch))[0]))
+    return batch.action_table.text(int(tienlen_agents.load(name).act(View(batch))[0]))
 
 
 def test_leads():

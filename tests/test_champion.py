@@ -92,7 +92,7 @@ def test_the_network_alone_looks_at_nothing_and_so_does_a_draw() -> None:
 
 
 def test_a_choice_depends_on_the_seed_and_the_position_alone() -> None:
-    batch = Batch("cardgames", 40, kept=HISTORY)
+    batch = Batch("cardgames", 40, history_length=HISTORY)
     batch.reset(3)
     champion, heuristic = tienlen_agents.load("champion"), tienlen_agents.load("heuristic")
     champion.reset(1)
@@ -182,10 +182,10 @@ def test_a_best_response_has_one_seat_against_three(agent: str) -> None:
         agent=agent, num_games=16, state_width=16, action_width=16, critic_width=16, threads=1
     )
     trainer = BestResponseTrainer(config)
-    controllers, snapshots = trainer.controllers(np.random.default_rng(0))
+    seat_policies, snapshots = trainer.pool.seat(np.random.default_rng(0), num_players=4)
     assert not snapshots
     assert trainer.pool.baselines == (agent,)
-    assert ((controllers == 0).sum(axis=1) == 1).all()
+    assert ((seat_policies == 0).sum(axis=1) == 1).all()
     before = trainer.agent()
     batch = Batch("cardgames", 30)
     batch.reset(1)

@@ -18,7 +18,7 @@ from tienlen_env.engine.agent import View, check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import GAMES, get_rules
+from tienlen_env.games.registry import games, get_rules
 from tienlen_env.games.thirteens.cards import card_ids, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_train.action_network import ActionNetwork, as_bfloat16
@@ -42,7 +42,7 @@ def same(a: Inputs, b: Inputs) -> bool:
 
 
 def test_every_game_has_its_features() -> None:
-    for game in GAMES:
+    for game in games():
         for rules in game.presets.values():
             assert features_of(rules).game == game.name
         features = features_by_name(game.name)

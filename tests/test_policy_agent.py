@@ -82,7 +82,7 @@ def test_the_best_legal_action_as_stable_baselines_has_it(policy, view):
 def test_sampling_follows_the_policy(model):
     batch = Batch("cardgames", 50)
     batch.reset(7)
-    view = View(batch.select(np.full(20_000, batch.num_legal().argmax())))  # one decision, often
+    view = View(batch.select(np.full(20_000, batch.count_legal().argmax())))  # one decision, often
     assert view.num_legal[0] > 4
     agent = PolicyAgent.from_model(model, sample=True)
     agent.reset(3)

@@ -15,12 +15,14 @@ import pytest
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main as arena_main
-from tienlen_agents.external.process import ProcessAgent, hello_message, play_requests, visible
+from tienlen_agents.external.messages import hello_message, play_requests
+from tienlen_agents.external.process import ProcessAgent, visible
 from tienlen_agents.external.protocol import main as protocol_main
 from tienlen_env.engine.agent import CardAgent, FallibleAgent, View, choose_cards
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import card_ids, parse_cards
+from tienlen_env.games.thirteens.cards import card_ids as thirteens_ids
 from tienlen_env.games.tienlen.rules import PRESETS, Rules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -652,3 +654,62 @@ def test_the_check_of_no_program(capsys):
         protocol_main(["check", "no-such-program"])
     assert caught.value.code == 2
     assert "there is no command" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- other games
+
+
+@pytest.mark.parametrize("rules", ["thirteens", "thirteens_dummy_manual"])
+def test_programs_play_other_games(bot, rules):
+    agent = bot('def play(m): say({"id": m["id"], "cards": m["legal"][-1]})')
+    others = tienlen_agents.load("random")
+    played = arena.play_deals([agent, others], [0, 1, 0], np.arange(6), rules, num_players=3)
+    assert played.forfeits == ((), ())
+
+
+def test_what_is_sent_in_another_game():
+    batch = Batch("thirteens", 2)
+    batch.reset(4)
+    rng = np.random.default_rng(0)
+    for _ in range(18):
+        batch.step(batch.sample(rng))
+    other = batch.copy()
+    for i, turn in enumerate(batch.state.turn.tolist()):
+        seats = [seat for seat in range(4) if seat != turn]
+        hands = [card for seat in seats for card in thirteens_ids(int(batch.state.hands[i, seat]))]
+        for seat in seats:  # the others' cards, each with as many of them as before
+            size = int(batch.state.hands[i, seat]).bit_count()
+            other.state.hands[i, seat] = sum(1 << hands.pop() for _ in range(size))
+    assert (batch.state.hands != other.state.hands).any()
+    sent = [play_requests(View(b), [0, 1], lambda i: (i + 1, 7)) for b in (batch, other)]
+    assert sent[0] == sent[1]
+    message = sent[0][0].message
+    assert list(message)[:5] == ["type", "id", "game", "seat", "hand"]
+    assert list(message)[-4:] == ["counts", "places", "scores", "legal"]
+    assert {"trick", "leader", "points"} <= set(message)
+    hello = hello_message(batch.rules, 500)
+    assert json.loads(json.dumps(hello))["rules"]["game"] == "thirteens"
+
+
+def test_a_wrong_answer_in_another_game_costs_the_deal(bot):
+    agent = bot(
+        """
+def play(m):
+    say({"id": m["id"], "cards": "xx" if m["counts"][m["seat"]] == 9 else m["legal"][0]})
+"""
+    )
+    others = tienlen_agents.load("random")
+    played = arena.play_deals([agent, others], [0, 1, 1, 1], np.arange(3), "thirteens")
+    (forfeit,) = played.forfeits[0]
+    assert (forfeit.reason, forfeit.num_rounds) == ("an illegal play", 3)
+    assert "'xx': not one of the legal plays" in forfeit.example
+
+
+def test_the_check_of_a_program_for_another_game(tmp_path, capsys):
+    path = tmp_path / "bot.py"
+    patient = BOT.replace("BODY", "").replace('}[message["type"]]', '}.get(message["type"], reset)')
+    path.write_text(patient)
+    command = shlex.join([sys.executable, "-S", "-E", str(path)])
+    assert protocol_main(["check", command, "--rules", "thirteens", "--rounds", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "ok    1 rounds of thirteens_manual, 4 players" in out

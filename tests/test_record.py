@@ -26,11 +26,11 @@ def read_record(batch: Batch) -> npt.NDArray[np.uint8]:
 
 
 def test_a_trick_by_hand() -> None:
-    batch = Batch("cardgames", 1, kept=1)
+    batch = Batch("cardgames", 1, history_length=1)
     batch.set_hands([[parse_cards(hand) for hand in HANDS]], leader=0)
 
     def play(cards: str) -> None:
-        legal = batch.legal_actions()
+        legal = batch.list_legal()
         mask = parse_cards(cards) if cards else 0
         batch.step(legal.action[legal.cards == mask][:1])
 
@@ -66,7 +66,7 @@ def test_a_trick_by_hand() -> None:
 
 @pytest.mark.parametrize("num_players", [2, 3, 4])
 def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: int) -> None:
-    batch = Batch("cardgames", 20, num_players=num_players, kept=1)
+    batch = Batch("cardgames", 20, num_players=num_players, history_length=1)
     batch.reset(3)
     assert not read_record(batch).any()
     rng, plain = np.random.default_rng(3), FeatureReader("none")
@@ -87,7 +87,7 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
 
 @pytest.mark.parametrize("kept", [0, 1, 7])
 def test_the_record_does_not_depend_on_how_many_plays_are_kept(kept: int) -> None:
-    batches = [Batch("foicica", 10, kept=k, auto_reset=True) for k in (kept, 40)]
+    batches = [Batch("foicica", 10, history_length=k, auto_reset=True) for k in (kept, 40)]
     for batch in batches:
         batch.reset(2)
     rng = np.random.default_rng(2)
@@ -107,7 +107,7 @@ def test_the_record_does_not_depend_on_how_many_plays_are_kept(kept: int) -> Non
 
 def test_a_record_is_public() -> None:
     """It does not change when the hidden cards do."""
-    batch = Batch("cardgames", 30, kept=1)
+    batch = Batch("cardgames", 30, history_length=1)
     batch.reset(8)
     heuristic = tienlen_agents.load("heuristic")
     for _ in range(9):

@@ -85,7 +85,7 @@ def test_rewards_reach_their_seat_and_step(preset: str, num_players: int, reward
         followers: dict[int, int] = dict.fromkeys(decisions.tolist(), -1)
         waiting = iter(decisions.tolist())
         while single.state.turn[0] >= 0:
-            legal = np.flatnonzero(single.legal_mask()[0])
+            legal = np.flatnonzero(single.action_mask()[0])
             seat = int(single.state.turn[0])
             action = legal[0]
             if len(legal) > 1:
@@ -184,7 +184,7 @@ def test_hidden_facts_by_hand() -> None:
     bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
     assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
     assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
-    batch.step([batch.table.classify(parse_cards("3s"))])
+    batch.step([batch.action_table.classify(parse_cards("3s"))])
     after = privileged_fn(batch, np.array([0]))
     assert np.array_equal(
         after, PrivilegedFeatures()(batch, np.array([0]))
@@ -201,7 +201,7 @@ def test_action_returns_are_what_the_heuristic_plays() -> None:
         batch.step(batch.sample(rng))
     view = View(batch)
     legal = view.legal_actions
-    found = action_returns(batch.rows, batch.spec, batch.actions, legal.start, legal.action, legal.cards)
+    found = action_returns(*batch.kernel_arrays, legal.start, legal.action, legal.cards)
     for i in range(len(found)):
         game = int(legal.game[i])
         copy = batch.select([game])
@@ -214,16 +214,16 @@ def test_action_returns_are_what_the_heuristic_plays() -> None:
 
 def test_foresight_is_what_the_heuristic_players_do() -> None:
     """The round is played on by the agent itself; the batch that was asked about has not moved."""
-    batch = Batch("cardgames", 40, reward="zero_sum", kept=8)
+    batch = Batch("cardgames", 40, reward="zero_sum", history_length=8)
     batch.reset(5)
     rng = np.random.default_rng(2)
     for _ in range(20):
         batch.step(batch.sample(rng))
     games = np.flatnonzero(batch.state.turn >= 0)[::-2]
-    before = batch.rows.copy()
+    before = batch.kernel_arrays.rows.copy()
     facts = rollout_outcome(batch, games)
     assert facts.shape == (len(games), num_outcome(batch.rules))
-    assert np.array_equal(batch.rows, before)
+    assert np.array_equal(batch.kernel_arrays.rows, before)
     copy = batch.select(games)
     turn, heuristic = copy.state.turn.copy(), tienlen_agents.load("heuristic")
     while (running := np.flatnonzero(copy.state.turn >= 0)).size:

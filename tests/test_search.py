@@ -1,7 +1,10 @@
 """The searching players: their worlds, what they infer, what they spend, and how they play."""
 
+import hashlib
+import json
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,8 @@ from tienlen_env.engine.view import View
 from tienlen_env.games.common.cards import FULL_DECK, mask_of, masks_to_bits, parse_cards
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
+
+GOLDEN = Path(__file__).parent / "golden" / "search.json"
 
 
 def views(agent, rules, num_rounds, *, history=HISTORY, seed=3, num_players=None):
@@ -111,7 +116,7 @@ def deviations(batch, game, hands):
     count, agent = 0, HeuristicAgent()
     for event in events:
         cards = event & FULL_DECK
-        action = batch.table.classify(cards)
+        action = batch.action_table.classify(cards)
         seat = int(replayed.state.turn[0])
         assert seat == (event >> R.HISTORY_SEAT_SHIFT) - 1
         if seat != batch.state.turn[game]:
@@ -159,7 +164,7 @@ def test_a_pass_with_one_card_by_hand():
     # gone out; 25 unseen cards are below.
     batch = Batch("cardgames", 1, num_players=2, history=8)
     batch.set_hands([[parse_cards("3s 9d Kh"), parse_cards("4c")]], leader=0)
-    batch.step([batch.table.classify(parse_cards("9d"))])
+    batch.step([batch.action_table.classify(parse_cards("9d"))])
     batch.step([0])
     decision, context = decision_of(View(batch)), new_context(batch.rules)
     above = FULL_DECK & ~(2 * parse_cards("9d") - 1)
@@ -174,7 +179,7 @@ def test_suits_tell_what_is_not_held():
     batch = Batch("cardgames", 1, num_players=2, history=8)
     batch.set_hands([[parse_cards("4s 4c Kh 2d"), parse_cards("5d 5h 9c")]], leader=0)
     for cards in (parse_cards("4s 4c"), parse_cards("5d 5h")):
-        batch.step([batch.table.classify(cards)], [cards])
+        batch.step([batch.action_table.classify(cards)], [cards])
     decision, context = decision_of(View(batch)), new_context(batch.rules)
     for inference, expected in ((0.0, 2 / 46), (0.99, 0.0)):
         start(context, decision, seed=1, inference=inference)
@@ -208,9 +213,7 @@ def test_worlds_tell_who_holds_what():
                 start(context, decision_of(view, index), seed=1, inference=inference)
                 found = masks_to_bits(context.draw(agent.worlds)[:, :4]).mean(axis=0)
                 num_unseen = context.memory.chain.capacity.sum()
-                errors.setdefault(inference, []).append(
-                    ((found - true) ** 2).sum() / context.memory.chain.capacity.sum()
-                )
+                errors.setdefault(inference, []).append(((found - true) ** 2).sum() / num_unseen)
     gained = np.subtract(*errors.values())
     assert len(gained) > 40
     assert gained.mean() > 0.05
@@ -588,3 +591,38 @@ def test_a_match_keeps_what_its_agents_look_back_on():
     match(Looking(), tienlen_agents.load("random"), num_deals=2)
     size = Batch("cardgames", 1).observation_size
     assert set(kept) == {(12, size)}
+
+
+# ---------------------------------------------------------------- frozen choices
+
+
+def summary(name, rules):
+    """A digest of (game, seat, action) of all decisions of some rounds, and their number."""
+    digest, count = hashlib.sha256(), 0
+    agent = tienlen_agents.load(name)
+    batch = Batch(rules, 6, history_length=HISTORY if rules != "thirteens" else 0)
+    batch.deal(np.arange(6))
+    agent.reset(1)
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        view = View(batch, games)
+        chosen = agent.act(view)
+        digest.update(np.stack([games, view.seat, chosen], axis=1).astype("<i8").tobytes())
+        count += len(games)
+        actions = np.full(batch.num_games, NO_ACTION)
+        actions[games] = chosen
+        batch.step(actions)
+    return {"digest": digest.hexdigest(), "decisions": count}
+
+
+CASES = [
+    (name, rules) for name in ("search:worlds=8", "ismcts:worlds=24") for rules in (*PRESETS, "thirteens")
+]
+
+
+@pytest.mark.parametrize(("name", "rules"), CASES)
+def test_decisions_are_frozen(name, rules):
+    assert summary(name, rules) == json.loads(GOLDEN.read_text())[f"{name} {rules}"]
+
+
+if __name__ == "__main__":  # writes the golden file: play has changed on purpose, figures are to be renewed
+    GOLDEN.write_text(json.dumps({f"{n} {r}": summary(n, r) for n, r in CASES}, indent=1) + "\n")

@@ -1,16 +1,19 @@
 """`Session`: one game for people, agents and programs, and the JSON form of what a seat sees."""
 
 import json
+import pickle
 import random
 
 import numpy as np
 import pytest
 
+from tests.high_card import HIGH_CARD
 from tests.test_engine_oracle import CUSTOM
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import IllegalPlayError, TienLenError
-from tienlen_env.games.registry import PRESETS
+from tienlen_env.errors import IllegalPlayError, NotationError, TienLenError
+from tienlen_env.games.registry import PRESETS, register
 from tienlen_env.games.thirteens.cards import full_deck
+from tienlen_env.single.base import BaseRound
 from tienlen_env.single.game import Game
 from tienlen_env.single.messages import positions
 from tienlen_env.single.session import Session
@@ -184,3 +187,50 @@ def test_positions_of_many_games():
     together = positions(batch, range(40), seats)
     assert together == [positions(batch.select([i]), [0], [seats[i]])[0] for i in range(40)]
     assert together[3:5] == positions(batch, [3, 4], seats[3:5])
+
+
+# ---------------------------------------------------------------- a game from outside
+
+
+@pytest.fixture
+def outside():
+    return register(HIGH_CARD).name
+
+
+def test_a_game_from_outside(outside):
+    session, rng = Session(outside, 3), random.Random(0)
+    while not session.is_over:
+        view = session.view(session.current_seat)
+        assert view == json.loads(json.dumps(view))
+        assert view["rules"]["game"] == outside
+        play = session.legal[rng.randrange(len(session.legal))]
+        session.apply(rng.choice([play, play.action, str(play)]))
+        assert session.batch.state.turn[0] == session.current_seat
+        assert session.batch.state.scores[0].tolist() == list(session.scores)
+    (line,) = session.record().splitlines()
+    played = type(session.round).from_record(line)
+    assert type(played) is BaseRound
+    assert played.record() == line
+    assert played.places == session.round.places
+    assert pickle.loads(pickle.dumps(played)).record() == line
+    assert Game.from_record(line).scores == session.scores
+    session.undo(4)
+    assert len(session.plays) == len(played.plays) - 4
+    with pytest.raises(IllegalPlayError, match="no pass"):
+        session.round.pass_()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("high_card/1 high_card p3 key=03.0 :", "16 hex digits"),
+        ("high_card/1 high_card p3 key=0000000000000003.0 : 25 9999", "expected 0..51"),
+        ("high_card/1 high_card p3 key=0000000000000003.0 : x", "an action id"),
+        ("high_card/1 high_card p3 hands=3s/4s/5s :", "cannot start from given hands"),
+        ("high_card/1 nothing p3 key=0000000000000003.0 :", "expected one of"),
+        ("high_card/2 high_card p3 key=0000000000000003.0 :", "expected high_card/1"),
+    ],
+)
+def test_records_of_a_game_from_outside_that_cannot_be_read(outside, line, message):
+    with pytest.raises(NotationError, match=message):
+        Game.from_record(line)

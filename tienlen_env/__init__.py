@@ -6,7 +6,7 @@ The import registers the environments; everything else is loaded when it is firs
   ``pettingzoo.make("aec", "tienlen_env/tienlen_v0")``; likewise ``thirteens_v0``
 * Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v0")``, ``"tienlen_env/Thirteens-v0"``
 * batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.envs.sb3`
-* people and bots: `Round`, `Deal`, `Game`
+* people and bots: `Round`, `Deal`, `Game`, `Session`
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tienlen_env.games.thirteens.rules import ThirteensRules
     from tienlen_env.games.tienlen.rules import PRESETS, Rules
     from tienlen_env.single.game import Game
+    from tienlen_env.single.session import Session
     from tienlen_env.single.thirteens import Deal
     from tienlen_env.single.tienlen import Round
 
@@ -44,6 +45,7 @@ __all__ = [
     "Round",
     "Rules",
     "SelfPlayEnv",
+    "Session",
     "ThirteensRules",
     "TienLenVectorEnv",
     "View",
@@ -62,6 +64,7 @@ _HOME = {
     "Round": "single.tienlen",
     "Rules": "games.tienlen.rules",
     "SelfPlayEnv": "envs.vector",
+    "Session": "single.session",
     "ThirteensRules": "games.thirteens.rules",
     "TienLenVectorEnv": "envs.tienlen_gymnasium",
     "View": "engine.agent",

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and by one process alone."""
+"""Atomic writes and locks of files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ else:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that a reader, or a kill, sees the old content or the new and nothing between.
+    """Replace a file as a whole: a reader, or a kill at any moment, finds the old content or the new one.
 
     Args:
-        path: the file; its folder is made if it is not there.
+        path: the file; its folder is made if it does not exist.
         data: its content.
 
     Raises:
-        OSError: the disk is full or the folder cannot be written; the old file is still there.
+        OSError: the disk is full or the folder cannot be written; the old file is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -40,15 +40,15 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keep a file to oneself while the block runs: nobody else who locks it gets in.
+    """Hold an exclusive advisory lock for the duration of the block.
 
-    The lock is on ``<name>.lock`` beside the file, so that the file itself may be replaced; that one is left
-    lying, empty, as to delete it would be a race. The system releases the lock when the process dies, however
-    it does. It is `flock` where there is one (a file system that knows none, as some network ones, goes
-    without) and on Windows a lock on the first byte.
+    The lock is on the empty file ``<name>.lock`` beside the file, so that the file itself can be replaced.
+    The lock file is not deleted, because that would be a race. The operating system releases the lock when
+    the process ends in any way. The lock is `flock`, or on Windows a lock on the first byte; on a file
+    system without locks, such as some network file systems, there is none.
 
     Args:
-        path: the file; it need not be there. Its folder is made if it is not there.
+        path: the file; it need not exist. Its folder is made if it does not exist.
 
     Raises:
         BlockingIOError: it is locked already, by another process or this one.

@@ -1,4 +1,4 @@
-"""What results were made with: the packages they depend on, and a digest of the project's own code."""
+"""The versions of packages that results depend on, and a digest of the project's own code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Python, the machine and the packages that results depend on, as far as they are installed."""
+    """The versions of Python, the machine and the installed packages that results depend on."""
     found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
     for package in PACKAGES:
         try:
@@ -37,7 +37,7 @@ def versions() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def code_digest() -> str:
-    """16 hex digits of the Python sources of the environment and the agents, which decide every result."""
+    """16 hex digits: a digest of the Python sources that determine all results."""
     digest = hashlib.sha256()
     for package in (tienlen_env, tienlen_agents):
         root = Path(package.__path__[0])

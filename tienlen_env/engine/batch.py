@@ -7,7 +7,7 @@ played follows from the rules (`tienlen_env.games.registry`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple, NoReturn, Self, TypedDict, TypeVar
 
 import numpy as np
@@ -117,7 +117,6 @@ class Batch:
         game: the game.
         rules: its rules.
         action_table: the actions of these rules.
-        state: named live views of every column.
         num_games: B.
         num_players: P.
         num_actions: A.
@@ -185,18 +184,24 @@ class Batch:
         self.observation_size: int = self.layout.size
         self.global_observation_size: int = game.global_observation_size(self.rules, self.history)
 
-    def _bind(self, rows: IntArray) -> None:
-        self._rows = rows
-        self.num_games = len(rows)
-        num_words = int(self._spec[S.NUM_WORDS])
-        self.state: GameState = self.game.state(rows, self.game.columns, self.num_players, num_words)
-        self._rewards = np.zeros((len(rows), self.num_players), np.float32)
-        self._dones = np.zeros(len(rows), np.bool_)
         self._no_mask = np.zeros((0, self.num_actions), np.int8)
         self._no_observation = np.zeros((0, self.observation_size), np.uint8)
         self._no_cards = np.zeros(0, np.int64)
         self._no_draws = np.zeros(0)
+
+    def _bind(self, rows: IntArray) -> None:
+        self._rows = rows
+        self.num_games = len(rows)
+        self.__dict__.pop("state", None)  # of other rows
+        self._rewards = np.zeros((len(rows), self.num_players), np.float32)
+        self._dones = np.zeros(len(rows), np.bool_)
         self._draws = np.zeros(len(rows))
+
+    @cached_property
+    def state(self) -> GameState:
+        """Named live views of every column."""
+        num_words = int(self._spec[S.NUM_WORDS])
+        return self.game.state(self._rows, self.game.columns, self.num_players, num_words)
 
     # ------------------------------------------------------------ starting
 
@@ -415,6 +420,39 @@ class Batch:
             self._refuse(int(which[refused]), int(ids[refused]))
         return turns
 
+    def _games_stepper(
+        self, rewards: RewardArray, seats: IntArray, *, skip_forced: bool = True, until_placed: bool = False
+    ) -> Callable[[IntArray, IntArray], IntArray]:
+        """`step_games` with its settings bound, for callers that make many small steps.
+
+        Args:
+            rewards: float32 (B, P), contiguous, to which each step adds its rewards.
+            seats: int64 (B,), contiguous, the seat of interest in every game; may be changed between steps.
+            skip_forced: see `step_games`.
+            until_placed: see `step_games`.
+
+        Returns:
+            ``step(games, actions)``, two int64 (n,), which returns what `step_games` returns. It checks that
+            the actions are legal, and nothing else: games out of range or twice corrupt memory.
+
+        Raises:
+            ValueError: a buffer of the wrong shape or type.
+        """
+        check_buffer(rewards, "rewards", (self.num_games, self.num_players), np.float32)
+        check_buffer(seats, "seats", (self.num_games,), np.int64)
+        backend, rows, spec, table = self._backend, self._rows, self._spec, self._actions
+
+        def step(games: IntArray, actions: IntArray) -> IntArray:
+            turns = np.empty(len(games), np.int64)
+            refused = backend.step_games(
+                rows, spec, table, games, actions, seats, skip_forced, until_placed, rewards, turns
+            )
+            if refused >= 0:
+                self._refuse(int(games[refused]), int(actions[refused]))
+            return turns
+
+        return step
+
     def play_on(self, games: npt.ArrayLike, actions: npt.ArrayLike, rewards: RewardArray) -> None:
         """Play one action in some games, and on through all decisions that have a single legal action.
 
@@ -452,9 +490,9 @@ class Batch:
         check_buffer(rewards, "rewards", (self.num_players,), np.float32)
         check_buffer(mask, "mask", (self.num_actions,), np.int8)
         check_buffer(observation, "observation", (self.observation_size,), np.uint8)
-        return partial(self.stepper_into(rewards), mask, observation)
+        return partial(self._stepper_into(rewards), mask, observation)
 
-    def stepper_into(self, rewards: RewardArray) -> Callable[[MaskArray, ByteArray, int], int]:
+    def _stepper_into(self, rewards: RewardArray) -> Callable[[MaskArray, ByteArray, int], int]:
         """A stepper for callers that have a new mask and observation written in each step.
 
         Args:
@@ -561,7 +599,10 @@ class Batch:
         elif seats is None:
             checked = np.ascontiguousarray(turn)
         else:
-            checked = self._seats(np.broadcast_to(np.asarray(seats), turn.shape), len(rows))
+            given = np.asarray(seats)
+            if given.shape != turn.shape:
+                given = np.broadcast_to(given, turn.shape)
+            checked = self._seats(given, len(rows))
         if out is None:
             out = np.empty((len(rows), self.observation_size), np.uint8)
         else:
@@ -714,7 +755,8 @@ class Batch:
         expected = self.num_games if num_games is None else num_games
         if array.shape != (expected,):
             raise ValueError(f"seats: expected shape ({expected},), got {array.shape}")
-        if ((array < -1) | (array >= self.num_players)).any():
+        # Seen as unsigned, negative numbers are the largest.
+        if array.size and (array + 1).view(np.uint64).max() > self.num_players:
             raise ValueError(f"seats: expected -1..{self.num_players - 1}")
         return array
 

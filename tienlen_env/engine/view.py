@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -44,15 +43,10 @@ class View:
             indices = np.arange(batch.num_games) if games is None else as_indices(games, batch.num_games)
             self._source = batch, indices
         source, indices = self._source
-        self._seat: IntArray = source.state.turn[indices]
+        self._seat: IntArray = source.kernel_arrays.rows[indices, source.game.columns.turn]
         self._games = games
         self.rules: AnyRules = batch.rules
         self.table: ActionTable = batch.action_table
-
-    @classmethod
-    def in_place(cls, batch: Batch, games: npt.ArrayLike) -> Self:
-        """``View(batch, games, copy=False)``."""
-        return cls(batch, games, copy=False)
 
     @property
     def _batch(self) -> Batch:

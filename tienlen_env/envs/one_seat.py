@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.checks import check_buffer
 from tienlen_env.engine.turn import Turn
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
@@ -31,6 +32,7 @@ Opponents = str | Agent | Sequence[str | Agent]
 Seat = int | Literal["random"]
 
 LEARNER: Final = -1  # in `OneSeatGames._player`
+OVER, ASKED = int(Turn.OVER), int(Turn.ASKED)  # NumPy compares with plain ints faster
 
 
 class GameSettings(TypedDict, total=False):
@@ -192,6 +194,19 @@ class OneSeatGames:
         self._clear()
         self.set_opponents(opponents, probabilities)
 
+    def _bind(self) -> None:
+        """Bind the engine's stepper to the arrays of this object; anew in every copy."""
+        self._step = self.batch._games_stepper(
+            self._earned, self.seat, skip_forced=self._skip_forced, until_placed=self._until_placed
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_step"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._bind()
+
     def _clear(self) -> None:
         self.rewards = np.zeros(self.batch.num_games, np.float32)
         self.terminations = np.zeros(self.batch.num_games, np.bool_)
@@ -222,6 +237,7 @@ class OneSeatGames:
         if self._line_up and len(agents) != num_others:
             raise ValueError(f"opponents: expected 1 or {num_others} agents, got {len(agents)}")
         self.batch = self.batch.with_history_length(history_of(agents))
+        self._bind()
         self._agents = agents
         self._cumulative = np.cumsum(shares) / shares.sum()
         self._seat_players(self._games)
@@ -268,7 +284,7 @@ class OneSeatGames:
         ids = np.asarray(actions)
         if ids.shape != self._games.shape or ids.dtype.kind not in "iu":
             raise ValueError(f"actions: expected integers of shape {self._games.shape}")
-        turns = self._play(self._games, np.ascontiguousarray(ids, np.int64))
+        turns = self._step(self._games, np.ascontiguousarray(ids, np.int64))
         self._length += 1
         self._clear()
         self._play_on(self._games, turns)
@@ -288,8 +304,12 @@ class OneSeatGames:
         Raises:
             ValueError: another shape or type.
         """
-        self.batch.observe(self.seat, observation)
-        self.batch.action_mask(mask)
+        batch = self.batch
+        # Both are checked before either is written.
+        check_buffer(observation, "observation", (batch.num_games, batch.observation_size), np.uint8)
+        check_buffer(mask, "mask", (batch.num_games, batch.num_actions), np.int8)
+        batch.observe(self.seat, observation)
+        batch.action_mask(mask)
 
     # ------------------------------------------------------------ inside a step
     # `turns` is int64 (n,): the seat to act, `Turn.ASKED` if that is the learner's, or `Turn.OVER`.
@@ -305,11 +325,12 @@ class OneSeatGames:
         self._seat_players(games)
         self._earned[games] = 0
         self._length[games] = 0
-        turn = batch.state.turn[games]
-        is_asked = turn == self.seat[games]
+        turns: IntArray = batch.state.turn[games]  # OVER where a game is over already
+        is_asked = turns == self.seat[games]
         if self._skip_forced:
             is_asked &= np.bitwise_count(batch.state.legal[games]).sum(axis=1) > 1
-        return np.select([turn < 0, is_asked], [Turn.OVER, Turn.ASKED], turn)
+        turns[is_asked] = ASKED
+        return turns
 
     def _play_on(self, games: IntArray, turns: IntArray) -> None:
         """Let the agents play in these games until all wait for their learners or are over."""
@@ -317,12 +338,14 @@ class OneSeatGames:
             games, turns = self._settle(games, turns)
             if not len(games):
                 return
-            turns = self._play(games, self._choose(games, turns))
+            turns = self._step(games, self._choose(games, turns))
 
     def _choose(self, games: IntArray, turns: IntArray) -> IntArray:
         """int64 (n,): the actions of the seats to act, one call per agent."""
         batch = self.batch
         player = self._player[games, turns]
+        if len(games) == 1 and player[0] != LEARNER:
+            return self._ask(self._agents[player[0]], games)
         forced = (player == LEARNER).nonzero()[0]
         if len(self._agents) == 1 and not len(forced):
             return self._ask(self._agents[0], games)
@@ -349,20 +372,9 @@ class OneSeatGames:
             )
         return np.ascontiguousarray(ids, np.int64)
 
-    def _play(self, games: IntArray, ids: IntArray) -> IntArray:
-        """Play in these games; the next turn of each."""
-        return self.batch.step_games(
-            games,
-            ids,
-            self._earned,
-            seats=self.seat,
-            skip_forced=self._skip_forced,
-            until_placed=self._until_placed,
-        )
-
     def _settle(self, games: IntArray, turns: IntArray) -> tuple[IntArray, IntArray]:
         """End the episodes that are over and deal anew; the games in which an agent is to act."""
-        is_over = turns == Turn.OVER
+        is_over = turns == OVER
         if is_over.any():
             over = games[is_over]
             has_decided = self._length[over] > 0
@@ -378,7 +390,7 @@ class OneSeatGames:
                 is_over[is_over] = ~has_decided
             while is_over.any():  # a deal may be over before the first decision
                 turns[is_over] = self._deal(games[is_over])
-                is_over &= turns == Turn.OVER
+                is_over &= turns == OVER
         is_busy = turns >= 0
         return games[is_busy], turns[is_busy]
 

@@ -92,7 +92,7 @@ class GameEnv(AECEnv):
         self._painter = Painter(batch)
         self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
         self._gained = np.zeros(batch.num_players, np.float32)  # the rewards of the last step
-        self._play = batch.stepper_into(self._gained)
+        self._play = batch._stepper_into(self._gained)
         self._key = np.zeros(1, np.int64)  # of the deal
         self._rng: np.random.Generator | None = None
         self.agents: list[str] = []
@@ -306,7 +306,7 @@ class GameEnv(AECEnv):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._play = self.batch.stepper_into(self._gained)
+        self._play = self.batch._stepper_into(self._gained)
 
 
 def make_aec(

@@ -133,7 +133,7 @@ class SelfPlayEnv:
             observation=new.observation,
         )
         new.seat[:] = self.batch.state.turn
-        if new.seat.min() < 0:
+        if b"\xff" in new.seat.tobytes():  # a seat is -1; `(seat < 0).any()` takes ten times as long
             self._deal_again()
             self.batch.observe(out=new.observation)
             self.batch.action_mask(out=new.action_mask)

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import index
-from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from tienlen_env.games.common.notation import (
     parse_rules,
     rules_text,
 )
+from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import PRESETS, game_named, get_rules
 from tienlen_env.rendering import PlainView, TableView, TrickView, render_ansi, render_svg
 from tienlen_env.rendering.cards import cards_of
@@ -90,26 +91,8 @@ RulesT = TypeVar("RulesT", bound=AnyRules)
 PlayT = TypeVar("PlayT", bound=Play)
 
 
-class Painter(Protocol):
-    """Draws a game of a batch as it goes; what a state does not hold, it remembers."""
-
-    def reset(self) -> None:
-        """A game begins."""
-
-    def record_play(self, seat: int) -> None:
-        """A seat has played."""
-
-    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> Picture:
-        """What to draw.
-
-        Args:
-            face_up: seats whose hands are shown; None for all.
-            names: of the seats; None for ``"player_0"`` and so on.
-        """
-
-
 class BasePainter:
-    """A `Painter` for any game: hands, places, scores, and the play that was made last.
+    """Draws a game of a batch as it goes, any game: hands, places, scores, and the play that was made last.
 
     Args:
         batch: the games.
@@ -122,19 +105,24 @@ class BasePainter:
         self.reset()
 
     def reset(self) -> None:
-        """See `Painter.reset`."""
+        """A game begins."""
         self._last_seat, self._last_play = -1, 0  # a card mask
         self._before: list[int] = self._batch.state.played[self._game].tolist()
 
     def record_play(self, seat: int) -> None:
-        """See `Painter.record_play`."""
+        """A seat has played."""
         played: list[int] = self._batch.state.played[self._game].tolist()
         if played and (cards := played[seat] & ~self._before[seat]):
             self._last_seat, self._last_play = seat, cards
         self._before = played
 
     def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> Picture:
-        """See `Painter.view`."""
+        """What to draw.
+
+        Args:
+            face_up: seats whose hands are shown; None for all.
+            names: of the seats; None for ``"player_0"`` and so on.
+        """
         batch, state, game = self._batch, self._batch.state, self._game
         return PlainView(
             hands=tuple(state.hands[game].tolist()),
@@ -193,14 +181,14 @@ class BaseRound(Generic[RulesT, PlayT]):
     game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
     unit: ClassVar[str] = "round"  # what is played until all have a place
     has_card_choice: ClassVar[bool] = False  # an action stands for several sets of cards
-    painter: ClassVar[type[Any]] = BasePainter  # see `Painter`
+    painter: ClassVar[type[BasePainter]] = BasePainter
     _about_ints: ClassVar[str] = ""
 
     rules: RulesT
     key: int | None
     round_index: int
     leader: int | None
-    _state: Any  # the game's own type of `GameState`
+    _state: GameState
 
     def __init__(
         self,
@@ -253,6 +241,12 @@ class BaseRound(Generic[RulesT, PlayT]):
         else:
             assert self.key is not None
             self._one.begin(self.key, self.round_index, leader)
+
+    @property
+    def row(self) -> IntArray:
+        """int64 (ROW,): the state with all hands (copy)."""
+        row: IntArray = self._rows[0].copy()
+        return row
 
     @property
     def _rows(self) -> IntArray:
@@ -535,7 +529,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     def __copy__(self) -> Self:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -596,7 +590,8 @@ class BaseRound(Generic[RulesT, PlayT]):
             NotationError: text that cannot be read, an impossible deal, a play that the rules refuse, or
                 results that do not follow from the plays; it names the column.
         """
-        words = Words(text, text.split(" ", 1)[0] if isinstance(text, str) else "a record")
+        name = text.lstrip().partition("/")[0] if isinstance(text, str) else ""
+        words = Words(text, f"{name}/1")
         found = parse_rules(words, rules, _read_players, _find)
         key, round_index = (None, 0) if words.peek().startswith("hands=") else parse_key(words)
         hands: list[str] = []
@@ -618,8 +613,10 @@ class BaseRound(Generic[RulesT, PlayT]):
                 new = cls.from_hands(found, hands, leader=leader, backend=backend, **aside)
             else:
                 new = cls(found, key, round_index=round_index, leader=leader, backend=backend)
-        except (TienLenError, TypeError) as error:
+        except ValueError as error:
             raise NotationError(str(error), 1) from error
+        if new._batch.game.name != name:
+            raise NotationError(f"{found.name}: not rules of the game {name!r}", 1)
         new._replay(plays, columns)
         if results is not None and [w for w, _ in results] != [str(score) for score in new.scores]:
             raise NotationError(f"the plays lead to the scores {new.scores}", results[0][1])
@@ -710,10 +707,11 @@ class BaseRound(Generic[RulesT, PlayT]):
         return f"<{type(self).__name__} {text}>"
 
 
-_ROUNDS: Final[ByGame[type[BaseRound[Any, Any]]]] = ByGame("tienlen_env.single", "ROUND", BaseRound)
+AnyRound: TypeAlias = BaseRound[Any, Any]
+_ROUNDS: Final[ByGame[type[AnyRound]]] = ByGame("tienlen_env.single", "ROUND", BaseRound)
 
 
-def register_round(game: str, round_type: type[BaseRound[Any, Any]]) -> None:
+def register_round(game: str, round_type: type[AnyRound]) -> None:
     """Have the rounds of a game played with a class of its own.
 
     Args:
@@ -723,7 +721,7 @@ def register_round(game: str, round_type: type[BaseRound[Any, Any]]) -> None:
     _ROUNDS.register(game, round_type)
 
 
-def round_type(rules: AnyRules) -> type[BaseRound[Any, Any]]:
+def round_type(rules: AnyRules) -> type[AnyRound]:
     """The class whose objects are rounds with these rules.
 
     Raises:
@@ -732,7 +730,7 @@ def round_type(rules: AnyRules) -> type[BaseRound[Any, Any]]:
     return _ROUNDS.of(rules)
 
 
-def round_type_of(game: str) -> type[BaseRound[Any, Any]]:
+def round_type_of(game: str) -> type[AnyRound]:
     """The class whose objects are rounds of a game, by the game's name."""
     return _ROUNDS.named(game)
 
@@ -767,12 +765,13 @@ def _read_players(word: str, column: int) -> dict[str, int]:
     return {"num_players": number(word[1:], column + 1, 99, "a number of players")}
 
 
-def _is_int(value: Any, start: int, stop: int) -> bool:
-    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return is_int and bool(start <= value < stop)
+def _is_int(value: object, start: int, stop: int) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        return False
+    return bool(start <= value < stop)
 
 
-def as_key(key: Any) -> int:
+def as_key(key: int | None) -> int:
     """The signed key of a deal; None draws one.
 
     Raises:
@@ -784,7 +783,7 @@ def as_key(key: Any) -> int:
     return int(key) - (1 << 64) if key >= 1 << 63 else int(key)
 
 
-def as_round_index(round_index: Any) -> int:
+def as_round_index(round_index: int) -> int:
     """The number of a round.
 
     Raises:
@@ -795,7 +794,7 @@ def as_round_index(round_index: Any) -> int:
     return int(round_index)
 
 
-def as_leader(leader: Any, num_players: int) -> int | None:
+def as_leader(leader: int | None, num_players: int) -> int | None:
     """The seat that leads, or None.
 
     Raises:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games, get_rules
-from tienlen_env.single.base import BaseRound, Play, round_type, round_type_of
+from tienlen_env.single.base import AnyRound, Play, round_type, round_type_of
 
 
 class Game:
@@ -35,9 +35,9 @@ class Game:
         backend: BackendName = "numba",
     ) -> None:
         self.rules = get_rules(rules, num_players)
-        self.round: BaseRound[Any, Any] = round_type(self.rules)(self.rules, key, backend=backend)
+        self.round: AnyRound = round_type(self.rules)(self.rules, key, backend=backend)
         self.records: list[str] = []
-        self._finished: list[BaseRound[Any, Any]] = []
+        self._finished: list[AnyRound] = []
         self._backend: BackendName = backend
 
     @property
@@ -78,7 +78,7 @@ class Game:
         """The seat with the highest total once the game is over, else None."""
         return self._totals.index(max(self._totals)) if self.is_over else None
 
-    def legal_plays(self, *, exact: bool = False) -> list[Any]:
+    def legal_plays(self, *, exact: bool = False) -> list[Play]:
         """See `BaseRound.legal_plays`."""
         return self.round.legal_plays(exact=exact)
 
@@ -110,7 +110,7 @@ class Game:
                 backend=self._backend,
             )
 
-    def undo(self) -> Any:
+    def undo(self) -> Play:
         """Take the last play back, in the round before if nothing has been played in this one.
 
         Returns:
@@ -124,7 +124,8 @@ class Game:
         if self._finished and (self.round is self._finished[-1] or not self.round.plays):
             self.round = self._finished.pop().copy()  # a copy of the game may hold the same one
             self.records.pop()
-        return self.round.undo()
+        play: Play = self.round.undo()
+        return play
 
     def copy(self) -> Self:
         """An independent game in the same position."""
@@ -140,7 +141,7 @@ class Game:
     def __copy__(self) -> Self:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return self.copy()
 
     def record(self) -> str:
@@ -183,7 +184,7 @@ class Game:
         return new
 
 
-def _round_type_in(line: str) -> type[BaseRound[Any, Any]]:
+def _round_type_in(line: str) -> type[AnyRound]:
     """The class of the round whose record a line is: the line begins with the game's name."""
     if not isinstance(line, str):
         raise NotationError(f"expected text, got {type(line).__name__}", 1)

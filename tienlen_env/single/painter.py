@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import renamed
 from tienlen_env.rendering import render_ansi, render_rgb, render_svg
 from tienlen_env.single.base import round_type
 
@@ -23,7 +24,6 @@ class Painter:
     def __init__(self, batch: Batch, game: int = 0) -> None:
         painter = round_type(batch.rules).painter(batch, game)
         self.reset, self.record_play, self.view = painter.reset, painter.record_play, painter.view
-        self.forget, self.note = self.reset, self.record_play  # their names in earlier versions
 
     def render(self, mode: str, face_up: Sequence[int] | None = None) -> Any:
         """The picture in one of `RENDER_MODES`.
@@ -42,6 +42,8 @@ class Painter:
             return text
         print(text)
         return None
+
+    __getattr__ = renamed(forget="reset", note="record_play")
 
 
 def check_render_mode(mode: str | None) -> str | None:

@@ -6,8 +6,6 @@ uses it, and so can a server with a page in a browser: `Session.view` is a dicti
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tienlen_env.engine.backends import BackendName
@@ -16,7 +14,7 @@ from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules
-from tienlen_env.single.base import BaseRound, Facts, Json, Play, round_type
+from tienlen_env.single.base import AnyRound, Facts, Json, Play, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.messages import positions
 
@@ -59,7 +57,7 @@ class Session:
         self.rules = get_rules(rules, num_players)
         self.whole_game = whole_game
         if whole_game:
-            self.game: Game | BaseRound[Any, Any] = Game(self.rules, key, backend=backend)
+            self.game: Game | AnyRound = Game(self.rules, key, backend=backend)
         else:
             self.game = round_type(self.rules)(self.rules, key, backend=backend)
         episode = "game" if whole_game else "round"
@@ -93,7 +91,7 @@ class Session:
         return self.batch.num_players
 
     @property
-    def round(self) -> BaseRound[Any, Any]:
+    def round(self) -> AnyRound:
         """The round in play, or the last one."""
         return self.game.round if isinstance(self.game, Game) else self.game
 

@@ -102,7 +102,7 @@ class ThirteensPainter(BasePainter):
     """Draws a game of Thirteens."""
 
     def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TrickView:
-        """See `Painter.view`."""
+        """See `BasePainter.view`."""
         return trick_view(self._batch, self._game, face_up=face_up, names=names)
 
 

@@ -9,11 +9,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, reduce
 from itertools import combinations, product
 from operator import and_, index
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self, cast
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
@@ -67,7 +67,7 @@ class Play(Cards):
     action: int
     table: ActionTable | None = None  # to which `action` belongs; None: not known any more
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[int, int], Play], tuple[int, int]]:
         return _make_play, (int(self), self.action)
 
     @property
@@ -163,7 +163,7 @@ class TienLenPainter(BasePainter):
         self._before = played
 
     def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TableView:
-        """See `Painter.view`."""
+        """See `BasePainter.view`."""
         return table_view(self._batch, self._game, face_up=face_up, names=names, last_plays=self._last_plays)
 
 
@@ -184,6 +184,7 @@ class Round(BaseRound[Rules, Play]):
         ValueError: a key or round that does not fit, or an invalid seat.
     """
 
+    _state: State
     game_name: ClassVar[str] = "tienlen"
     has_card_choice: ClassVar[bool] = True
     painter: ClassVar[type[BasePainter]] = TienLenPainter

@@ -276,12 +276,12 @@ def play_rounds(
     keys = np.asarray(keys)
     batch = Batch(rules, len(keys), reward=reward, history_length=max(reader.history, history_of(opponents)))
     num_games, num_players = batch.num_games, batch.num_players
-    num_policies, num_controllers = len(policies), len(policies) + len(opponents)
+    num_policies, num_actors = len(policies), len(policies) + len(opponents)
     if (
         seat_policies.shape != (num_games, num_players)
-        or not ((seat_policies >= 0) & (seat_policies < num_controllers)).all()
+        or not ((seat_policies >= 0) & (seat_policies < num_actors)).all()
     ):
-        raise ValueError(f"seat_policies: expected {(num_games, num_players)} of 0..{num_controllers - 1}")
+        raise ValueError(f"seat_policies: expected {(num_games, num_players)} of 0..{num_actors - 1}")
     batch.deal(keys)
     last = np.full((num_games, num_players), -1)  # index of each seat's last decision
     scores = np.zeros((num_games, num_players), np.float32)
@@ -322,18 +322,18 @@ def play_rounds(
         order = np.argsort(who, kind="stable")
         games = games[order]
         actions = np.empty(games.size, np.int64)
-        # The decisions of one controller are adjacent, those of policies first, which are read in one call.
-        ends = np.searchsorted(who[order], np.arange(num_controllers), side="right").tolist()
+        # The decisions of one actor are adjacent, those of policies first, which are read in one call.
+        ends = np.searchsorted(who[order], np.arange(num_actors), side="right").tolist()
         begins = [0, *ends[:-1]]
         num_read = ends[num_policies - 1]
         if num_read:
-            inputs = reader.read(View.in_place(batch, games[:num_read]))
+            inputs = reader.read(View(batch, games[:num_read], copy=False))
         for index, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             if begin == end:
                 continue
             if index >= num_policies:
                 actions[begin:end] = opponents[index - num_policies].act(
-                    View.in_place(batch, games[begin:end])
+                    View(batch, games[begin:end], copy=False)
                 )
                 continue
             own = inputs.part(begin, end)
@@ -348,7 +348,7 @@ def play_rounds(
                 num_kept += mine.size
     if not steps:  # no learner had a choice
         none = np.empty(0, np.int64)
-        keep(reader.read(View.in_place(batch, none)), none, np.empty(0, np.float32), none)
+        keep(reader.read(View(batch, none, copy=False)), none, np.empty(0, np.float32), none)
     reward_of = np.zeros(num_kept, np.float32)
     for decision, amount in paid:
         np.add.at(reward_of, decision, amount)

@@ -23,6 +23,7 @@ from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.extras import is_installed, require
 from tienlen_agents.files import write_atomic
 from tienlen_agents.versions import code_digest, versions
+from tienlen_env.errors import renamed
 from tienlen_env.games.common.game import AnyRules
 
 if TYPE_CHECKING:
@@ -72,10 +73,7 @@ class Report:
     pilot: Pilot | None = None
     with_bootstrap: bool = False
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "tables":
-            raise AttributeError("Report.tables is now Report.results")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    __getattr__ = renamed(tables="results")
 
     @property
     def variants(self) -> tuple[AnyRules, ...]:

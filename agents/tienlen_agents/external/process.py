@@ -1,4 +1,4 @@
-"""``process:<command>``: a program in any language plays Tiến lên, over JSON lines on its stdin and stdout.
+"""``process:<command>``: a program in any language plays, over JSON lines on its stdin and stdout.
 
 ``agents/tienlen_agents/external/PROTOCOL.md`` describes the protocol, with an example exchange;
 `tienlen_agents.external.protocol` checks a program against it. Nothing that the program does stops a match.
@@ -10,7 +10,6 @@ Needs a system on which a process can wait for several pipes: Linux, macOS or an
 
 from __future__ import annotations
 
-import json
 import os
 import selectors
 import shlex
@@ -22,230 +21,37 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
-from typing import IO, Final, NamedTuple, cast
+from typing import IO, Final, cast
 
-import numpy as np
-
-from tienlen_env.engine.agent import Forfeit, View
-from tienlen_env.errors import TienLenError, WrongGameError
-from tienlen_env.games.common.arrays import IntArray
-from tienlen_env.games.common.cards import format_cards, parse_cards
-from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.tienlen.actions import PASS, ActionTable
-from tienlen_env.games.tienlen.game import TIENLEN
-from tienlen_env.games.tienlen.rules import Rules
-from tienlen_env.single.base import Json
-from tienlen_env.single.messages import positions
-from tienlen_env.single.tienlen import required_cards
-
-Message = Mapping[str, Json]
-
-VERSION: Final = 1
-MAX_LINE: Final = 1 << 16  # bytes of an answer; a legal one has less than a hundred
-STDERR_KEPT: Final = 4096  # bytes of the end of stderr that go into a report
-DETAIL_KEPT: Final = STDERR_KEPT + 512  # characters of a failure's detail
-GRACE_S: Final = 0.5  # to end in, once stdin is closed
-
-# ---------------------------------------------------------------- messages
-
-
-def hello_message(rules: Rules, limit_ms: int) -> Message:
-    """The first message to a program: the version of the protocol, the rules, the time limit."""
-    fields: dict[str, Json] = asdict(rules)
-    for name in ("ladder", "rejoin"):
-        fields[name] = [str(shape) for shape in getattr(rules, name)]
-    fields["chops"] = [[twos, [str(shape) for shape in shapes]] for twos, shapes in rules.chops]
-    return {
-        "type": "hello",
-        "version": VERSION,
-        "seats": rules.num_players,
-        "limit_ms": limit_ms,
-        "rules": {
-            "name": rules.name,
-            "digest": rules.digest(),
-            "points": list(rules.place_points),
-            "fields": fields,
-        },
-    }
-
-
-class Request(NamedTuple):
-    """A decision that a program is asked for.
-
-    Attributes:
-        decision: its index in the view.
-        number: its id in the protocol.
-        message: the message to send.
-        hand: mask of its cards.
-        must: mask of a card that the play must contain, or 0.
-        legal: legal action ids.
-    """
-
-    decision: int
-    number: int
-    message: Message
-    hand: int
-    must: int
-    legal: frozenset[int]
-
-
-# The words of a `play` message, in their order; what they say is in PROTOCOL.md.
-_PLAY_WORDS: Final = (
-    *("seat", "hand", "table", "owner", "must", "passed"),
-    *("counts", "played", "places", "scores", "legal"),
+from tienlen_agents.external.messages import (
+    STDERR_KEPT,
+    VERSION,
+    Failure,
+    Message,
+    Request,
+    encode,
+    hello_message,
+    no_question,
+    play_requests,
+    protocol_of,
+    read_message,
+    shortened,
+    validate_answer,
+    visible,
 )
+from tienlen_env.engine.agent import Forfeit
+from tienlen_env.engine.view import View
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyRules
 
-
-def play_requests(view: View, indices: list[int], number: Callable[[int], tuple[int, int]]) -> list[Request]:
-    """The messages that ask for some decisions of a view, in the words of `tienlen_env.single.messages`.
-
-    Args:
-        view: n decisions.
-        indices: which of them.
-        number: the id of the request and the id of the game for the decision of an index.
-    """
-    batch, games = view.source
-    actions = view.legal_actions.action.tolist()
-    legal, hands, owners = view.legal_actions, view.hand.tolist(), view.table_owner.tolist()
-    ends = np.append(legal.start[1:], len(legal.action)).tolist()
-    starts, masks = legal.start.tolist(), legal.cards.tolist()
-    seen = positions(batch, games[indices].tolist(), view.seat[indices].tolist(), legal, indices)
-    requests = []
-    for i, position in zip(indices, seen, strict=True):
-        request, game = number(i)
-        message: dict[str, Json] = {"type": "play", "id": request, "game": game}
-        message |= {word: position[word] for word in _PLAY_WORDS}
-        own = slice(starts[i], ends[i])
-        must = required_cards(masks[own]) if owners[i] < 0 else 0
-        requests.append(Request(i, request, message, hands[i], must, frozenset(actions[own])))
-    return requests
-
-
-def as_rules(rules: AnyRules) -> Rules:
-    """The rules, if they are those of the game that programs play.
-
-    Raises:
-        WrongGameError: they are not.
-    """
-    if not isinstance(rules, Rules):
-        raise WrongGameError(f"programs play {TIENLEN.name} only, not the {rules.name} rules")
-    return rules
-
-
-def visible(text: str) -> str:
-    """Text of a program made safe to store and show: characters that are not printable become escapes.
-
-    JSON can hold a lone surrogate, which cannot be written to a file as UTF-8; an escape sequence can control
-    a terminal. Ends of lines and tabs stay. Text that is visible already stays as it is.
-
-    Args:
-        text: anything.
-
-    Returns:
-        Text of printable characters, ends of lines and tabs.
-    """
-    text = text.replace("\r\n", "\n")
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
-
-
-class Failure(Exception):
-    """A program has not kept to the protocol.
-
-    All text of a program that leaves this module passes through here or through `Child.stderr`, and is
-    `visible` and of bounded length.
-
-    Attributes:
-        reason: the kind of failure, in our words.
-        detail: this failure, with words of the program.
-        broken: the program cannot be used any more.
-    """
-
-    def __init__(self, reason: str, detail: str, *, broken: bool = False) -> None:
-        detail = visible(detail)
-        if len(detail) > DETAIL_KEPT:
-            detail = f"{detail[: DETAIL_KEPT - 1]}…"
-        super().__init__(reason, detail)
-        self.reason = reason
-        self.detail = detail
-        self.broken = broken
-
-
-def read_message(line: bytes) -> Message:
-    """Read a line of a program.
-
-    Raises:
-        Failure: the line is not a JSON object.
-    """
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        message = None
-    if not isinstance(message, dict):
-        raise Failure("an answer that is no JSON object", _shortened(line))
-    return message
-
-
-def validate_answer(request: Request, cards: object, table: ActionTable) -> tuple[int, int]:
-    """The action id and the card mask of an answer.
-
-    Args:
-        request: the decision.
-        cards: the ``cards`` of the answer; anything.
-        table: the actions.
-
-    Raises:
-        Failure: the answer does not name cards, or the play is not legal.
-    """
-    if not isinstance(cards, str):
-        raise Failure("an answer without cards", f'"cards" is no string; {_position(request)}')
-    try:
-        mask = parse_cards(cards)
-        action = table.classify(mask)
-    except TienLenError as error:
-        raise Failure("an illegal play", f"{cards[:120]!r}: {error}; {_position(request)}") from None
-    if missing := mask & ~request.hand:
-        problem = f"{format_cards(missing)} is not in the hand"
-    elif action not in request.legal:
-        problem = (
-            "a leader may not pass" if action == PASS else f"{table.text(action)} may not be played here"
-        )
-    elif request.must & ~mask:
-        problem = f"the opening play must contain {format_cards(request.must)}"
-    else:
-        return action, mask
-    raise Failure("an illegal play", f"{cards[:120]!r}: {problem}; {_position(request)}")
-
-
-def _position(request: Request) -> str:
-    names = ("game", "seat", "table", "hand")
-    return ", ".join(f"{name} {request.message[name]!r}" for name in names)
-
-
-def _shortened(line: bytes, length: int = 120) -> str:
-    text = line[:length].decode(errors="backslashreplace")
-    return repr(text) + (f" and {len(line) - length} bytes more" if len(line) > length else "")
-
-
-def no_question(answer: Message) -> Failure:
-    """What to raise for an answer whose id belongs to no question."""
-    number = answer.get("id")
-    # Deeply nested lists may be readable and still exceed the recursion limit of `repr`.
-    said = "a list or an object" if isinstance(number, list | dict) else repr(number)
-    return Failure("an answer to no question", f"its id is {said[:120]}")
+MAX_LINE: Final = 1 << 16  # bytes of an answer; a legal one has less than a hundred
+GRACE_S: Final = 0.5  # to end in, once stdin is closed
 
 
 def _check_length(line: bytes) -> None:
     if len(line) > MAX_LINE:
-        raise Failure(f"a line of more than {MAX_LINE} bytes", _shortened(line), broken=True)
-
-
-def encode(message: Message) -> bytes:
-    """A message as a line."""
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        raise Failure(f"a line of more than {MAX_LINE} bytes", shortened(line), broken=True)
 
 
 # ---------------------------------------------------------------- the child process
@@ -410,8 +216,6 @@ class ProcessAgent:
         ValueError: there is no such command, or a limit out of range.
     """
 
-    plays = "tienlen"
-
     def __init__(
         self,
         command: str,
@@ -438,7 +242,7 @@ class ProcessAgent:
             ProcessAgent, command, limit_ms=limit_ms, start_ms=start_ms, restarts=restarts, name=name
         )
         self._child: Child | None = None
-        self._rules: Rules | None = None
+        self._rules: AnyRules | None = None
         self._num_requests = 0
         self.reset(0)
 
@@ -449,7 +253,8 @@ class ProcessAgent:
         """Start afresh: send the seed to the program; restarts are counted anew."""
         self._seed = seed
         self._restarts_left = self.restarts + 1  # the start is one of them
-        self._rounds: dict[tuple[int, int, int], int] = {}
+        self._rounds: dict[tuple[int, int, object], int] = {}
+        self._hands: dict[tuple[int, int], tuple[int, int]] = {}
         self._lost: set[int] = set()
         self._forfeits: list[Forfeit] = []
         if self._child is not None:
@@ -480,19 +285,18 @@ class ProcessAgent:
         playing = [i for i, number in enumerate(rounds) if number not in self._lost]
         requests = play_requests(view, playing, lambda i: (self._next_request(), rounds[i]))
         waiting = {request.number: request for request in requests}
-        rules, table = as_rules(view.rules), cast(ActionTable, view.table)
         games, seats = view.games, view.seat
         asked: Child | None = None
         while waiting:
             culprit = next(iter(waiting))
             try:
-                child = self.start(rules)
+                child = self.start(view.rules)
                 if child is not asked:
                     child.send(b"".join(encode(request.message) for request in waiting.values()))
                     asked = child
                 culprit, answer = self._answer(child, waiting)
                 request = waiting[culprit]
-                action, mask = validate_answer(request, answer.get("cards"), table)
+                action, mask = validate_answer(request, answer.get("cards"), view.rules)
                 actions[request.decision], cards[request.decision] = action, mask
                 del waiting[culprit]
             except Failure as failure:
@@ -524,12 +328,19 @@ class ProcessAgent:
         return self._num_requests
 
     def _rounds_of(self, view: View) -> list[int]:
-        """The number of each decision's round; the 13 cards dealt distinguish one player's rounds."""
-        dealt = view.hand | view.played[:, 0]
-        keys = zip(view.games.tolist(), view.seat.tolist(), dealt.tolist(), strict=True)
-        return [self._rounds.setdefault(key, len(self._rounds) + 1) for key in keys]
+        """The number of each decision's round, the same until that round is over."""
+        numbers = []
+        deals = protocol_of(view.rules).deal_ids(view)
+        decisions = zip(view.games.tolist(), view.seat.tolist(), deals, view.hand.tolist(), strict=True)
+        for game, seat, deal, hand in decisions:
+            if deal is None:  # then a hand with a card that the last one had not belongs to a new round
+                last, deal = self._hands.get((game, seat), (0, -1))
+                deal += bool(hand & ~last)
+                self._hands[game, seat] = hand, deal
+            numbers.append(self._rounds.setdefault((game, seat, deal), len(self._rounds) + 1))
+        return numbers
 
-    def start(self, rules: Rules) -> Child:
+    def start(self, rules: AnyRules) -> Child:
         """The program, started if it does not run or runs with other rules; `act` calls this.
 
         Raises:
@@ -556,7 +367,7 @@ class ProcessAgent:
         except Failure as failure:
             raise Failure("no handshake", f"{failure.reason}: {failure.detail}", broken=True) from None
         if answer.get("type") != "ready" or answer.get("version") != VERSION:
-            detail = f"expected type 'ready' and version {VERSION}, got {_shortened(line)}"
+            detail = f"expected type 'ready' and version {VERSION}, got {shortened(line)}"
             raise Failure("no handshake", detail, broken=True)
         child.send(encode({"type": "reset", "seed": self._seed}))
         return child

@@ -12,29 +12,27 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from tienlen_agents.command import program
-from tienlen_agents.external.process import (
-    Child,
+from tienlen_agents.external.messages import (
     Failure,
-    ProcessAgent,
-    as_rules,
+    Position,
     encode,
     hello_message,
     no_question,
     play_requests,
+    protocol_of,
     read_message,
     validate_answer,
 )
-from tienlen_env.engine.agent import View
+from tienlen_agents.external.process import Child, ProcessAgent
 from tienlen_env.engine.batch import Batch
-from tienlen_env.games.common.cards import parse_cards
-from tienlen_env.games.tienlen.actions import ActionTable
-from tienlen_env.games.tienlen.plays import cards_to_action
-from tienlen_env.games.tienlen.rules import PRESETS
+from tienlen_env.engine.view import View
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import PRESETS, get_rules
 
 WIDTH: Final = 56  # of the titles in the report
 
@@ -53,91 +51,34 @@ class Check(NamedTuple):
     note: str = ""
 
 
-class Position(NamedTuple):
-    """A scripted position: hands by seat, who leads (-1: with the opening duty), what has been played."""
-
-    title: str
-    rules: str
-    hands: tuple[str, ...]
-    leader: int
-    plays: tuple[str, ...] = ()
-
-    def batch(self) -> Batch:
-        """The position as a batch of one game."""
-        batch = Batch(self.rules, 1, num_players=len(self.hands))
-        batch.set_hands([[parse_cards(hand) for hand in self.hands]], self.leader)
-        for play in self.plays:
-            cards = parse_cards(play)
-            batch.step([cards_to_action(self.rules, cards)], [cards])
-        return batch
-
-
-POSITIONS: Final = (
-    Position(
-        "the opening play contains the lowest card",
-        "cardgames",
-        ("3s 4c 4d 9h 2s", "3c 5d", "5s 6h", "7s Jd"),
-        -1,
-    ),
-    Position("a free lead, with tens", "cardgames", ("Ts Tc Td", "4s", "5s 5h", "Th Js"), 0),
-    Position("a lead with the last card", "cardgames", ("2h", "4s", "5s", "6s"), 0),
-    Position(
-        "a pair is followed by a pair", "cardgames", ("5s 5h 9c", "6s 7c 8d 8h", "4s", "3s"), 0, ("5s 5h",)
-    ),
-    Position("a pass is the only play", "cardgames", ("Ah 4s", "3s 5c", "6s", "7s"), 0, ("Ah",)),
-    Position(
-        "four of a kind may go on a 2", "cardgames", ("2s 4s", "6s 6c 6d 6h", "5s 5c", "7s"), 0, ("2s",)
-    ),
-    Position(
-        "five pairs in a row may go on three 2s",
-        "cardgames",
-        ("2s 2c 2d 3s", "4s 4c 5s 5c 6s 6c 7s 7c 8s 8c", "9s"),
-        0,
-        ("2s 2c 2d",),
-    ),
-    Position("two players, others gone", "cardgames", ("9s Kd", "Jc Qh"), 0, ("9s",)),
-    Position(
-        "a suited run is followed by suited runs",
-        "foicica",
-        ("3s 4s 9h", "5d 6c 7h 8h", "Js Jd", "Qs"),
-        0,
-        ("3s 4s",),
-    ),
-    Position(
-        "a bomb may be played after a pass",
-        "foicica",
-        ("4h 9s 2h", "3s 3c 4s 4d 5s 5d Kc", "9d Jd", "Th Tc Qs"),
-        0,
-        ("4h", "", "9d", "", "2h"),
-    ),
-    Position("a run up to a 2", "pagat", ("Qs Kd Ac 2h 3d", "4s", "5s"), 0),
-)
-
-
-def check(agent: ProcessAgent, *, num_rounds: int = 5, seed: int = 0) -> Iterator[Check]:
+def check(
+    agent: ProcessAgent, *, rules: str | AnyRules = "cardgames", num_rounds: int = 5, seed: int = 0
+) -> Iterator[Check]:
     """Check a program, one thing after the other.
 
     Args:
         agent: the program.
+        rules: a preset or rules of the game that it plays.
         num_rounds: under each preset and number of players.
         seed: of the deals.
     """
+    first = get_rules(rules)
     try:
-        yield _handshake(agent)
-        for position in POSITIONS:
+        yield _handshake(agent, first)
+        for position in protocol_of(first).positions:
             yield _position(agent, position)
-        yield _later_version(agent)
-        yield _questions_at_once(agent)
-        yield from _rounds(agent, num_rounds, seed)
-        yield _end(agent)
+        yield _later_version(agent, first)
+        yield _questions_at_once(agent, first)
+        yield from _rounds(agent, first, num_rounds, seed)
+        yield _end(agent, first)
     finally:
         agent.close()
 
 
-def _handshake(agent: ProcessAgent) -> Check:
+def _handshake(agent: ProcessAgent, rules: AnyRules) -> Check:
     begin = time.perf_counter()
     try:
-        agent.start(PRESETS["cardgames"])
+        agent.start(rules)
     except Failure as failure:
         return Check("handshake", f"{failure.reason}: {failure.detail}")
     return Check("handshake", note=f"{1000 * (time.perf_counter() - begin):.0f} ms")
@@ -160,21 +101,23 @@ def _position(agent: ProcessAgent, position: Position) -> Check:
     return Check(f"{position.rules}: {position.title}", problem, view.table.text(int(action[0])))
 
 
-def _later_version(agent: ProcessAgent) -> Check:
+def _later_version(agent: ProcessAgent, rules: AnyRules) -> Check:
     """Messages of an unknown type, and unknown fields, are to be ignored."""
     title = "unknown messages and fields are ignored"
-    view = View(POSITIONS[0].batch())
+    batch = Batch(rules, 1)
+    batch.reset(0)
+    view = View(batch)
     (request,) = play_requests(view, [0], lambda _: (1, 1))
     child = Child(agent.arguments)
     try:
-        child.send(encode(dict(hello_message(as_rules(view.rules), agent.limit_ms)) | {"weather": "fine"}))
+        child.send(encode(dict(hello_message(rules, agent.limit_ms)) | {"weather": "fine"}))
         read_message(child.line(time.monotonic() + agent.start_ms / 1000))
         child.send(encode({"type": "weather", "rain": [1, {"mm": 2}]}))
         child.send(encode(dict(request.message) | {"weather": None}))
         answer = read_message(child.line(time.monotonic() + agent.limit_ms / 1000))
         if answer.get("id") != 1:
             raise no_question(answer)
-        validate_answer(request, answer.get("cards"), cast(ActionTable, view.table))
+        validate_answer(request, answer.get("cards"), rules)
     except Failure as failure:
         return Check(title, f"{failure.reason}: {failure.detail}")
     finally:
@@ -182,9 +125,9 @@ def _later_version(agent: ProcessAgent) -> Check:
     return Check(title)
 
 
-def _questions_at_once(agent: ProcessAgent, number: int = 200) -> Check:
+def _questions_at_once(agent: ProcessAgent, rules: AnyRules, number: int = 200) -> Check:
     agent.reset(0)
-    batch = Batch("cardgames", number)
+    batch = Batch(rules, number)
     batch.reset(0)
     view = View(batch)
     begin = time.perf_counter()
@@ -193,11 +136,11 @@ def _questions_at_once(agent: ProcessAgent, number: int = 200) -> Check:
     return Check(f"{number} questions at once", _problem(agent), f"{1e6 * took / number:.0f} µs an answer")
 
 
-def _rounds(agent: ProcessAgent, num_rounds: int, seed: int) -> Iterator[Check]:
+def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) -> Iterator[Check]:
     """Whole rounds, one question at a time; every other seat plays at random."""
     rng = np.random.default_rng(seed)
     times: list[float] = []
-    for rules, num_players in [*((name, 4) for name in PRESETS), ("cardgames", 3), ("cardgames", 2)]:
+    for rules, num_players in protocol_of(first).tables(first):
         agent.reset(seed)
         for game in range(num_rounds):
             batch = Batch(rules, 1, num_players=num_players)
@@ -220,10 +163,10 @@ def _rounds(agent: ProcessAgent, num_rounds: int, seed: int) -> Iterator[Check]:
     )
 
 
-def _end(agent: ProcessAgent) -> Check:
+def _end(agent: ProcessAgent, rules: AnyRules) -> Check:
     title = "ends by itself when its input does"
     try:
-        child = agent.start(PRESETS["cardgames"])
+        child = agent.start(rules)
     except Failure as failure:
         return Check(title, f"{failure.reason}: {failure.detail}")
     code = child.stop(grace=5.0)
@@ -247,6 +190,12 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
     )
     parser.add_argument("what", choices=["check"], help="the only command")
     parser.add_argument("command", help='the program and its arguments, in quotes: "python bot.py --fast"')
+    parser.add_argument(
+        "--rules",
+        choices=list(PRESETS),
+        default="cardgames",
+        help="a preset of the game that it plays (%(default)s)",
+    )
     parser.add_argument("--limit-ms", type=int, default=1000, help="for every answer (%(default)s)")
     parser.add_argument("--start-ms", type=int, default=10_000, help="to start in (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="under each preset (%(default)s)")
@@ -257,7 +206,7 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     failed = total = 0
-    for line in check(agent, num_rounds=options.rounds, seed=options.seed):
+    for line in check(agent, rules=options.rules, num_rounds=options.rounds, seed=options.seed):
         total += 1
         if line.problem:
             failed += 1

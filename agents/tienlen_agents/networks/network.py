@@ -35,7 +35,7 @@ from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_
 from tienlen_agents.networks.inference import Weights, logits_of, weights_of
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_of
+from tienlen_env.games.registry import game_of, get_rules
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -65,7 +65,7 @@ class NetworkConfig:
         prior_scale: times what an action is behind, for ``prior="heuristic"``.
     """
 
-    game: str = "tienlen"
+    game: str
     rules: str
     rules_digest: str
     num_players: int
@@ -375,7 +375,7 @@ class NetworkAgent:
                 if metadata.get("format") != FORMAT:
                     raise ValueError(f"policy {str(path)!r}: expected the format {FORMAT}")
                 try:
-                    config = NetworkConfig(**json.loads(metadata["config"]))
+                    config = NetworkConfig(**_with_game(json.loads(metadata["config"])))
                     config.check()
                     card = json.loads(metadata.get("card", "{}"))
                     if not isinstance(card, dict):
@@ -388,6 +388,11 @@ class NetworkAgent:
                     ) from error
         except (SafetensorError, OSError) as error:
             raise ValueError(f"policy {str(path)!r}: this is no safetensors file ({error})") from error
+
+
+def _with_game(config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of a file; the oldest files name the preset alone."""
+    return config if "game" in config else {"game": game_of(get_rules(config["rules"])).name} | config
 
 
 def _read_tensors(file: Any, config: NetworkConfig) -> dict[str, FloatArray]:

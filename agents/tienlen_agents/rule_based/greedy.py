@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.view import View
+from tienlen_env.errors import WrongGameError
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 
 IntArray = npt.NDArray[np.int64]
@@ -51,6 +52,12 @@ def _longest_first(table: ActionTable) -> Preference:
     return _prefer(-table.num_cards, table.top)
 
 
+def _table(view: View) -> ActionTable:
+    if not isinstance(view.table, ActionTable):
+        raise WrongGameError(f"this agent plays Tiến lên, not the {view.rules.name} rules")
+    return view.table
+
+
 class GreedyAgent:
     """Plays its cheapest cards and never passes by choice.
 
@@ -72,7 +79,7 @@ class GreedyAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
         legal = view.legal_actions
-        order, rank = _cheapest_first(view.table)
+        order, rank = _cheapest_first(_table(view))
         return order[np.minimum.reduceat(rank[legal.action], legal.start)]
 
 
@@ -96,7 +103,7 @@ class GreedyLongAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
         legal = view.legal_actions
-        following, leading = _cheapest_first(view.table), _longest_first(view.table)
+        following, leading = _cheapest_first(_table(view)), _longest_first(_table(view))
         is_lead = view.table_action == PASS
         lowest_card = view.hand & -view.hand
         # Without the lowest card an action ranks behind every one that has it.

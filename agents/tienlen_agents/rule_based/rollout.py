@@ -53,9 +53,16 @@ def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., 
     """The functions ``(apply_to, play_out, rollout)`` of a game; compiled loops call them."""
     play, choose, turn, place, plays_on = game
 
-    def apply_to(  # type: ignore[no-untyped-def]
-        source, row, num_columns, spec, actions, action, cards, rewards
-    ):
+    def apply_to(
+        source: Any,
+        row: Any,
+        num_columns: int,
+        spec: Any,
+        actions: Any,
+        action: int,
+        cards: int,
+        rewards: Any,
+    ) -> None:
         """Write to `row` the state after an action in the state `source`; the legal actions are not updated.
 
         Only the first `num_columns` columns are copied. `rewards` (P,) gets the rewards of the action.
@@ -67,14 +74,14 @@ def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., 
         play(row, spec, actions, action, cards, rewards)
 
     @noinline
-    def play_out(line, seat):  # type: ignore[no-untyped-def]
+    def play_out(line: Rollout, seat: int) -> None:
         """Play ``line.row`` on until `seat` has its place; the rewards are added to ``line.rewards``."""
         row = line.row
         while row[turn] >= 0 and (plays_on or row[place + seat] < 0):
             index = choose(line.policy, line.spec, line.actions, row, line.ids, line.cards)
             play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)
 
-    def rollout(line, source, num_columns, action, cards, seat):  # type: ignore[no-untyped-def]
+    def rollout(line: Rollout, source: Any, num_columns: int, action: int, cards: int, seat: int) -> None:
         """Play an action in the state `source`, and then on by the policy until `seat` has its place."""
         apply_to(source, line.row, num_columns, line.spec, line.actions, action, cards, line.rewards)
         play_out(line, seat)

@@ -243,12 +243,11 @@ class SearchAgent(_Searcher):
                 return solved
         options = self.options
         scale = context.start(decision, options, default)
-        if scale == 0:
-            if len(context.candidates) > 1:
-                self._sample(context, decision, 1)
-                context.eliminate(True)
-            return int(context.candidates[0])
         num_steps = halving.num_steps(len(context.candidates))
+        if scale == 0 and num_steps > 0:
+            self._sample(context, decision, 1)
+            context.eliminate(True)
+            num_steps = 0
         for step in range(num_steps):
             if self.ms:
                 self._sample_until(context, decision, begin + self.ms / 1000 * (step + 1) / num_steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from types import SimpleNamespace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -38,14 +38,14 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
     _, _, rollout = make_rollout(game.rollout)
     iterate = ismcts.make_iterate(game)
 
-    def fill_source(decision, workspace):  # type: ignore[no-untyped-def]
+    def fill_source(decision: Decision, workspace: Workspace) -> None:
         """Write the state before the decision, in the current world, to ``workspace.source``."""
         for column in range(workspace.source.shape[0]):
             workspace.source[column] = decision.row[column]
         fill(workspace.source, workspace.world, workspace.line.spec, decision.row[turn])
 
     @noinline
-    def evaluate_world(decision, options, workspace):  # type: ignore[no-untyped-def]
+    def evaluate_world(decision: Decision, options: Options, workspace: Workspace) -> None:
         """Append the values of all candidates in the current world.
 
         A chain returns to worlds: rollouts that were made are looked up.
@@ -75,34 +75,36 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
             workspace.values[first + k] = workspace.earned[slot]
         workspace.sizes[NUM_WORLDS] += 1
 
-    def start_search(decision, options, workspace, memory, default):  # type: ignore[no-untyped-def]
+    def begin_search(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> float:
         for i in range(workspace.played.shape[0]):
             workspace.played[i] = 0
-        if halving.start(decision, options, workspace, default) == 1:
-            return 0.0
         scale = begin_game(decision, options, workspace, memory)
         workspace.sizes[IS_OPEN] = 1 if scale > 0 else 0
         return scale
 
-    def sample_worlds(decision, options, workspace, memory, num_worlds):  # type: ignore[no-untyped-def]
+    def sample_worlds(
+        decision: Decision, options: Options, workspace: Workspace, memory: Any, num_worlds: int
+    ) -> None:
         for _ in range(num_worlds):
             draw(decision, options, workspace, memory)
             evaluate_world(decision, options, workspace)
 
     @jit.loop
-    def resolve(decision, workspace, memory):  # type: ignore[no-untyped-def]
+    def resolve(decision: Decision, workspace: Workspace, memory: Any) -> tuple[int, int]:
         default = default_action(decision, workspace, memory)
         return default, solve(decision, workspace, memory, default)
 
     @jit.loop
-    def search(decision, options, workspace, memory):  # type: ignore[no-untyped-def]
+    def search(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> int:
         default = decision.default
         if default < 0:
             default = default_action(decision, workspace, memory)
             solved = solve(decision, workspace, memory, default)
             if solved >= 0:
                 return solved
-        scale = start_search(decision, options, workspace, memory, default)
+        if halving.start(decision, options, workspace, default) == 1:
+            return int(workspace.candidates[0])
+        scale = begin_search(decision, options, workspace, memory)
         steps = halving.num_steps(workspace.sizes[NUM_CANDIDATES]) if scale > 0 else 1
         for step in range(steps):
             wanted = halving.num_worlds_after(options, scale, steps - 1 - step) if scale > 0 else 1
@@ -110,34 +112,46 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
                 missing = wanted - workspace.sizes[NUM_WORLDS]
                 sample_worlds(decision, options, workspace, memory, missing)
                 halving.eliminate(decision, options, workspace, step == steps - 1)
-        return workspace.candidates[0]
+        return int(workspace.candidates[0])
 
     @jit.loop
-    def start(decision, options, workspace, memory, default):  # type: ignore[no-untyped-def]
-        return start_search(decision, options, workspace, memory, default)
+    def start(decision: Decision, options: Options, workspace: Workspace, memory: Any, default: int) -> float:
+        halving.start(decision, options, workspace, default)
+        return begin_search(decision, options, workspace, memory)
 
     @jit.loop
-    def sample(decision, options, workspace, memory, num_worlds):  # type: ignore[no-untyped-def]
+    def sample(
+        decision: Decision, options: Options, workspace: Workspace, memory: Any, num_worlds: int
+    ) -> None:
         sample_worlds(decision, options, workspace, memory, num_worlds)
 
     @jit.loop
-    def eliminate(decision, options, workspace, is_last):  # type: ignore[no-untyped-def]
+    def eliminate(decision: Decision, options: Options, workspace: Workspace, is_last: bool) -> int:
         return halving.eliminate(decision, options, workspace, is_last)
 
     @jit.loop
-    def draw_worlds(decision, options, workspace, memory, out):  # type: ignore[no-untyped-def]
+    def draw_worlds(
+        decision: Decision, options: Options, workspace: Workspace, memory: Any, out: IntArray
+    ) -> None:
         for w in range(out.shape[0]):
             draw(decision, options, workspace, memory)
             for i in range(out.shape[1]):
                 out[w, i] = workspace.world[i]
 
     @jit.loop
-    def fill_rows(rows, worlds, spec, seat):  # type: ignore[no-untyped-def]
+    def fill_rows(rows: IntArray, worlds: IntArray, spec: IntArray, seat: int) -> None:
         for b in range(rows.shape[0]):
             fill(rows[b], worlds[b], spec, seat)
 
     @jit.loop
-    def grow(decision, options, workspace, memory, tree, visits):  # type: ignore[no-untyped-def]
+    def grow(
+        decision: Decision,
+        options: Options,
+        workspace: Workspace,
+        memory: Any,
+        tree: ismcts.Tree,
+        visits: IntArray,
+    ) -> int:
         default = default_action(decision, workspace, memory)
         solved = solve(decision, workspace, memory, default)
         if solved >= 0:
@@ -224,7 +238,7 @@ class SearchContext:
             default: index of the default action.
 
         Returns:
-            The factor on the budget in worlds; 0 where there is one world only, or one candidate.
+            The factor on the budget in worlds; 0 where there is one world only.
         """
         self._decision, self._options = decision, options
         return float(self._loops.start(decision, options, self.workspace, self.memory, default))

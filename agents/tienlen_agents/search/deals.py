@@ -72,12 +72,12 @@ class DealPlan(NamedTuple):
 
 def new_plan(num_locations: int, num_states: int) -> DealPlan:
     """Arrays for so many locations and at most so many states."""
-    return DealPlan(
-        *np.zeros((9, num_locations), np.int64),
-        np.zeros(NUM_SUITS + 1, np.int64),
-        np.zeros(3, np.int64),
-        np.zeros((NUM_SUITS + 1, num_states)),
+    size, group, void, capacity, stride, left, allocation, limit, pile = np.zeros(
+        (9, num_locations), np.int64
     )
+    suits, sizes = np.zeros(NUM_SUITS + 1, np.int64), np.zeros(3, np.int64)
+    counts = np.zeros((NUM_SUITS + 1, num_states))
+    return DealPlan(size, group, void, capacity, stride, left, allocation, limit, pile, suits, sizes, counts)
 
 
 @noinline

@@ -50,6 +50,7 @@ def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: boo
     resample_hidden, observe, update_legal = kernels.resample_hidden, kernels.observe, kernels.update_legal
     list_legal, turn = kernels.legal.list_legal, columns.turn
     has_baseline = choose is not None
+    assert resample_hidden is not None  # which `setup` checks
 
     def choose_randomly(policy, spec, actions, row, ids, cards):  # type: ignore[no-untyped-def]
         update_legal(row, spec, actions)

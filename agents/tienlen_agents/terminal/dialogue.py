@@ -10,17 +10,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 from tienlen_env.games.common.cards import NUM_CARDS, RANK_TEXT, SUIT_SYMBOLS, card_ids
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import PLACE_TEXT
-from tienlen_env.single.base import BaseRound, Play
+from tienlen_env.single.base import AnyRound, Play
 from tienlen_env.single.by_game import ByGame
 
 COLUMNS: Final = 78
 
-AnyRound = BaseRound[Any, Any]
 Move = Play | int | str  # what `BaseRound.play` takes
 
 

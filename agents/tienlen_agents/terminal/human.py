@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tienlen_agents.terminal.dialogue import AnyRound
 from tienlen_agents.terminal.prompt import Command, Hints, ask
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import IntArray
-from tienlen_env.single.base import Picture, round_type
+from tienlen_env.single.base import AnyRound, Picture, round_type
 
 
 class Leave(KeyboardInterrupt):

@@ -16,14 +16,14 @@ import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
 from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
-from tienlen_agents.terminal.dialogue import AnyRound, dialogue_of
+from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.terminal.prompt import Command, Hints, ask, read_line, say, tell
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
 from tienlen_env.errors import RulesError
 from tienlen_env.games.registry import PRESETS, get_rules
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.rendering.view import PLACE_TEXT, plural, printable
-from tienlen_env.single.base import Picture, Play
+from tienlen_env.single.base import AnyRound, Picture, Play
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 

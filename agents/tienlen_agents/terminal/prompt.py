@@ -9,14 +9,14 @@ import textwrap
 from enum import Enum
 from typing import Protocol
 
-from tienlen_agents.terminal.dialogue import COLUMNS, AnyRound, dialogue_of
+from tienlen_agents.terminal.dialogue import COLUMNS, dialogue_of
 from tienlen_env.engine.agent import Agent, choose_cards
 from tienlen_env.engine.view import View
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 from tienlen_env.rendering import render_ansi
-from tienlen_env.single.base import Picture, Play
+from tienlen_env.single.base import AnyRound, Picture, Play
 
 HELP = """\
   ?       list what may be played

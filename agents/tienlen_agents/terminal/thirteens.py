@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from tienlen_agents.terminal.dialogue import AnyRound, Dialogue, Move, subject, symbols
+from tienlen_agents.terminal.dialogue import Dialogue, Move, subject, symbols
 from tienlen_env.errors import NotationError
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.thirteens.actions import build_action_table
@@ -13,7 +13,7 @@ from tienlen_env.games.thirteens.cards import is_joker, parse_cards
 from tienlen_env.games.thirteens.explain import SUIT_NAME
 from tienlen_env.games.thirteens.notation import parse_play
 from tienlen_env.rendering.cards import by_suits
-from tienlen_env.single.base import Play
+from tienlen_env.single.base import AnyRound, Play
 from tienlen_env.single.thirteens import Deal, melds_text
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tienlen_agents.terminal.dialogue import AnyRound, Dialogue, Move, subject, symbols
+from tienlen_agents.terminal.dialogue import Dialogue, Move, subject, symbols
 from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.tienlen.actions import PASS, build_action_table, kind_name
 from tienlen_env.rendering.view import PLACE_TEXT, plural
-from tienlen_env.single.base import Play
+from tienlen_env.single.base import AnyRound, Play
 from tienlen_env.single.tienlen import Cards
 
 

@@ -165,11 +165,3 @@ PRIMITIVES: frozenset[Any] = frozenset(
 )
 
 REGISTERED: set[Any] = set(PRIMITIVES)  # functions that compiled code may call
-
-
-def teach(game: Any) -> None:
-    """Let compiled functions call a game's kernels (for code that `jit.loop` does not compile yet)."""
-    from tienlen_env.engine.backends import jit
-
-    for kernel in (*game.kernels[:-2], *game.kernels.legal):
-        jit.register(kernel)

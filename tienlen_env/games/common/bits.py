@@ -1,6 +1,6 @@
 """Bit operations on scalars: the few primitives that an executor may replace by one instruction.
 
-The Python bodies are the definition; `backends.numba_bits` gives compiled code the same meaning. All
+The Python bodies are the definition; `engine.backends.overloads` gives compiled code the same meaning. All
 numbers are signed 64-bit words, so that NumPy, Numba and CUDA hold them as ``int64``.
 """
 

@@ -4,13 +4,14 @@
     python -m tienlen_train.benchmarks.inference --policy runs/a/policy.safetensors --batches "1 64"
 
 For each batch size two lines: the forward pass alone, and `NetworkAgent.act` as a whole, with observations
-and features. Both ways take turns in one process on one thread, on the same positions of real rounds; the times
+and features. Both ways take turns in one process on one thread, on the same positions of real rounds; times
 are medians of CPU time, which other work on the machine disturbs least. The command also counts the decisions
 in which the two choose differently.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -137,7 +138,7 @@ def differences(players: Sequence[NetworkAgent], config: InferenceBenchConfig) -
     return different, total
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(InferenceBenchConfig, __doc__ or "", argv)
     torch.set_num_threads(1)
@@ -157,7 +158,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if config.decisions:
             different, total = differences(players, config)
             print(f"  {different} of {total:,} choices differ")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
