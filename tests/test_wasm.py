@@ -27,9 +27,10 @@ from tests.high_card import HIGH_CARD
 from tests.test_golden import load
 from tests.test_thirteens_golden import SIZES
 from tienlen_agents.files import locked
-from tienlen_env.engine.backends import jit
+from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.protocol import FINISHED, PAID
 from tienlen_env.engine.backends.wasm import build
+from tienlen_env.engine.backends.wasm.__main__ import main
 from tienlen_env.engine.backends.wasm.entries import DOUBLE, Entry, digest
 from tienlen_env.engine.backends.wasm.link import LinkError, link
 from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
@@ -375,7 +376,7 @@ def test_many_choices(name: str, agent: str, built: Callable[[str], Path]) -> No
 
 def test_two_builds_give_the_same_bytes(built: Callable[[str], Path], tmp_path: Path) -> None:
     folder = built("high_card")
-    build(GAMES["high_card"], tmp_path, entries=AGENTS)
+    main([GAMES["high_card"], "--out", str(tmp_path), "--entries", AGENTS])
     for name in ("high_card.wasm", "high_card.json", "engine.mjs"):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
 
@@ -405,6 +406,22 @@ def test_tables_name_every_action_and_piece(name: str) -> None:
         assert {n: p["start"] for n, p in found["layout"].items()} == {
             n: piece.slice.start for n, piece in batch.layout.items()
         }
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "expected"),
+    [
+        ("generic", "", {}),
+        ("generic", None, {}),
+        ("skylake", "+avx2,-bmi2", {"avx2": True, "bmi2": False}),
+    ],
+)
+def test_instructions_are_those_of_the_named_processor(
+    name: str, features: str | None, expected: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overloads.config, "CPU_NAME", name)
+    monkeypatch.setattr(overloads.config, "CPU_FEATURES", features)
+    assert overloads._cpu_features() == expected
 
 
 def test_what_is_not_a_kernel_is_refused(tmp_path: Path) -> None:

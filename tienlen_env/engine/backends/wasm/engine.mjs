@@ -107,7 +107,7 @@ export class Engine {
   }
 
   /**
-   * Take an array from the module's memory, filled with zeros; it is never given back.
+   * Take an array of zeros from the module's memory. To give back all that was taken since, set `end` back.
    * @template {ArrayType} T
    * @param {T} type
    * @param {number} length
@@ -118,7 +118,9 @@ export class Engine {
     this.end = (at + type.BYTES_PER_ELEMENT * length + 63) & ~63;
     const missing = this.end - this.memory.buffer.byteLength;
     if (missing > 0) this.memory.grow(Math.ceil(missing / 65536));
-    return new Block(this.memory, type, at, length);
+    const block = new Block(this.memory, type, at, length);
+    new Uint8Array(this.memory.buffer, at, this.end - at).fill(0);
+    return block;
   }
 
   /** @param {(number | string)[]} numbers */
@@ -381,11 +383,13 @@ export class Game {
  */
 export function playRounds(game, keys, digesting = true) {
   const { engine } = game.variant;
+  const { end } = engine;
   const keyBlock = engine.take(BigInt64Array, keys.length), digests = engine.take(BigInt64Array, keys.length);
   keyBlock.array.set(keys);
   const decisions = game.calls.play_rounds(
     game.spec, game.actions, game.at, keyBlock.at, keys.length, digests.at, game.rewardBlock.at, game.maskBlock.at,
     game.observationBlock.at, game.maskBlock.at, digesting ? game.numWords : 0,
   );
+  engine.end = end;
   return { decisions, digests: digests.array.slice() };
 }
