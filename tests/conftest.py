@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
+from tests.high_card import HIGH_CARD
+from tienlen_env.games.registry import register
+
 settings.register_profile(
     "deterministic",
     derandomize=True,
@@ -15,3 +18,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("deterministic")
+
+register(HIGH_CARD)  # a game from outside, known to every test

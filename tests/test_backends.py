@@ -506,9 +506,9 @@ def expected_observation(batch: Batch, b: int, seat: int) -> dict[str, np.ndarra
         "table_owner": one_hot(p, order.index(owner)) if is_follow else np.zeros(p),
         "passed": np.array(seats(state.passed[b])),
         "finished": np.array([int(state.places[b, s] >= 0) for s in order]),
-        "barred": np.array(seats(state.barred[b])),
+        "barred": np.array(seats(state.knocked_out[b])),
         "suit_lock": np.array([int(state.lock[b])]),
-        "opening_duty": np.array([int(state.duty[b] != 0)]),
+        "opening_duty": np.array([int(state.required_card[b] != 0)]),
         "lead": np.array([int(not is_follow)]),
     }
 

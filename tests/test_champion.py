@@ -182,10 +182,10 @@ def test_a_best_response_has_one_seat_against_three(agent: str) -> None:
         agent=agent, num_games=16, state_width=16, action_width=16, critic_width=16, threads=1
     )
     trainer = BestResponseTrainer(config)
-    controllers, snapshots = trainer.controllers(np.random.default_rng(0))
+    seat_policies, snapshots = trainer.pool.seat(np.random.default_rng(0), num_players=4)
     assert not snapshots
     assert trainer.pool.baselines == (agent,)
-    assert ((controllers == 0).sum(axis=1) == 1).all()
+    assert ((seat_policies == 0).sum(axis=1) == 1).all()
     before = trainer.agent()
     batch = Batch("cardgames", 30)
     batch.reset(1)

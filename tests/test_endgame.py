@@ -126,23 +126,23 @@ def ending(mine, theirs, table="", *, rules="cardgames", passed=(), owner=2):
     """Four players, all cards dealt; seats 0 (to move) and 2 are left, and `owner` has played the table."""
     batch = Batch(rules, 1)
     mine, theirs, table = parse_cards(mine), parse_cards(theirs), parse_cards(table)
-    row = [0] * batch.rows.shape[1]
+    row = [0] * batch.state.rows.shape[1]
     row[R.HAND], row[R.HAND + 2] = mine, theirs
     row[R.PLAYED + 1] = FULL_DECK & ~(mine | theirs)
     row[R.PLACE : R.PLACE + 4] = [-1, 1, -1, 0]
     row[R.LIVE], row[R.NUM_FIRST] = 0b0101, 2
-    row[R.TABLE], row[R.TABLE_CARDS] = batch.table.classify(table), table
+    row[R.TABLE], row[R.TABLE_CARDS] = batch.action_table.classify(table), table
     row[R.OWNER] = owner if table else -1
     row[R.PASSED] = sum(1 << seat for seat in passed)
     row[R.PENDING] = 0b0101 if table and owner != 2 and 2 not in passed else 0b0001
-    kernels.update_legal(row, batch.spec.tolist(), batch.actions.tolist())
-    batch.rows[0] = row
+    kernels.update_legal(row, batch.kernel_arrays.spec.tolist(), batch.kernel_arrays.actions.tolist())
+    batch.state.rows[0] = row
     return batch
 
 
 def winning(*args, **options):
     batch = ending(*args, **options)
-    return {batch.table.text(a) for a in np.flatnonzero(winning_actions(View(batch))[0])}
+    return {batch.action_table.text(a) for a in np.flatnonzero(winning_actions(View(batch))[0])}
 
 
 def test_by_hand():
@@ -220,7 +220,7 @@ def test_nothing_hidden_is_used():
         rows = View(batch).public_rows
         assert (rows == View(other).public_rows)[swapped].all()
         assert (rows[:, R.HAND : R.HAND + 4] != 0).sum() <= 30
-        batch.step(batch.legal_mask().argmax(axis=1))
+        batch.step(batch.action_mask().argmax(axis=1))
 
 
 # ---------------------------------------------------------------- the agent
@@ -345,7 +345,7 @@ def test_rows_of_other_positions_are_refused():
     batch = Batch("cardgames", 1)
     batch.reset(0)
     with pytest.raises(ValueError, match="exactly two players"):
-        Solver(batch.rules).solve(batch.rows)
+        Solver(batch.rules).solve(batch.state.rows)
     assert open_endings(View(batch))[0].size == 0
 
 

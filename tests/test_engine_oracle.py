@@ -160,7 +160,7 @@ class Pairs:
         mask = self.batch.action_mask()
         starts = [*legal.start.tolist(), len(legal.action)]
         actions, cards = legal.action.tolist(), legal.cards.tolist()
-        columns = (state.turn, state.owner, state.passed, state.barred, state.table_cards, state.live)
+        columns = (state.turn, state.owner, state.passed, state.knocked_out, state.table_cards, state.live)
         rows = np.stack(columns, 1).tolist()
         hands, scores, places = state.hands.tolist(), state.scores.tolist(), state.places.tolist()
         ids = np.full(NUM_GAMES, NO_ACTION)

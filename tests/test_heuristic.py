@@ -169,14 +169,14 @@ def test_hidden_cards_do_not_matter(preset, num_players):
     num_changed = 0
     for _ in range(20):
         other = batch.copy()
-        for row in other.rows:
+        for row in other.state.rows:
             columns = np.delete(np.arange(UNDEALT + 1), row[TURN])
             sizes = np.bitwise_count(row[columns])
             cards = np.flatnonzero(int(np.bitwise_or.reduce(row[columns])) >> np.arange(52) & 1)
             parts = np.split(1 << rng.permutation(cards), np.cumsum(sizes)[:-1])
             row[columns] = [part.sum() for part in parts]
         games = np.flatnonzero(batch.state.turn >= 0)
-        num_changed += (other.rows[games] != batch.rows[games]).any(axis=1).sum()
+        num_changed += (other.state.rows[games] != batch.state.rows[games]).any(axis=1).sum()
         view, blind = View(batch, games), View(other, games)
         assert np.array_equal(agent.act(view), agent.act(blind))
         for one, two in zip(agent.evaluate_actions(view), agent.evaluate_actions(blind), strict=True):
@@ -217,7 +217,7 @@ def position(hand, *others, moves=(), preset="cardgames"):
     batch.set_hands([[parse_cards(text) for text in (hand, *others)]], leader=1 if moves else 0)
     for text in moves:
         cards = parse_cards(text) if text else 0
-        batch.step([batch.table.classify(cards)], [cards])
+        batch.step([batch.action_table.classify(cards)], [cards])
     assert batch.state.turn[0] == 0
     return View(batch)
 
@@ -265,7 +265,7 @@ def test_rule_1_who_is_certain_goes_out_next(preset):
     num_rounds = 150
     batch = Batch(preset, num_rounds)
     batch.deal(np.arange(num_rounds))
-    agent, table = tienlen_agents.load("heuristic"), batch.table
+    agent, table = tienlen_agents.load("heuristic"), batch.action_table
     expected = {}
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
         view = View(batch, games)
@@ -294,7 +294,7 @@ def test_rule_2_never_serves_a_player_with_one_card():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_rule_2_in_every_game(preset):
-    table = Batch(preset).table
+    table = Batch(preset).action_table
     num_leads = 0
     for view, _, chosen in rounds(preset, 4, 300, tienlen_agents.load("heuristic"), seed=5000):
         unseen = FULL_DECK & ~(view.hand | np.bitwise_or.reduce(view.played, axis=1))

@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import json
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,19 +25,6 @@ from tienlen_env.single.session import Session
 from tienlen_train import dmc, ppo
 
 PLAYERS = (2, 3, 7)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def registered() -> Iterator[None]:
-    """The one registration; other tests do not see the game."""
-    registry.register(HIGH_CARD)
-    yield
-    registry._games.pop(HIGH_CARD.name, None)
-
-
-def through(batch: Batch, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    while (batch.state.turn >= 0).any():
-        yield batch.step(batch.sample(rng))[0].copy()
 
 
 def test_rules_and_registration() -> None:

@@ -8,7 +8,7 @@ from gymnasium import spaces
 import tienlen_agents
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.games.tienlen.observe import observation_size
+from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import CARDGAMES
 
 torch = pytest.importorskip("torch")
@@ -16,7 +16,7 @@ sb3_contrib = pytest.importorskip("sb3_contrib")
 
 from tienlen_agents.networks.sb3_policy import PolicyAgent  # noqa: E402  (needs torch)
 
-NUM_OBSERVED, NUM_ACTIONS = observation_size(CARDGAMES), 453
+NUM_OBSERVED, NUM_ACTIONS = observation_layout(CARDGAMES).size, 453
 
 
 class Spaces(gymnasium.Env):

@@ -74,7 +74,7 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
         batch.step(batch.sample(rng))
     view = View(batch)
     after = (view.seat[:, None] + np.arange(1, num_players)) % num_players
-    words = batch.state.record[:, :12].reshape(20, 4, 3)[np.arange(20)[:, None], after]
+    words = batch.state.play_summary[:, :12].reshape(20, 4, 3)[np.arange(20)[:, None], after]
     record = (words[..., None] >> np.arange(52) & 1).reshape(20, -1).astype(np.uint8)
     assert record.shape == (len(view), num_summary_bits(num_players))
     assert record.any()
@@ -96,12 +96,12 @@ def test_the_record_does_not_depend_on_how_many_plays_are_kept(kept: int) -> Non
         for batch in batches:
             batch.step(actions)
     few, many = batches
-    assert many.state.record.any()
+    assert many.state.play_summary.any()
     assert few.state.history.shape == (10, kept)
     if kept:
-        assert np.array_equal(few.state.record, many.state.record)
+        assert np.array_equal(few.state.play_summary, many.state.play_summary)
     else:
-        assert few.state.record.shape == (10, 0)
+        assert few.state.play_summary.shape == (10, 0)
         assert not read_record(few).any()
 
 

@@ -1,11 +1,12 @@
-"""The structure holds: shared rooms name no game, and functions take few positional arguments."""
+"""The structure holds: shared rooms name no game, imports have no cycles, functions take few arguments."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import grimp
 import pytest
 
 from tienlen_env.games.registry import games
@@ -74,3 +75,55 @@ def test_few_positional_parameters(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_module_is_passed_around(path: Path) -> None:
     assert "ModuleType" not in path.read_text(encoding="utf-8") or path.name in ("jit.py", "_moved.py")
+
+
+# ---------------------------------------------------------------- cycles between modules
+
+
+def components(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components with more than one node, by Tarjan's algorithm; each sorted.
+
+    Args:
+        graph: for each node, the nodes that its edges lead to.
+    """
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = lowest[node] = len(order)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in order:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in stack:
+                lowest[node] = min(lowest[node], order[other])
+        if lowest[node] == order[node]:
+            start = stack.index(node)
+            component, stack[start:] = sorted(stack[start:]), []
+            if len(component) > 1:
+                found.append(component)
+
+    for node in sorted(graph):
+        if node not in order:
+            visit(node)
+    return sorted(found)
+
+
+def test_components_are_found() -> None:
+    edges = ("ab", "bc", "ca", "cd", "de", "ed", "ef", "ga")
+    graph = {node: {end for start, end in edges if start == node} for node in "abcdefg"}
+    assert components(graph) == [["a", "b", "c"], ["d", "e"]]
+
+
+def test_no_import_cycles() -> None:
+    """Imports inside functions and under ``TYPE_CHECKING`` count like all others."""
+    packages = [package.name for package in PACKAGES]
+    graph = grimp.build_graph(*packages, exclude_type_checking_imports=False, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) == len(MODULES)
+    found = components(imports)
+    listed = "".join(f"\n  {', '.join(component)}" for component in found)
+    assert not found, f"cycles between modules: {len(found)}{listed}"

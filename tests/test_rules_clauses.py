@@ -460,7 +460,7 @@ def test_3_1_the_three_of_spades_opens_every_round() -> None:
     state = batch.state
     assert state.round[0] == 1
     lowest = min(c for s in (0, 1) for c in card_ids(int(state.hands[0, s])))
-    assert state.duty[0] == 1 << lowest
+    assert state.required_card[0] == 1 << lowest
     assert state.hands[0, state.turn[0]] >> lowest & 1
 
 

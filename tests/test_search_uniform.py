@@ -16,9 +16,6 @@ from tienlen_env.engine.agent import Agent, RandomAgent
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games import registry as games
-
-games.register(HIGH_CARD)
 
 
 def views(agent: Agent, num_games: int, num_players: int = 3, seed: int = 3) -> Iterator[tuple[Batch, View]]:

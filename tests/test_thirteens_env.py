@@ -121,7 +121,8 @@ def test_a_game_is_found_by_its_rules() -> None:
         rules = get_rules(name)
         assert rules.name == name
         assert Batch(name).game is game_of(rules)
-        assert (game_of(rules) is definition.THIRTEENS) == (name not in TIENLEN_PRESETS)
+        assert (game_of(rules) is definition.THIRTEENS) == (name in definition.THIRTEENS.presets)
+        assert (game_of(rules).name == "tienlen") == (name in TIENLEN_PRESETS)
     assert get_rules("thirteens", 6).num_players == 6
     with pytest.raises(RulesError, match="thirteens"):
         get_rules("whist")

@@ -120,7 +120,7 @@ def test_what_cannot_be_is_refused(name: str) -> None:
 def test_a_dummy_of_a_game_without_one_is_refused() -> None:
     with pytest.raises(TienLenError, match="no cards"):
         Batch(THREE).set_hands([masks("3s", "4s", "5s")], dummy=parse_cards("6s"))
-    with pytest.raises(TienLenError, match="cardgames"):
+    with pytest.raises(ValueError, match="not a set of cards of tienlen"):
         Batch("cardgames", num_players=3).set_hands([masks("3s", "4s", "5s")], remainder=parse_cards("6s"))
 
 
@@ -140,7 +140,7 @@ def test_the_environment_starts_from_hands() -> None:
     hands = ["3s 4d", "5s 6d", "7s 8d", parse_cards("9s Td"), "Js Qd"]
     env.reset(options={"hands": hands, "leader": 1, "remainder": "2d", "starter": "2d"})
     assert env.agent_selection == "player_1"
-    assert env._batch.state.hands[0].tolist() == [parse_cards(h) if isinstance(h, str) else h for h in hands]
-    assert env._batch.state.aside[0] == parse_cards("2d")
+    assert env.batch.state.hands[0].tolist() == [parse_cards(h) if isinstance(h, str) else h for h in hands]
+    assert env.batch.state.aside[0] == parse_cards("2d")
     with pytest.raises(TienLenError):
         env.reset(options={"hands": hands[:4]})

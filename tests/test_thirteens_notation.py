@@ -135,7 +135,7 @@ def test_custom_rules_are_a_digest() -> None:
         ("thirteens/1 thirteens p3 j0 hands=3s/4s/3s :", 41, "in two hands"),
         ("thirteens/1 thirteens p3 j0 hands=3s/4s/5s6s :", 29, "equally many"),
         ("thirteens/1 thirteens p3 j0 hands=3s/4s/*1 :", 29, "beyond the 52 cards"),
-        ("thirteens/1 thirteens p3 j1 hands=3s/4s/5s aside=Kx :", 50, "no card"),
+        ("thirteens/1 thirteens p3 j1 hands=3s/4s/5s aside=Kx :", 50, "not a card"),
         ("thirteens/1 thirteens p3 j1 hands=3s/4s/5s aside=3s :", 29, "in two hands"),
         ("thirteens/1 thirteens p3 j1 hands=3s/4s/5s dummy=6s :", 29, "no cards"),
         ("thirteens/1 thirteens p3 j1 hands=3s/4s/5s lead=0 : end", 53, "expected a card"),

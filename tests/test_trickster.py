@@ -65,7 +65,7 @@ def test_plays_legally_and_sees_nothing_hidden(rules: ThirteensRules) -> None:
         if step % 10 == 0:
             # One decision at a time, and without what is hidden.
             blind = batch.copy()
-            blind.rows[:] = view.public_rows
+            blind.state.rows[:] = view.public_rows
             assert np.array_equal(agent.act(View(blind)), ids)
             assert [int(agent.act(View(batch, [b]))[0]) for b in range(5)] == ids[:5].tolist()
         batch.step(ids)

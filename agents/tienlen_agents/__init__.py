@@ -47,7 +47,7 @@ BUILT_IN: Final = {
     "greedy": "tienlen_agents.rule_based.greedy:GreedyAgent",
     "greedy_long": "tienlen_agents.rule_based.greedy:GreedyLongAgent",
     "heuristic": "tienlen_agents.rule_based.heuristic:HeuristicAgent",
-    "human": "tienlen_agents:load_human",
+    "human": "tienlen_agents.terminal.human:HumanAgent",
     "ismcts": "tienlen_agents.search:IsmctsAgent",
     "policy": "tienlen_agents:load_policy",
     "process": "tienlen_agents.external.process:ProcessAgent",
@@ -203,17 +203,6 @@ def load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agen
     from tienlen_agents.networks.sb3_policy import PolicyAgent
 
     return PolicyAgent.load(path, trust=trust, sample=sample)
-
-
-def load_human(*, hint: str = "") -> Agent:
-    """Make the agent ``human``: a person at this terminal.
-
-    Args:
-        hint: the agent that suggests plays; empty for each game's own.
-    """
-    from tienlen_agents.terminal.human import HumanAgent
-
-    return HumanAgent(hint=hint)
 
 
 register_loader(load)

@@ -127,7 +127,7 @@ def new_memory(rules: Rules) -> EndgameMemory:
 def position_flags(row: Any) -> int:
     """The part of a position besides the two hands that decides its result, in 28 bits."""
     trick = row[R.TABLE] << 18 | row[R.TURN] << 16 | (row[R.OWNER] + 1) << 13
-    flags: int = trick | row[R.PASSED] << 9 | row[R.PENDING] << 5 | row[R.BARRED] << 1 | row[R.LOCK]
+    flags: int = trick | row[R.PASSED] << 9 | row[R.PENDING] << 5 | row[R.KNOCKED_OUT] << 1 | row[R.LOCK]
     return flags
 
 

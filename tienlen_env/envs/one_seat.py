@@ -23,6 +23,7 @@ import numpy.typing as npt
 from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.checks import check_buffer
 from tienlen_env.engine.turn import Turn
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
@@ -304,8 +305,12 @@ class OneSeatGames:
         Raises:
             ValueError: another shape or type.
         """
-        self.batch.observe(self.seat, observation)
-        self.batch.action_mask(mask)
+        batch = self.batch
+        # Both are checked before either is written.
+        check_buffer(observation, "observation", (batch.num_games, batch.observation_size), np.uint8)
+        check_buffer(mask, "mask", (batch.num_games, batch.num_actions), np.int8)
+        batch.observe(self.seat, observation)
+        batch.action_mask(mask)
 
     # ------------------------------------------------------------ inside a step
     # `turns` is int64 (n,): the seat to act, `Turn.ASKED` if that is the learner's, or `Turn.OVER`.

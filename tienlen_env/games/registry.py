@@ -6,7 +6,8 @@ value = a `Game`), so that other processes find it too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copyreg
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Final, TypeVar, cast
@@ -132,5 +133,11 @@ def game_named(name: str) -> AnyGame:
     return _games[name]
 
 
+def _reduce(game: AnyGame) -> tuple[Callable[[str], AnyGame], tuple[str]]:
+    """Games pickle by their names."""
+    return game_named, (game.name,)
+
+
+copyreg.pickle(Game, _reduce)
 register(TIENLEN)
 register(THIRTEENS)

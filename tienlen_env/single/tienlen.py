@@ -234,7 +234,7 @@ class Round(BaseRound[Rules, Play]):
     @property
     def opening_card(self) -> Cards:
         """The card that the play must contain (1.3); empty if there is none."""
-        return Cards(self._state.duty.item())
+        return Cards(self._state.required_card.item())
 
     @property
     def next_leader(self) -> int | None:

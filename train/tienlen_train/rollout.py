@@ -277,12 +277,12 @@ def play_rounds(
     keys = np.asarray(keys)
     batch = Batch(rules, len(keys), reward=reward, history_length=max(reader.history, history_of(opponents)))
     num_games, num_players = batch.num_games, batch.num_players
-    num_policies, num_controllers = len(policies), len(policies) + len(opponents)
+    num_policies, num_actors = len(policies), len(policies) + len(opponents)
     if (
         seat_policies.shape != (num_games, num_players)
-        or not ((seat_policies >= 0) & (seat_policies < num_controllers)).all()
+        or not ((seat_policies >= 0) & (seat_policies < num_actors)).all()
     ):
-        raise ValueError(f"seat_policies: expected {(num_games, num_players)} of 0..{num_controllers - 1}")
+        raise ValueError(f"seat_policies: expected {(num_games, num_players)} of 0..{num_actors - 1}")
     batch.deal(keys)
     last = np.full((num_games, num_players), -1)  # index of each seat's last decision
     scores = np.zeros((num_games, num_players), np.float32)
@@ -323,8 +323,8 @@ def play_rounds(
         order = np.argsort(who, kind="stable")
         games = games[order]
         actions = np.empty(games.size, np.int64)
-        # The decisions of one policy are adjacent; those of networks come first, and one call reads them all.
-        ends = np.searchsorted(who[order], np.arange(num_controllers), side="right").tolist()
+        # The decisions of one actor are adjacent; those of networks come first, and one call reads them all.
+        ends = np.searchsorted(who[order], np.arange(num_actors), side="right").tolist()
         begins = [0, *ends[:-1]]
         num_read = ends[num_policies - 1]
         if num_read:

@@ -23,14 +23,15 @@ from typing import Any
 from tienlen_agents.arena.curves import Curve, read_curves
 from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task, play_task
 from tienlen_agents.arena.latency import Latency, latency
-from tienlen_agents.arena.league import League, Standing, league
+from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import blocks, seatings
 from tienlen_agents.arena.match import PANEL, compare, gauntlet, match, match_up
-from tienlen_agents.arena.pilot import Pilot, pilot
+from tienlen_agents.arena.pilot import pilot
 from tienlen_agents.arena.play import Forfeits, Played, play_deals
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import MatchResult, Score
 from tienlen_agents.arena.run import Options, Progress
+from tienlen_agents.arena.run_results import League, Pilot, RunResults, Standing
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, variance_ratio
 from tienlen_agents.arena.store import ArenaRunError
 from tienlen_agents.arena.terminal import LiveProgress
@@ -53,6 +54,7 @@ __all__ = [
     "ProcessExecutor",
     "Progress",
     "Report",
+    "RunResults",
     "Score",
     "Standing",
     "Task",

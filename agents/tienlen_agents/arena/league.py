@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Unpack
 
 import numpy as np
@@ -25,6 +24,7 @@ from tienlen_agents.arena.match import all_rules, make_match_up
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR, MatchResult
 from tienlen_agents.arena.run import Entrant, Options, load_all, play_match_ups
+from tienlen_agents.arena.run_results import League, Standing
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.extras import require
 from tienlen_env.games.common.game import AnyRules
@@ -36,51 +36,6 @@ IntArray = npt.NDArray[np.int64]
 
 RATED_GAMES: Final = 10_000  # one call of the library per game: a quarter of a second in all
 RESAMPLES: Final = 40  # the error of an interval's width is then about a tenth
-
-
-class Standing(NamedTuple):
-    """An agent of a league.
-
-    Attributes:
-        name: unique in the league.
-        points: per game, over all its match-ups.
-        first: rate of first places.
-        places: rate of each place, first to last.
-        rating: Plackett–Luce strength on openskill's scale, the league's mean being 25.
-    """
-
-    name: str
-    points: Estimate
-    first: Estimate
-    places: tuple[Estimate, ...]
-    rating: Estimate
-
-
-@dataclass(frozen=True, eq=False)
-class League:
-    """A league under one variant (E agents).
-
-    Attributes:
-        rules: the variant.
-        standings: E, in the order of the agents.
-        payoffs: E rows of E: the difference of points per seat between the row's agent and the column's, the
-            mean over the match-ups of only these two; None on the diagonal.
-        cycles: each a tuple of names; each agent is proven above the next, and the last above the first.
-        num_deals: of each match-up.
-        rated_games: number of games that the ratings use.
-    """
-
-    rules: AnyRules
-    standings: tuple[Standing, ...]
-    payoffs: tuple[tuple[Estimate | None, ...], ...]
-    cycles: tuple[tuple[str, ...], ...]
-    num_deals: int
-    rated_games: int
-
-    @property
-    def ranking(self) -> tuple[int, ...]:
-        """Indices of the standings, sorted by points, the highest first."""
-        return tuple(sorted(range(len(self.standings)), key=lambda i: -self.standings[i].points.mean))
 
 
 def league(

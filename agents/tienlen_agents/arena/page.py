@@ -10,18 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tienlen_agents.arena.report import decisions_per_second, interval_note, place_colours
+from tienlen_agents.arena.labels import decisions_per_second, interval_note, ordinal, place_colours
 from tienlen_agents.arena.stats import Estimate, Verdict
-from tienlen_agents.arena.terminal import ordinal
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import printable
 
 if TYPE_CHECKING:
     from tienlen_agents.arena.curves import Curve
-    from tienlen_agents.arena.league import League
-    from tienlen_agents.arena.report import Report
     from tienlen_agents.arena.result import MatchResult
+    from tienlen_agents.arena.run_results import League, RunResults
 
 
 class Bar(NamedTuple):
@@ -74,7 +72,7 @@ def bars(values: Sequence[Estimate], parities: Sequence[float], scale: float, di
     ]
 
 
-def page(report: Report) -> str:
+def page(report: RunResults) -> str:
     """Make the page.
 
     Args:
@@ -114,14 +112,14 @@ def page(report: Report) -> str:
     )
 
 
-def _title(report: Report) -> str:
+def _title(report: RunResults) -> str:
     if report.leagues:
         return f"League of {len(report.leagues[0].standings)}"
     results = report.results
     return results[0].names[0].removesuffix(" #1") if len(results) > 1 else results[0].title
 
 
-def _variant(report: Report, rules: AnyRules) -> dict[str, Any]:
+def _variant(report: RunResults, rules: AnyRules) -> dict[str, Any]:
     results = report.of(rules)
     scores = [(result, score) for result in results for score in result.scores]
     parity = [result.parity_points for result, _ in scores]

@@ -3,63 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from numpy.random import SeedSequence
 
-from tienlen_agents.arena.report import Report
+from tienlen_agents.arena.run_results import Need, Pilot, RunResults
 from tienlen_agents.arena.stats import deals_needed
 
 PILOT_DEALS = 200
 
 
-class Need(NamedTuple):
-    """The number of deals that one figure needs.
-
-    Attributes:
-        title: of the figure.
-        half_width: of its interval after the pilot.
-        num_deals: that the precision needs.
-    """
-
-    title: str
-    half_width: float
-    num_deals: int
-
-
-class Pilot(NamedTuple):
-    """The result of a pilot.
-
-    Attributes:
-        precision: the wanted half width, in points.
-        num_deals: of the pilot.
-        seed: of the pilot. Its deals are not those of the match, so the length of the match does not depend
-            on its own data.
-        needs: one per figure.
-    """
-
-    precision: float
-    num_deals: int
-    seed: int
-    needs: tuple[Need, ...]
-
-    @property
-    def deals_needed(self) -> int:
-        """The maximum over all figures."""
-        return max(need.num_deals for need in self.needs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "precision": self.precision,
-            "num_deals": self.num_deals,
-            "seed": self.seed,
-            "deals_needed": self.deals_needed,
-            "needs": [need._asdict() for need in self.needs],
-        }
-
-
-def pilot(play: Callable[[int, int], Report], precision: float, seed: int, num_deals: int) -> Pilot:
+def pilot(play: Callable[[int, int], RunResults], precision: float, seed: int, num_deals: int) -> Pilot:
     """Play a small match and compute the number of deals that the large one needs.
 
     Args:

@@ -11,10 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tienlen_agents.arena.league import League
-from tienlen_agents.arena.report import Report, heading, interval_note, place_colours
+from tienlen_agents.arena.labels import heading, interval_note, ordinal, place_colours
+from tienlen_agents.arena.run_results import League, RunResults
 from tienlen_agents.arena.stats import Estimate, Verdict
-from tienlen_agents.arena.terminal import ordinal
 from tienlen_env.games.common.game import AnyRules
 
 _COLOUR: dict[Verdict, str] = {"above": "#1a7f4b", "at": "#b7791f", "below": "#c0392b"}
@@ -42,7 +41,7 @@ class _Block(NamedTuple):
     league: League | None
 
 
-def plot(report: Report) -> bytes:
+def plot(report: RunResults) -> bytes:
     """Draw points and first places beside parity, with intervals, and the distribution of places.
 
     For a league, draw its standings, with ratings and payoffs below.
@@ -73,7 +72,7 @@ def plot(report: Report) -> bytes:
     return out.getvalue()
 
 
-def _block(report: Report, rules: AnyRules) -> _Block:
+def _block(report: RunResults, rules: AnyRules) -> _Block:
     results = report.of(rules)
     rows: list[_Row] = []
     y = 0.0

@@ -1,6 +1,6 @@
-"""The report of a run: all results as data, with JSON and CSV. Pictures and pages are made elsewhere.
+"""The report of a run: its results with JSON and CSV, and with the terminal, plot and page that draw them.
 
-`terminal`, `plot` and `page` draw a report; `Report` calls them for ``print``, ``to_png`` and ``to_html``.
+The results are data (`run_results`). `terminal`, `plot` and `page` import only data; `Report` calls them.
 """
 
 from __future__ import annotations
@@ -10,107 +10,34 @@ import io
 import json
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from tienlen_agents.arena.chunk import BLOCK_DEALS
-from tienlen_agents.arena.result import MatchResult, Score
+from tienlen_agents.arena.labels import decisions_per_second
+from tienlen_agents.arena.page import page
+from tienlen_agents.arena.result import MatchResult
+from tienlen_agents.arena.run_results import League, RunResults
 from tienlen_agents.arena.stats import Estimate
+from tienlen_agents.arena.terminal import show
 from tienlen_agents.extras import is_installed, require
 from tienlen_agents.files import write_atomic
 from tienlen_agents.versions import code_digest, versions
-from tienlen_env.errors import renamed
 from tienlen_env.games.common.game import AnyRules
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tienlen_agents.arena.curves import Curve
-    from tienlen_agents.arena.latency import Latency
-    from tienlen_agents.arena.league import League
-    from tienlen_agents.arena.pilot import Pilot
-
 SCHEMA: Final = 2
 
 
-class Headline(NamedTuple):
-    """A main figure of a run.
-
-    Attributes:
-        title: of the match-up, or the agent of a league.
-        points: the estimate.
-        num_deals: number of deals of the estimate.
-    """
-
-    title: str
-    points: Estimate
-    num_deals: int
-
-
 @dataclass(frozen=True)
-class Report:
-    """All results of one run.
-
-    Attributes:
-        results: of the match-ups; those under the same rules are adjacent.
-        command: that gives the same result; empty if the run did not come from a command.
-        leagues: one per variant, if the run was a league.
-        latencies: times of single decisions, if they were measured.
-        curves: learning curves to be shown beside.
-        pilot: if the number of deals was chosen for a precision.
-        with_bootstrap: show and write bootstrap intervals beside the analytic ones.
-    """
-
-    results: tuple[MatchResult, ...]
-    command: str = ""
-    leagues: tuple[League, ...] = ()
-    latencies: tuple[Latency, ...] = ()
-    curves: tuple[Curve, ...] = ()
-    pilot: Pilot | None = None
-    with_bootstrap: bool = False
-
-    __getattr__ = renamed(tables="results")
-
-    @property
-    def variants(self) -> tuple[AnyRules, ...]:
-        """The variants of the results, without duplicates."""
-        return tuple(dict.fromkeys(result.rules for result in self.results))
-
-    def of(self, rules: AnyRules) -> tuple[MatchResult, ...]:
-        """The results under some rules."""
-        return tuple(result for result in self.results if result.rules == rules)
-
-    @property
-    def headlines(self) -> tuple[Headline, ...]:
-        """The points of each match-up's first agent; of a league, of each agent over all its match-ups."""
-        if self.leagues:
-            return tuple(
-                Headline(_with_rules(s.name, league.rules, self), s.points, league.num_deals)
-                for league in self.leagues
-                for s in league.standings
-            )
-        return tuple(
-            Headline(_with_rules(r.title, r.rules, self), r.scores[0].points, r.num_deals)
-            for r in self.results
-        )
-
-    @property
-    def variance_saved(self) -> float | None:
-        """Share of the variance of the first agents' points that duplication saved, mean over match-ups.
-
-        Match-ups without variance, of equal deterministic agents, are left out.
-        """
-        ratios = [ratio for result in self.results if (ratio := result.scores[0].variance_ratio)]
-        return 1 - sum(ratios) / len(ratios) if ratios else None
+class Report(RunResults):
+    """All results of one run, to print and to write; `RunResults` has the attributes."""
 
     def print(self, console: Console | None = None) -> None:
         """Print result tables in the terminal, or on a given `rich` console."""
-        from tienlen_agents.arena.terminal import show
-
         show(self, console)
 
     def to_dict(self) -> dict[str, Any]:
@@ -216,8 +143,6 @@ class Report:
             MissingExtraError: jinja2 is not installed (``pip install "tienlen-env[arena]"``).
         """
         require("jinja2", "arena", "the page of a report")
-        from tienlen_agents.arena.page import page
-
         return page(self)
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -252,10 +177,6 @@ def missing_outputs() -> list[str]:
     return [name for name, library in libraries.items() if not is_installed(library)]
 
 
-def _with_rules(title: str, rules: AnyRules, report: Report) -> str:
-    return title if len(report.variants) == 1 else f"{title} · {rules.name}"
-
-
 def rules_dict(rules: AnyRules) -> dict[str, Any]:
     """A variant in JSON."""
     return {"name": rules.name, "digest": rules.digest(), "num_players": rules.num_players}
@@ -266,23 +187,6 @@ def estimate_dict(value: Estimate, parity: float | None = None) -> dict[str, Any
     bounds = [value.low, value.high] if math.isfinite(value.half_width) else [None, None]
     found: dict[str, Any] = {"mean": value.mean, "low": bounds[0], "high": bounds[1]}
     return found if parity is None else {**found, "verdict": value.verdict(parity)}
-
-
-def decisions_per_second(score: Score) -> float:
-    """Decisions per second in the match, with many games at once; 0 if no time was measured."""
-    return score.decisions / score.seconds if score.seconds else 0.0
-
-
-def place_colours(num_places: int) -> list[str]:
-    """A colour for each place, from green for the first to red for the last; for the plot and the page."""
-    best, worst = "#4fa97c", "#d98b7c"
-    middle = ["#a5d3b7", "#c9dfc0", "#ecd2a8", "#e8c09c", "#e0a68a"]
-    picked = np.linspace(0, len(middle) - 1, max(num_places - 2, 0)).round().astype(int)
-    if num_places == 3:
-        picked = np.array([2])
-    if num_places == 4:
-        picked = np.array([0, 2])
-    return [best, *(middle[i] for i in picked), worst]
 
 
 def _league_dict(league: League) -> dict[str, Any]:
@@ -307,21 +211,3 @@ def _league_dict(league: League) -> dict[str, Any]:
         ],
         "cycles": [list(cycle) for cycle in league.cycles],
     }
-
-
-def heading(rules: AnyRules, results: Sequence[MatchResult]) -> str:
-    """The heading of the results of a variant, one line."""
-    games = sum(result.num_games for result in results)
-    deals = sorted({result.num_deals for result in results})
-    num_deals = f"{deals[0]:,}" if len(deals) == 1 else f"{deals[0]:,} to {deals[-1]:,}"
-    return (
-        f"Duplicate matches · {rules.name}, {rules.num_players} players · "
-        f"{num_deals} deals, {games:,} games · seed {results[0].seed}"
-    )
-
-
-def interval_note(results: Sequence[MatchResult]) -> str:
-    """The meaning of ± in the results."""
-    if results[0].planned_deals is None:
-        return "95 % intervals, clustered by deal"
-    return "95 % intervals that are valid at every look, clustered by deal"

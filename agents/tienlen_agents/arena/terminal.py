@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from tienlen_agents.arena.report import decisions_per_second, heading, interval_note
+from tienlen_agents.arena.labels import decisions_per_second, heading, interval_note, ordinal
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_env.rendering.view import plural, printable
 
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from tienlen_agents.arena.league import League
-    from tienlen_agents.arena.pilot import Pilot
-    from tienlen_agents.arena.report import Report
     from tienlen_agents.arena.result import MatchResult
+    from tienlen_agents.arena.run_results import League, Pilot, RunResults
     from tienlen_env.games.common.game import AnyRules
 
 STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
@@ -27,12 +25,7 @@ STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "belo
 _MARK: Final[dict[Verdict, str]] = {"above": "▲", "at": "=", "below": "▼"}
 
 
-def ordinal(place: int) -> str:
-    """``"1st"`` for 0, ``"2nd"`` for 1, ...; for at most 20 places."""
-    return f"{place + 1}{('st', 'nd', 'rd', 'th')[min(place, 3)]}"
-
-
-def show(report: Report, console: Console | None = None) -> None:
+def show(report: RunResults, console: Console | None = None) -> None:
     """Print a report.
 
     Args:
@@ -132,7 +125,7 @@ def _percents(shares: Sequence[float]) -> str:
     return " ".join(f"{100 * share:3.0f}" for share in shares)
 
 
-def _scores(rules: AnyRules, results: Sequence[MatchResult], report: Report) -> list[RenderableType]:
+def _scores(rules: AnyRules, results: Sequence[MatchResult], report: RunResults) -> list[RenderableType]:
     from rich.text import Text
 
     first = results[0]
@@ -179,7 +172,7 @@ def _scores(rules: AnyRules, results: Sequence[MatchResult], report: Report) -> 
     return [Text(heading(rules, results), "bold"), grid, Text(note + "\n", "dim")]
 
 
-def _league(league: League, report: Report) -> list[RenderableType]:
+def _league(league: League, report: RunResults) -> list[RenderableType]:
     from rich.text import Text
 
     rules, results = league.rules, report.of(league.rules)
@@ -217,7 +210,7 @@ def _league(league: League, report: Report) -> list[RenderableType]:
     return [Text(title, "bold"), grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
 
 
-def _by_rules(report: Report) -> RenderableType:
+def _by_rules(report: RunResults) -> RenderableType:
     from rich.text import Text
 
     grid = _grid("Points by variant")
@@ -233,7 +226,7 @@ def _by_rules(report: Report) -> RenderableType:
     return grid
 
 
-def _latencies(report: Report) -> RenderableType:
+def _latencies(report: RunResults) -> RenderableType:
     from rich.text import Text
 
     grid = _grid("One decision at a time")
@@ -246,7 +239,7 @@ def _latencies(report: Report) -> RenderableType:
     return grid
 
 
-def _bootstrap(report: Report, console: Console) -> None:
+def _bootstrap(report: RunResults, console: Console) -> None:
     console.print("Intervals of the points, analytic and by bootstrap over deals:", style="bold")
     for result in report.results:
         for index, score in enumerate(result.scores):

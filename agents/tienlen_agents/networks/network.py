@@ -34,8 +34,9 @@ from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
 from tienlen_agents.networks.inference import Weights, logits_of, weights_of
 from tienlen_env.engine.agent import View
+from tienlen_env.errors import RulesError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_of, get_rules
+from tienlen_env.games.registry import game_named, game_of, get_rules
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -134,8 +135,8 @@ class NetworkConfig:
 
 def _is_game(name: str) -> bool:
     try:
-        features_by_name(name)
-    except ValueError:
+        game_named(name)
+    except RulesError:
         return False
     return True
 

@@ -275,6 +275,16 @@ def choose_index(weights: Any, spec: Any, actions: Any, row: Any, ids: Any, card
     return index
 
 
+def choose_row(spec: Any, actions: Any, row: Any, weights: Any, ids: Any, cards: Any) -> int:
+    """Choose for the seat to act of a game that is not over; `ids` and `cards` are scratch, int64 (A,)."""
+    end = kernels.list_legal(row, spec, actions, ids, cards, 0)
+    if end == 1:
+        return int(ids[0])
+    if row[R.PILE] != 0:
+        return choose_meld(row, spec, actions, ids, 0, end)
+    return choose_card(row, spec, weights, ids, 0, end)
+
+
 @jit.loop
 def _choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[no-untyped-def]
     for b in range(out.shape[0]):

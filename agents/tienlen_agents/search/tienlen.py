@@ -82,9 +82,9 @@ def seed_of(row: Any, spec: Any, seed: int) -> int:
     state = absorb(state, row[R.OWNER])
     state = absorb(state, row[R.TURN])
     state = absorb(state, row[R.PASSED])
-    state = absorb(state, row[R.BARRED])
+    state = absorb(state, row[R.KNOCKED_OUT])
     state = absorb(state, row[R.LOCK])
-    state = absorb(state, row[R.DUTY])
+    state = absorb(state, row[R.REQUIRED_CARD])
     return absorb(state, row[R.ROUND])
 
 

@@ -119,7 +119,7 @@ def known_cards(row: Any, spec: Any, known: Any, capacity: Any) -> int:
     for seat in range(num_players):
         capacity[R.UNDEALT] -= capacity[seat]
     is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
-    if is_opened and (played != 0 or row[R.DUTY] != 0):
+    if is_opened and (played != 0 or row[R.REQUIRED_CARD] != 0):
         lower = unseen & ((seen & -seen) - 1)
         # If they are more than the undealt cards, the leader was given, and nothing is known of them.
         if popcount(lower) <= capacity[R.UNDEALT]:
@@ -201,7 +201,7 @@ def replay_round(row: Any, history: Any, world: Any, line: Rollout, replay: Repl
     lowest = (total | row[R.HAND + row[R.TURN]]) & -(total | row[R.HAND + row[R.TURN]])
     is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
     if is_opened and first & lowest != 0:
-        now[R.DUTY] = lowest
+        now[R.REQUIRED_CARD] = lowest
     for event in range(num_events):
         now = record[event]
         entry = history[num_events - 1 - event]

@@ -1,4 +1,4 @@
-"""Terminal output, and the prompt for a person's decision."""
+"""What is written to a terminal, and the prompt at which a person decides."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import textwrap
 from enum import Enum
 from typing import Protocol
 
+from tienlen_agents import load
 from tienlen_agents.terminal.dialogue import COLUMNS, dialogue_of
 from tienlen_env.engine.agent import Agent, choose_cards
 from tienlen_env.engine.view import View
@@ -28,14 +29,14 @@ HELP = """\
 
 
 class Command(Enum):
-    """An input that is not a play."""
+    """What a person wants instead of a play."""
 
     UNDO = "undo"
     LEAVE = "leave"
 
 
 class Decision(Protocol):
-    """A decision of a person."""
+    """A decision that a person is asked for."""
 
     played: AnyRound
 
@@ -43,22 +44,22 @@ class Decision(Protocol):
         """The table as the person sees it."""
 
     def suggestion(self) -> str:
-        """A suggestion, one line.
+        """A line of advice.
 
         Raises:
             ValueError: there are no suggestions here.
         """
 
     def check_undo(self) -> None:
-        """Check that the last play can be taken back.
+        """Nothing if the last play can be taken back.
 
         Raises:
-            ValueError: it cannot; the message has the reason.
+            ValueError: it cannot be; the message says why.
         """
 
 
 def ask(decision: Decision) -> Play | Command:
-    """Show the table and prompt until the input is a legal play, or a command for the caller."""
+    """Show the table and ask until there is a legal play, or a command for whoever runs the table."""
     played = decision.played
     dialogue = dialogue_of(played.rules)
     say("\n" + render_ansi(decision.picture()))
@@ -92,7 +93,7 @@ def ask(decision: Decision) -> Play | Command:
         except NotationError as error:
             tell(f"{error}; h for help")
         except TienLenError as error:
-            reason = str(error).partition(" (seat")[0]  # the picture shows the part in brackets
+            reason = str(error).partition(" (seat")[0]  # the brackets hold what the picture shows
             tell(reason if "RULES.md" in reason else f"{reason} (RULES.md)")
         except ValueError as error:
             tell(str(error))
@@ -106,9 +107,6 @@ class Hints:
     """
 
     def __init__(self, name: str = "") -> None:
-        from tienlen_agents import load  # it imports the module of `HumanAgent`
-
-        self._load = load
         self._named = load(name) if name else None
         self._own: dict[str, Agent] = {}
         self._seed = 0
@@ -124,7 +122,7 @@ class Hints:
         """The agent that suggests plays of a game.
 
         Raises:
-            ValueError: the named agent plays another game.
+            ValueError: the agent that was named plays another game.
         """
         game = game_of(rules).name
         if self._named is not None:
@@ -132,12 +130,12 @@ class Hints:
                 raise ValueError(f"there are no suggestions here: {self._named.name} plays another game")
             return self._named
         if game not in self._own:
-            self._own[game] = self._load(dialogue_of(rules).hint)
+            self._own[game] = load(dialogue_of(rules).hint)
             self._own[game].reset(self._seed)
         return self._own[game]
 
     def suggestion(self, view: View, index: int, played: AnyRound) -> str:
-        """A suggestion for a decision, one line.
+        """Advice for a decision, as a line.
 
         Args:
             view: n decisions.
@@ -173,18 +171,18 @@ def tell(text: str) -> None:
         COLUMNS,
         initial_indent="  ",
         subsequent_indent="    ",
-        break_on_hyphens=False,  # hyphens join a straight, J-Q-K
+        break_on_hyphens=False,  # they join a straight, J-Q-K
     )
     say(filled + "\n")
 
 
 def read_line(prompt: str) -> str | None:
-    """Read a line; None if the input has ended."""
+    """Ask for a line; None if the input has ended."""
     try:
         line = input(prompt)
     except EOFError:
         say("\n")
         return None
     if not sys.stdin.isatty():
-        say(line + "\n")  # a terminal has echoed it already
+        say(line + "\n")  # a terminal has shown it already
     return line

@@ -11,13 +11,26 @@ from typing import Any
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic, overload
 
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.bits import LOWEST_SUIT
 
 _I64 = ir.IntType(64)
+
+
+def _cpu_features() -> dict[str, bool]:
+    """The features of the processor that Numba compiles for: this one, unless the user names another."""
+    if config.CPU_FEATURES is not None:
+        named = [feature.strip() for feature in config.CPU_FEATURES.split(",")]
+        return {feature[1:]: feature[0] == "+" for feature in named if feature}
+    if config.CPU_NAME is not None:
+        return {}
+    return dict(llvm.get_host_cpu_features())
+
+
+_FEATURES = _cpu_features()
 
 
 def _unary(llvm_name: str) -> Any:
@@ -49,8 +62,32 @@ def _lshr(typingctx: Any, x: Any, n: Any) -> Any:
     return types.int64(types.int64, types.int64), codegen
 
 
+def _expand_bits(builder: Any, word: Any, num_bits: int) -> Any:
+    """A vector with a byte of 0 or 1 for each of the low bits of a word."""
+    low = word if num_bits == 64 else builder.trunc(word, ir.IntType(num_bits))
+    vector = builder.bitcast(low, ir.VectorType(ir.IntType(1), num_bits))
+    return builder.zext(vector, ir.VectorType(ir.IntType(8), num_bits))
+
+
+def _expand_16_bits(builder: Any, word: Any, first: int) -> Any:
+    """A vector with a byte of 0 or 1 for each of 16 bits of a word, for processors with vectors of 16 bytes.
+
+    Each byte of the vector gets the byte of the word that has its bit, and tests that bit.
+    """
+    bytes_type = ir.VectorType(ir.IntType(8), 16)
+    both = ir.Constant(ir.VectorType(_I64, 2), ir.Undefined)
+    both = builder.insert_element(both, word, ir.Constant(ir.IntType(32), 0))
+    all_bytes = builder.bitcast(both, bytes_type)
+    sources = [ir.Constant(ir.IntType(32), (first + i) // 8) for i in range(16)]
+    indices = ir.Constant(ir.VectorType(ir.IntType(32), 16), sources)
+    spread = builder.shuffle_vector(all_bytes, ir.Constant(bytes_type, ir.Undefined), indices)
+    tested = builder.and_(spread, ir.Constant(bytes_type, [1 << i % 8 for i in range(16)]))
+    is_set = builder.icmp_unsigned("!=", tested, ir.Constant(bytes_type, [0] * 16))
+    return builder.zext(is_set, bytes_type)
+
+
 def _store(num_bits: int) -> Any:
-    """An intrinsic that stores the low bits of a word, a byte each, at once: a vector, zero-extended."""
+    """An intrinsic that stores the low bits of a word, a byte each, by vectors."""
 
     @intrinsic
     def store(typingctx: Any, out: Any, start: Any, word: Any) -> Any:
@@ -59,11 +96,17 @@ def _store(num_bits: int) -> Any:
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array = context.make_array(signature.args[0])(context, builder, args[0])
-            low = args[2] if num_bits == 64 else builder.trunc(args[2], ir.IntType(num_bits))
-            bytes_type = ir.VectorType(ir.IntType(8), num_bits)
-            vector = builder.zext(builder.bitcast(low, ir.VectorType(ir.IntType(1), num_bits)), bytes_type)
             address = cgutils.gep_inbounds(builder, array.data, args[1])
-            builder.store(vector, builder.bitcast(address, bytes_type.as_pointer()), align=1)
+
+            def write(vector: Any, at: int) -> None:
+                place = cgutils.gep_inbounds(builder, address, at)
+                builder.store(vector, builder.bitcast(place, vector.type.as_pointer()), align=1)
+
+            if _FEATURES.get("avx2", False):
+                write(_expand_bits(builder, args[2], num_bits), 0)
+            else:
+                for first in range(0, num_bits, 16):
+                    write(_expand_16_bits(builder, args[2], first), first)
             return context.get_dummy_value()
 
         return types.void(out, types.int64, types.int64), codegen
@@ -92,7 +135,6 @@ def _bmi2(llvm_name: str) -> Any:
 
 
 _pdep, _pext = _bmi2("pdep"), _bmi2("pext")
-_HAS_BMI2 = llvm.get_host_cpu_features().get("bmi2", False)
 
 # An overload is a function of the argument types that returns the implementation.
 overload(bits.popcount)(lambda x: lambda x: _ctpop(x))
@@ -101,7 +143,7 @@ overload(bits.highest_index)(lambda x: lambda x: 63 - _ctlz(x))
 overload(bits.shift_left)(lambda x, n: lambda x, n: x << n)
 overload(bits.shift_right)(lambda x, n: lambda x, n: _lshr(x, n))
 overload(bits.add)(lambda x, y: lambda x, y: x + y)
-if _HAS_BMI2:
+if _FEATURES.get("bmi2", False):
     overload(bits.nth_index, target="cpu")(lambda x, n: lambda x, n: _cttz(_pdep(1 << n, x)))
     overload(bits.squeeze, target="cpu")(
         lambda cards, width: lambda cards, width: _pext(cards, LOWEST_SUIT * ((15 << (width - 1)) & 15))

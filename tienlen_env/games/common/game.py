@@ -237,10 +237,5 @@ class Game(Generic[RulesT, TableT]):
     has_payments: bool = False
     pays_late: Callable[[RulesT, str], bool] = lambda rules, reward: False
 
-    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
-        from tienlen_env.games.registry import game_named  # lists the games, which import this module
-
-        return game_named, (self.name,)
-
 
 AnyGame = Game[AnyRules, ActionTable]

@@ -22,7 +22,7 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
         action: the id of an action.
         cards: the exact cards (mask), which are that action; None for the lowest suits held.
     """
-    rules, seat, duty, on_table = table.rules, row[R.TURN], row[R.DUTY], row[R.TABLE]
+    rules, seat, duty, on_table = table.rules, row[R.TURN], row[R.REQUIRED_CARD], row[R.TABLE]
     if seat < 0:
         return Refusal("the game is over", "1.11")
     if action == 0:

@@ -28,7 +28,7 @@ from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.play_summary import note
+from tienlen_env.games.tienlen.play_summary import update_play_summary
 
 # ---------------------------------------------------------------- dealing (RULES.md 1.1, 1.3)
 
@@ -91,10 +91,10 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
     for seat in range(4):
         row[R.PLAYED + seat] = 0
         row[R.PLACE + seat] = -1
-    for column in range(spec[S.RECORD], spec[S.ROW_SIZE]):
+    for column in range(spec[S.PLAY_SUMMARY], spec[S.ROW_SIZE]):
         row[column] = 0
     row[R.LEGAL + spec[S.NUM_WORDS]] = 0  # the spare word
-    row[R.DUTY] = 0
+    row[R.REQUIRED_CARD] = 0
     if leader < 0:
         dealt = row[R.HAND] | row[R.HAND + 1] | row[R.HAND + 2] | row[R.HAND + 3]
         opening = dealt & -dealt
@@ -102,7 +102,7 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
             if row[R.HAND + seat] & opening:
                 leader = seat
         if spec[S.OPENING_PLAY] > 0:
-            row[R.DUTY] = opening
+            row[R.REQUIRED_CARD] = opening
     row[R.LIVE] = (1 << num_players) - 1
     row[R.NUM_FIRST] = 0
     row[R.NUM_LAST] = 0
@@ -115,7 +115,7 @@ def clear_table(row: Any, leader: int) -> None:
     row[R.TABLE_CARDS] = 0
     row[R.OWNER] = -1
     row[R.PASSED] = 0
-    row[R.BARRED] = 0
+    row[R.KNOCKED_OUT] = 0
     row[R.LOCK] = 0
     row[R.PENDING] = 1 << leader
     row[R.TURN] = leader
@@ -166,7 +166,7 @@ def add_lead_actions(row: Any, spec: Any, hand: int) -> None:
     pairs = hand ^ lowest_of_rank(hand)
     triples = pairs ^ lowest_of_rank(pairs)
     quads = triples ^ lowest_of_rank(triples)
-    duty = row[R.DUTY]
+    duty = row[R.REQUIRED_CARD]
     if duty == 0:
         add_sets(row, hand, pairs, triples, quads)
         add_sequences(row, spec, 1, hand, 0)
@@ -299,7 +299,7 @@ def can_play_cards(row: Any, cards: int) -> bool:
     """
     if cards & ~row[R.HAND + row[R.TURN]] != 0:
         return False
-    return bool(row[R.DUTY] == 0 or cards & row[R.DUTY] != 0)
+    return bool(row[R.REQUIRED_CARD] == 0 or cards & row[R.REQUIRED_CARD] != 0)
 
 
 def action_cards(hand: int, actions: Any, action: int) -> int:
@@ -430,11 +430,11 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
         play_cards(row, spec, actions, action, cards, rewards)
 
 
-def remember(row: Any, spec: Any, event: int) -> None:
+def append_event(row: Any, spec: Any, event: int) -> None:
     """Add a play or pass to the play summary and to the front of the history."""
     num_kept = spec[S.NUM_KEPT]
     if num_kept > 0:
-        note(row, spec[S.RECORD], event)
+        update_play_summary(row, spec[S.PLAY_SUMMARY], event)
         newest = spec[S.HISTORY]
         for k in range(num_kept - 1, 0, -1):
             row[newest + k] = row[newest + k - 1]
@@ -444,7 +444,7 @@ def remember(row: Any, spec: Any, event: int) -> None:
 def play_pass(row: Any, spec: Any) -> None:
     """`play` a pass."""
     seat = row[R.TURN]
-    remember(row, spec, (1 + seat) << R.HISTORY_SEAT_SHIFT)
+    append_event(row, spec, (1 + seat) << R.HISTORY_SEAT_SHIFT)
     row[R.PASSED] |= 1 << seat
     row[R.PENDING] &= ~(1 << seat)
     advance(row, spec, seat)
@@ -460,7 +460,7 @@ def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> N
     )
     if is_twos and not same_shape and row[R.LIVE] >> owner & 1:
         row[R.PASSED] |= 1 << owner
-        row[R.BARRED] |= 1 << owner
+        row[R.KNOCKED_OUT] |= 1 << owner
         if spec[S.KNOCKOUT] == 2:
             settle(row, spec, rewards, owner, spec[S.NUM_PLAYERS] - 1 - row[R.NUM_LAST])
             row[R.NUM_LAST] += 1
@@ -470,10 +470,10 @@ def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewar
     """`play` a combination."""
     seat = row[R.TURN]
     bit = 1 << seat
-    remember(row, spec, cards | (1 + seat) << R.HISTORY_SEAT_SHIFT)
+    append_event(row, spec, cards | (1 + seat) << R.HISTORY_SEAT_SHIFT)
     row[R.HAND + seat] &= ~cards
     row[R.PLAYED + seat] |= cards
-    row[R.DUTY] = 0
+    row[R.REQUIRED_CARD] = 0
     at = action * S.ACTION_FIELDS
     # A suited lead locks the trick; without a branch, because it would be mispredicted.
     row[R.LOCK] |= (1 - min(row[R.TABLE], 1)) & (actions[at + S.SUITED] >> 1)
@@ -492,10 +492,10 @@ def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewar
             settle(row, spec, rewards, lowest_index(live), row[R.NUM_FIRST])
         end_round(row, spec)
         return
-    pending = live & ~bit & ~row[R.BARRED]
+    pending = live & ~bit & ~row[R.KNOCKED_OUT]
     if not spec[S.PASS_LOCK]:
-        row[R.PASSED] = row[R.BARRED]
-    elif not actions[at + S.REOPENS]:
+        row[R.PASSED] = row[R.KNOCKED_OUT]
+    elif not actions[at + S.REOPENS_TRICK]:
         pending &= ~row[R.PASSED]
     row[R.PENDING] = pending
     advance(row, spec, seat)

@@ -56,7 +56,7 @@ def write_pieces(
     lanes = is_follow << (row[R.OWNER] & 3)
     lanes |= row[R.PASSED] << num_players
     lanes |= (row[R.LIVE] ^ ((1 << num_players) - 1)) << (2 * num_players)
-    lanes |= row[R.BARRED] << (3 * num_players)
+    lanes |= row[R.KNOCKED_OUT] << (3 * num_players)
     every_lane = 1 | 1 << num_players | 1 << (2 * num_players) | 1 << (3 * num_players)
     down = every_lane * ((1 << (num_players - seat)) - 1)
     up = every_lane * ((1 << num_players) - (1 << (num_players - seat)))
@@ -65,7 +65,7 @@ def write_pieces(
     top = actions[action + S.TOP_CARD]
     flags = actions[action + S.SHAPE_BITS] | lanes << 17
     bit = 17 + 4 * num_players
-    flags |= row[R.LOCK] << bit | min(row[R.DUTY], 1) << (bit + 1) | (1 - is_follow) << (bit + 2)
+    flags |= row[R.LOCK] << bit | min(row[R.REQUIRED_CARD], 1) << (bit + 1) | (1 - is_follow) << (bit + 2)
 
     at = start
     write_word(out, at, row[R.HAND + seat])

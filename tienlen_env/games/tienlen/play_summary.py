@@ -26,10 +26,10 @@ def is_set(cards: int) -> bool:
     return bool(ranks & (ranks - 1) == 0)
 
 
-def note(row: Any, record: int, event: int) -> None:
-    """Add an event of the history to the play summary that begins at column `record`."""
+def update_play_summary(row: Any, summary: int, event: int) -> None:
+    """Add an event of the history to the play summary that begins at column `summary`."""
     seat, play = (event >> HISTORY_SEAT_SHIFT) - 1, event & FULL
-    last = row[record + LAST_PLAY]
+    last = row[summary + LAST_PLAY]
     owner, table = (last >> HISTORY_SEAT_SHIFT) - 1, last & FULL
     what, about = PASSED, table
     if play != 0:
@@ -41,8 +41,8 @@ def note(row: Any, record: int, event: int) -> None:
             & (is_set(play) == is_set(table))
         )
         what, about = LED - follows, play
-        row[record + LAST_PLAY] = event
+        row[summary + LAST_PLAY] = event
     if about != 0:
         num = popcount(about)
         kind = num - 1 if (num < NUM_KINDS) & is_set(about) else NUM_KINDS - 1
-        row[record + 3 * seat + what] |= 1 << (kind * NUM_RANKS + (highest_index(about) >> 2))
+        row[summary + 3 * seat + what] |= 1 << (kind * NUM_RANKS + (highest_index(about) >> 2))

@@ -43,7 +43,7 @@ from tienlen_env.games.common.spec import (
 from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.layout import num_score_bits, observation_layout
 from tienlen_env.games.tienlen.rules import Rules, Shape
-from tienlen_env.games.tienlen.state import LEGAL, RECORD_SIZE
+from tienlen_env.games.tienlen.state import LEGAL, PLAY_SUMMARY_SIZE
 
 Reward = Literal["points", "zero_sum", "win", "cards"]
 
@@ -65,7 +65,7 @@ Reward = Literal["points", "zero_sum", "win", "cards"]
     HISTORY,  # column where the history begins
     SEQUENCE_MIN,  # 4: fewest ranks of a sequence of this width (index width - 1), 0 for none
     NUM_KEPT,  # plays that are stored, no fewer than are shown
-    RECORD,  # column where the record begins, if plays are stored
+    PLAY_SUMMARY,  # column where the record begins, if plays are stored
     GROUP_FIRST,  # 4 × 16 × 2: first action id of (width - 1, length, suited), -1 for none
     GROUP_REJOIN,  # 4 × 16: 1 where a player who passed may still play the shape
     BEATERS,  # 16 classes × 16: shapes that beat a class, as width * 16 + length, 0 ends the list
@@ -82,7 +82,7 @@ Reward = Literal["points", "zero_sum", "win", "cards"]
     TOP,
     SUITED,  # 0 suits do not matter, 1 must be mixed, 2 must be one suit
     CLASS,  # 0: only its own shape beats it; 1..4: so many 2s; 5..: rung of the ladder
-    REOPENS,  # 1: a player who passed is offered the turn again, a bomb could beat it
+    REOPENS_TRICK,  # 1: a player who passed is offered the turn again, a bomb could beat it
     TOP_CARD,  # the top card as a mask, 0 for the pass
     SHAPE_BITS,  # observation: bit width - 1, and bit 3 + length; 0 for the pass
     ACTION_FIELDS,
@@ -125,8 +125,8 @@ def build_spec(
     spec[NUM_WORDS] = words
     spec[NUM_HISTORY] = history
     spec[NUM_KEPT] = max(history, history_length)
-    spec[RECORD] = LEGAL + words + 1
-    spec[HISTORY] = spec[RECORD] + (RECORD_SIZE if spec[NUM_KEPT] else 0)
+    spec[PLAY_SUMMARY] = LEGAL + words + 1
+    spec[HISTORY] = spec[PLAY_SUMMARY] + (PLAY_SUMMARY_SIZE if spec[NUM_KEPT] else 0)
     spec[ROW_SIZE] = spec[HISTORY] + spec[NUM_KEPT]
     spec[EPISODE_GAME] = episode == "game" and rules.target > 0
     spec[REWARD] = get_args(Reward).index(reward)
@@ -170,7 +170,9 @@ def build_spec(
             index = shape.width if is_twos else 5 + rules.ladder.index(shape) if shape in rules.ladder else 0
             actions[action, CLASS] = index
             higher_same_shape = shape in rejoin and action != ids[-1]
-            actions[action, REOPENS] = higher_same_shape or any(s in rejoin for s in beaters.get(index, ()))
+            actions[action, REOPENS_TRICK] = higher_same_shape or any(
+                s in rejoin for s in beaters.get(index, ())
+            )
     spec.setflags(write=False)
     actions.setflags(write=False)
     return KernelTables(spec, actions.ravel())

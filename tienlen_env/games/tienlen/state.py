@@ -8,7 +8,7 @@ lines; across the batch each column is an array of its own (a struct of arrays o
 
 W is the number of 64-bit words of the legal-action mask (and one spare, always 0, so that a group of actions
 can be written without asking whether it reaches the next word), K the length of the stored history. The play
-summary, the record (`tienlen_env.games.tienlen.play_summary`), exists if K is not 0.
+summary (`tienlen_env.games.tienlen.play_summary`) exists if K is not 0.
 Sets of seats ("seat masks") have bit ``seat`` set.
 """
 
@@ -24,7 +24,7 @@ from tienlen_env.games.common.state import ClimbingState, Columns
 (
     HAND,  # 4 columns: cards in each seat's hand (mask)
     UNDEALT,  # cards in no hand (2 and 3 players)
-    DUTY,  # the opening card that the play must contain (mask of one card), 0 for no duty
+    REQUIRED_CARD,  # the opening card that the play must contain (mask of one card), 0 for no duty
     KEY,  # the deal is a pure function of this 64-bit key and the round
     ROUND,  # rounds played before this one in the game
     PLAYED,  # 4 columns: cards played by each seat this round (mask)
@@ -37,7 +37,7 @@ from tienlen_env.games.common.state import ClimbingState, Columns
     LIVE,  # seat mask: still in the round
     PASSED,  # seat mask: passed in this trick
     PENDING,  # seat mask: still to answer the play on the table
-    BARRED,  # seat mask: knocked out of this trick (RULES.md 3.7)
+    KNOCKED_OUT,  # seat mask: knocked out of this trick (RULES.md 3.7)
     LOCK,  # 1: only suited runs in this trick (RULES.md 3.4)
     NUM_FIRST,  # places settled from the top
     NUM_LAST,  # places settled from the bottom (knocked out of the round)
@@ -47,8 +47,8 @@ from tienlen_env.games.common.state import ClimbingState, Columns
 # What a player may not know, but for the own hand: cards and the key of the deal.
 HIDDEN: Final = (HAND, HAND + 1, HAND + 2, HAND + 3, UNDEALT, KEY)
 
-LAST_PLAY: Final = 12  # column of the record, after 3 words for each of 4 seats: the last event with cards
-RECORD_SIZE: Final = LAST_PLAY + 1
+LAST_PLAY: Final = 12  # column of the summary, after 3 words for each of 4 seats: the last event with cards
+PLAY_SUMMARY_SIZE: Final = LAST_PLAY + 1
 
 COLUMNS: Final = Columns(HAND, PLACE, SCORE, TURN, KEY, ROUND, LEGAL, HIDDEN, PLAYED)
 
@@ -70,13 +70,13 @@ class State(ClimbingState):
         turn: int64 (B,) seat to act, -1 when the game is over.
         live: int64 (B,) seat mask.
         passed: int64 (B,) seat mask.
-        barred: int64 (B,) seat mask.
-        duty: int64 (B,) the opening card as a mask, or 0.
+        knocked_out: int64 (B,) seat mask.
+        required_card: int64 (B,) the opening card as a mask, or 0.
         lock: int64 (B,) 1 in a suited trick.
         key: int64 (B,) deal keys.
         round: int64 (B,) index of the round in its game.
         legal: int64 (B, W) packed legal-action mask of `turn`; all zero when over.
-        record: int64 (B, 13) the play summary of the round, (B, 0) if K is 0; see
+        play_summary: int64 (B, 13) the summary of the round's plays, (B, 0) if K is 0; see
             `tienlen_env.games.tienlen.play_summary`.
         history: int64 (B, K) last plays stored, newest first: ``cards | (1 + seat) << 52``, 0 for none.
     """
@@ -88,12 +88,12 @@ class State(ClimbingState):
         self.owner = rows[:, OWNER]
         self.live: IntArray = rows[:, LIVE]
         self.passed = rows[:, PASSED]
-        self.barred: IntArray = rows[:, BARRED]
-        self.duty: IntArray = rows[:, DUTY]
+        self.knocked_out: IntArray = rows[:, KNOCKED_OUT]
+        self.required_card: IntArray = rows[:, REQUIRED_CARD]
         self.lock: IntArray = rows[:, LOCK]
         end = LEGAL + num_words + 1
-        self.record: IntArray = rows[:, end : end + RECORD_SIZE]
-        self.history = rows[:, end + RECORD_SIZE :]
+        self.play_summary: IntArray = rows[:, end : end + PLAY_SUMMARY_SIZE]
+        self.history = rows[:, end + PLAY_SUMMARY_SIZE :]
 
     def hand_bits(self) -> ByteArray:
         """uint8 (B, P, 52), the hands one byte a card."""

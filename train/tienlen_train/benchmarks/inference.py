@@ -11,6 +11,7 @@ the decisions in which the two choose differently.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -137,7 +138,7 @@ def differences(players: Sequence[NetworkAgent], config: InferenceBenchConfig) -
     return different, total
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(InferenceBenchConfig, __doc__ or "", argv)
     torch.set_num_threads(1)
@@ -157,7 +158,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if config.decisions:
             different, total = differences(players, config)
             print(f"  {different} of {total:,} choices differ")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -34,7 +34,7 @@ def write_summary(row: Any, spec: Any, seat: int, out: Any, start: int) -> int:
     """
     num_players = spec[S.NUM_PLAYERS]
     for after in range(1, num_players):
-        at = spec[S.RECORD] + 3 * wrap(seat + after, num_players)
+        at = spec[S.PLAY_SUMMARY] + 3 * wrap(seat + after, num_players)
         for what in range(3):
             write_word(out, start, row[at + what] if spec[S.NUM_KEPT] > 0 else 0)
             start += NUM_KINDS * NUM_RANKS

@@ -432,7 +432,7 @@ def evaluate_action(
         top = actions[fields + S.TOP]
         num_cards = width * length
         # Players who have passed may still put a bomb on some plays (3.6).
-        reach = context.most if actions[fields + S.REOPENS] else context.most_pending
+        reach = context.most if actions[fields + S.REOPENS_TRICK] else context.most_pending
         better = num_better(workspace, width, length, top) if num_cards <= reach else 0
         if better == 0 and not (reach > 0 and can_be_bombed(workspace, width, length, top)):
             is_safe = 1

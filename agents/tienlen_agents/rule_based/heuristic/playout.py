@@ -79,7 +79,7 @@ def _returns(  # type: ignore[no-untyped-def]
         seat = rows[b, R.TURN]
         end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
         for i in range(start[b], end):
-            rollout(line, rows[b], spec[S.RECORD], ids[i], cards[i], seat)
+            rollout(line, rows[b], spec[S.PLAY_SUMMARY], ids[i], cards[i], seat)
             out[i] = rewards[seat]
 
 
@@ -88,7 +88,7 @@ def _places(workspace, spec, actions, rows, games, row, ids, cards, rewards, out
     decide.set_rules(workspace, spec)
     line = Rollout(workspace, spec, actions, row, ids, cards, rewards)
     for b in range(games.shape[0]):
-        for column in range(spec[S.RECORD]):
+        for column in range(spec[S.PLAY_SUMMARY]):
             row[column] = rows[games[b], column]
         for seat in range(out.shape[1]):
             play_out(line, seat)

@@ -1,0 +1,182 @@
+"""The results of a whole run, match-ups together with what was computed or measured beside them. Data only.
+
+`report.Report` adds the outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tienlen_agents.arena.curves import Curve
+from tienlen_agents.arena.latency import Latency
+from tienlen_agents.arena.result import MatchResult
+from tienlen_agents.arena.stats import Estimate
+from tienlen_env.errors import renamed
+from tienlen_env.games.common.game import AnyRules
+
+
+class Standing(NamedTuple):
+    """An agent of a league.
+
+    Attributes:
+        name: unique in the league.
+        points: per game, over all its match-ups.
+        first: rate of first places.
+        places: rate of each place, first to last.
+        rating: Plackett–Luce strength on openskill's scale, the league's mean being 25.
+    """
+
+    name: str
+    points: Estimate
+    first: Estimate
+    places: tuple[Estimate, ...]
+    rating: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class League:
+    """A league under one variant (E agents).
+
+    Attributes:
+        rules: the variant.
+        standings: E, in the order of the agents.
+        payoffs: E rows of E: the difference of points per seat between the row's agent and the column's, the
+            mean over the match-ups of only these two; None on the diagonal.
+        cycles: each a tuple of names; each agent is proven above the next, and the last above the first.
+        num_deals: of each match-up.
+        rated_games: number of games that the ratings use.
+    """
+
+    rules: AnyRules
+    standings: tuple[Standing, ...]
+    payoffs: tuple[tuple[Estimate | None, ...], ...]
+    cycles: tuple[tuple[str, ...], ...]
+    num_deals: int
+    rated_games: int
+
+    @property
+    def ranking(self) -> tuple[int, ...]:
+        """Indices of the standings, sorted by points, the highest first."""
+        return tuple(sorted(range(len(self.standings)), key=lambda i: -self.standings[i].points.mean))
+
+
+class Need(NamedTuple):
+    """The number of deals that one figure needs.
+
+    Attributes:
+        title: of the figure.
+        half_width: of its interval after the pilot.
+        num_deals: that the precision needs.
+    """
+
+    title: str
+    half_width: float
+    num_deals: int
+
+
+class Pilot(NamedTuple):
+    """The result of a pilot.
+
+    Attributes:
+        precision: the wanted half width, in points.
+        num_deals: of the pilot.
+        seed: of the pilot. Its deals are not those of the match, so the length of the match does not depend
+            on its own data.
+        needs: one per figure.
+    """
+
+    precision: float
+    num_deals: int
+    seed: int
+    needs: tuple[Need, ...]
+
+    @property
+    def deals_needed(self) -> int:
+        """The maximum over all figures."""
+        return max(need.num_deals for need in self.needs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "precision": self.precision,
+            "num_deals": self.num_deals,
+            "seed": self.seed,
+            "deals_needed": self.deals_needed,
+            "needs": [need._asdict() for need in self.needs],
+        }
+
+
+class Headline(NamedTuple):
+    """A main figure of a run.
+
+    Attributes:
+        title: of the match-up, or the agent of a league.
+        points: the estimate.
+        num_deals: number of deals of the estimate.
+    """
+
+    title: str
+    points: Estimate
+    num_deals: int
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """All results of one run.
+
+    Attributes:
+        results: of the match-ups; those under the same rules are adjacent.
+        command: that gives the same result; empty if the run did not come from a command.
+        leagues: one per variant, if the run was a league.
+        latencies: times of single decisions, if they were measured.
+        curves: learning curves to be shown beside.
+        pilot: if the number of deals was chosen for a precision.
+        with_bootstrap: show and write bootstrap intervals beside the analytic ones.
+    """
+
+    results: tuple[MatchResult, ...]
+    command: str = ""
+    leagues: tuple[League, ...] = ()
+    latencies: tuple[Latency, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    pilot: Pilot | None = None
+    with_bootstrap: bool = False
+
+    __getattr__ = renamed(tables="results")
+
+    @property
+    def variants(self) -> tuple[AnyRules, ...]:
+        """The variants of the results, without duplicates."""
+        return tuple(dict.fromkeys(result.rules for result in self.results))
+
+    def of(self, rules: AnyRules) -> tuple[MatchResult, ...]:
+        """The results under some rules."""
+        return tuple(result for result in self.results if result.rules == rules)
+
+    @property
+    def headlines(self) -> tuple[Headline, ...]:
+        """The points of each match-up's first agent; of a league, of each agent over all its match-ups."""
+        if self.leagues:
+            return tuple(
+                Headline(_with_rules(s.name, league.rules, self), s.points, league.num_deals)
+                for league in self.leagues
+                for s in league.standings
+            )
+        return tuple(
+            Headline(_with_rules(r.title, r.rules, self), r.scores[0].points, r.num_deals)
+            for r in self.results
+        )
+
+    @property
+    def variance_saved(self) -> float | None:
+        """Share of the variance of the first agents' points that duplication saved, mean over match-ups.
+
+        Match-ups without variance, of equal deterministic agents, are left out.
+        """
+        ratios = [ratio for result in self.results if (ratio := result.scores[0].variance_ratio)]
+        return 1 - sum(ratios) / len(ratios) if ratios else None
+
+
+def _with_rules(title: str, rules: AnyRules, run: RunResults) -> str:
+    return title if len(run.variants) == 1 else f"{title} · {rules.name}"

@@ -1,0 +1,453 @@
+"""The executor in WebAssembly gives what the compiled executor gives, bit for bit, in Node.
+
+The modules are built once; without Node these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import tienlen_agents
+from tests.high_card import HIGH_CARD
+from tests.test_golden import load
+from tests.test_thirteens_golden import SIZES
+from tienlen_agents.files import locked
+from tienlen_env.engine.backends import jit, overloads
+from tienlen_env.engine.backends.protocol import FINISHED, PAID
+from tienlen_env.engine.backends.wasm import build
+from tienlen_env.engine.backends.wasm.__main__ import main
+from tienlen_env.engine.backends.wasm.entries import DOUBLE, Entry, digest
+from tienlen_env.engine.backends.wasm.link import LinkError, link
+from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.view import View
+from tienlen_env.games.common.bits import KEY_STEP
+from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.registry import game_named, get_rules, register
+from tienlen_env.games.thirteens.rules import PRESETS as thirteens_presets
+
+NODE = shutil.which("node")
+RUN = Path(__file__).with_name("wasm_run.mjs")
+GAMES = {"tienlen": "tienlen", "thirteens": "thirteens", "high_card": "tests.high_card:HIGH_CARD"}
+AGENTS = "tienlen_agents.rule_based.wasm:entries_of"
+each_game = pytest.mark.parametrize("name", GAMES)
+needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed: its executor cannot be compared")
+
+Variants = list[tuple[str, AnyRules]]
+Words = npt.NDArray[np.int64]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder with the files of a game, which the first process that needs them builds."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if os.environ.get("PYTEST_XDIST_WORKER") is None else base.parent) / "wasm"
+
+    def folder_of(name: str) -> Path:
+        done = folder / f"{name}.done"
+        while not done.exists():
+            try:
+                with locked(done):
+                    if not done.exists():
+                        build(GAMES[name], folder, entries=AGENTS)
+                        done.touch()
+            except BlockingIOError:
+                time.sleep(0.2)
+        return folder
+
+    return folder_of
+
+
+def game_of_name(name: str) -> AnyGame:
+    register(HIGH_CARD)
+    return game_named(name)
+
+
+def node(folder: Path, command: str, **job: Any) -> Any:
+    assert NODE is not None
+    done = subprocess.run(
+        [NODE, str(RUN), str(folder), command], input=json.dumps(job), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# ---------------------------------------------------------------- random rounds, by digests
+
+
+def draws_of(keys: Words, step: int) -> npt.NDArray[np.float64]:
+    """What `entries.uniform` gives, written for arrays."""
+    x = keys.astype(np.uint64) + np.uint64((step + 1) * KEY_STEP & 0xFFFFFFFFFFFFFFFF)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return ((x ^ (x >> np.uint64(31))) >> np.uint64(11)) / 2.0**53
+
+
+@jit.loop
+def update_digests(digests, rows, words, over):  # type: ignore[no-untyped-def]
+    for b in range(digests.shape[0]):
+        if not over[b]:
+            found = digest(digests[b], rows[b], rows.shape[1])
+            digests[b] = digest(found, words[b], words.shape[1])
+
+
+def padded_size(num_bytes: int) -> int:
+    return -(-num_bytes // 8) * 8
+
+
+def round_digests(batch: Batch, keys: Words) -> tuple[Words, int]:
+    """What `entries_of`'s ``play_rounds`` gives: a digest a round, and the number of decisions."""
+    batch.state.rows[:] = 0
+    batch.deal(keys)
+    mask, observation = batch.action_mask(), batch.observe()
+    rewards = np.zeros((len(keys), batch.num_players), np.float32)
+    arrays = [array.view(np.uint8) for array in (mask, observation, rewards)]
+    ends = np.cumsum([padded_size(array.shape[1]) for array in arrays])
+    words = np.zeros((len(keys), ends[-1]), np.uint8)
+    pieces = [
+        words[:, end - padded_size(array.shape[1]) :][:, : array.shape[1]]
+        for array, end in zip(arrays, ends, strict=True)
+    ]
+    digests, num_decisions, step = keys.copy(), 0, 0
+    ids, next_ids = np.empty((2, len(keys)), np.int64)
+    counts = batch.count_legal()
+    legal = batch.list_legal()
+    ids[:] = legal.action[legal.start + (draws_of(keys, 0) * counts).astype(np.int64)]
+    over = np.zeros(len(keys), np.bool_)
+    while True:
+        for piece, array in zip(pieces, arrays, strict=True):
+            piece[:] = array
+        update_digests(digests, batch.state.rows, words.view(np.int64), over)
+        over = batch.state.over_mask.copy()
+        if over.all():
+            return digests, num_decisions
+        num_decisions += int((~over).sum())
+        step += 1
+        batch.step(
+            ids, rewards=rewards, mask=mask, observation=observation,
+            draws=draws_of(keys, step), next_actions=next_ids,
+        )  # fmt: skip
+        ids, next_ids = next_ids, ids
+
+
+def compare_rounds(
+    folder: Path, name: str, num_rounds: int, tmp_path: Path, backend: Any = "numba", chunk: int = 2000
+) -> None:
+    """Compare random rounds of every preset and number of players."""
+    keys = np.random.default_rng(num_rounds).integers(-(2**63), 2**63, num_rounds, np.int64)
+    (tmp_path / "keys").write_bytes(keys.tobytes())
+    variants = [(preset, rules.num_players) for preset, rules in variants_of(game_of_name(name))]
+    out = tmp_path / "digests"
+    result = node(folder, "rounds", game=name, variants=variants, keys=str(tmp_path / "keys"), out=str(out))
+    assert result["imports"] == 0
+    found = np.fromfile(out, np.int64).reshape(len(variants), num_rounds)
+    for (preset, num_players), digests, decisions in zip(variants, found, result["decisions"], strict=True):
+        total = 0
+        for first in range(0, num_rounds, chunk):
+            some = keys[first : first + chunk]
+            batch = Batch(preset, len(some), num_players=num_players, backend=backend)
+            expected, count = round_digests(batch, some)
+            total += count
+            different = np.flatnonzero(expected != digests[first : first + chunk])
+            assert not len(different), f"{preset}, {num_players} players, key {some[different[0]]}"
+        assert total == decisions
+
+
+@needs_node
+@each_game
+def test_random_rounds(name: str, built: Callable[[str], Path], tmp_path: Path) -> None:
+    compare_rounds(built(name), name, 500, tmp_path)
+
+
+@needs_node
+@pytest.mark.nightly
+@each_game
+def test_many_random_rounds(name: str, built: Callable[[str], Path], tmp_path: Path) -> None:
+    compare_rounds(built(name), name, 100_000, tmp_path)
+
+
+@needs_node
+@pytest.mark.nightly
+@each_game
+def test_random_rounds_against_plain_python(name: str, built: Callable[[str], Path], tmp_path: Path) -> None:
+    compare_rounds(built(name), name, 1000, tmp_path, "python")
+
+
+# ---------------------------------------------------------------- golden digests
+
+
+def golden_of(folder: Path, name: str, groups: list[Variants], run: tuple[int, int], **settings: Any) -> Any:
+    """A digest of each group of variants, as `played` of the golden tests makes it."""
+    variants = [variant for group in groups for variant in group]
+    tables = tables_of(game_named(name), variants=variants, episode="game", **settings)
+    (folder / f"{name}.golden.json").write_text(json.dumps(tables))
+    named = [[(label, rules.num_players) for label, rules in group] for group in groups]
+    return node(
+        folder, "golden", game=name, tables=f"{name}.golden.json", groups=named,
+        numGames=run[0], numSteps=run[1],
+    )  # fmt: skip
+
+
+@needs_node
+def test_golden_digests(built: Callable[[str], Path]) -> None:
+    expected = load("tienlen_v0")
+    groups: list[Variants] = [[(preset, get_rules(preset, n)) for n in (2, 3, 4)] for preset in expected]
+    found = golden_of(built("tienlen"), "tienlen", groups, (64, 250), history=3)
+    assert found == [versions["observation"] for versions in expected.values()]
+
+
+@needs_node
+def test_golden_digests_of_thirteens(built: Callable[[str], Path]) -> None:
+    expected = load("thirteens_v0")["presets"]
+    groups: list[Variants] = []
+    for name in thirteens_presets:
+        preset = thirteens_presets[name]
+        sizes = [(players, jokers) for players, jokers, dummy in SIZES if dummy == preset.dummy]
+        groups.append(
+            [
+                (f"{name} {jokers}", replace(preset, num_players=players, jokers=jokers, target=30))
+                for players, jokers in sizes
+            ]
+        )
+    found = golden_of(built("thirteens"), "thirteens", groups, (16, 200))
+    assert found == [expected[name]["observation"] for name in thirteens_presets]
+
+
+# ---------------------------------------------------------------- each function
+
+
+def unpack(text: str) -> list[int]:
+    return list(base64.b64decode(text))
+
+
+@needs_node
+@each_game
+@pytest.mark.parametrize("is_exact", [False, True], ids=["by-id", "by-cards"])
+def test_every_function(name: str, is_exact: bool, built: Callable[[str], Path]) -> None:
+    """What one game is asked at each decision, for one variant: lists, masks, views, refusals, rewards."""
+    folder, game = built(name), game_of_name(name)
+    preset, rules = list(variants_of(game))[-1]
+    rng = np.random.default_rng(5)
+    draws = [0.0, 0.25, 0.999999, 1 - 2**-53]
+    seats = list(range(-1, rules.num_players))
+    rounds, expected = [], []
+    batch = Batch(preset, 1, num_players=rules.num_players)
+    illegal = rng.integers(0, batch.num_actions, 50).tolist()
+    for leader in (-1, 0, 1):
+        key = int(rng.integers(-(2**63), 2**63))
+        batch.deal([key], leader=leader)
+        actions, exact, decisions = [], [], []
+        while not batch.state.over_mask[0]:
+            legal, i = batch.list_legal(), len(actions)
+            action = int(rng.choice(legal.action))
+            count = len(legal.action)
+            decision = {
+                "row": [str(x) for x in batch.state.rows[0].tolist()],
+                "legal": [
+                    [a, str(c)] for a, c in zip(legal.action.tolist(), legal.cards.tolist(), strict=True)
+                ],
+                "count": count,
+                "chosen": int(legal.action[min(int(draws[i % 4] * count), count - 1)]),
+                "mask": batch.action_mask()[0].tolist(),
+                "views": [batch.observe(seat)[0].tolist() for seat in seats],
+                "global": batch.global_observation()[0].tolist(),
+                "cards": str(batch.action_to_cards([action])[0]),
+                "refused": True,
+            }
+            actions.append(action)
+            exact.append(decision["cards"])
+            rewards, _ = batch.step([action])
+            if not is_exact and i % 2 == 0:
+                decision["next"] = batch.observe()[0].tolist()
+            seat = int(batch.state.turn[0])
+            decision["code"] = PAID * bool(rewards.any()) + (FINISHED if seat < 0 else seat)
+            decision["rewards"] = rewards[0].tolist()
+            decisions.append(decision)
+        rounds.append(
+            {"key": str(key), "leader": leader, "actions": actions, "exact": exact if is_exact else None}
+        )
+        expected.append(decisions)
+    found = node(
+        folder, "calls", game=name, variant=(preset, rules.num_players), rounds=rounds, draws=draws,
+        seats=seats, illegal=illegal,
+    )  # fmt: skip
+    for decisions, others in zip(expected, found, strict=True):
+        for decision, other in zip(decisions, others, strict=True):
+            other["views"] = [unpack(view) for view in other["views"]]
+            other["global"] = unpack(other["global"])
+            if "next" in other:
+                other["next"] = unpack(other["next"])
+            assert other == decision
+
+
+@needs_node
+@each_game
+def test_hidden_cards_are_sampled_alike(name: str, built: Callable[[str], Path]) -> None:
+    game = game_of_name(name)
+    resample = game.kernels.resample_hidden
+    if resample is None:
+        pytest.skip(f"{name} has no resample_hidden")
+    preset, rules = list(variants_of(game))[-1]
+    batch = Batch(preset, 1, num_players=rules.num_players)
+    batch.deal([7])
+    rows, spec, _ = batch.kernel_arrays
+    keys = [0, 1, -1, 2**63 - 1, -(2**63)]
+    expected = []
+    for key in keys:
+        row = rows[0].tolist()
+        resample(row, spec.tolist(), 1, key)
+        expected.append([str(x) for x in row])
+    found = node(
+        built(name), "samples", game=name, variant=(preset, rules.num_players), key="7", seat=1,
+        keys=[str(key) for key in keys],
+    )  # fmt: skip
+    assert found == expected
+    assert len({tuple(row) for row in found}) > 1
+
+
+# ---------------------------------------------------------------- agents
+
+
+def compare_choices(folder: Path, name: str, agent: str, num_rounds: int) -> int:
+    """Compare an agent's choices in rounds of every variant; returns their number."""
+    keys = np.random.default_rng(num_rounds).integers(-(2**63), 2**63, num_rounds, np.int64)
+    num_choices = 0
+    for preset, rules in variants_of(game_of_name(name)):
+        batch = Batch(preset, num_rounds, num_players=rules.num_players)
+        batch.deal(keys)
+        player = tienlen_agents.load(agent)
+        expected: list[list[int]] = [[] for _ in range(num_rounds)]
+        step = 0
+        while not batch.state.over_mask.all():
+            games = np.flatnonzero(~batch.state.over_mask)
+            chosen = player.act(View(batch, games))
+            for i, action in zip(games.tolist(), chosen.tolist(), strict=True):
+                expected[i].append(action)
+            legal, counts = batch.list_legal(), batch.count_legal()
+            ids = np.full(num_rounds, -1)
+            other = legal.action[legal.start[games] + 7 * step % counts[games]]
+            ids[games] = np.where((step + games) % 3, chosen, other)
+            batch.step(ids)
+            step += 1
+        found = node(
+            folder, "choices", game=name, agent=agent, variant=(preset, rules.num_players),
+            keys=[str(key) for key in keys],
+        )  # fmt: skip
+        assert found == expected, f"{preset}, {rules.num_players} players"
+        num_choices += sum(map(len, expected))
+    return num_choices
+
+
+each_agent = pytest.mark.parametrize(
+    ("name", "agent"), [("tienlen", "heuristic"), ("thirteens", "trickster")]
+)
+
+
+@needs_node
+@each_agent
+def test_choices(name: str, agent: str, built: Callable[[str], Path]) -> None:
+    assert compare_choices(built(name), name, agent, 50) > 10_000
+
+
+@needs_node
+@pytest.mark.nightly
+@each_agent
+def test_many_choices(name: str, agent: str, built: Callable[[str], Path]) -> None:
+    assert compare_choices(built(name), name, agent, 2000) > 500_000
+
+
+# ---------------------------------------------------------------- the files
+
+
+def test_two_builds_give_the_same_bytes(built: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = built("high_card")
+    main([GAMES["high_card"], "--out", str(tmp_path), "--entries", AGENTS])
+    for name in ("high_card.wasm", "high_card.json", "engine.mjs"):
+        assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_sizes(built: Callable[[str], Path]) -> None:
+    modules = [(built(name) / f"{name}.wasm").read_bytes() for name in ("tienlen", "thirteens")]
+    assert sum(map(len, modules)) <= 600_000
+    assert sum(len(gzip.compress(module)) for module in modules) <= 200_000
+
+
+@each_game
+def test_tables_name_every_action_and_piece(name: str) -> None:
+    game = game_of_name(name)
+    tables = json.loads(json.dumps(tables_of(game)))
+    variants = list(variants_of(game))
+    assert [(v["rules"], v["num_players"]) for v in tables["variants"]] == [
+        (p, r.num_players) for p, r in variants
+    ]
+    for found, (preset, rules) in zip(tables["variants"], variants, strict=True):
+        batch = Batch(preset, 1, num_players=rules.num_players)
+        actions = tables["action_tables"][found["action_table"]]
+        assert actions["texts"] == [batch.action_to_text(a) for a in range(batch.num_actions)]
+        rows, spec, fields = batch.kernel_arrays
+        assert ([int(x) for x in found["spec"]], found["row_size"]) == (spec.tolist(), rows.shape[1])
+        assert [int(x) for x in actions["fields"]] == fields.tolist()
+        assert all(abs(x) <= 2**53 for x in actions["fields"] + found["spec"] if isinstance(x, int))
+        assert {n: p["start"] for n, p in found["layout"].items()} == {
+            n: piece.slice.start for n, piece in batch.layout.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "expected"),
+    [
+        ("generic", "", {}),
+        ("generic", None, {}),
+        ("skylake", "+avx2,-bmi2", {"avx2": True, "bmi2": False}),
+    ],
+)
+def test_instructions_are_those_of_the_named_processor(
+    name: str, features: str | None, expected: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overloads.config, "CPU_NAME", name)
+    monkeypatch.setattr(overloads.config, "CPU_FEATURES", features)
+    assert overloads._cpu_features() == expected
+
+
+def test_what_is_not_a_kernel_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        RuntimeError, match=r"(?s)high_card: no WebAssembly.*LinkError.*the code needs what no kernel"
+    ):
+        build(GAMES["high_card"], tmp_path, entries="tests.test_wasm:bad_entries")
+    with pytest.raises(LinkError, match="not a WebAssembly object"):
+        link(b"\x7fELF", [])
+
+
+def bad_entries(game: AnyGame) -> list[Entry]:
+    """An entry that calls the C library, which a module does not have."""
+
+    def sine(x):  # type: ignore[no-untyped-def]
+        return int(100 * math.sin(x))
+
+    return [Entry("sine", sine, (DOUBLE,))]
+
+
+@needs_node
+@pytest.mark.nightly
+def test_speed(built: Callable[[str], Path]) -> None:
+    """Millions of decisions a second of processor time, one thread, with mask and observation."""
+    rates = node(
+        built("tienlen"), "speed", game="tienlen", variant=("cardgames", 4), numRounds=5000, repeats=5
+    )  # fmt: skip
+    assert rates["inside"] >= 4
+    assert min(rates["oneCall"], rates["twoCalls"]) >= 1.5

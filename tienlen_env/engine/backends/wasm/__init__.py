@@ -1,0 +1,81 @@
+"""The executor in WebAssembly: a game's own kernels, compiled for the browser.
+
+``build`` (or ``python -m tienlen_env.engine.backends.wasm GAME... --out DIR``, or ``make web-engine``) writes
+
+- ``GAME.wasm``, a module that imports nothing: dealing, playing with the test of legality, masks,
+  observations and what else a `tienlen_env.engine.backends.protocol.Backend` does, for one game at a time,
+  and a loop that plays rounds at random (`tienlen_env.engine.backends.wasm.entries`);
+- ``GAME.json``, the tables of every preset and number of players (`tienlen_env.engine.backends.wasm.tables`);
+- ``engine.mjs``, plain JavaScript that loads both and calls them.
+
+Numba turns the kernels into LLVM code for a generic processor, LLVM optimises it for wasm32
+(`tienlen_env.engine.backends.wasm.compile`), a small linker makes the module
+(`tienlen_env.engine.backends.wasm.link`). Any registered game can be built; nothing in it is written for
+WebAssembly. The same sources give the same bytes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final, cast
+
+from tienlen_env.games.common.game import AnyGame
+from tienlen_env.games.registry import game_named, register
+
+# Numba takes its target from the environment when it is imported.
+ENVIRONMENT: Final = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_OPT": "0"}
+JAVASCRIPT: Final = Path(__file__).with_name("engine.mjs")
+
+
+def resolve(game: str) -> AnyGame:
+    """The game of a name, or of ``module:Name``, which is registered if it is not yet."""
+    if ":" not in game:
+        return game_named(game)
+    module, _, name = game.partition(":")
+    return register(cast(AnyGame, getattr(importlib.import_module(module), name)))
+
+
+def build(game: str, out: Path, *, entries: str = "", **settings: Any) -> Path:
+    """Build the files of a game, in a process of its own.
+
+    Args:
+        game: the name of a registered game, or ``module:Name`` of a `Game`.
+        out: the folder, made if it is not there.
+        entries: ``module:function`` of a function that takes the game and returns further
+            `tienlen_env.engine.backends.wasm.entries.Entry`, for example of agents.
+        settings: as for `tienlen_env.engine.backends.wasm.tables.tables_of`.
+
+    Returns:
+        The path of the module.
+
+    Raises:
+        RuntimeError: the code could not be compiled; the message ends with the reason.
+    """
+    from tienlen_env.engine.backends.wasm.tables import tables_of
+
+    out.mkdir(parents=True, exist_ok=True)
+    found = resolve(game)
+    path = out / f"{found.name}.wasm"
+    tables = json.dumps(tables_of(found, **settings), separators=(",", ":"))
+    (out / f"{found.name}.json").write_text(tables, encoding="utf-8")
+    shutil.copyfile(JAVASCRIPT, out / JAVASCRIPT.name)
+    environment = {**os.environ, **ENVIRONMENT}
+    environment["PYTHONPATH"] = os.pathsep.join(folder for folder in sys.path if folder)
+    command = [sys.executable, "-c", _COMPILE, game, str(path), entries]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{found.name}: no WebAssembly could be built of it\n{done.stderr[-4000:]}")
+    return path
+
+
+_COMPILE: Final = """
+import sys
+from tienlen_env.engine.backends.wasm.compile import compile_game
+compile_game(*sys.argv[1:])
+"""

@@ -1,0 +1,114 @@
+"""From entries to WebAssembly: Numba's LLVM code, optimised anew for wasm32.
+
+Numba compiles for a processor in general and leaves the code as it is; LLVM then optimises all entries of a
+game together for the other target. Both are settings of the whole process, so a build has its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from llvmlite import binding as llvm
+from numba import njit, types
+from numba.core import config
+
+from tienlen_env.engine.backends import jit
+from tienlen_env.engine.backends.wasm import ENVIRONMENT, resolve
+from tienlen_env.engine.backends.wasm.entries import Entry, entries_of
+from tienlen_env.engine.backends.wasm.link import link
+
+TRIPLE: Final = "wasm32-unknown-unknown"
+# What every browser of the last years has: Chrome 91, Firefox 89, Safari 16.4.
+FEATURES: Final = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
+
+_LLVM_TYPES: Final = {types.int32: "i32", types.float64: "double"}
+
+
+def compile_entries(entries: Sequence[Entry]) -> bytes:
+    """Compile entries to a WebAssembly module without imports.
+
+    Raises:
+        RuntimeError: the process was not started with `ENVIRONMENT`.
+        LinkError: the code calls something outside, so it is not a kernel.
+    """
+    if config.OPT != 0 or config.CPU_NAME != "generic":
+        raise RuntimeError(f"WebAssembly is compiled in a process with {ENVIRONMENT}")
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(TRIPLE).create_target_machine(opt=3, features=FEATURES)
+    module = _parse("", target)
+    for entry in entries:
+        name, code = _compile(entry)
+        module.link_in(_parse(code, target))
+        module.link_in(_parse(_wrapper(entry, name), target))
+    exports = [entry.name for entry in entries]
+    for function in module.functions:
+        if not function.is_declaration and function.name not in exports:
+            function.linkage = "internal"
+    for variable in module.global_variables:
+        if not variable.is_declaration:
+            variable.linkage = "internal"  # Numba's are "common", which WebAssembly does not have
+    module.verify()
+    passes = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
+    passes.getModulePassManager().run(module, passes)
+    return link(target.emit_object(module), exports)
+
+
+def _parse(code: str, target: Any) -> Any:
+    module = llvm.parse_assembly(code)
+    module.triple = TRIPLE
+    module.data_layout = str(target.target_data)
+    return module
+
+
+def _compile(entry: Entry) -> tuple[str, str]:
+    """The name of an entry's compiled function, and LLVM code that contains it and all that it calls."""
+    jit.register(entry.function)
+    compiled: Any = njit(
+        types.int32(*entry.arguments),
+        error_model="numpy",
+        _nrt=False,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )(entry.function)
+    (found,) = compiled.overloads.values()
+    return found.fndesc.llvm_func_name, found.library.get_llvm_str()
+
+
+def _wrapper(entry: Entry, name: str) -> str:
+    """The exported function: calls Numba's, which returns a status and writes its result to memory.
+
+    A kernel raises nothing, so the test of the status is optimised away; if one did, the module would trap.
+    """
+    kinds = [_LLVM_TYPES.get(argument, "ptr") for argument in entry.arguments]
+    parameters = [f"{kind} %a{i}" for i, kind in enumerate(kinds)]
+    return f"""
+declare i32 @{name}({", ".join(["ptr", "ptr", *kinds])})
+declare void @llvm.trap()
+define i32 @{entry.name}({", ".join(parameters)}) {{
+  %result = alloca i32
+  %error = alloca ptr
+  %status = call i32 @{name}({", ".join(["ptr %result", "ptr %error", *parameters])})
+  %is_bad = icmp ne i32 %status, 0
+  br i1 %is_bad, label %bad, label %good
+bad:
+  call void @llvm.trap()
+  unreachable
+good:
+  %value = load i32, ptr %result
+  ret i32 %value
+}}
+"""
+
+
+def compile_game(game: str, path: str, more: str = "") -> None:
+    """Write the module of a game; see `tienlen_env.engine.backends.wasm.build` for the arguments."""
+    found = resolve(game)
+    entries = entries_of(found)
+    if more:
+        module, _, name = more.partition(":")
+        entries += getattr(importlib.import_module(module), name)(found)
+    Path(path).write_bytes(compile_entries(entries))
