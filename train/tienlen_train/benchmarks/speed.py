@@ -459,7 +459,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         table.add_row("", name, *figures, f"goal {START_GOALS[name]}")
     console.print(table)
     for case in missing:
-        console.print(f"not installed: {case.name} (pip install '.[bench]')", style="dim")
+        console.print(f"not installed: {case.name} (pip install '.[bench]')", style="dim", markup=False)
     result = {"cpu": cpu_name(), "versions": dict(packages), "seconds": config.seconds, "rows": rows}
     write_atomic(Path(config.out), json.dumps(result, indent=1).encode())
     console.print(f"written to {config.out}", style="dim")
