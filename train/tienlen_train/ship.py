@@ -132,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     exploit = config.exploit or "not measured"
     own_limits = features_by_name(made_for.game).limitations(made_for.record)
-    limits = _fill(f"**Limitations.** {own_limits} {LIMITS}".replace("  ", " "))
+    limits = _fill(f"**What it cannot do.** {own_limits} {LIMITS}".replace("  ", " "))
     exploited = _fill(
         f"**Exploitability**, a lower bound (`python -m tienlen_train.best_response`): {exploit}"
     )
