@@ -363,7 +363,7 @@ def weights_of(tensors: Mapping[str, FloatArray]) -> Weights:
 
 
 def new_workspace(weights: Weights, num_rows: int = ROWS) -> Workspace:
-    """Memory for `forward` with weights of these sizes, for up to `num_rows` rows."""
+    """Allocate the workspace of `forward` for these weights and up to `num_rows` rows."""
     num_rows = min(num_rows, ROWS)
     widest = max(len(weights.first_bias), len(weights.block_bias))
     longest = max(weights.first.shape[1], weights.after.shape[1], widest) + STEP

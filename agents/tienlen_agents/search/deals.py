@@ -1,4 +1,4 @@
-"""Uniform deals of hidden cards to locations, some of which are known to be void in some suits.
+"""Uniform deals of hidden cards to locations; a location may be void in known suits.
 
 In a trick-taking game everybody sees who cannot follow suit. A deal of the hidden cards is then possible if
 every location gets as many cards as its capacity, none of them of a suit in which it is void.

@@ -36,7 +36,7 @@ class Command(Enum):
 
 
 class Decision(Protocol):
-    """A decision that a person is asked for."""
+    """A decision that waits for a person."""
 
     played: AnyRound
 

@@ -112,7 +112,7 @@ class HeuristicAgent:
 
 
 def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntArray:
-    """The fewest plays into which each hand can be split.
+    """The minimum number of plays that empties each hand.
 
     Args:
         hands: int64 (n,) masks of up to 13 cards.
