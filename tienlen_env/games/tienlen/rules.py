@@ -7,19 +7,23 @@ the flags.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from operator import index
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from tienlen_env.errors import RulesError
+from tienlen_env.games.common.cards import HAND_SIZE
 from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
 
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 4
 MAX_POINTS: Final = 1_000_000  # rewards are float32, which hold integers up to 2**24
 MAX_TARGET: Final = 1_000_000_000
+MAX_PAYMENT: Final = 1_000  # so that a round's payments stay exact in float32
+
+_ADDED: Final = {"added": True}  # digests leave the field out while it has its default
 
 
 class Shape(NamedTuple):
@@ -38,6 +42,19 @@ class Shape(NamedTuple):
 
 
 ShapeLike = Shape | tuple[int, int] | str
+Prices = tuple[tuple[Shape, int], ...]
+InstantWin = Literal[
+    "dragon",
+    "four_twos",
+    "five_pair_run",
+    "six_pairs",
+    "one_suit",
+    "one_colour",
+    "four_threes",
+    "three_triples",
+    "triple_run",
+    "three_quads",
+]
 SINGLE: Final = Shape(1, 1)
 PAIR: Final = Shape(2, 1)
 TRIPLE: Final = Shape(3, 1)
@@ -74,6 +91,45 @@ class Rules(RulesBase):
         points: points of each place, first to last; empty for P-1, ..., 0 (1.11).
         target: a game ends after a round in which the highest total is at least this and unique (1.12);
             0: no target, a game is one round.
+        rejoin_twos: a trick is reopened to players who passed (`rejoin`) only if a 2 or set of 2s is, or has
+            been, in play in it; False: by any table that a `rejoin` shape beats (3.6).
+        suits_bind: combinations and answers are bound to suits (6): pairs in one colour, runs in one suit,
+            double sequences in one colour; a single is beaten by its own suit, a triple by its own three
+            suits, the others by their own suit or colour; 2s beat any single, pair or triple. Bombs of one
+            shape beat one another by the top card, whatever their suits.
+        round_end: ``"last"`` the round goes on until one player holds cards (1.11); ``"first"`` it ends when
+            the first goes out, and the other places go by cards left, then by the order of play (4).
+        instant_wins: hands that win at the deal, the strongest kind first, the higher top card among equals
+            (4); empty: none.
+        quad_is_two_pairs: four of a kind count as two pairs in ``"six_pairs"``.
+        cong: what happens to a player who has played no card when the first goes out, where `pay_cong` is
+            above 0: ``"out"`` it is out at once, in the last free place; ``"plays_on"`` it only pays.
+        last_two: going out with a play that contains a 2: ``"free"``; ``"ends"`` it ends the round, and its
+            player is last.
+        pay_places: units that the last pays the first, and the one before the last the second.
+        pay_card: units for each card left, to the first.
+        pay_held_twos: units for a black and for a red 2 in hand at the end; in place of `pay_card`.
+        pay_held_bombs: bomb shapes to the units for one in hand at the end; any mapping or pairs of these.
+            A longer sequence counts as the longest one here that is in it. In place of `pay_card`.
+        held_overlap: bombs in hand that share cards: ``"dearest"`` the choice without common cards that
+            costs most; ``"quads_first"`` all four of a kind, then the dearest of the rest.
+        held_to: who gets `pay_held_twos` and `pay_held_bombs`: ``"next"`` the next better place (the first,
+            from a player who is cong); ``"first"`` the first.
+        pay_cong: units of a cong player to the first, in place of its cards, besides what it holds; 0: a
+            player is never cong.
+        pay_chop_twos: units for a black and for a red 2 that is chopped.
+        pay_chop_bombs: bomb shapes to the units for one that is beaten; longer ones as in `pay_held_bombs`.
+        chop_chain: who pays for several chops in a trick: ``"last"`` the last one chopped pays for all of
+            them to the last who chopped; ``"each"`` each pays for its own.
+        chop_doubles: each further chop in a trick costs twice as much per unit as the one before.
+        chop_follow: a bomb beaten by one of its own shape and, with `suits_bind`, of its suit or colour:
+            ``"paid"``, or ``"free"`` (four of a kind are paid all the same).
+        chop_out: who pays for one chopped after going out: ``"pays"`` that player, ``"nobody"``.
+        pay_instant: units of each other player to who wins at the deal.
+        pay_last_two: with ``last_two="ends"``, units to each other player for each 2 in the last play.
+        pay_last_three: units for the 3♠ as the last card in hand: if all pass on the play that left it, the
+            round ends and each other player pays; if the play is beaten, the round ends and its player pays
+            who beat it. 0: no such rule.
 
     Raises:
         RulesError: an unknown value or an impossible combination; the message names the field.
@@ -99,24 +155,54 @@ class Rules(RulesBase):
     heir: Literal["next_seat", "last_live"] = "next_seat"
     points: tuple[int, ...] = ()
     target: int = 10
+    rejoin_twos: bool = field(default=False, metadata=_ADDED)
+    suits_bind: bool = field(default=False, metadata=_ADDED)
+    round_end: Literal["last", "first"] = field(default="last", metadata=_ADDED)
+    instant_wins: tuple[InstantWin, ...] = field(default=(), metadata=_ADDED)
+    quad_is_two_pairs: bool = field(default=True, metadata=_ADDED)
+    cong: Literal["out", "plays_on"] = field(default="out", metadata=_ADDED)
+    last_two: Literal["free", "ends"] = field(default="free", metadata=_ADDED)
+    pay_places: tuple[int, ...] = field(default=(), metadata=_ADDED)
+    pay_card: int = field(default=0, metadata=_ADDED)
+    pay_held_twos: tuple[int, int] = field(default=(0, 0), metadata=_ADDED)
+    pay_held_bombs: Prices = field(default=(), metadata=_ADDED)
+    held_overlap: Literal["dearest", "quads_first"] = field(default="dearest", metadata=_ADDED)
+    held_to: Literal["next", "first"] = field(default="next", metadata=_ADDED)
+    pay_cong: int = field(default=0, metadata=_ADDED)
+    pay_chop_twos: tuple[int, int] = field(default=(0, 0), metadata=_ADDED)
+    pay_chop_bombs: Prices = field(default=(), metadata=_ADDED)
+    chop_chain: Literal["last", "each"] = field(default="last", metadata=_ADDED)
+    chop_doubles: bool = field(default=False, metadata=_ADDED)
+    chop_follow: Literal["paid", "free"] = field(default="paid", metadata=_ADDED)
+    chop_out: Literal["pays", "nobody"] = field(default="pays", metadata=_ADDED)
+    pay_instant: int = field(default=0, metadata=_ADDED)
+    pay_last_two: int = field(default=0, metadata=_ADDED)
+    pay_last_three: int = field(default=0, metadata=_ADDED)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         hints = _field_types()
-        for field in fields(self):
-            value, hint = getattr(self, field.name), hints[field.name]
+        for name in (f.name for f in fields(self)):
+            value, hint = getattr(self, name), hints[name]
             if get_origin(hint) is Literal and value not in get_args(hint):
-                raise RulesError(f"{field.name}={value!r}: expected one of {', '.join(get_args(hint))}")
+                raise RulesError(f"{name}={value!r}: expected one of {', '.join(get_args(hint))}")
             if hint is bool and not isinstance(value, bool):
-                raise RulesError(f"{field.name}={value!r}: expected True or False")
+                raise RulesError(f"{name}={value!r}: expected True or False")
             if hint is int:
-                put(self, field.name, as_int(field.name, value))
+                put(self, name, as_int(name, value))
         put(self, "set_run_min", as_ints("set_run_min", self.set_run_min))
         put(self, "points", as_ints("points", self.points))
         put(self, "ladder", _as_shapes("ladder", self.ladder))
         put(self, "rejoin", _as_shapes("rejoin", self.rejoin))
         put(self, "chops", _as_chops(self.chops))
+        put(self, "instant_wins", _as_words("instant_wins", self.instant_wins))
+        for name in ("pay_places", "pay_held_twos", "pay_chop_twos"):
+            put(self, name, as_ints(name, getattr(self, name)))
+        for name in ("pay_held_bombs", "pay_chop_bombs"):
+            put(self, name, _as_prices(name, getattr(self, name)))
         self._check()
+        self._check_suits()
+        self._check_payments()
 
     def _check(self) -> None:
         if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
@@ -142,17 +228,12 @@ class Rules(RulesBase):
                     raise RulesError(f"chops: {shape} is not a combination of these rules")
                 if shape.length == 1 and shape.width != 4:
                     raise RulesError(f"chops: {shape} cannot be a bomb; expected 4x1 or a sequence of sets")
-                if shape.width == 1:
+                if shape.width == 1 and not self.suits_bind:
                     raise RulesError(f"chops: {shape} cannot be a bomb: runs do not chop")
                 if (num_twos, shape) == (4, QUAD):
                     raise RulesError(f"chops: {shape} cannot beat four 2s, which are the highest")
-        for field in ("ladder", "rejoin"):
-            shapes = getattr(self, field)
-            if len(set(shapes)) < len(shapes):
-                raise RulesError(f"{field}: a shape comes twice")
-            for shape in shapes:
-                if shape not in self.bombs:
-                    raise RulesError(f"{field}: {shape} is not a bomb: chops={self.chops} lacks it")
+        for name in ("ladder", "rejoin"):
+            self._check_bombs(name, getattr(self, name))
         if self.rejoin and not self.pass_lock:
             raise RulesError("rejoin: a pass locks no player out with pass_lock=False")
         if self.knockout != "none" and not self.chops:
@@ -169,6 +250,62 @@ class Rules(RulesBase):
             raise RulesError(f"target={self.target}: expected 0 for none, or a total that can be reached")
         if self.target and self.place_points[0] == self.place_points[-1]:
             raise RulesError(f"target={self.target}: all places get the same points, no seat is ever ahead")
+
+    def _check_bombs(self, name: str, shapes: tuple[Shape, ...]) -> None:
+        if len(set(shapes)) < len(shapes):
+            raise RulesError(f"{name}: a shape comes twice")
+        for shape in shapes:
+            if shape not in self.bombs:
+                raise RulesError(f"{name}: {shape} is not a bomb: chops={self.chops} lacks it")
+
+    def _check_suits(self) -> None:
+        if self.rejoin_twos and not self.rejoin:
+            raise RulesError("rejoin_twos=True: nothing may be played after a pass (rejoin is empty)")
+        if not self.suits_bind:
+            return
+        if self.twos_in != "none":
+            raise RulesError(f"suits_bind=True: 2s stand in no sequence, but twos_in={self.twos_in!r}")
+        if self.flush_lock:
+            raise RulesError("suits_bind=True: every run is suited, flush_lock=True has no meaning")
+        if any(self.set_run_min[1:]):
+            raise RulesError(f"suits_bind=True: expected pairs alone in set_run_min={self.set_run_min}")
+
+    def _check_payments(self) -> None:
+        for name in _PAYMENTS:
+            amounts = getattr(self, name)
+            if name in ("pay_held_bombs", "pay_chop_bombs"):
+                self._check_bombs(name, tuple(shape for shape, _ in amounts))
+                amounts = [amount for _, amount in amounts]
+            elif isinstance(amounts, int):
+                amounts = (amounts,)
+            if any(not 0 <= amount <= MAX_PAYMENT for amount in amounts):
+                raise RulesError(f"{name}={getattr(self, name)}: expected 0..{MAX_PAYMENT} units")
+        if len(self.pay_places) > 2:
+            raise RulesError(f"pay_places={self.pay_places}: expected the last's and the one's before it")
+        for name in ("pay_held_twos", "pay_chop_twos"):
+            if len(getattr(self, name)) != 2:
+                raise RulesError(f"{name}={getattr(self, name)}: expected units for a black and for a red 2")
+        for shape, _ in self.pay_held_bombs:
+            if shape != QUAD and shape.width != 2:
+                raise RulesError(f"pay_held_bombs: {shape}; expected 4x1 and double sequences")
+        if self.chop_doubles and self.chop_chain != "each":
+            raise RulesError(f"chop_doubles=True: expected chop_chain='each', not {self.chop_chain!r}")
+        if self.cong == "plays_on" and self.round_end == "first":
+            raise RulesError("cong='plays_on': nobody plays on with round_end='first'")
+        if 0 < self.pay_cong < HAND_SIZE * self.pay_card:
+            raise RulesError(f"pay_cong={self.pay_cong}: expected no less than the cards that it stands for")
+        if self.pay_last_two and self.last_two != "ends":
+            raise RulesError(f"pay_last_two={self.pay_last_two}: expected last_two='ends'")
+        if self.pay_instant and not self.instant_wins:
+            raise RulesError(f"pay_instant={self.pay_instant}: no hand wins at the deal (instant_wins)")
+        if self.has_payments and self.knockout == "round":
+            raise RulesError("knockout='round': not with payments; places are paid by who goes out")
+
+    @property
+    def has_payments(self) -> bool:
+        """Whether anything is paid under these rules."""
+        unpaid = (0, (), (0, 0))
+        return any(getattr(self, name) not in unpaid for name in _PAYMENTS)
 
     def min_length(self, width: int) -> int:
         """Fewest ranks in a sequence of sets of `width` cards; 0 if these rules have none."""
@@ -218,6 +355,9 @@ class Rules(RulesBase):
         return f"custom-{self.digest()}"
 
 
+_PAYMENTS: Final = tuple(f.name for f in fields(Rules) if f.name.startswith("pay_"))
+
+
 @cache
 def _field_types() -> dict[str, Any]:
     return get_type_hints(Rules)
@@ -251,6 +391,30 @@ def _as_chops(value: Any) -> tuple[tuple[int, tuple[Shape, ...]], ...]:
     return tuple(sorted(chops))
 
 
+def _as_words(field: str, values: Any) -> tuple[str, ...]:
+    known = get_args(InstantWin)
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise RulesError(f"{field}={values!r}: expected words like {known[0]!r}")
+    words = tuple(values)
+    for word in words:
+        if word not in known:
+            raise RulesError(f"{field}: {word!r}; expected any of {', '.join(known)}")
+    if len(set(words)) < len(words):
+        raise RulesError(f"{field}: a word comes twice")
+    return words
+
+
+def _as_prices(field: str, value: Any) -> Prices:
+    pairs = value.items() if isinstance(value, Mapping) else value
+    try:
+        prices = [(_as_shape(field, shape), as_int(field, units)) for shape, units in pairs]
+    except (TypeError, ValueError) as error:
+        if isinstance(error, RulesError):
+            raise
+        raise RulesError(f"{field}={value!r}: expected {{shape: units}}") from None
+    return tuple(sorted(prices))
+
+
 CARDGAMES: Final = Rules()
 MOBILE: Final = Rules(chop_longer=False)
 FOICICA: Final = Rules(
@@ -260,13 +424,79 @@ FOICICA: Final = Rules(
     twos_in="both",
     flush_lock=True,
     rejoin=(QUAD, Shape(2, 3)),
+    rejoin_twos=True,
     knockout="trick",
     target=0,
 )
 PAGAT: Final = Rules(twos_in="both", chop_longer=False, target=0)
+SOUTH: Final = Rules(  # in half stakes
+    chops=((1, (Shape(2, 3), QUAD)), (2, (Shape(2, 4), QUAD))),
+    ladder=(Shape(2, 3), QUAD, Shape(2, 4), Shape(2, 5), Shape(2, 6)),
+    rejoin=(Shape(2, 4),),
+    target=0,
+    instant_wins=("dragon", "four_twos", "five_pair_run", "six_pairs"),
+    pay_places=(2, 1),
+    pay_held_twos=(1, 2),
+    pay_held_bombs=((Shape(2, 3), 3), (Shape(2, 4), 6), (QUAD, 6)),
+    pay_cong=4,
+    pay_chop_twos=(1, 2),
+    pay_chop_bombs=((Shape(2, 3), 3), (Shape(2, 4), 6), (QUAD, 6)),
+    pay_instant=4,
+)
+SOUTH_COUNT: Final = replace(  # in cards
+    SOUTH,
+    round_end="first",
+    pay_places=(),
+    pay_card=1,
+    pay_held_twos=(3, 6),
+    pay_held_bombs=((Shape(2, 3), 9), (Shape(2, 4), 18), (QUAD, 12)),
+    held_to="first",
+    pay_cong=26,
+    pay_chop_twos=(3, 6),
+    pay_chop_bombs=((Shape(2, 3), 9), (Shape(2, 4), 18), (QUAD, 12)),
+    pay_instant=26,
+)
+NORTH: Final = Rules(  # in cards
+    chops=(
+        (1, (Shape(1, 5), Shape(2, 3), QUAD)),
+        (2, (Shape(1, 5), Shape(2, 4), QUAD)),
+        (3, (Shape(1, 6), Shape(2, 5))),
+    ),
+    ladder=(
+        Shape(2, 3),
+        QUAD,
+        *(Shape(1, length) for length in range(5, 13)),
+        *(Shape(2, length) for length in (4, 5, 6)),
+    ),
+    target=0,
+    suits_bind=True,
+    round_end="first",
+    instant_wins=("four_twos", "dragon", "six_pairs", "five_pair_run", "one_colour", "four_threes"),
+    last_two="ends",
+    pay_card=1,
+    pay_held_twos=(2, 4),
+    pay_held_bombs=((Shape(2, 3), 6), (Shape(2, 4), 8), (QUAD, 8)),
+    held_to="first",
+    pay_cong=26,
+    pay_chop_twos=(2, 4),
+    pay_chop_bombs=((Shape(2, 3), 6), (Shape(2, 4), 8), (QUAD, 8)),
+    chop_chain="each",
+    chop_follow="free",
+    pay_instant=13,
+    pay_last_two=13,
+    pay_last_three=26,
+)
 
 PRESETS: Final[Mapping[str, Rules]] = MappingProxyType(
-    {"cardgames": CARDGAMES, "mobile": MOBILE, "foicica": FOICICA, "pagat": PAGAT}
+    {
+        "cardgames": CARDGAMES,
+        "mobile": MOBILE,
+        "foicica": FOICICA,
+        "pagat": PAGAT,
+        "south": SOUTH,
+        "south_count": SOUTH_COUNT,
+        "north": NORTH,
+    }
 )
 
 
