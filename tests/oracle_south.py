@@ -1,15 +1,15 @@
 """An independent, deliberately naive player of `south`, `south_count`, `north` and rules like them.
 
-Written from `tienlen_env/RULES.md`, section 4, before the engine's code for it, and sharing nothing with the engine
-but the fields of `Rules`: combinations are found by trying every subset of a hand, the dearest set of held bombs
-and the instant wins too, and every payment is a line of a ledger. Slow on purpose wherever being plain asks for it.
+Written from `tienlen_env/RULES.md`, section 4, before the engine's code for it. It shares nothing with the
+engine but the fields of `Rules`: combinations, instant wins and the dearest bombs in a hand are found by
+trying subsets, and every payment is a line of a ledger. Slow on purpose wherever being plain asks for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 
 from tests.oracle import PASS, TWO, Cards, PlainShape, all_shapes, fewest_ranks, highest_rank, in_list, show
@@ -54,29 +54,40 @@ def num_twos(cards: Iterable[int]) -> int:
     return len(held) if all(rank(c) == TWO for c in held) else 0
 
 
-def is_pair(rules: Rules, cards: Cards) -> bool:
-    """Two of a rank; under `suits_bind` of one colour unless they are 2s (4.20)."""
-    if len(cards) != 2 or len({rank(c) for c in cards}) != 1:
-        return False
-    return not rules.suits_bind or len(colours(cards)) == 1 or num_twos(cards) == 2
+def is_bound_pair(cards: Cards) -> bool:
+    """Two of a rank and of one colour, or any two 2s (4.20)."""
+    return (
+        len(cards) == 2
+        and len({rank(c) for c in cards}) == 1
+        and (len(colours(cards)) == 1 or num_twos(cards) == 2)
+    )
 
 
 def kind(rules: Rules, cards: Cards) -> PlainShape | None:
     """``(n, m)`` of a combination (m consecutive ranks, n cards of each), or None if the cards are none."""
+    least = tuple(fewest_ranks(rules, n) for n in (1, 2, 3, 4))
+    highest = tuple(highest_rank(rules, n) for n in (1, 2, 3, 4))
+    return _kind(least, highest, rules.suits_bind, cards)
+
+
+@lru_cache(maxsize=2**20)
+def _kind(
+    least: tuple[int, ...], highest: tuple[int, ...], suits_bind: bool, cards: Cards
+) -> PlainShape | None:
     ranks = sorted(rank(c) for c in cards)
     distinct = sorted(set(ranks))
     n, m = ranks.count(ranks[0]), len(distinct)
     if any(ranks.count(r) != n for r in distinct):
         return None
     if m == 1:
-        return None if n == 2 and not is_pair(rules, cards) else (n, 1)
-    if distinct[-1] - distinct[0] + 1 != m or distinct[-1] > highest_rank(rules, n):
+        return None if n == 2 and suits_bind and not is_bound_pair(cards) else (n, 1)
+    if distinct[-1] - distinct[0] + 1 != m or distinct[-1] > highest[n - 1]:
         return None
-    if not fewest_ranks(rules, n) or m < fewest_ranks(rules, n):
+    if not least[n - 1] or m < least[n - 1]:
         return None
-    if rules.suits_bind and n == 1 and len(suits(cards)) > 1:
+    if suits_bind and n == 1 and len(suits(cards)) > 1:
         return None
-    if rules.suits_bind and n == 2 and len(colours(cards)) > 1:
+    if suits_bind and n == 2 and len(colours(cards)) > 1:
         return None
     return n, m
 
@@ -86,14 +97,16 @@ def combos_of(rules: Rules, hand: Iterable[int]) -> dict[Cards, PlainShape]:
     held = sorted(hand)
     found: dict[Cards, PlainShape] = {}
     for size in range(1, len(held) + 1):
-        for subset in map(frozenset, combinations(held, size)):
-            shape = kind(rules, subset)
+        for subset in combinations(held, size):
+            if size % (rank(subset[-1]) - rank(subset[0]) + 1):
+                continue  # not the same number of cards of each rank from its lowest to its highest
+            shape = kind(rules, frozenset(subset))
             if shape is not None:
-                found[subset] = shape
+                found[frozenset(subset)] = shape
     return found
 
 
-# ---------------------------------------------------------------- what beats what (1.6, 1.9, 4.1, 4.3, 4.21 to 4.23)
+# ---------------------------------------------------------------- what beats what (1.6, 1.9, 4.1, 4.21)
 
 
 def is_bomb(rules: Rules, shape: PlainShape) -> bool:
@@ -110,10 +123,8 @@ def follows(rules: Rules, cards: Cards, table: Cards) -> bool:
         return True
     if num_twos(cards):
         return True  # any 2s beat other singles, pairs and triples, and lower 2s
-    n, _ = shape or (0, 0)
-    if rank(max(cards)) == rank(max(table)):
-        return False  # a higher rank is asked for: of one suit or colour there is no other
-    return colours(cards) == colours(table) if n == 2 else suits(cards) == suits(table)
+    pairs = shape is not None and shape[0] == 2
+    return colours(cards) == colours(table) if pairs else suits(cards) == suits(table)
 
 
 def beats_as_bomb(rules: Rules, cards: Cards, table: Cards) -> bool:
@@ -223,7 +234,8 @@ def _pairs_of(rules: Rules, cards: Cards) -> int:
     lowest = min(cards)
     for other in cards - {lowest}:
         rest = cards - {lowest, other}
-        if is_pair(rules, frozenset({lowest, other})):
+        pair = frozenset({lowest, other})
+        if rank(lowest) == rank(other) and (is_bound_pair(pair) or not rules.suits_bind):
             below = _pairs_of(rules, rest)
             if below or not rest:
                 return below + 1
@@ -274,7 +286,7 @@ def top_of_pattern(rules: Rules, word: str, hand: Iterable[int]) -> int:
 
 
 def find_instant(rules: Rules, hands: Sequence[Iterable[int]], first_game: bool) -> tuple[int, str] | None:
-    """The seat that wins at the deal and its pattern: the highest pattern, then the highest top card (4.13)."""
+    """The seat that wins at the deal and its pattern: the highest pattern, then the top card (4.13)."""
     for word in rules.instant_wins:
         if word == "four_threes" and not first_game:
             continue
@@ -468,7 +480,7 @@ class Oracle:
         split = dearest(rules, hand, rules.pay_card)
         if payer not in self.cong:
             self._book(payer, first, split.cards, "cards")
-        elif rules.cong_held == "added":
+        elif getattr(rules, "cong_held", "replaced") == "added":
             self._book(payer, first, rules.pay_cong, "cong")
             split = dearest(rules, hand, 0)
         else:
