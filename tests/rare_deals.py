@@ -55,3 +55,30 @@ def choose(rng: random.Random, plays: list[Cards]) -> Cards:
         return min(cards, key=lambda p: (max(p), len(p)))
     rare = [p for p in cards if min(p) >= 48 or (len(p) > 3 and len({c // 4 for c in p}) < len(p))]
     return rng.choice(rare or cards)
+
+
+def bound_hands(rng: random.Random, num_players: int) -> list[int]:
+    """Hands of 1..13 cards in clumps that hold under `suits_bind`: runs of a suit, pairs of a colour, 2s."""
+    size = rng.choice((2, 4, 7, 10, 13, 13))
+    hands: list[list[int]] = [[] for _ in range(num_players)]
+    left = set(range(52))
+    for _ in range(14):
+        kind, low = rng.choice(("run", "run", "pairs", "pairs", "quad", "triple", "twos")), rng.randint(0, 11)
+        suits = rng.sample(range(4), 4)
+        colour = rng.choice(((0, 1), (2, 3)))
+        clump = {
+            "run": [4 * r + suits[0] for r in range(low, min(low + rng.randint(3, 7), 12))],
+            "pairs": [4 * r + s for r in range(low, min(low + rng.randint(3, 5), 12)) for s in colour],
+            "quad": [4 * low + s for s in suits],
+            "triple": [4 * low + s for s in suits[:3]],
+            "twos": [48 + s for s in suits[: rng.randint(1, 3)]],
+        }[kind]
+        hand = rng.choice(hands)
+        if left.issuperset(clump) and len(hand) + len(clump) <= size:
+            hand += clump
+            left -= set(clump)
+    rest = rng.sample(sorted(left), len(left))
+    for hand in hands:
+        missing = rng.randint(not hand, size - len(hand)) if len(hand) < size else 0
+        hand += [rest.pop() for _ in range(missing)]
+    return [mask_of(hand) for hand in hands]
