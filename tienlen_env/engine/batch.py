@@ -200,8 +200,12 @@ class Batch:
     @cached_property
     def state(self) -> GameState:
         """Named live views of every column."""
-        num_words = int(self._spec[S.NUM_WORDS])
-        return self.game.state(self._rows, self.game.columns, self.num_players, num_words)
+        return self.state_of(self._rows)
+
+    def state_of(self, rows: IntArray) -> GameState:
+        """Named live views of the columns of rows of this variant, int64 (n, ROW)."""
+        columns = self.game.columns._replace(num_extra=self.game.num_extra_columns(self.rules))
+        return self.game.state(rows, columns, self.num_players, int(self._spec[S.NUM_WORDS]))
 
     # ------------------------------------------------------------ starting
 

@@ -136,8 +136,7 @@ class View:
     @cached_property
     def public_state(self) -> GameState:
         """`public_rows` with the game's named views of the columns; absolute seats."""
-        state, game = self._batch.state, self._batch.game
-        return game.state(self.public_rows, game.columns, state.num_players, state.num_words)
+        return self._batch.state_of(self.public_rows)
 
     @cached_property
     def hand(self) -> IntArray:

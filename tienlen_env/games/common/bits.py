@@ -82,6 +82,14 @@ def write_half(out: Any, start: int, word: int) -> None:
         out[start + i] = word >> i & 1
 
 
+def or_bits(words: Any, start: int, first: int, bits: int) -> None:
+    """Set up to 64 bits, from bit `first` on, in words of 64 that begin at index `start`."""
+    word = start + (first >> 6)
+    offset = first & 63
+    words[word] |= shift_left(bits, offset)
+    words[word + 1] |= bits >> 1 >> (63 - offset)
+
+
 def lowest_of_rank(cards: int) -> int:
     """The lowest card of every rank in a mask."""
     at_or_above = cards | (cards << 1 & _HAS_LOWER_1)

@@ -24,6 +24,7 @@ class Columns(NamedTuple):
         legal: first word of the packed legal-action mask.
         hidden: columns that are hidden from a seat, except its own hand.
         played: first of the columns of the cards played this round, one mask a seat; -1 for none.
+        num_extra: columns between the mask and its spare word, and the history, that only some variants have.
     """
 
     hand: int
@@ -35,6 +36,7 @@ class Columns(NamedTuple):
     legal: int
     hidden: tuple[int, ...]
     played: int = -1
+    num_extra: int = 0
 
 
 class GameState:

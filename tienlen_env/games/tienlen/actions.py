@@ -12,22 +12,33 @@ strength of the top card, so that of two actions of a group the larger id beats 
     131..350    runs             (10+9+...+1) windows × 4 = 220       `cardgames`, `mobile`
     351..452    double sequences (10+9+8+7) windows × 3 = 102
 
-The table cannot express the choice of inner cards; `Round.play` takes any set of cards. For a fixed
+A variant with instant wins ends with one more action, their declaration. Where suits bind (`Rules.suits_bind`)
+an action is a set of cards, and the table is (RULES.md 6):
+
+    1..52       singles
+    53..78      pairs of one colour   13 ranks × 2, black before red
+    79..130     triples               13 × 4, by the suit that is missing, hearts first
+    131..143    quads                 13
+    144..363    runs in one suit      55 windows × 4
+    364..431    double sequences      34 windows × 2 colours
+    432..435    pairs of 2s of two colours
+
+Else the table cannot express the choice of inner cards; `Round.play` takes any set of cards. For a fixed
 action the lowest inner suits leave a hand that is rank by rank at least as strong as any other choice.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.errors import InvalidComboError
-from tienlen_env.games.common.cards import CARD_TEXT, FULL_DECK, NO_CARD, RANK_OF_TWO, RANK_TEXT
-from tienlen_env.games.tienlen.rules import Rules, Shape
+from tienlen_env.games.common.cards import CARD_TEXT, FULL_DECK, NO_CARD, RANK_OF_TWO, RANK_TEXT, format_cards
+from tienlen_env.games.tienlen.rules import PAIR, QUAD, SINGLE, TRIPLE, Rules, Shape
 
 PASS: Final = 0
 IntArray = npt.NDArray[np.int64]
@@ -48,6 +59,8 @@ class ActionTable:
         suited_mask: bool (A,), runs in one suit, as an action of its own under `flush_lock` (RULES.md 3.4).
         unsuited_mask: bool (A,), runs that must not be in one suit (the twins of the former).
         bomb_mask: bool (A,), shapes that chop 2s (1.9).
+        cards: int64 (A,), the card mask of each action where suits bind, 0 for none; None in other variants.
+        declare: the action id of the declaration of an instant win, which plays no cards; None without.
         group: dict from (shape, suited) to the range of its action ids.
     """
 
@@ -59,6 +72,8 @@ class ActionTable:
     unsuited_mask: BoolArray
     bomb_mask: BoolArray
     group: dict[tuple[Shape, bool], range]
+    cards: IntArray | None = None
+    declare: int | None = None
 
     @property
     def num_actions(self) -> int:
@@ -67,12 +82,12 @@ class ActionTable:
 
     @property
     def num_cards(self) -> IntArray:
-        """int64 (A,), cards of each action; 0 for the pass."""
+        """int64 (A,), number of cards of each action; 0 for the pass and the declaration."""
         return self.width * self.length
 
     @property
     def top_rank(self) -> IntArray:
-        """int64 (A,), rank of the top card; -1 for the pass."""
+        """int64 (A,), rank of the top card; -1 for the pass and the declaration."""
         return self.top >> 2
 
     @property
@@ -82,7 +97,7 @@ class ActionTable:
         return found
 
     def shape(self, action: int) -> Shape:
-        """The shape of an action (not the pass)."""
+        """The shape of an action (not of the pass or the declaration)."""
         return Shape(int(self.width[action]), int(self.length[action]))
 
     def held(self, hands: npt.ArrayLike) -> BoolArray:
@@ -95,9 +110,15 @@ class ActionTable:
             hands: int64 masks, any shape ``(...)``.
 
         Returns:
-            bool ``(..., A)``; the pass is always True.
+            bool ``(..., A)``; the pass is always True, the declaration never.
         """
         hand = np.asarray(hands, dtype=np.int64)[..., None]
+        found: BoolArray
+        if self.cards is not None:
+            found = (hand & self.cards) == self.cards
+            if self.declare is not None:
+                found[..., self.declare] = False
+            return found
         rank, suit = self.top >> 2, self.top & 3
         ranks = np.arange(13)
         window = (ranks > (rank - self.length)[:, None]) & (ranks <= rank[:, None])  # (A, R)
@@ -116,8 +137,10 @@ class ActionTable:
         is_flush = (hand & inner & one_suit) == (inner & one_suit)
         is_mixed = (hand & inner & ~one_suit) != 0
         suit_fits = np.where(self.suited_mask, is_flush, ~self.unsuited_mask | is_mixed)
-        found: BoolArray = enough & top_fits & suit_fits
+        found = enough & top_fits & suit_fits
         found[..., PASS] = True
+        if self.declare is not None:
+            found[..., self.declare] = False
         return found
 
     def classify(self, cards: int) -> int:
@@ -137,6 +160,8 @@ class ActionTable:
             raise InvalidComboError(f"{cards} is not a valid mask of cards")
         if cards == 0:
             return PASS
+        if self.cards is not None:
+            return self._classify_exact(cards)
         counts = [(cards >> 4 * r & 15).bit_count() for r in range(13)]
         held = [r for r in range(13) if counts[r]]
         shape = Shape(counts[held[0]], len(held))
@@ -150,19 +175,37 @@ class ActionTable:
             index = ((top >> 2) - lowest_top_rank) * tops_a_rank + (top & 3) - (shape.width - 1)
             if 0 <= index < len(ids):
                 return ids[index]
-        text = " ".join(CARD_TEXT[c] for c in range(52) if cards >> c & 1)
-        raise InvalidComboError(
-            f"{text} is not a combination of the {self.rules.name} rules (RULES.md 1.5, 3.2)"
+        raise self._not_a_combination(cards)
+
+    def _classify_exact(self, cards: int) -> int:
+        try:
+            return self._action_of_cards[cards]
+        except KeyError:
+            raise self._not_a_combination(cards) from None
+
+    @cached_property
+    def _action_of_cards(self) -> dict[int, int]:
+        assert self.cards is not None
+        return {cards: action for action, cards in enumerate(self.cards.tolist()) if cards}
+
+    def _not_a_combination(self, cards: int) -> InvalidComboError:
+        clauses = "6.4" if self.rules.suits_bind else "1.5, 3.2"
+        return InvalidComboError(
+            f"{format_cards(cards)} is not a combination of the {self.rules.name} rules (RULES.md {clauses})"
         )
 
     def text(self, action: int) -> str:
         """A short name of an action: ``"pass"``, ``"pair 5h"``, ``"run 3-5 top 5d"``."""
         if action == PASS:
             return "pass"
+        if action == self.declare:
+            return "declare"
         shape, top = self.shape(action), int(self.top[action])
         name = kind_name(shape)
         if self.suited_mask[action]:
             name = "suited " + name
+        if self.cards is not None and shape in (PAIR, TRIPLE):  # the top card is not enough
+            return f"{name} {format_cards(int(self.cards[action]))}"
         if shape.length == 1:
             return f"{name} {CARD_TEXT[top]}"
         return f"{name} {RANK_TEXT[(top >> 2) - shape.length + 1]}-{RANK_TEXT[top >> 2]} top {CARD_TEXT[top]}"
@@ -177,7 +220,12 @@ def kind_name(shape: Shape) -> str:
 
 @lru_cache(maxsize=64)
 def build_action_table(rules: Rules) -> ActionTable:
-    """Build the action table of a variant, all groups in one vectorised pass (RULES.md 7.1)."""
+    """Build the action table of a variant (RULES.md 7.1)."""
+    return _build_exact(rules) if rules.suits_bind else _build_by_top(rules)
+
+
+def _build_by_top(rules: Rules) -> ActionTable:
+    """Actions by shape, window and top card, all groups in one vectorised pass."""
     lengths = {w: range(rules.min_length(w), rules.max_length(w) + 1) for w in (1, 2, 3, 4)}
     shapes = [(Shape(w, 1), False) for w in (1, 2, 3, 4)]
     shapes += [(Shape(1, m), False) for m in lengths[1] if m]
@@ -200,8 +248,9 @@ def build_action_table(rules: Rules) -> ActionTable:
     is_bomb = np.array([s in rules.bombs for s, _ in shapes])
     has_twin = np.array([rules.flush_lock and s.width == 1 < s.length for s, _ in shapes])
 
-    def column(values: IntArray, of_pass: int) -> IntArray:
-        out = np.concatenate([[of_pass], values]).astype(np.int64)
+    def column(values: IntArray, of_no_cards: int) -> IntArray:
+        out = np.concatenate([[of_no_cards], values, [of_no_cards] * bool(rules.instant_wins)])
+        out = out.astype(np.int64)
         out.setflags(write=False)
         return out
 
@@ -216,4 +265,52 @@ def build_action_table(rules: Rules) -> ActionTable:
         group={
             key: range(f, f + c) for key, f, c in zip(shapes, first.tolist(), count.tolist(), strict=True)
         },
+        declare=1 + int(count.sum()) if rules.instant_wins else None,
+    )
+
+
+def _build_exact(rules: Rules) -> ActionTable:
+    """Actions by their cards, where suits bind."""
+    black_and_red, suits = (0b0011, 0b1100), (0b0001, 0b0010, 0b0100, 0b1000)
+    groups: list[tuple[Shape, bool, list[int]]] = [
+        (SINGLE, False, [suit << 4 * rank for rank in range(13) for suit in suits]),
+        (PAIR, False, [pair << 4 * rank for rank in range(13) for pair in black_and_red]),
+        (TRIPLE, False, [15 - missing << 4 * rank for rank in range(13) for missing in reversed(suits)]),
+        (QUAD, False, [15 << 4 * rank for rank in range(13)]),
+    ]
+    for width, kinds in ((1, suits), (2, black_and_red)):
+        first = rules.min_length(width)
+        for length in range(first, rules.max_length(width) + 1) if first else ():
+            window = sum(1 << 4 * rank for rank in range(length))
+            lowest = range(RANK_OF_TWO - length + 1)
+            groups.append(
+                (Shape(width, length), False, [kind * window << 4 * rank for rank in lowest for kind in kinds])
+            )
+    two_colours = (0b0101, 0b0110, 0b1001, 0b1010)
+    groups.append((PAIR, True, [pair << 4 * RANK_OF_TWO for pair in two_colours]))
+
+    rows, group = [(Shape(0, 0), 0)], {}
+    for shape, is_mixed, sets in groups:
+        group[shape, is_mixed] = range(len(rows), len(rows) + len(sets))
+        rows += [(shape, cards) for cards in sets]
+    declare = len(rows) if rules.instant_wins else None
+    if declare is not None:
+        rows.append((Shape(0, 0), 0))
+
+    def column(values: list[int]) -> IntArray:
+        out = np.array(values, np.int64)
+        out.setflags(write=False)
+        return out
+
+    return ActionTable(
+        rules=rules,
+        width=column([shape.width for shape, _ in rows]),
+        length=column([shape.length for shape, _ in rows]),
+        top=column([cards.bit_length() - 1 for _, cards in rows]),
+        suited_mask=np.zeros(len(rows), np.bool_),
+        unsuited_mask=np.zeros(len(rows), np.bool_),
+        bomb_mask=np.array([shape in rules.bombs for shape, _ in rows]),
+        group=group,
+        cards=column([cards for _, cards in rows]),
+        declare=declare,
     )

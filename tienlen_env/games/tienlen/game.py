@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, get_args
 
 from tienlen_env.games.common.game import Game, GameText, Kernels
-from tienlen_env.games.tienlen import actions, explain, hands, kernels, observe
+from tienlen_env.games.tienlen import actions, explain, hands, kernels, observe, payments, state
 from tienlen_env.games.tienlen.actions import ActionTable
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import PRESETS, Rules
@@ -14,8 +14,11 @@ from tienlen_env.games.tienlen.state import COLUMNS, State
 
 
 def pays_late(rules: Rules, reward: str) -> bool:
-    """Whether a seat with a place may still get rewards: a knocked-out seat pays the first one out."""
-    return reward == "cards" and rules.knockout == "round"
+    """Whether a seat with a place may still get rewards.
+
+    A knocked-out seat pays the first one out; payments are booked when the round ends.
+    """
+    return reward == "payments" or (reward == "cards" and rules.knockout == "round")
 
 
 TIENLEN: Final = Game[Rules, ActionTable](
@@ -48,5 +51,7 @@ TIENLEN: Final = Game[Rules, ActionTable](
     set_hands=hands.set_hands,
     has_history=True,
     has_card_choice=True,
+    num_extra_columns=state.num_extra_columns,
+    payments=payments.READER,
     pays_late=pays_late,
 )

@@ -18,6 +18,7 @@ from tienlen_env.games.common.bits import (
     highest_index,
     lowest_index,
     lowest_of_rank,
+    or_bits,
     philox,
     popcount,
     ranks_of,
@@ -26,9 +27,21 @@ from tienlen_env.games.common.bits import (
 )
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.legal import legal_kernels
+from tienlen_env.games.tienlen import payments as pay
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.endings import (
+    THREE_OF_SPADES,
+    catch_last_three,
+    declare,
+    ends_on_two,
+    go_out,
+    settle,
+    win_with_last_three,
+)
+from tienlen_env.games.tienlen.instant import find_instant_winner
 from tienlen_env.games.tienlen.play_summary import update_play_summary
+from tienlen_env.games.tienlen.suited import add_suited_follow_actions, add_suited_lead_actions
 
 # ---------------------------------------------------------------- dealing (RULES.md 1.1, 1.3)
 
@@ -74,6 +87,9 @@ def begin_game(row: Any, spec: Any, key: int, game_round: int, leader: int) -> N
     row[R.ROUND] = game_round
     for seat in range(4):
         row[R.SCORE + seat] = 0
+    if spec[S.HAS_PAYMENTS]:
+        for seat in range(4):
+            row[spec[S.EXTRA] + R.BALANCE + seat] = 0
     deal(row, spec)
     begin_round(row, spec, leader)
 
@@ -95,7 +111,8 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
         row[column] = 0
     row[R.LEGAL + spec[S.NUM_WORDS]] = 0  # the spare word
     row[R.REQUIRED_CARD] = 0
-    if leader < 0:
+    is_first = leader < 0
+    if is_first:
         dealt = row[R.HAND] | row[R.HAND + 1] | row[R.HAND + 2] | row[R.HAND + 3]
         opening = dealt & -dealt
         for seat in range(num_players):
@@ -107,6 +124,25 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
     row[R.NUM_FIRST] = 0
     row[R.NUM_LAST] = 0
     clear_table(row, leader)
+    if spec[S.PLAY_HAS_EFFECTS]:
+        begin_effects(row, spec, is_first)
+
+
+@noinline
+def begin_effects(row: Any, spec: Any, is_first: bool) -> None:
+    """Set up the extra columns of a round; who wins at the deal is to declare it (5)."""
+    extra = spec[S.EXTRA]
+    if spec[S.REJOIN_TWOS]:
+        row[extra + R.TWOS_IN_TRICK] = 0
+    if spec[S.HAS_PAYMENTS] or spec[S.INSTANT_WINS] != 0:
+        for column in range(extra, extra + R.IS_NEW):
+            row[column] = 0
+        row[extra + R.IS_NEW] = 1
+        winner = find_instant_winner(row, spec, 1 if is_first else 0)
+        if winner >= 0:
+            row[extra + R.MUST_DECLARE] = 1
+            row[R.REQUIRED_CARD] = 0
+            clear_table(row, winner)
 
 
 def clear_table(row: Any, leader: int) -> None:
@@ -127,11 +163,7 @@ def clear_table(row: Any, leader: int) -> None:
 def add_actions(row: Any, spec: Any, width: int, length: int, suited: int, tops: int) -> None:
     """Set the bits of a group's actions whose top card is in `tops`."""
     first = spec[S.GROUP_FIRST + (width - 1) * 32 + length * 2 + suited]
-    bits = squeeze(tops >> (4 * (length - 1)), width)
-    word = R.LEGAL + (first >> 6)
-    offset = first & 63
-    row[word] |= shift_left(bits, offset)
-    row[word + 1] |= bits >> 1 >> (63 - offset)
+    or_bits(row, R.LEGAL, first, squeeze(tops >> (4 * (length - 1)), width))
 
 
 def mixed_only(hand: int, length: int) -> int:
@@ -261,7 +293,7 @@ def add_follow_actions(row: Any, spec: Any, actions: Any, hand: int, seat: int) 
         else:
             add_actions(row, spec, width, length, 0, found)
     if actions[action + S.CLASS]:
-        beater = S.BEATERS + actions[action + S.CLASS] * 16
+        beater = S.BEATERS + actions[action + S.CLASS] * S.BEATERS_SIZE
         while spec[beater]:
             width, length = spec[beater] >> 4, spec[beater] & 15
             if not is_locked or spec[S.GROUP_REJOIN + (width - 1) * 16 + length]:
@@ -280,7 +312,22 @@ def update_legal(row: Any, spec: Any, actions: Any) -> None:
 def update_lead(row: Any, spec: Any) -> None:
     """`update_legal` on an empty table."""
     clear_legal(row, spec)
-    add_lead_actions(row, spec, row[R.HAND + row[R.TURN]])
+    hand = row[R.HAND + row[R.TURN]]
+    if spec[S.HAS_OTHER_LEADS] and add_other_leads(row, spec, hand):
+        return
+    add_lead_actions(row, spec, hand)
+
+
+@noinline
+def add_other_leads(row: Any, spec: Any, hand: int) -> bool:
+    """The declaration of an instant win, or leads where suits bind; False where `add_lead_actions` is right."""
+    if spec[S.DECLARE] >= 0 and row[spec[S.EXTRA] + R.MUST_DECLARE]:
+        or_bits(row, R.LEGAL, spec[S.DECLARE], 1)
+        return True
+    if spec[S.SUITS_BIND]:
+        add_suited_lead_actions(row, spec, hand)
+        return True
+    return False
 
 
 def update_follow(row: Any, spec: Any, actions: Any) -> None:
@@ -288,14 +335,18 @@ def update_follow(row: Any, spec: Any, actions: Any) -> None:
     clear_legal(row, spec)
     seat = row[R.TURN]
     if seat >= 0:
-        add_follow_actions(row, spec, actions, row[R.HAND + seat], seat)
+        if spec[S.SUITS_BIND]:
+            add_suited_follow_actions(row, spec, actions, row[R.HAND + seat], seat)
+        else:
+            add_follow_actions(row, spec, actions, row[R.HAND + seat], seat)
         row[R.LEGAL] |= 1  # a follower may always pass (1.7)
 
 
 def can_play_cards(row: Any, cards: int) -> bool:
     """Whether cards are in the hand to move and contain the opening card if they must (1.3).
 
-    With `is_legal` of the action that the cards are, this is the whole test of an exact play.
+    With `is_legal` of the action that the cards are, this is the whole test of an exact play. The declaration of
+    an instant win plays no cards.
     """
     if cards & ~row[R.HAND + row[R.TURN]] != 0:
         return False
@@ -312,6 +363,9 @@ def action_cards(hand: int, actions: Any, action: int) -> int:
     width, length, top = actions[at + S.WIDTH], actions[at + S.LENGTH], actions[at + S.TOP]
     if width == 0:
         return 0
+    if actions[at + S.SUITED] > 2:
+        exact: int = actions[at + S.SUITED] >> 2
+        return exact
     card: int = 1 << top
     rank = top >> 2
     below_top = (1 << (4 * rank)) - 1
@@ -351,30 +405,10 @@ def next_seat(seats: int, seat: int) -> int:
 
 
 @noinline
-def settle(row: Any, spec: Any, rewards: Any, seat: int, place: int) -> None:
-    """Give a seat its place: it leaves the round and gets its points and reward."""
-    row[R.PLACE + seat] = place
-    row[R.LIVE] &= ~(1 << seat)
-    points = spec[S.POINTS + place]
-    row[R.SCORE + seat] += points
-    scheme = spec[S.REWARD]
-    if scheme == 0:
-        rewards[seat] += points
-    elif scheme == 1:
-        rewards[seat] += points - spec[S.POINTS_SUM] / spec[S.NUM_PLAYERS]
-    elif scheme == 2:
-        rewards[seat] += 1 if place == 0 else -1
-    elif place == 0:
-        for other in range(spec[S.NUM_PLAYERS]):
-            if other != seat:
-                num_left = popcount(row[R.HAND + other])
-                rewards[other] -= num_left
-                rewards[seat] += num_left
-
-
-@noinline
-def end_round(row: Any, spec: Any) -> None:
-    """Start the next round of the game, or end it (1.12)."""
+def end_round(row: Any, spec: Any, rewards: Any) -> None:
+    """Book what is still to be paid; start the next round of the game, or end it (1.12)."""
+    if spec[S.HAS_PAYMENTS]:
+        pay.book_round(row, spec, rewards)
     num_players = spec[S.NUM_PLAYERS]
     winner = 0
     best = row[R.SCORE]
@@ -395,11 +429,27 @@ def end_round(row: Any, spec: Any) -> None:
         row[R.PENDING] = 0
 
 
-def advance(row: Any, spec: Any, seat: int) -> None:
+@noinline
+def end_trick(row: Any, spec: Any, rewards: Any) -> bool:
+    """What the end of a trick brings besides a clear table; whether it ends the round."""
+    if spec[S.REJOIN_TWOS]:
+        row[spec[S.EXTRA] + R.TWOS_IN_TRICK] = 0
+    if spec[S.HAS_PAYMENTS]:
+        pay.book(row, spec, rewards)
+        if spec[S.PAY_LAST_THREE] > 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES:
+            win_with_last_three(row, spec, rewards)
+            end_round(row, spec, rewards)
+            return True
+    return False
+
+
+def advance(row: Any, spec: Any, rewards: Any, seat: int) -> None:
     """Give the turn to the next seat that must answer, or clear the table for who leads next."""
     pending, owner = row[R.PENDING], row[R.OWNER]
     owner_is_out = not row[R.LIVE] >> owner & 1
     if pending == 0:
+        if spec[S.PLAY_HAS_EFFECTS] and end_trick(row, spec, rewards):
+            return
         # All others have passed (1.8); a winner who has gone out leaves the lead to the next seat (1.14).
         clear_table(row, next_seat(row[R.LIVE], owner) if owner_is_out else owner)
     elif (
@@ -408,6 +458,8 @@ def advance(row: Any, spec: Any, seat: int) -> None:
         and pending & (pending - 1) == 0
         and pending & row[R.PASSED] == 0
     ):
+        if spec[S.PLAY_HAS_EFFECTS]:
+            end_trick(row, spec, rewards)
         clear_table(row, lowest_index(pending))
     else:
         row[R.TURN] = next_seat(pending, seat)
@@ -425,7 +477,7 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
         rewards: P numbers, to which the rewards of this decision are added.
     """
     if action == 0:
-        play_pass(row, spec)
+        play_pass(row, spec, rewards)
     else:
         play_cards(row, spec, actions, action, cards, rewards)
 
@@ -441,13 +493,13 @@ def append_event(row: Any, spec: Any, event: int) -> None:
         row[newest] = event
 
 
-def play_pass(row: Any, spec: Any) -> None:
+def play_pass(row: Any, spec: Any, rewards: Any) -> None:
     """`play` a pass."""
     seat = row[R.TURN]
     append_event(row, spec, (1 + seat) << R.HISTORY_SEAT_SHIFT)
     row[R.PASSED] |= 1 << seat
     row[R.PENDING] &= ~(1 << seat)
-    advance(row, spec, seat)
+    advance(row, spec, rewards, seat)
 
 
 def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> None:
@@ -466,8 +518,33 @@ def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> N
             row[R.NUM_LAST] += 1
 
 
+@noinline
+def before_play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> bool:
+    """What a play brings besides its cards on the table; whether it was the declaration of an instant win."""
+    extra, seat = spec[S.EXTRA], row[R.TURN]
+    if spec[S.HAS_PAYMENTS] and row[extra + R.IS_NEW]:
+        pay.clear_ledger(row, spec)
+    if action == spec[S.DECLARE]:
+        declare(row, spec, rewards)
+        end_round(row, spec, rewards)
+        return True
+    if spec[S.REJOIN_TWOS] and 1 <= actions[action * S.ACTION_FIELDS + S.CLASS] <= 4:
+        row[extra + R.TWOS_IN_TRICK] = 1
+    if row[R.TABLE] != 0:
+        if spec[S.KNOCKOUT] > 0:
+            knock_out(row, spec, actions, action, rewards)
+        if spec[S.HAS_PAYMENTS]:
+            pay.chop(row, spec, actions, action, seat)
+            is_last_three = spec[S.PAY_LAST_THREE] > 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES
+            if is_last_three and not ends_on_two(row, spec, seat, cards):
+                catch_last_three(row, spec, rewards, seat)
+    return False
+
+
 def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
     """`play` a combination."""
+    if spec[S.PLAY_HAS_EFFECTS] and before_play(row, spec, actions, action, cards, rewards):
+        return
     seat = row[R.TURN]
     bit = 1 << seat
     append_event(row, spec, cards | (1 + seat) << R.HISTORY_SEAT_SHIFT)
@@ -477,25 +554,24 @@ def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewar
     at = action * S.ACTION_FIELDS
     # A suited lead locks the trick; without a branch, because it would be mispredicted.
     row[R.LOCK] |= (1 - min(row[R.TABLE], 1)) & (actions[at + S.SUITED] >> 1)
-    if spec[S.KNOCKOUT] > 0:
-        knock_out(row, spec, actions, action, rewards)
     row[R.TABLE] = action
     row[R.TABLE_CARDS] = cards
     row[R.OWNER] = seat
     if row[R.HAND + seat] == 0:
-        settle(row, spec, rewards, seat, row[R.NUM_FIRST])
-        row[R.NUM_FIRST] += 1
+        go_out(row, spec, rewards, seat)
     live = row[R.LIVE]
     if live & (live - 1) == 0:
         # One player holds cards, or none (1.11, 3.8).
         if live != 0:
             settle(row, spec, rewards, lowest_index(live), row[R.NUM_FIRST])
-        end_round(row, spec)
+        end_round(row, spec, rewards)
         return
     pending = live & ~bit & ~row[R.KNOCKED_OUT]
     if not spec[S.PASS_LOCK]:
         row[R.PASSED] = row[R.KNOCKED_OUT]
-    elif not actions[at + S.REOPENS_TRICK]:
+    elif not actions[at + S.REOPENS_TRICK] or (
+        spec[S.REJOIN_TWOS] and not row[spec[S.EXTRA] + R.TWOS_IN_TRICK]
+    ):
         pending &= ~row[R.PASSED]
     row[R.PENDING] = pending
-    advance(row, spec, seat)
+    advance(row, spec, rewards, seat)

@@ -32,6 +32,11 @@ def observation_layout(rules: Rules, history: int = 0) -> Layout:
             ("history", (history, 52 + p), "last plays, newest first: cards (none for a pass), then who"),
             ("scores", (p, score_bits), "points in the game in unary: bit k is 1 above k points"),
             ("cards_left", (p, 13), "cards in each hand in unary: bit k is 1 above k cards"),
+            (
+                "owed",
+                (p if rules.has_payments else 0, 2, 8),
+                "units that each seat would pay, then get, if the trick ended now: binary, lowest bit first",
+            ),
             ("table_top", (52,), "highest card of the combination on the table, by card id"),
             ("table_width", (4,), "its cards of each rank: 1, 2, 3, 4"),
             ("table_length", (13,), "its consecutive ranks: 1..13"),
@@ -42,5 +47,6 @@ def observation_layout(rules: Rules, history: int = 0) -> Layout:
             ("suit_lock", (1,), "only suited runs may follow in this trick"),
             ("opening_duty", (1,), "this play must contain the opening card, the lowest card dealt"),
             ("lead", (1,), "the table is empty"),
+            ("table_suits", (4 if rules.suits_bind else 0,), "suits in the combination on the table: ♠ ♣ ♦ ♥"),
         ]
     )

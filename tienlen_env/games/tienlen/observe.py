@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tienlen_env.games.common.bits import FULL, popcount, rotate, shift_left, wrap, write_word
+from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, popcount, rotate, shift_left, wrap, write_word
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.layout import observation_layout
+from tienlen_env.games.tienlen.payments import owed_bits
 from tienlen_env.games.tienlen.rules import Rules
 
 
@@ -36,7 +37,7 @@ def write_pieces(
     """`observe` for a given number of players."""
     score_bits = spec[S.NUM_SCORE_BITS]
     num_history = spec[S.NUM_HISTORY]
-    num_flags = 20 + 4 * num_players
+    num_flags = 20 + 4 * num_players + 4 * spec[S.SUITS_BIND]
     size = spec[S.OBSERVATION_SIZE]
     if seat < 0:
         for i in range(size):
@@ -66,6 +67,8 @@ def write_pieces(
     flags = actions[action + S.SHAPE_BITS] | lanes << 17
     bit = 17 + 4 * num_players
     flags |= row[R.LOCK] << bit | min(row[R.REQUIRED_CARD], 1) << (bit + 1) | (1 - is_follow) << (bit + 2)
+    if spec[S.SUITS_BIND]:
+        flags |= suits_of(row[R.TABLE_CARDS]) << (bit + 3)
 
     at = start
     write_word(out, at, row[R.HAND + seat])
@@ -83,10 +86,22 @@ def write_pieces(
     at += score_bits * num_players
     write_word(out, at, cards_left)
     at += 13 * num_players
+    if spec[S.HAS_PAYMENTS]:
+        write_word(out, at, owed_bits(row, spec, seat, num_players))
+        at += 16 * num_players
     write_word(out, at, top)
     # The last 64 bytes: the end of table_top, then the flags.
     surplus = 64 - num_flags
     write_word(out, start + size - 64, shift_left(flags, surplus) | top >> (52 - surplus))
+
+
+def suits_of(cards: int) -> int:
+    """The suits in a mask of cards, four bits."""
+    found = 0
+    for suit in range(4):
+        if cards & (LOWEST_SUIT << suit) != 0:
+            found |= 1 << suit
+    return found
 
 
 def observe_all(row: Any, spec: Any, actions: Any, out: Any, start: int) -> None:

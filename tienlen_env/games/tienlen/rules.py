@@ -286,8 +286,8 @@ class Rules(RulesBase):
             if len(getattr(self, name)) != 2:
                 raise RulesError(f"{name}={getattr(self, name)}: expected units for a black and for a red 2")
         for shape, _ in self.pay_held_bombs:
-            if shape != QUAD and shape.width != 2:
-                raise RulesError(f"pay_held_bombs: {shape}; expected 4x1 and double sequences")
+            if shape != QUAD and (shape.width != 2 or shape.length < 3):
+                raise RulesError(f"pay_held_bombs: {shape}; expected 4x1 and double sequences from 2x3 on")
         if self.chop_doubles and self.chop_chain != "each":
             raise RulesError(f"chop_doubles=True: expected chop_chain='each', not {self.chop_chain!r}")
         if self.cong == "plays_on" and self.round_end == "first":

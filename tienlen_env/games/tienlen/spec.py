@@ -6,11 +6,12 @@ class of tables); `actions` holds `ACTION_FIELDS` numbers an action. What beats 
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 
-from tienlen_env.games.common.arrays import offsets
+from tienlen_env.errors import RulesError
+from tienlen_env.games.common.arrays import IntArray, offsets
 from tienlen_env.games.common.cards import RANK_OF_TWO
 from tienlen_env.games.common.spec import (
     AUTO_RESET as AUTO_RESET,
@@ -40,12 +41,14 @@ from tienlen_env.games.common.spec import (
 from tienlen_env.games.common.spec import (
     ROW_SIZE as ROW_SIZE,
 )
-from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
 from tienlen_env.games.tienlen.layout import num_score_bits, observation_layout
-from tienlen_env.games.tienlen.rules import Rules, Shape
-from tienlen_env.games.tienlen.state import LEGAL, PLAY_SUMMARY_SIZE
+from tienlen_env.games.tienlen.rules import QUAD, InstantWin, Prices, Rules, Shape
+from tienlen_env.games.tienlen.state import EXTRA_SIZE, LEGAL, PLAY_SUMMARY_SIZE, num_extra_columns
 
-Reward = Literal["points", "zero_sum", "win", "cards"]
+Reward = Literal["points", "zero_sum", "win", "cards", "payments"]
+
+BEATERS_SIZE: Final = 24  # no variant has so many shapes of bombs
 
 (
     NUM_HISTORY,  # plays that the observation shows
@@ -68,11 +71,44 @@ Reward = Literal["points", "zero_sum", "win", "cards"]
     PLAY_SUMMARY,  # column where the record begins, if plays are stored
     GROUP_FIRST,  # 4 × 16 × 2: first action id of (width - 1, length, suited), -1 for none
     GROUP_REJOIN,  # 4 × 16: 1 where a player who passed may still play the shape
-    BEATERS,  # 16 classes × 16: shapes that beat a class, as width * 16 + length, 0 ends the list
+    BEATERS,  # 24 classes × BEATERS_SIZE: shapes that beat a class, as width * 16 + length, 0 ends the list
+    EXTRA,  # column where the columns begin that only some variants have
+    HAS_OTHER_LEADS,  # 1: `add_other_leads` may have something to do
+    PLAY_HAS_EFFECTS,  # 1: `before_play` and `end_trick` have something to do
+    REJOIN_TWOS,
+    SUITS_BIND,
+    ROUND_END_FIRST,
+    LAST_TWO_ENDS,
+    DECLARE,  # action id of the declaration of an instant win, -1 for none
+    INSTANT_WINS,  # 11: the kinds, strongest first, 1 + index in `InstantWin`; 0 ends the list
+    QUAD_IS_TWO_PAIRS,
+    GROUP_BOMB,  # 4 × 16: 1 where a shape is a bomb
+    HAS_PAYMENTS,
+    PAY_PLACES,  # 2
+    PAY_CARD,
+    PAY_HELD_TWOS,  # 2
+    PAY_HELD_QUAD,
+    PAY_HELD_RUN,  # 16: units for so many pairs in a row in hand
+    QUADS_FIRST,
+    HELD_TO_FIRST,
+    PAY_CONG,
+    CONG_IS_OUT,
+    PAY_CHOP_TWOS,  # 2
+    PAY_CHOP,  # 4 × 16: units for a bomb that is beaten
+    EACH_PAYS,  # 1: each chopped player pays its own; 0: the last one for all
+    CHOP_DOUBLES,
+    FOLLOW_IS_FREE,
+    NOBODY_PAYS,  # 1: who is out when chopped does not pay
+    PAY_INSTANT,
+    PAY_LAST_TWO,
+    PAY_LAST_THREE,
     SPEC_SIZE,
 ) = (
     HEADER_SIZE + offset
-    for offset in offsets(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 1, 1, 1, 1, 4, 1, 1, 4 * 16 * 2, 4 * 16, 16 * 16)
+    for offset in offsets(
+        *(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 1, 1, 1, 1, 4, 1, 1, 4 * 16 * 2, 4 * 16, 24 * BEATERS_SIZE),
+        *(1, 1, 1, 1, 1, 1, 1, 1, 11, 1, 4 * 16, 1, 2, 1, 2, 1, 16, 1, 1, 1, 1, 2, 4 * 16, 1, 1, 1, 1, 1, 1, 1),
+    )
 )
 
 # One action: `actions[action * ACTION_FIELDS + FIELD]`
@@ -80,7 +116,7 @@ Reward = Literal["points", "zero_sum", "win", "cards"]
     WIDTH,
     LENGTH,
     TOP,
-    SUITED,  # 0 suits do not matter, 1 must be mixed, 2 must be one suit
+    SUITED,  # 0 suits do not matter, 1 must be mixed, 2 must be one suit; else the exact cards << 2
     CLASS,  # 0: only its own shape beats it; 1..4: so many 2s; 5..: rung of the ladder
     REOPENS_TRICK,  # 1: a player who passed is offered the turn again, a bomb could beat it
     TOP_CARD,  # the top card as a mask, 0 for the pass
@@ -114,8 +150,11 @@ def build_spec(
 
     Raises:
         ValueError: an unknown episode or reward, or a history (or its length) outside 0..256.
+        RulesError: the reward ``"payments"`` of rules without payments.
     """
     check_settings(episode, reward, get_args(Reward), history, history_length)
+    if reward == "payments" and not rules.has_payments:
+        raise RulesError(f"reward='payments': the {rules.name} rules have no payments")
 
     table = build_action_table(rules)
     words = num_words(table.num_actions)
@@ -125,7 +164,8 @@ def build_spec(
     spec[NUM_WORDS] = words
     spec[NUM_HISTORY] = history
     spec[NUM_KEPT] = max(history, history_length)
-    spec[PLAY_SUMMARY] = LEGAL + words + 1
+    spec[EXTRA] = LEGAL + words + 1
+    spec[PLAY_SUMMARY] = spec[EXTRA] + num_extra_columns(rules)
     spec[HISTORY] = spec[PLAY_SUMMARY] + (PLAY_SUMMARY_SIZE if spec[NUM_KEPT] else 0)
     spec[ROW_SIZE] = spec[HISTORY] + spec[NUM_KEPT]
     spec[EPISODE_GAME] = episode == "game" and rules.target > 0
@@ -152,18 +192,25 @@ def build_spec(
     rejoin = set(rules.with_longer(rules.rejoin))
     for shape in rejoin:
         spec[GROUP_REJOIN + (shape.width - 1) * 16 + shape.length] = 1
+    for shape in rules.bombs:
+        spec[GROUP_BOMB + (shape.width - 1) * 16 + shape.length] = 1
+    _fill_special_rules(spec, rules, table)
     beaters = _beaters(rules)
     for index, shapes in beaters.items():
         codes = [s.width * 16 + s.length for s in shapes]
-        spec[BEATERS + index * 16 : BEATERS + index * 16 + len(codes)] = codes
+        at = BEATERS + index * BEATERS_SIZE
+        spec[at : at + len(codes)] = codes
 
     actions = np.zeros((table.num_actions, ACTION_FIELDS), np.int64)
     actions[:, WIDTH] = table.width
     actions[:, LENGTH] = table.length
     actions[:, TOP] = table.top
     actions[:, SUITED] = table.unsuited_mask + 2 * table.suited_mask
-    actions[1:, TOP_CARD] = np.int64(1) << table.top[1:]
-    actions[1:, SHAPE_BITS] = (1 << (table.width[1:] - 1)) | (1 << (3 + table.length[1:]))
+    if table.cards is not None:
+        actions[:, SUITED] = table.cards << 2
+    plays = table.width > 0  # neither the pass nor the declaration
+    actions[plays, TOP_CARD] = np.int64(1) << table.top[plays]
+    actions[plays, SHAPE_BITS] = (1 << (table.width[plays] - 1)) | (1 << (3 + table.length[plays]))
     for (shape, _), ids in table.group.items():
         for action in ids:
             is_twos = shape.length == 1 and int(table.top[action]) >> 2 == RANK_OF_TWO
@@ -176,6 +223,49 @@ def build_spec(
     spec.setflags(write=False)
     actions.setflags(write=False)
     return KernelTables(spec, actions.ravel())
+
+
+def _fill_special_rules(spec: IntArray, rules: Rules, table: ActionTable) -> None:
+    """The settings of instant wins, payments and other ends of a round."""
+    spec[PLAY_HAS_EFFECTS] = (
+        rules.knockout != "none" or rules.rejoin_twos or num_extra_columns(rules) == EXTRA_SIZE
+    )
+    spec[HAS_OTHER_LEADS] = rules.suits_bind or bool(rules.instant_wins)
+    spec[REJOIN_TWOS] = rules.rejoin_twos
+    spec[SUITS_BIND] = rules.suits_bind
+    spec[ROUND_END_FIRST] = rules.round_end == "first"
+    spec[LAST_TWO_ENDS] = rules.last_two == "ends"
+    spec[DECLARE] = -1 if table.declare is None else table.declare
+    kinds = [1 + get_args(InstantWin).index(kind) for kind in rules.instant_wins]
+    spec[INSTANT_WINS : INSTANT_WINS + len(kinds)] = kinds
+    spec[QUAD_IS_TWO_PAIRS] = rules.quad_is_two_pairs
+    spec[HAS_PAYMENTS] = rules.has_payments
+    spec[PAY_PLACES : PAY_PLACES + len(rules.pay_places)] = rules.pay_places
+    spec[PAY_CARD] = rules.pay_card
+    spec[PAY_HELD_TWOS : PAY_HELD_TWOS + 2] = rules.pay_held_twos
+    for length in range(3, 14):
+        spec[PAY_HELD_RUN + length] = _price(rules.pay_held_bombs, 2, length)
+    spec[PAY_HELD_QUAD] = dict(rules.pay_held_bombs).get(QUAD, 0)
+    spec[QUADS_FIRST] = rules.held_overlap == "quads_first" and spec[PAY_HELD_QUAD] > 0
+    spec[HELD_TO_FIRST] = rules.held_to == "first"
+    spec[PAY_CONG] = rules.pay_cong
+    spec[CONG_IS_OUT] = rules.cong == "out"
+    spec[PAY_CHOP_TWOS : PAY_CHOP_TWOS + 2] = rules.pay_chop_twos
+    for shape in rules.bombs:
+        spec[PAY_CHOP + (shape.width - 1) * 16 + shape.length] = _price(rules.pay_chop_bombs, *shape)
+    spec[EACH_PAYS] = rules.chop_chain == "each"
+    spec[CHOP_DOUBLES] = rules.chop_doubles
+    spec[FOLLOW_IS_FREE] = rules.chop_follow == "free"
+    spec[NOBODY_PAYS] = rules.chop_out == "nobody"
+    spec[PAY_INSTANT] = rules.pay_instant
+    spec[PAY_LAST_TWO] = rules.pay_last_two
+    spec[PAY_LAST_THREE] = rules.pay_last_three
+
+
+def _price(prices: Prices, width: int, length: int) -> int:
+    """The price of the longest shape of this width in the list that is no longer than this; 0 for none."""
+    found = [(shape.length, units) for shape, units in prices if shape.width == width]
+    return max((item for item in found if item[0] <= length), default=(0, 0))[1]
 
 
 def _beaters(rules: Rules) -> dict[int, list[Shape]]:

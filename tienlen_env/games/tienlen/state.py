@@ -3,12 +3,13 @@
 A row holds all that a kernel needs of one game, next to each other, so that a decision touches a few cache
 lines; across the batch each column is an array of its own (a struct of arrays over one block of memory):
 
-    0          8           16        20                           31            32+W        45+W
-    | hands .. | played .. | scores  | table, turn, flags ...     | legal W + 1 | record 13 | history K |
+    0          8           16        20                           31            32+W      32+W+E      45+W+E
+    | hands .. | played .. | scores  | table, turn, flags ...     | legal W + 1 | extra E | record 13 | history K |
 
 W is the number of 64-bit words of the legal-action mask (and one spare, always 0, so that a group of actions
-can be written without asking whether it reaches the next word), K the length of the stored history. The play
-summary (`tienlen_env.games.tienlen.play_summary`) exists if K is not 0.
+can be written without asking whether it reaches the next word), E the number of columns that only some variants
+have (`num_extra_columns`), K the length of the stored history. The play summary
+(`tienlen_env.games.tienlen.play_summary`) exists if K is not 0.
 Sets of seats ("seat masks") have bit ``seat`` set.
 """
 
@@ -16,10 +17,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from tienlen_env.games.common.arrays import ByteArray, IntArray, offsets
+import numpy as np
+
+from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, offsets
 from tienlen_env.games.common.cards import masks_to_bits
 from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT as HISTORY_SEAT_SHIFT
 from tienlen_env.games.common.state import ClimbingState, Columns
+from tienlen_env.games.tienlen.rules import Rules
 
 (
     HAND,  # 4 columns: cards in each seat's hand (mask)
@@ -50,14 +54,42 @@ HIDDEN: Final = (HAND, HAND + 1, HAND + 2, HAND + 3, UNDEALT, KEY)
 LAST_PLAY: Final = 12  # column of the summary, after 3 words for each of 4 seats: the last event with cards
 PLAY_SUMMARY_SIZE: Final = LAST_PLAY + 1
 
+# Columns of some variants, counted from the first of them (`spec.EXTRA`).
+LEDGER_SIZE: Final = 24  # 12 chops (a bomb has 4 cards or more), 2 places, 3 entries of 3 seats: 23 at most
+(
+    TWOS_IN_TRICK,  # 1: a set of 2s lies, or has lain, on the table in this trick
+    MUST_DECLARE,  # 1: the seat to act declares its instant win
+    CONG,  # seat mask: had played no card when the first went out
+    IS_PAID,  # 1: the round ends without payments for places and hands
+    NUM_CHOPS,  # paid chops in this trick
+    CHAIN,  # the sum of their prices
+    IS_NEW,  # 1: nothing has been played in this round, the ledger is that of the round before
+    NUM_BOOKED,  # entries of the ledger that are booked; the others are owed
+    NUM_ENTRIES,
+    BALANCE,  # 4 columns: units that each seat got in this game, less those that it paid
+    LEDGER,  # the payments of the round, 0 behind the last one
+    EXTRA_SIZE,
+) = offsets(1, 1, 1, 1, 1, 1, 1, 1, 1, 4, LEDGER_SIZE)
+
+# An entry of the ledger: amount << 8 | cause << 4 | payee << 2 | payer.
+AMOUNT_SHIFT: Final = 8
+CAUSE_SHIFT: Final = 4
+
 COLUMNS: Final = Columns(HAND, PLACE, SCORE, TURN, KEY, ROUND, LEGAL, HIDDEN, PLAYED)
+
+
+def num_extra_columns(rules: Rules) -> int:
+    """E: all columns with payments or instant wins, one where a trick is reopened by 2s alone, else none."""
+    if rules.has_payments or rules.instant_wins:
+        return EXTRA_SIZE
+    return 1 if rules.rejoin_twos else 0
 
 
 class State(ClimbingState):
     """A batch of B games. Every attribute is a live view; writing to it changes the games.
 
     Attributes:
-        rows: int64 (B, 32 + W + K), or (B, 45 + W + K) where K is not 0; contiguous, the whole state.
+        rows: int64 (B, 32 + W + E + K), or (B, 45 + W + E + K) where K is not 0; contiguous, the whole state.
         num_players: P.
         num_words: W.
         hands: int64 (B, P) card masks.
@@ -91,9 +123,18 @@ class State(ClimbingState):
         self.knocked_out: IntArray = rows[:, KNOCKED_OUT]
         self.required_card: IntArray = rows[:, REQUIRED_CARD]
         self.lock: IntArray = rows[:, LOCK]
-        end = LEGAL + num_words + 1
+        self._first_extra, self._extra = LEGAL + num_words + 1, columns.num_extra
+        end = self._first_extra + columns.num_extra
         self.play_summary: IntArray = rows[:, end : end + PLAY_SUMMARY_SIZE]
         self.history = rows[:, end + PLAY_SUMMARY_SIZE :]
+
+    @property
+    def must_declare(self) -> BoolArray:
+        """bool (B,), games in which the seat to act declares its instant win."""
+        if self._extra < EXTRA_SIZE:
+            return np.zeros(self.num_games, np.bool_)
+        declares: BoolArray = self.rows[:, self._first_extra + MUST_DECLARE] == 1
+        return declares
 
     def hand_bits(self) -> ByteArray:
         """uint8 (B, P, 52), the hands one byte a card."""

@@ -1,0 +1,301 @@
+"""Payments: what is owed for chops, what a hand costs at the end, and the ledger (RULES.md 4).
+
+Kernels, on the extra columns of a row (`tienlen_env.games.tienlen.state`); `spec.EXTRA` is the first of them. All
+amounts are whole units. An entry of the ledger is owed until it is booked; booking changes the balances and the
+rewards, and both sum to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.bits import (
+    FULL,
+    LOWEST_SUIT,
+    lowest_of_rank,
+    popcount,
+    ranks_of,
+    shift_left,
+)
+from tienlen_env.games.common.game import Payment, PaymentReader
+from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.tienlen import spec as S
+from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.suited import chain_of
+
+CAUSES: Final = (
+    "chop",
+    "place",
+    "cong",
+    "held_twos",
+    "held_bombs",
+    "cards",
+    "instant",
+    "last_two",
+    "last_three",
+)
+CHOP, PLACE, CONG, HELD_TWOS, HELD_BOMBS, CARDS, INSTANT, LAST_TWO, LAST_THREE = range(9)
+
+BLACK_TWOS: Final = 3 << 48
+RED_TWOS: Final = 12 << 48
+_NO_TWOS: Final = FULL >> 4
+_REWARD_PAYMENTS: Final = 4  # index in `spec.Reward`
+
+# ---------------------------------------------------------------- the ledger
+
+
+def owe(row: Any, spec: Any, payer: int, payee: int, amount: int, cause: int) -> None:
+    """Add an entry to the ledger, to be booked with the next `book`; nothing for an amount of 0."""
+    extra = spec[S.EXTRA]
+    if amount > 0:
+        num = row[extra + R.NUM_ENTRIES]
+        row[extra + R.LEDGER + num] = amount << R.AMOUNT_SHIFT | cause << R.CAUSE_SHIFT | payee << 2 | payer
+        row[extra + R.NUM_ENTRIES] = num + 1
+
+
+@noinline
+def book(row: Any, spec: Any, rewards: Any) -> None:
+    """Book all that is owed: change balances and rewards."""
+    extra = spec[S.EXTRA]
+    for i in range(row[extra + R.NUM_BOOKED], row[extra + R.NUM_ENTRIES]):
+        entry = row[extra + R.LEDGER + i]
+        payer, payee, amount = entry & 3, entry >> 2 & 3, entry >> R.AMOUNT_SHIFT
+        row[extra + R.BALANCE + payer] -= amount
+        row[extra + R.BALANCE + payee] += amount
+        if spec[S.REWARD] == _REWARD_PAYMENTS:
+            rewards[payer] -= amount
+            rewards[payee] += amount
+    row[extra + R.NUM_BOOKED] = row[extra + R.NUM_ENTRIES]
+    row[extra + R.NUM_CHOPS] = 0
+    row[extra + R.CHAIN] = 0
+
+
+def clear_ledger(row: Any, spec: Any) -> None:
+    """Forget the payments of the round before."""
+    extra = spec[S.EXTRA]
+    for i in range(row[extra + R.NUM_ENTRIES]):
+        row[extra + R.LEDGER + i] = 0
+    row[extra + R.NUM_ENTRIES] = 0
+    row[extra + R.NUM_BOOKED] = 0
+    row[extra + R.IS_NEW] = 0
+
+
+# ---------------------------------------------------------------- chops
+
+
+@noinline
+def chop(row: Any, spec: Any, actions: Any, action: int, seat: int) -> None:
+    """Owe the price of the table that `action` of `seat` beats, if that is a chop."""
+    at, before = action * S.ACTION_FIELDS, row[R.TABLE] * S.ACTION_FIELDS
+    width, length = actions[before + S.WIDTH], actions[before + S.LENGTH]
+    same_shape = width == actions[at + S.WIDTH] and length == actions[at + S.LENGTH]
+    if 1 <= actions[before + S.CLASS] <= 4:
+        price = 0
+        if not same_shape:
+            price = twos_price(spec, S.PAY_CHOP_TWOS, row[R.TABLE_CARDS])
+    else:
+        price = spec[S.PAY_CHOP + (width - 1) * 16 + length]
+        if spec[S.FOLLOW_IS_FREE] and same_shape and width < 4:
+            same_suits = not spec[S.SUITS_BIND] or (actions[before + S.TOP] ^ actions[at + S.TOP]) & 3 == 0
+            if same_suits:
+                price = 0
+    if price == 0:
+        return
+    extra, owner = spec[S.EXTRA], row[R.OWNER]
+    pays = not spec[S.NOBODY_PAYS] or row[R.LIVE] >> owner & 1 != 0
+    if not spec[S.EACH_PAYS]:
+        # The last chopped takes over the chain: its entry replaces the one before.
+        row[extra + R.CHAIN] += price
+        price = row[extra + R.CHAIN]
+        for i in range(row[extra + R.NUM_BOOKED], row[extra + R.NUM_ENTRIES]):
+            row[extra + R.LEDGER + i] = 0
+        row[extra + R.NUM_ENTRIES] = row[extra + R.NUM_BOOKED]
+    elif spec[S.CHOP_DOUBLES]:
+        price <<= row[extra + R.NUM_CHOPS]
+    if pays:
+        owe(row, spec, owner, seat, price, CHOP)
+    row[extra + R.NUM_CHOPS] += 1
+
+
+def twos_price(spec: Any, first: int, cards: int) -> int:
+    """The price of the 2s in some cards; `first` is the setting of a black 2, followed by a red 2's."""
+    price: int = popcount(cards & BLACK_TWOS) * spec[first] + popcount(cards & RED_TWOS) * spec[first + 1]
+    return price
+
+
+def owed_bits(row: Any, spec: Any, seat: int, num_players: int) -> int:
+    """What each seat would pay and get if the trick ended now: two bytes for each seat from `seat` on."""
+    extra = spec[S.EXTRA]
+    word = 0
+    first, end = row[extra + R.NUM_BOOKED], row[extra + R.NUM_ENTRIES]
+    if first == end:
+        return 0
+    for i in range(num_players):
+        who = seat + i if seat + i < num_players else seat + i - num_players
+        pays, gets = 0, 0
+        for k in range(first, end):
+            entry = row[extra + R.LEDGER + k]
+            if entry & 3 == who:
+                pays += entry >> R.AMOUNT_SHIFT
+            if entry >> 2 & 3 == who:
+                gets += entry >> R.AMOUNT_SHIFT
+        two_bytes = min(pays, 255) | min(gets, 255) << 8
+        # The sign bit of the word belongs to the last seat's byte.
+        word |= shift_left(two_bytes, 16 * i)
+    return word
+
+
+# ---------------------------------------------------------------- hands at the end
+
+
+def run_score(spec: Any, length: int) -> int:
+    """How much more so many pairs in a row cost than their cards, in the form of `bombs_score`; 0 if not."""
+    more = spec[S.PAY_HELD_RUN + length] - 2 * length * spec[S.PAY_CARD]
+    return more * 64 - 2 * length if more > 0 else 0
+
+
+def runs_score(spec: Any, pairs: int, second: int) -> int:
+    """The best of one or two double sequences; the ranks of pairs, and those of a second pair, as spade bits.
+
+    13 cards have six pairs at most: two runs have three pairs each. A longer run than the longest that has a
+    price of its own costs no more, so every length is tried.
+    """
+    best = 0
+    chain = chain_of(pairs, 2)
+    for length in range(3, 7):
+        chain &= pairs << (4 * (length - 1))
+        if chain != 0:
+            best = max(best, run_score(spec, length))
+    ends = chain_of(pairs, 3)
+    while ends != 0:
+        end = ends & -ends
+        window = end | end >> 4 | end >> 8
+        rest = (pairs & ~window) | (second & window)
+        if chain_of(rest, 3) != 0:
+            best = max(best, 2 * run_score(spec, 3))
+        ends ^= end
+    return best
+
+
+@noinline
+def bombs_score(spec: Any, hand: int) -> int:
+    """The dearest bombs in a hand that share no cards, as ``more * 64 - number of cards``.
+
+    `more` is what they cost above the price of their cards. Of equally dear ones those with fewest cards have
+    the highest score. No bomb contains a 2. A hand has 13 cards at most, so the cards stay below 64.
+    """
+    cards = hand & _NO_TWOS
+    pairs = cards & cards >> 1
+    quads = pairs & pairs >> 2 & LOWEST_SUIT
+    more = spec[S.PAY_HELD_QUAD] - 4 * spec[S.PAY_CARD]
+    best = -(1 << 30)
+    chosen = quads
+    while True:
+        rest = cards & ~(chosen * 15)
+        score = popcount(chosen) * (more * 64 - 4)
+        if spec[S.SUITS_BIND]:
+            both = rest & rest >> 1
+            black, red = both & LOWEST_SUIT, both >> 2 & LOWEST_SUIT
+            runs = max(runs_score(spec, black, 0), runs_score(spec, red, 0))
+            if chain_of(black, 3) != 0 and chain_of(red, 3) != 0:
+                runs = max(runs, 2 * run_score(spec, 3))
+            score += runs
+        else:
+            left = rest ^ lowest_of_rank(rest)  # the second, third and fourth card of each rank
+            third = left ^ lowest_of_rank(left)
+            score += runs_score(spec, ranks_of(left), ranks_of(third ^ lowest_of_rank(third)))
+        best = max(best, score)
+        if chosen == 0 or spec[S.QUADS_FIRST]:
+            break
+        chosen = chosen - 1 & quads
+    return best
+
+
+@noinline
+def owe_hand(row: Any, spec: Any, seat: int, first: int, payee: int) -> None:
+    """Owe what a seat pays for its hand: to the first for its cards, to `payee` for 2s and bombs."""
+    hand, extra = row[R.HAND + seat], spec[S.EXTRA]
+    card = spec[S.PAY_CARD]
+    num_plain = popcount(hand)
+    twos = 0
+    for colour in range(2):
+        num = popcount(hand & (BLACK_TWOS if colour == 0 else RED_TWOS))
+        price = spec[S.PAY_HELD_TWOS + colour]
+        if price > card:
+            twos += num * price
+            num_plain -= num
+    score = bombs_score(spec, hand)
+    more = score + 63 >> 6
+    num_in_bombs = more * 64 - score
+    num_plain -= num_in_bombs
+    if row[extra + R.CONG] >> seat & 1:
+        owe(row, spec, seat, first, spec[S.PAY_CONG] - card * (popcount(hand) - num_plain), CONG)
+    else:
+        owe(row, spec, seat, first, card * num_plain, CARDS)
+    owe(row, spec, seat, payee, twos, HELD_TWOS)
+    owe(row, spec, seat, payee, more + card * num_in_bombs, HELD_BOMBS)
+
+
+def seat_of_place(row: Any, num_players: int, place: int) -> int:
+    """The seat that has a place."""
+    found = 0
+    for seat in range(num_players):
+        if row[R.PLACE + seat] == place:
+            found = seat
+    return found
+
+
+@noinline
+def book_round(row: Any, spec: Any, rewards: Any) -> None:
+    """Book the chops that are still owed, and what places and hands cost at the end of a round."""
+    extra, num_players = spec[S.EXTRA], spec[S.NUM_PLAYERS]
+    if not row[extra + R.IS_PAID]:
+        first = seat_of_place(row, num_players, 0)
+        for k in range(num_players // 2):
+            payer = seat_of_place(row, num_players, num_players - 1 - k)
+            if not row[extra + R.CONG] >> payer & 1:
+                owe(row, spec, payer, seat_of_place(row, num_players, k), spec[S.PAY_PLACES + k], PLACE)
+        for seat in range(num_players):
+            is_cong = row[extra + R.CONG] >> seat & 1
+            if seat != first and (row[R.HAND + seat] != 0 or is_cong):
+                payee = first
+                if not spec[S.HELD_TO_FIRST] and not is_cong:
+                    payee = seat_of_place(row, num_players, row[R.PLACE + seat] - 1)
+                owe_hand(row, spec, seat, first, payee)
+    book(row, spec, rewards)
+
+
+# ---------------------------------------------------------------- reading the ledger
+
+
+def _entries(row: Sequence[int], spec: Any, first: int, end: int) -> list[Payment]:
+    ledger = int(spec[S.EXTRA]) + R.LEDGER
+    entries = [int(entry) for entry in row[ledger + first : ledger + end]]
+    return [
+        Payment(e & 3, e >> 2 & 3, e >> R.AMOUNT_SHIFT, CAUSES[e >> R.CAUSE_SHIFT & 15]) for e in entries
+    ]
+
+
+def booked_payments(row: Sequence[int], spec: Any) -> list[Payment]:
+    """The payments of the round that runs, or that ended in the last step."""
+    return _entries(row, spec, 0, int(row[int(spec[S.EXTRA]) + R.NUM_BOOKED]))
+
+
+def owed_payments(row: Sequence[int], spec: Any) -> list[Payment]:
+    """What would be paid for the chops of the trick if it ended now."""
+    extra = int(spec[S.EXTRA])
+    return _entries(row, spec, int(row[extra + R.NUM_BOOKED]), int(row[extra + R.NUM_ENTRIES]))
+
+
+def forget_payments(rows: IntArray, spec: Any) -> None:
+    """Forget the payments of a round that ended, in rows int64 (B, ROW) that begin a round."""
+    extra = int(spec[S.EXTRA])
+    rows[:, extra + R.IS_NEW : extra + R.BALANCE] = 0
+    rows[:, extra + R.LEDGER : extra + R.EXTRA_SIZE] = 0
+
+
+READER: Final = PaymentReader(
+    booked_payments, owed_payments, lambda spec: int(spec[S.EXTRA]) + R.BALANCE, forget_payments
+)
