@@ -412,7 +412,7 @@ class Oracle:
         """4.12, 4.14."""
         for other in self._others(seat):
             self._book(other, seat, self.rules.pay_instant, "instant")
-        self._end([seat, *self._others(seat)])
+        self._end([seat, *self._by_cards_left(set(self._others(seat)), seat)])
 
     def _play_cards(self, seat: int, cards: Cards) -> None:
         beaten, beaten_owner, was_marked = self.table, self.owner, self.marked
