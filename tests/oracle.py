@@ -252,8 +252,10 @@ class Oracle:
         return plays | {PASS}
 
     def _may_rejoin(self) -> bool:
-        """Whether a bomb of `rejoin` exists that beats the table, judged from the table alone (3.6)."""
+        """Whether a bomb of `rejoin` of a full deck beats the table, in a trick that it may reopen (3.6)."""
         assert self.table is not None
+        if self.rules.rejoin_twos and not self.twos_in_trick:
+            return False
         table = frozenset(self.table)
         for shape in all_shapes(self.rules):
             if not in_list(self.rules, shape, self.rules.rejoin):
@@ -296,6 +298,7 @@ class Oracle:
         else:
             self._knock_out(played)
         self.table, self.owner = sorted(played), seat
+        self.twos_in_trick = self.twos_in_trick or num_twos(played) > 0
         if not self.hands[seat]:
             self._settle(seat, self.places_taken_from_top())
         if len(self.live) <= 1:  # 1.11, 3.8
@@ -374,6 +377,7 @@ class Oracle:
         self.passed: set[int] = set()
         self.knocked: set[int] = set()
         self.flush_locked = False
+        self.twos_in_trick = False
         self.waiting = {leader}
         self.turn: int | None = leader
         self._legal: set[Cards] | None = None

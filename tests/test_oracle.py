@@ -23,7 +23,7 @@ SOUTH_LIKE = Rules(
     chops={1: ("2x3", "4x1", "2x4"), 2: ("4x1", "2x4")}, ladder=("2x3", "4x1", "2x4"), rejoin=("2x4",)
 )
 VARIANTS = {
-    **PRESETS,
+    **{name: rules for name, rules in PRESETS.items() if not rules.has_payments},
     "south_like": SOUTH_LIKE,
     "no_lock": replace(CARDGAMES, pass_lock=False),
     "no_lock_last_live": replace(CARDGAMES, pass_lock=False, heir="last_live", opening_play="alone"),
@@ -339,10 +339,12 @@ def test_3_6_nothing_reopens_four_twos() -> None:
     assert (oracle.turn, oracle.table) == (2, None)
 
 
-def test_3_6_a_bomb_led_as_a_combination_reopens_too() -> None:
-    """(b): the offer is judged from the table alone."""
-    oracle = position(FOICICA, "3s 3c 3d 3h 9s", "8s 8c 8d 8h Kh", "7s 7c 7d 7h Kd", "As Td")
-    run(oracle, "3s 3c 3d 3h", "", "7s 7c 7d 7h", "", "")
+def test_3_6_a_bomb_led_as_a_combination_reopens_only_without_rejoin_twos() -> None:
+    hands = ("3s 3c 3d 3h 9s", "8s 8c 8d 8h Kh", "7s 7c 7d 7h Kd", "As Td")
+    led = ("3s 3c 3d 3h", "", "7s 7c 7d 7h", "", "")
+    oracle = run(position(FOICICA, *hands), *led)
+    assert (oracle.turn, oracle.table) == (2, None)
+    oracle = run(position(replace(FOICICA, rejoin_twos=False), *hands), *led)
     assert oracle.turn == 1
     assert legal(oracle) == plays("8s 8c 8d 8h")
 

@@ -632,6 +632,17 @@ def test_3_6_four_twos_and_the_highest_bomb_are_no_offer() -> None:
     assert (round_.turn, round_.table) == (2, None)
 
 
+def test_3_6_a_bomb_reopens_nothing_in_a_trick_without_a_two() -> None:
+    """[F] "If a 2 or set of 2s is in play"; `rejoin_twos=False` is the wider reading."""
+    higher = pairs("7", 3)
+    hands = (f"{BOMB} 9s", f"{higher} 3c", "Kd 3h", f"{pairs('8', 3, 'dh')} As")
+    led = (BOMB, "-", "-", pairs("8", 3, "dh"), "-")
+    round_ = play(start("foicica", *hands), *led)
+    assert (round_.turn, round_.table) == (3, None), "1 and 2 have passed and are not asked"
+    round_ = play(start(replace(FOICICA, rejoin_twos=False), *hands), *led)
+    assert (round_.turn, legal(round_)) == (1, {"-"})
+
+
 def test_3_6_cardgames_offers_nothing_after_a_pass() -> None:
     round_ = play(start("cardgames", "3s 9s", f"{BOMB} 3c", "2h 3h Kh", "Ks As"), "3s", "-", "2h", "-", "-")
     assert (round_.turn, round_.table) == (2, None)
