@@ -19,7 +19,7 @@ from tienlen_env.engine.checks import as_distinct_indices, as_indices, as_intege
 from tienlen_env.errors import IllegalPlayError, TienLenError, with_renamed
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
-from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules
+from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Payment, PaymentReader
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.common.state import GameState
@@ -234,6 +234,8 @@ class Batch:
             self._spread(rounds, "rounds"),
             self._leaders(leader),
         )
+        if (reader := self._payment_reader) is not None:
+            reader.forget(self._rows, self._spec)
 
     def deal_games(self, games: npt.ArrayLike, keys: npt.ArrayLike) -> None:
         """Start some games anew, each from its key; the others do not change.
@@ -249,7 +251,7 @@ class Batch:
         each = as_integers(keys, "keys")
         if each.shape != which.shape:
             raise ValueError(f"keys: expected shape {which.shape}, one for each game, got {each.shape}")
-        rows = np.empty((len(which), self._rows.shape[1]), np.int64)
+        rows = np.zeros((len(which), self._rows.shape[1]), np.int64)
         first, by_rules = np.zeros(len(which), np.int64), np.full(len(which), -1, np.int64)
         self._backend.begin(rows, self._spec, self._actions, each, first, by_rules)
         self._rows[which] = rows
@@ -656,6 +658,50 @@ class Batch:
     def scores(self) -> IntArray:
         """int64 (B, P): points so far, those of a running round included as places settle (copy)."""
         return self.state.scores.copy()
+
+    def payments(self, game: int = 0) -> list[Payment]:
+        """The payments booked in the round that runs, or in the one that ended in the last step.
+
+        A chop is booked when its trick is cleared, all others when the round ends. With ``auto_reset``, and
+        between the rounds of a game, they are those of the round that ended until something is played.
+
+        Args:
+            game: which game, 0..B-1.
+
+        Returns:
+            Payments in units of the rules, the chops first; empty in a game or variant without payments.
+
+        Raises:
+            ValueError: not a game of this batch.
+        """
+        reader = self._payment_reader
+        return [] if reader is None else reader.booked(self._row_list(game), self._spec)
+
+    def owed(self, game: int = 0) -> list[Payment]:
+        """What would be paid for chops if the trick ended now, as for `payments`; it is not booked yet."""
+        reader = self._payment_reader
+        return [] if reader is None else reader.owed(self._row_list(game), self._spec)
+
+    def balances(self) -> IntArray:
+        """int64 (B, P): units that each seat got in this game, less those that it paid (copy).
+
+        0 in a game or variant without payments. Each row sums to 0.
+        """
+        reader = self._payment_reader
+        if reader is None:
+            return np.zeros((self.num_games, self.num_players), np.int64)
+        first = reader.balances(self._spec)
+        return self._rows[:, first : first + self.num_players].copy()
+
+    @property
+    def _payment_reader(self) -> PaymentReader[AnyRules] | None:
+        """The game's reader of payments; None for variants without them."""
+        reader = self.game.payments
+        return reader if reader is not None and reader.exist(self.rules) else None
+
+    def _row_list(self, game: int) -> list[int]:
+        row: list[int] = self._rows[as_indices([game], self.num_games)[0]].tolist()
+        return row
 
     @property
     def kernel_arrays(self) -> KernelArrays:

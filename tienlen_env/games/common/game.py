@@ -126,16 +126,18 @@ class Payment(NamedTuple):
     cause: str
 
 
-class PaymentReader(NamedTuple):
+class PaymentReader(NamedTuple, Generic[RulesT]):
     """Reads the payments in the row of a game, for variants that have payments.
 
     Attributes:
+        exist: ``(rules)``: whether this variant has payments.
         booked: ``(row, spec)``: the payments of the round that runs, or that ended in the last step.
         owed: ``(row, spec)``: what would be paid besides if the trick ended now.
         balances: ``(spec)``: first of the columns with what each seat has got in the game, less what it paid.
         forget: ``(rows, spec)``: forget the payments of a round that ended, in rows int64 (B, ROW).
     """
 
+    exist: Callable[[RulesT], bool]
     booked: Callable[[Sequence[int], Spec], list[Payment]]
     owed: Callable[[Sequence[int], Spec], list[Payment]]
     balances: Callable[[Spec], int]
@@ -246,10 +248,9 @@ class Game(Generic[RulesT, TableT]):
         extra_hands: names of further sets of cards that `set_hands` takes.
         has_history: the last plays can be stored and shown.
         has_card_choice: an action stands for several sets of cards, so agents may choose the cards.
-        has_payments: rounds have payments, not only places.
         num_extra_columns: ``(rules)``: columns of the rows that this variant has more than others
             (`tienlen_env.games.common.state.Columns.num_extra`).
-        payments: the booked and the owed payments of a row; None in a game without them.
+        payments: reads the payments of a row; None in a game without them.
         pays_late: ``(rules, reward)``: whether a seat that has its place may still get rewards in the round.
     """
 
@@ -269,9 +270,8 @@ class Game(Generic[RulesT, TableT]):
     extra_hands: tuple[str, ...] = ()
     has_history: bool = False
     has_card_choice: bool = False
-    has_payments: bool = False
     num_extra_columns: Callable[[RulesT], int] = lambda rules: 0
-    payments: PaymentReader | None = None
+    payments: PaymentReader[RulesT] | None = None
     pays_late: Callable[[RulesT, str], bool] = lambda rules, reward: False
 
 

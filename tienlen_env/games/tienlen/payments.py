@@ -23,6 +23,7 @@ from tienlen_env.games.common.game import Payment, PaymentReader
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.suited import chain_of
 
 CAUSES: Final = (
@@ -296,6 +297,10 @@ def forget_payments(rows: IntArray, spec: Any) -> None:
     rows[:, extra + R.LEDGER : extra + R.EXTRA_SIZE] = 0
 
 
-READER: Final = PaymentReader(
-    booked_payments, owed_payments, lambda spec: int(spec[S.EXTRA]) + R.BALANCE, forget_payments
+READER: Final = PaymentReader[Rules](
+    exist=lambda rules: rules.has_payments,
+    booked=booked_payments,
+    owed=owed_payments,
+    balances=lambda spec: int(spec[S.EXTRA]) + R.BALANCE,
+    forget=forget_payments,
 )
