@@ -48,14 +48,22 @@ def settle_last(row: Any, spec: Any, rewards: Any, seat: int) -> None:
 
 
 @noinline
-def settle_rest(row: Any, spec: Any, rewards: Any, after: int) -> None:
-    """Give all live seats the free places: fewest cards first, equals in turn order after a seat."""
+def settle_rest(row: Any, spec: Any, rewards: Any, after: int, by_cards: int) -> None:
+    """Give all live seats the free places.
+
+    Args:
+        row: the game.
+        spec: the variant.
+        rewards: P numbers, to which the rewards are added.
+        after: the seat after which the turn order begins.
+        by_cards: 1: fewest cards first, equals in turn order; 0: in turn order.
+    """
     num_players = spec[S.NUM_PLAYERS]
     while row[R.LIVE] != 0:
         best, fewest = 0, 99
         for i in range(1, num_players + 1):
             seat = after + i if after + i < num_players else after + i - num_players
-            num_left = popcount(row[R.HAND + seat])
+            num_left = by_cards * popcount(row[R.HAND + seat])
             if row[R.LIVE] >> seat & 1 and num_left < fewest:
                 best, fewest = seat, num_left
         settle_first(row, spec, rewards, best)
@@ -84,16 +92,7 @@ def declare(row: Any, spec: Any, rewards: Any) -> None:
     row[spec[S.EXTRA] + R.MUST_DECLARE] = 0
     owe_from_all(row, spec, winner, spec[S.PAY_INSTANT], pay.INSTANT)
     settle_first(row, spec, rewards, winner)
-    settle_rest(row, spec, rewards, winner)
-
-
-def ends_on_two(row: Any, spec: Any, seat: int, cards: int) -> bool:
-    """Whether a play is its player's last one and contains a 2, which ends the round."""
-    return bool(
-        spec[S.LAST_TWO_ENDS]
-        and row[R.HAND + seat] & ~cards == 0
-        and cards & (pay.BLACK_TWOS | pay.RED_TWOS) != 0
-    )
+    settle_rest(row, spec, rewards, winner, 0)
 
 
 @noinline
@@ -101,19 +100,19 @@ def go_out(row: Any, spec: Any, rewards: Any, seat: int) -> None:
     """A seat has played its last card: give it its place, and end the round where that ends it."""
     if row[R.PLACE + seat] >= 0:
         return  # the play ended the round already
-    if ends_on_two(row, spec, seat, row[R.TABLE_CARDS]):
+    num_twos = popcount(row[R.TABLE_CARDS] & (pay.BLACK_TWOS | pay.RED_TWOS))
+    if spec[S.LAST_TWO_ENDS] and num_twos > 0:
         if spec[S.HAS_PAYMENTS]:
-            num_twos = popcount(row[R.TABLE_CARDS] & (pay.BLACK_TWOS | pay.RED_TWOS))
             owe_to_all(row, spec, seat, spec[S.PAY_LAST_TWO] * num_twos, pay.LAST_TWO)
         settle_last(row, spec, rewards, seat)
-        settle_rest(row, spec, rewards, seat)
+        settle_rest(row, spec, rewards, seat, 1)
         return
     settle_first(row, spec, rewards, seat)
     if row[R.NUM_FIRST] == 1:
         if spec[S.PAY_CONG] > 0:
             find_cong(row, spec, rewards, seat)
         if spec[S.ROUND_END_FIRST]:
-            settle_rest(row, spec, rewards, seat)
+            settle_rest(row, spec, rewards, seat, 1)
 
 
 def find_cong(row: Any, spec: Any, rewards: Any, first: int) -> None:
@@ -134,7 +133,7 @@ def catch_last_three(row: Any, spec: Any, rewards: Any, seat: int) -> None:
     row[spec[S.EXTRA] + R.IS_PAID] = 1
     settle_first(row, spec, rewards, seat)
     settle_last(row, spec, rewards, owner)
-    settle_rest(row, spec, rewards, seat)
+    settle_rest(row, spec, rewards, seat, 1)
 
 
 @noinline
@@ -143,4 +142,4 @@ def win_with_last_three(row: Any, spec: Any, rewards: Any) -> None:
     owner = row[R.OWNER]
     owe_from_all(row, spec, owner, spec[S.PAY_LAST_THREE], pay.LAST_THREE)
     settle_first(row, spec, rewards, owner)
-    settle_rest(row, spec, rewards, owner)
+    settle_rest(row, spec, rewards, owner, 1)
