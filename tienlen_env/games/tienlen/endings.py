@@ -48,22 +48,14 @@ def settle_last(row: Any, spec: Any, rewards: Any, seat: int) -> None:
 
 
 @noinline
-def settle_rest(row: Any, spec: Any, rewards: Any, after: int, by_cards: int) -> None:
-    """Give all live seats the free places.
-
-    Args:
-        row: the game.
-        spec: the variant.
-        rewards: P numbers, to which the rewards are added.
-        after: the seat after which the turn order begins.
-        by_cards: 1: fewest cards first, equals in turn order; 0: in turn order.
-    """
+def settle_rest(row: Any, spec: Any, rewards: Any, after: int) -> None:
+    """Give all live seats the free places: fewest cards first, equals in turn order after a seat."""
     num_players = spec[S.NUM_PLAYERS]
     while row[R.LIVE] != 0:
         best, fewest = 0, 99
         for i in range(1, num_players + 1):
             seat = after + i if after + i < num_players else after + i - num_players
-            num_left = by_cards * popcount(row[R.HAND + seat])
+            num_left = popcount(row[R.HAND + seat])
             if row[R.LIVE] >> seat & 1 and num_left < fewest:
                 best, fewest = seat, num_left
         settle_first(row, spec, rewards, best)
@@ -92,7 +84,7 @@ def declare(row: Any, spec: Any, rewards: Any) -> None:
     row[spec[S.EXTRA] + R.MUST_DECLARE] = 0
     owe_from_all(row, spec, winner, spec[S.PAY_INSTANT], pay.INSTANT)
     settle_first(row, spec, rewards, winner)
-    settle_rest(row, spec, rewards, winner, 0)
+    settle_rest(row, spec, rewards, winner)
 
 
 @noinline
@@ -105,14 +97,14 @@ def go_out(row: Any, spec: Any, rewards: Any, seat: int) -> None:
         if spec[S.HAS_PAYMENTS]:
             owe_to_all(row, spec, seat, spec[S.PAY_LAST_TWO] * num_twos, pay.LAST_TWO)
         settle_last(row, spec, rewards, seat)
-        settle_rest(row, spec, rewards, seat, 1)
+        settle_rest(row, spec, rewards, seat)
         return
     settle_first(row, spec, rewards, seat)
     if row[R.NUM_FIRST] == 1:
         if spec[S.PAY_CONG] > 0:
             find_cong(row, spec, rewards, seat)
         if spec[S.ROUND_END_FIRST]:
-            settle_rest(row, spec, rewards, seat, 1)
+            settle_rest(row, spec, rewards, seat)
 
 
 def find_cong(row: Any, spec: Any, rewards: Any, first: int) -> None:
@@ -133,7 +125,7 @@ def catch_last_three(row: Any, spec: Any, rewards: Any, seat: int) -> None:
     row[spec[S.EXTRA] + R.IS_PAID] = 1
     settle_first(row, spec, rewards, seat)
     settle_last(row, spec, rewards, owner)
-    settle_rest(row, spec, rewards, seat, 1)
+    settle_rest(row, spec, rewards, seat)
 
 
 @noinline
@@ -142,4 +134,4 @@ def win_with_last_three(row: Any, spec: Any, rewards: Any) -> None:
     owner = row[R.OWNER]
     owe_from_all(row, spec, owner, spec[S.PAY_LAST_THREE], pay.LAST_THREE)
     settle_first(row, spec, rewards, owner)
-    settle_rest(row, spec, rewards, owner, 1)
+    settle_rest(row, spec, rewards, owner)
