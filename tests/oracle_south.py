@@ -412,7 +412,7 @@ class Oracle:
         """4.12, 4.14."""
         for other in self._others(seat):
             self._book(other, seat, self.rules.pay_instant, "instant")
-        self._end([seat, *self._others(seat)])
+        self._end([seat, *self._by_cards_left(set(self._others(seat)), seat)])
 
     def _play_cards(self, seat: int, cards: Cards) -> None:
         beaten, beaten_owner, was_marked = self.table, self.owner, self.marked
@@ -439,7 +439,7 @@ class Oracle:
                 self._book_chops()
                 for other in self._others(seat):
                     self._book(seat, other, num * self.rules.pay_last_two, "last_two")
-                self._end([*self._by_cards_left(set(self._others(seat)) & self.live, seat), seat])
+                self._end([*self._by_cards_left(set(self._others(seat)), seat), seat])
                 return
             self._go_out(seat)
             if self.round_over:
@@ -555,8 +555,10 @@ class Oracle:
         self.live.discard(seat)
 
     def _end(self, order: list[int]) -> None:
-        for place, seat in enumerate(order):
-            self._take_place(seat, place)
+        """The round is over; who has no place yet takes the free ones in this order (4.18)."""
+        for seat in order:
+            if self.places[seat] < 0:
+                self._take_place(seat, self._next_place())
         self.round_over, self.turn, self.waiting = True, None, set()
 
     def _go_on(self, seat: int) -> None:
