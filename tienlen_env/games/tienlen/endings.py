@@ -87,23 +87,14 @@ def declare(row: Any, spec: Any, rewards: Any) -> None:
     settle_rest(row, spec, rewards, winner)
 
 
-def ends_on_two(row: Any, spec: Any, seat: int, cards: int) -> bool:
-    """Whether a play is its player's last one and contains a 2, which ends the round."""
-    return bool(
-        spec[S.LAST_TWO_ENDS]
-        and row[R.HAND + seat] & ~cards == 0
-        and cards & (pay.BLACK_TWOS | pay.RED_TWOS) != 0
-    )
-
-
 @noinline
 def go_out(row: Any, spec: Any, rewards: Any, seat: int) -> None:
     """A seat has played its last card: give it its place, and end the round where that ends it."""
     if row[R.PLACE + seat] >= 0:
         return  # the play ended the round already
-    if ends_on_two(row, spec, seat, row[R.TABLE_CARDS]):
+    num_twos = popcount(row[R.TABLE_CARDS] & (pay.BLACK_TWOS | pay.RED_TWOS))
+    if spec[S.LAST_TWO_ENDS] and num_twos > 0:
         if spec[S.HAS_PAYMENTS]:
-            num_twos = popcount(row[R.TABLE_CARDS] & (pay.BLACK_TWOS | pay.RED_TWOS))
             owe_to_all(row, spec, seat, spec[S.PAY_LAST_TWO] * num_twos, pay.LAST_TWO)
         settle_last(row, spec, rewards, seat)
         settle_rest(row, spec, rewards, seat)

@@ -34,7 +34,6 @@ from tienlen_env.games.tienlen.endings import (
     THREE_OF_SPADES,
     catch_last_three,
     declare,
-    ends_on_two,
     go_out,
     settle,
     win_with_last_three,
@@ -519,7 +518,7 @@ def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> N
 
 
 @noinline
-def before_play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> bool:
+def before_play(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> bool:
     """What a play brings besides its cards on the table; whether it was the declaration of an instant win."""
     extra, seat = spec[S.EXTRA], row[R.TURN]
     if spec[S.HAS_PAYMENTS] and row[extra + R.IS_NEW]:
@@ -535,15 +534,14 @@ def before_play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewa
             knock_out(row, spec, actions, action, rewards)
         if spec[S.HAS_PAYMENTS]:
             pay.chop(row, spec, actions, action, seat)
-            is_last_three = spec[S.PAY_LAST_THREE] > 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES
-            if is_last_three and not ends_on_two(row, spec, seat, cards):
+            if spec[S.PAY_LAST_THREE] > 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES:
                 catch_last_three(row, spec, rewards, seat)
     return False
 
 
 def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
     """`play` a combination."""
-    if spec[S.PLAY_HAS_EFFECTS] and before_play(row, spec, actions, action, cards, rewards):
+    if spec[S.PLAY_HAS_EFFECTS] and before_play(row, spec, actions, action, rewards):
         return
     seat = row[R.TURN]
     bit = 1 << seat

@@ -151,13 +151,13 @@ def owed_bits(row: Any, spec: Any, seat: int, num_players: int) -> int:
 # ---------------------------------------------------------------- hands at the end
 
 
-def run_score(spec: Any, length: int) -> int:
+def run_score(spec: Any, length: int, card: int) -> int:
     """How much more so many pairs in a row cost than their cards, in the form of `bombs_score`; 0 if not."""
-    more = spec[S.PAY_HELD_RUN + length] - 2 * length * spec[S.PAY_CARD]
+    more = spec[S.PAY_HELD_RUN + length] - 2 * length * card
     return more * 64 - 2 * length if more > 0 else 0
 
 
-def runs_score(spec: Any, pairs: int, second: int) -> int:
+def runs_score(spec: Any, card: int, pairs: int, second: int) -> int:
     """The best of one or two double sequences; the ranks of pairs, and those of a second pair, as spade bits.
 
     13 cards have six pairs at most: two runs have three pairs each. A longer run than the longest that has a
@@ -168,29 +168,29 @@ def runs_score(spec: Any, pairs: int, second: int) -> int:
     for length in range(3, 7):
         chain &= pairs << (4 * (length - 1))
         if chain != 0:
-            best = max(best, run_score(spec, length))
+            best = max(best, run_score(spec, length, card))
     ends = chain_of(pairs, 3)
     while ends != 0:
         end = ends & -ends
         window = end | end >> 4 | end >> 8
         rest = (pairs & ~window) | (second & window)
         if chain_of(rest, 3) != 0:
-            best = max(best, 2 * run_score(spec, 3))
+            best = max(best, 2 * run_score(spec, 3, card))
         ends ^= end
     return best
 
 
 @noinline
-def bombs_score(spec: Any, hand: int) -> int:
+def bombs_score(spec: Any, hand: int, card: int) -> int:
     """The dearest bombs in a hand that share no cards, as ``more * 64 - number of cards``.
 
-    `more` is what they cost above the price of their cards. Of equally dear ones those with fewest cards have
+    `card` is the price of a card, `more` what the bombs cost above the price of their cards. Of equally dear ones those with fewest cards have
     the highest score. No bomb contains a 2. A hand has 13 cards at most, so the cards stay below 64.
     """
     cards = hand & _NO_TWOS
     pairs = cards & cards >> 1
     quads = pairs & pairs >> 2 & LOWEST_SUIT
-    more = spec[S.PAY_HELD_QUAD] - 4 * spec[S.PAY_CARD]
+    more = spec[S.PAY_HELD_QUAD] - 4 * card
     best = -(1 << 30)
     chosen = quads
     while True:
@@ -199,14 +199,14 @@ def bombs_score(spec: Any, hand: int) -> int:
         if spec[S.SUITS_BIND]:
             both = rest & rest >> 1
             black, red = both & LOWEST_SUIT, both >> 2 & LOWEST_SUIT
-            runs = max(runs_score(spec, black, 0), runs_score(spec, red, 0))
+            runs = max(runs_score(spec, card, black, 0), runs_score(spec, card, red, 0))
             if chain_of(black, 3) != 0 and chain_of(red, 3) != 0:
-                runs = max(runs, 2 * run_score(spec, 3))
+                runs = max(runs, 2 * run_score(spec, 3, card))
             score += runs
         else:
             left = rest ^ lowest_of_rank(rest)  # the second, third and fourth card of each rank
             third = left ^ lowest_of_rank(left)
-            score += runs_score(spec, ranks_of(left), ranks_of(third ^ lowest_of_rank(third)))
+            score += runs_score(spec, card, ranks_of(left), ranks_of(third ^ lowest_of_rank(third)))
         best = max(best, score)
         if chosen == 0 or spec[S.QUADS_FIRST]:
             break
@@ -218,7 +218,10 @@ def bombs_score(spec: Any, hand: int) -> int:
 def owe_hand(row: Any, spec: Any, seat: int, first: int, payee: int) -> None:
     """Owe what a seat pays for its hand: to the first for its cards, to `payee` for 2s and bombs."""
     hand, extra = row[R.HAND + seat], spec[S.EXTRA]
+    is_cong = row[extra + R.CONG] >> seat & 1
     card = spec[S.PAY_CARD]
+    if is_cong and spec[S.CONG_HELD_IS_ADDED]:
+        card = 0  # `pay_cong` is for all cards, held or not
     num_plain = popcount(hand)
     twos = 0
     for colour in range(2):
@@ -227,11 +230,11 @@ def owe_hand(row: Any, spec: Any, seat: int, first: int, payee: int) -> None:
         if price > card:
             twos += num * price
             num_plain -= num
-    score = bombs_score(spec, hand)
+    score = bombs_score(spec, hand, card)
     more = score + 63 >> 6
     num_in_bombs = more * 64 - score
     num_plain -= num_in_bombs
-    if row[extra + R.CONG] >> seat & 1:
+    if is_cong:
         owe(row, spec, seat, first, spec[S.PAY_CONG] - card * (popcount(hand) - num_plain), CONG)
     else:
         owe(row, spec, seat, first, card * num_plain, CARDS)

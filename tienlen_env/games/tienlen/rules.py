@@ -115,8 +115,9 @@ class Rules(RulesBase):
             costs most; ``"quads_first"`` all four of a kind, then the dearest of the rest.
         held_to: who gets `pay_held_twos` and `pay_held_bombs`: ``"next"`` the next better place (the first,
             from a player who is cong); ``"first"`` the first.
-        pay_cong: units of a cong player to the first, in place of its cards, besides what it holds; 0: a
-            player is never cong.
+        pay_cong: units of a cong player to the first, in place of its cards; 0: a player is never cong.
+        cong_held: 2s and bombs that a cong player holds: ``"added"`` they are paid besides `pay_cong`;
+            ``"replaced"`` only what they cost above `pay_card` a card.
         pay_chop_twos: units for a black and for a red 2 that is chopped.
         pay_chop_bombs: bomb shapes to the units for one that is beaten; longer ones as in `pay_held_bombs`.
         chop_chain: who pays for several chops in a trick: ``"last"`` the last one chopped pays for all of
@@ -169,6 +170,7 @@ class Rules(RulesBase):
     held_overlap: Literal["dearest", "quads_first"] = field(default="dearest", metadata=_ADDED)
     held_to: Literal["next", "first"] = field(default="next", metadata=_ADDED)
     pay_cong: int = field(default=0, metadata=_ADDED)
+    cong_held: Literal["added", "replaced"] = field(default="added", metadata=_ADDED)
     pay_chop_twos: tuple[int, int] = field(default=(0, 0), metadata=_ADDED)
     pay_chop_bombs: Prices = field(default=(), metadata=_ADDED)
     chop_chain: Literal["last", "each"] = field(default="last", metadata=_ADDED)
@@ -292,7 +294,7 @@ class Rules(RulesBase):
             raise RulesError(f"chop_doubles=True: expected chop_chain='each', not {self.chop_chain!r}")
         if self.cong == "plays_on" and self.round_end == "first":
             raise RulesError("cong='plays_on': nobody plays on with round_end='first'")
-        if 0 < self.pay_cong < HAND_SIZE * self.pay_card:
+        if self.cong_held == "replaced" and 0 < self.pay_cong < HAND_SIZE * self.pay_card:
             raise RulesError(f"pay_cong={self.pay_cong}: expected no less than the cards that it stands for")
         if self.pay_last_two and self.last_two != "ends":
             raise RulesError(f"pay_last_two={self.pay_last_two}: expected last_two='ends'")
@@ -478,6 +480,7 @@ NORTH: Final = Rules(  # in cards
     pay_held_bombs=((Shape(2, 3), 6), (Shape(2, 4), 8), (QUAD, 8)),
     held_to="first",
     pay_cong=26,
+    cong_held="replaced",
     pay_chop_twos=(2, 4),
     pay_chop_bombs=((Shape(2, 3), 6), (Shape(2, 4), 8), (QUAD, 8)),
     chop_chain="each",

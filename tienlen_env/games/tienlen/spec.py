@@ -93,6 +93,7 @@ BEATERS_SIZE: Final = 24  # no variant has so many shapes of bombs
     HELD_TO_FIRST,
     PAY_CONG,
     CONG_IS_OUT,
+    CONG_HELD_IS_ADDED,
     PAY_CHOP_TWOS,  # 2
     PAY_CHOP,  # 4 × 16: units for a bomb that is beaten
     EACH_PAYS,  # 1: each chopped player pays its own; 0: the last one for all
@@ -107,7 +108,7 @@ BEATERS_SIZE: Final = 24  # no variant has so many shapes of bombs
     HEADER_SIZE + offset
     for offset in offsets(
         *(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 1, 1, 1, 1, 4, 1, 1, 4 * 16 * 2, 4 * 16, 24 * BEATERS_SIZE),
-        *(1, 1, 1, 1, 1, 1, 1, 1, 11, 1, 4 * 16, 1, 2, 1, 2, 1, 16, 1, 1, 1, 1, 2, 4 * 16, 1, 1, 1, 1, 1, 1, 1),
+        *(1, 1, 1, 1, 1, 1, 1, 1, 11, 1, 4 * 16, 1, 2, 1, 2, 1, 16, 1, 1, 1, 1, 1, 2, 4 * 16, 1, 1, 1, 1, 1, 1, 1),
     )
 )
 
@@ -250,6 +251,7 @@ def _fill_special_rules(spec: IntArray, rules: Rules, table: ActionTable) -> Non
     spec[HELD_TO_FIRST] = rules.held_to == "first"
     spec[PAY_CONG] = rules.pay_cong
     spec[CONG_IS_OUT] = rules.cong == "out"
+    spec[CONG_HELD_IS_ADDED] = rules.cong_held == "added"
     spec[PAY_CHOP_TWOS : PAY_CHOP_TWOS + 2] = rules.pay_chop_twos
     for shape in rules.bombs:
         spec[PAY_CHOP + (shape.width - 1) * 16 + shape.length] = _price(rules.pay_chop_bombs, *shape)
