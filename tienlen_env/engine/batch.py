@@ -769,6 +769,8 @@ class Batch:
 
     def _refuse(self, game: int, action: int, cards: int | None = None) -> NoReturn:
         turn = int(self.state.turn[game])
+        if turn < 0 and np.count_nonzero(self._rows[game]) == 1:  # all of a row but its turn is 0 at first
+            raise IllegalPlayError(f"game {game} has not been dealt; call reset()", game=game, action=action)
         if turn < 0:
             raise IllegalPlayError(
                 f"game {game} is over; its action must be {NO_ACTION}, not {action}",
