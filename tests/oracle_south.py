@@ -480,7 +480,7 @@ class Oracle:
         split = dearest(rules, hand, rules.pay_card)
         if payer not in self.cong:
             self._book(payer, first, split.cards, "cards")
-        elif (getattr(rules, "cong_held", None) or ("replaced" if rules.suits_bind else "added")) == "added":
+        elif rules.cong_held == "added":
             self._book(payer, first, rules.pay_cong, "cong")
             split = dearest(rules, hand, 0)
         else:
