@@ -677,6 +677,11 @@ class Batch:
         reader = self._payment_reader
         return [] if reader is None else reader.booked(self._row_list(game), self._spec)
 
+    @property
+    def has_payments(self) -> bool:
+        """Whether this variant has payments."""
+        return self._payment_reader is not None
+
     def owed(self, game: int = 0) -> list[Payment]:
         """What would be paid for chops if the trick ended now, as for `payments`; it is not booked yet."""
         reader = self._payment_reader

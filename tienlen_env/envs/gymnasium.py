@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from tienlen_env.engine.checks import as_key, check_options
-from tienlen_env.envs.one_seat import GameSettings, Illegal, OneSeatGames, Opponents, Seat
+from tienlen_env.envs.one_seat import GameSettings, Illegal, OneSeatGames, Opponents, Seat, payment_infos
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import ByteArray, MaskArray
 from tienlen_env.games.common.game import AnyRules
@@ -32,7 +32,8 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
 
     Every info has ``"action_mask"``, int8 (A,), 1 = legal, all-zero at the end of the episode; ``"seat"``,
     the learner's seat; and ``"illegal"``, whether the last action was illegal. At the end there is also
-    ``"place"``, 0 = first.
+    ``"place"``, 0 = first, and under rules with payments ``"payments"``, a list of dicts
+    (`tienlen_env.envs.one_seat.payment_infos`).
 
     Args:
         rules: a preset's name, or the rules of any game.
@@ -131,6 +132,8 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
             info["action_mask"][:] = 0
             if self._version > 0 or not is_illegal:
                 info["place"] = games.finished.place.item()
+                if games.batch.has_payments:
+                    info["payments"] = payment_infos(games.finished.payments[0])
         return observation[0], info
 
     def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:

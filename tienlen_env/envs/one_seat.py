@@ -30,8 +30,8 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_distinct_indices, as_integers, check_buffer
 from tienlen_env.engine.turn import Turn
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
-from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.game import AnyRules, Payment
 from tienlen_env.games.common.spec import Episode
 
 Opponents = str | Agent | Sequence[str | Agent]
@@ -68,6 +68,19 @@ class OneSeatSettings(PoolSettings, total=False):
     line_up: bool
 
 
+def payment_infos(payments: Sequence[Payment]) -> list[dict[str, int | str]]:
+    """Payments as the infos of the environments hold them.
+
+    Args:
+        payments: of one round (`Batch.payments`).
+
+    Returns:
+        A dict each with ``"payer"`` and ``"payee"`` (seats), ``"amount"`` (units, above 0) and ``"cause"``,
+        in the order of booking.
+    """
+    return [payment._asdict() for payment in payments]
+
+
 class Finished(NamedTuple):
     """The episodes that ended in a step.
 
@@ -78,6 +91,8 @@ class Finished(NamedTuple):
         total: float32 (n,), the sum of its rewards.
         length: int64 (n,), its decisions.
         seat: int64 (n,), its seat.
+        payments: n lists of what has been paid in the round that ended the episode; all empty in a game or
+            variant without payments.
     """
 
     game: IntArray
@@ -86,6 +101,7 @@ class Finished(NamedTuple):
     total: RewardArray
     length: IntArray
     seat: IntArray
+    payments: list[list[Payment]]
 
 
 def illegal_reward(batch: Batch) -> float:
@@ -145,7 +161,7 @@ class OneSeatGames:
         probabilities: their shares; None for equal ones.
         line_up: `opponents` are the P-1 seats after the learner's, in order, instead of a pool.
         seat: the learner's seat; ``"random"`` draws it for every deal.
-        illegal: effect of a learner's illegal action: ``"raise"``, ``"terminate"`` or ``"random"``, see above.
+        illegal: effect of a learner's illegal action: ``"raise"``, ``"terminate"`` or ``"random"``, above.
         skip_forced: play the learner's decisions with a single legal action automatically.
         auto_reset: deal a game anew when its episode ends; else it does not change until `deal` or `reset`.
         backend: ``"numba"`` or ``"python"``.
@@ -220,12 +236,13 @@ class OneSeatGames:
             np.zeros(0, np.float32),
             np.zeros(0, np.int64),
             np.zeros(0, np.int64),
+            [],
         )
         self.finished = self._nothing
         self.is_dealt = False
         self.is_over = np.zeros(batch.num_games, np.bool_)
         self._next_keys = False  # a deal that ends before the learner's decision is followed by the next key
-        self._ended: list[tuple[IntArray, ByteArray, IntArray, IntArray]] = []
+        self._ended: list[tuple[IntArray, ByteArray, IntArray, IntArray, AnyArray]] = []
         self._clear()
         self.set_opponents(opponents, probabilities)
 
@@ -520,7 +537,9 @@ class OneSeatGames:
                 place = batch.state.places[ended, seat]
                 if self._illegal == "terminate":
                     place[self.illegal[ended]] = batch.num_players - 1
-                self._ended.append((ended, observation, place, seat))
+                paid = np.empty(len(ended), object)
+                paid[:] = [batch.payments(game) for game in ended.tolist()]
+                self._ended.append((ended, observation, place, seat, paid))
                 self._lengths[ended] = self._length[ended]
             if not self._auto_reset:
                 self.is_over[ended] = True
@@ -537,11 +556,19 @@ class OneSeatGames:
         if not self._ended:
             self.finished = self._nothing
             return
-        game, observation, place, seat = (np.concatenate(parts) for parts in zip(*self._ended, strict=True))
+        game, observation, place, seat, paid = (
+            np.concatenate(parts) for parts in zip(*self._ended, strict=True)
+        )
         order = np.argsort(game)
         game = game[order]
         self.finished = Finished(
-            game, observation[order], place[order], self._total[game], self._lengths[game], seat[order]
+            game,
+            observation[order],
+            place[order],
+            self._total[game],
+            self._lengths[game],
+            seat[order],
+            paid[order].tolist(),
         )
         self._total[game] = 0
 

@@ -19,7 +19,7 @@ from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_key, check_options
-from tienlen_env.envs.one_seat import illegal_reward
+from tienlen_env.envs.one_seat import illegal_reward, payment_infos
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.game import AnyRules
@@ -254,6 +254,8 @@ class GameEnv(AECEnv):
             self.agents, state.places[0].tolist(), state.scores[0].tolist(), strict=True
         ):
             self.infos[agent] = {"place": place, "score": score}
+            if self.batch.has_payments:
+                self.infos[agent]["payments"] = payment_infos(self.batch.payments())
         self.agent_selection = self.agents[0]
 
     def _refusal(self, action: Any) -> IllegalPlayError:

@@ -18,12 +18,14 @@ from gymnasium.vector.utils import batch_space
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_integers, check_options
 from tienlen_env.envs.one_seat import (
+    Finished,
     GameSettings,
     Illegal,
     OneSeatGames,
     Opponents,
     PoolSettings,
     check_order,
+    payment_infos,
 )
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
@@ -173,6 +175,14 @@ def as_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     except ValueError:
         known = ", ".join(repr(known.value) for known in AutoresetMode)
         raise ValueError(f"autoreset_mode={mode!r}: expected one of {known}") from None
+
+
+def _payments_of(finished: Finished, num_envs: int) -> npt.NDArray[Any]:
+    """object (B,): the payments of the games that ended, as lists of dicts; None for the others."""
+    paid = np.full(num_envs, None, dtype=object)
+    for game, payments in zip(finished.game.tolist(), finished.payments, strict=True):
+        paid[game] = payment_infos(payments)
+    return paid
 
 
 def _with_masks(games: BoolArray, **infos: npt.NDArray[Any]) -> dict[str, Any]:
@@ -372,6 +382,8 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
                 seat = np.zeros(self.num_envs, np.int64)
                 seat[finished.game] = finished.seat
                 final: dict[str, Any] = {"place": place}
+                if games.batch.has_payments:
+                    final["payments"] = _payments_of(finished, self.num_envs)
                 if self._version > 0:
                     no_action = np.zeros((self.num_envs, games.batch.num_actions), np.int8)
                     final = {"action_mask": no_action, "seat": seat, "illegal": illegal & ended, **final}
@@ -379,6 +391,9 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
                 infos["final_info"], infos["_final_info"] = _with_masks(ended, **final), ended.copy()
             else:
                 infos["place"], infos["_place"] = place, ended.copy()
+                if games.batch.has_payments:
+                    paid = _payments_of(finished, self.num_envs)
+                    infos["payments"], infos["_payments"] = paid, ended.copy()
         return observation, rewards, ended, np.zeros(self.num_envs, np.bool_), infos
 
     def action_to_text(self, action: int) -> str:

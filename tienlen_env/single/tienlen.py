@@ -69,7 +69,7 @@ class Cards(int):
 
 
 class Play(Cards):
-    """A play: its cards (none for a pass or the declaration of an instant win) and `action`, its action id."""
+    """A play: its cards (none for a pass or the declaration of an instant win) and `action`, their id."""
 
     action: int
     table: ActionTable | None = None  # the table of `action`; None: unknown
@@ -437,7 +437,9 @@ class Round(BaseRound[Rules, Play]):
     def _refusal(self, play: Play) -> IllegalPlayError:
         why = self._why_refused(play.action, int(play))
         return self._error(
-            f"{'pass' if play.action == PASS else play} refused: {why} ({self.position})", play.action, why.clause
+            f"{'pass' if play.action == PASS else play} refused: {why} ({self.position})",
+            play.action,
+            why.clause,
         )
 
     # ------------------------------------------------------------ records, text, pictures
