@@ -17,6 +17,8 @@ from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import FOICICA, PRESETS, get_rules
 from tienlen_env.single.tienlen import Round
 
+TWOS = 0b1111 << 48  # the cards of rank 2
+
 VARIANTS = {
     **{name: get_rules(name) for name in PRESETS},
     "last_live": replace(FOICICA, heir="last_live"),
@@ -100,10 +102,36 @@ def test_agrees_with_exhaustive_search(variant, num_players, num):
     values = Counter(found.value.tolist())
     assert min(values[1], values[-1]) > 10
     if num_players == 4:
-        # A table whose owner is out must be among them; where the one who has not passed need not beat it,
-        # nobody has passed.
-        tables = {bool(game.passed) for game in games if game.table and game.owner not in seats_of(game)}
-        assert tables == ({False} if rules.heir == "last_live" else {False, True})
+        # A table whose owner is out must be among them.
+        of_finishers = [game for game in games if game.table and game.owner not in seats_of(game)]
+        some_passed = [game for game in of_finishers if game.passed]
+        assert len(some_passed) < len(of_finishers)
+        if rules.heir == "last_live":
+            # The only one who has not passed leads at once (1.14), unless the other is asked again as well: a 2
+            # or a bomb of the finisher asks those who have passed (3.6).
+            tables = [int(game.table) for game in some_passed]
+            assert all(table & ~TWOS == 0 or table.bit_count() >= 4 for table in tables)
+        else:
+            assert some_passed
+
+
+def test_the_last_who_has_not_passed_answers_a_2_that_asks_again():
+    """1.14, 3.6: two seats have still to answer, one of them has passed; so nobody leads at once."""
+    rules = VARIANTS["last_live"]
+    game = Round.from_hands(rules, ["9d 2s 2d", "7c 9c Qs Qh 2h", "2c", "6s 6d 7s 8s Th"], leader=3)
+    for cards in "6s7s8s - - - Th - - - 6d 2s - - 9d Qs - - 9c -".split():
+        game.play("" if cards == "-" else cards)
+    assert (game.turn, game.passed) == (0, {2})
+    asked = game.copy()
+    asked.play("2d")  # seat 0 is out
+    assert (asked.turn, asked.owner, asked.passed) == (1, 0, {2})
+    assert not asked.is_over
+    asked.play("")
+    assert asked.turn == 2  # has passed, and is asked again
+    game = Round.from_hands(rules, ["9d Kd", "7c 9c Qs Qh 2h", "2c", "6s 6d 7s 8s Th"], leader=0)
+    for cards in "9d - - Th Kd".split():
+        game.play("" if cards == "-" else cards)
+    assert (game.turn, game.table) == (3, None)  # no 2: seat 3 leads at once
 
 
 @pytest.mark.parametrize("variant", ["cardgames", "pagat", "no_lock"])

@@ -15,7 +15,7 @@ from tienlen_env.envs.tienlen_gymnasium import TienLenEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import PRESETS
 
-ID = "tienlen_env/TienLen-v0"
+ID = "tienlen_env/TienLen-v1"
 
 
 def choose(rng: np.random.Generator, mask: np.ndarray) -> int:

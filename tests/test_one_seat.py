@@ -267,7 +267,7 @@ def test_set_opponents_under_way() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda n: OneSeatGames("cardgames", n), lambda n: TienLenVectorEnv(n).games]
+    "make", [lambda n: OneSeatGames("cardgames", n), lambda n: TienLenVectorEnv(n, illegal="raise").games]
 )
 def test_illegal_action_moves_no_game(make: Any) -> None:
     games = make(8)
@@ -315,7 +315,7 @@ def run(env: Any, num_steps: int, seed: int = 0) -> list[Any]:
 
 
 def test_vector_env_follows_gymnasium() -> None:
-    env = gymnasium.make_vec("tienlen_env/TienLen-v0", num_envs=5, vectorization_mode="vector_entry_point")
+    env = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=5, vectorization_mode="vector_entry_point")
     assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     rng = np.random.default_rng(0)
     observation, infos = env.reset(seed=3)
@@ -359,7 +359,7 @@ def test_vector_env_under_gymnasiums_wrappers() -> None:
     assert seen > 8
     listed = DictInfoToList(TienLenVectorEnv(3))
     _, infos_list = listed.reset(seed=0)
-    assert [sorted(info) for info in infos_list] == [["action_mask"]] * 3
+    assert [sorted(info) for info in infos_list] == [["action_mask", "illegal", "seat"]] * 3
 
 
 def test_vector_env_is_reproducible_and_hands_out_its_own_arrays() -> None:
@@ -435,7 +435,7 @@ def test_random_agent_is_an_even_match() -> None:
 @copies
 def test_copies_of_batched_environments_go_on_alike(rules: str, duplicate: Callable[[Any], Any]) -> None:
     """Deals, opponents and the learner's seats come from the same streams afterwards."""
-    pool = {"opponents": ["random", RandomAgent()], "probabilities": [0.4, 0.6]}
+    pool = {"opponents": ["random", RandomAgent()], "probabilities": [0.4, 0.6], "line_up": False}
     rng = np.random.default_rng(0)
     for env in (
         OneSeatVectorEnv(5, rules=rules, **pool),
@@ -463,7 +463,7 @@ def test_copies_of_batched_environments_go_on_alike(rules: str, duplicate: Calla
 @copies
 def test_copies_of_the_gymnasium_environment_go_on_alike(duplicate: Callable[[Any], Any]) -> None:
     for seed in range(4):
-        env = gymnasium.make("tienlen_env/TienLen-v0", opponents=[RandomAgent(), "random", "random"])
+        env = gymnasium.make("tienlen_env/TienLen-v1", opponents=[RandomAgent(), "random", "random"])
         _, info = env.reset(seed=seed)
         other = duplicate(env)
         rng = np.random.default_rng(seed)
@@ -529,12 +529,12 @@ def test_opponents_by_name() -> None:
     def names(games: OneSeatGames) -> list[str]:
         return [agent.name for agent in games._agents]
 
-    assert names(gymnasium.make("tienlen_env/TienLen-v0", opponents="a").unwrapped.games) == ["a"] * 3
+    assert names(gymnasium.make("tienlen_env/TienLen-v1", opponents="a").unwrapped.games) == ["a"] * 3
     several = ["a", RandomAgent(), "a"]
-    found = gymnasium.make("tienlen_env/Thirteens-v0", opponents=several).unwrapped.games
+    found = gymnasium.make("tienlen_env/Thirteens-v1", opponents=several).unwrapped.games
     assert names(found) == ["a", "random", "a"]
     assert found._agents[0] is not found._agents[2]
-    envs = gymnasium.make_vec("tienlen_env/TienLen-v0", num_envs=2, opponents=["a", "b"])
+    envs = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=2, opponents=["a", "b"])
     assert names(envs.unwrapped.games) == ["a", "b"]
     envs.unwrapped.set_opponents("c")
     assert names(envs.unwrapped.games) == ["c"]
@@ -661,7 +661,7 @@ def test_agents_of_the_package_play_by_name() -> None:
     import tienlen_agents  # registers its agents, as an installed package does by its entry point
 
     opponents = ["greedy", "greedy_long", "random"]
-    games = gymnasium.make("tienlen_env/TienLen-v0", opponents=opponents).unwrapped.games
+    games = gymnasium.make("tienlen_env/TienLen-v1", opponents=opponents).unwrapped.games
     assert [type(agent) for agent in games._agents] == [type(tienlen_agents.load(name)) for name in opponents]
     with pytest.raises(ValueError, match="opponents='nobody'"):
         OneSeatGames("cardgames", opponents="nobody")

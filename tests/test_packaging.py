@@ -203,7 +203,7 @@ def test_a_fresh_environment_beside_openai_agents(wheel: Path, tmp_path: Path) -
     assert "the record" in call([tienlen, "play", *seats], tmp_path, env, text="q\n")
     code = (
         "import gymnasium, tienlen_env\n"
-        "env = gymnasium.make('tienlen_env/TienLen-v0', opponents='heuristic')\n"
+        "env = gymnasium.make('tienlen_env/TienLen-v1', opponents='heuristic')\n"
         "print(env.reset(seed=1)[1]['action_mask'].sum() > 0)"
     )
     assert call([python, "-c", code], tmp_path, env).strip() == "True"

@@ -94,8 +94,8 @@ def test_settings_replace_fields_of_the_rules(rules: Any, setting: str, value: A
     for made in (
         thirteens_v0.env(rules, **{setting: value}).unwrapped,
         thirteens_v0.raw_env(rules, **{setting: value}),
-        gymnasium.make("tienlen_env/Thirteens-v0", rules=rules, **{setting: value}).unwrapped.games,
-        gymnasium.make_vec("tienlen_env/Thirteens-v0", rules=rules, **{setting: value}).unwrapped.games,
+        gymnasium.make("tienlen_env/Thirteens-v1", rules=rules, **{setting: value}).unwrapped.games,
+        gymnasium.make_vec("tienlen_env/Thirteens-v1", rules=rules, **{setting: value}).unwrapped.games,
     ):
         assert getattr(made.batch.rules, setting) == value
 
@@ -192,18 +192,18 @@ def test_a_view_holds_only_what_its_player_knows(settings: Settings) -> None:
 
 @pytest.mark.parametrize("settings", THIRTEENS.variants, ids=str)
 def test_gymnasium_checker(settings: Settings) -> None:
-    env = gymnasium.make("tienlen_env/Thirteens-v0", **settings)
+    env = gymnasium.make("tienlen_env/Thirteens-v1", **settings)
     check_env(env.unwrapped, skip_render_check=True)
 
 
 def test_gymnasium_checker_with_rendering() -> None:
-    check_env(gymnasium.make("tienlen_env/Thirteens-v0", render_mode="rgb_array").unwrapped)
+    check_env(gymnasium.make("tienlen_env/Thirteens-v1", render_mode="rgb_array").unwrapped)
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
 @pytest.mark.parametrize("settings", SOME_THIRTEENS)
 def test_one_seat_episodes_earn_the_score(settings: Settings, skip_forced: bool) -> None:
-    env = gymnasium.make("tienlen_env/Thirteens-v0", skip_forced=skip_forced, **settings)
+    env = gymnasium.make("tienlen_env/Thirteens-v1", skip_forced=skip_forced, **settings)
     rng = np.random.default_rng(0)
     for seed in range(8):
         _, info = env.reset(seed=seed)
@@ -219,7 +219,7 @@ def test_one_seat_episodes_earn_the_score(settings: Settings, skip_forced: bool)
 
 def test_vector_environment() -> None:
     envs = gymnasium.make_vec(
-        "tienlen_env/Thirteens-v0",
+        "tienlen_env/Thirteens-v1",
         num_envs=16,
         vectorization_mode="vector_entry_point",
         num_players=3,

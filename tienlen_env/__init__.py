@@ -4,7 +4,7 @@ The import registers the environments; everything else is loaded when it is firs
 
 * PettingZoo: ``from tienlen_env import tienlen_v0; tienlen_v0.env()``, or
   ``pettingzoo.make("aec", "tienlen_env/tienlen_v0")``; likewise ``thirteens_v0``
-* Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v0")``, ``"tienlen_env/Thirteens-v0"``
+* Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v1")``, ``"tienlen_env/Thirteens-v1"``, and ``make_vec``
 * batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.envs.sb3`
 * people and bots: `Round`, `Deal`, `Game`, `Session`
 """
@@ -99,19 +99,15 @@ def __dir__() -> list[str]:
 
 def _register_envs() -> None:
     """Make the environments known to ``gymnasium.make`` and ``pettingzoo.make``; nothing is loaded yet."""
-    if "tienlen_env/TienLen-v0" not in gymnasium.registry:
-        gymnasium.register(
-            "tienlen_env/TienLen-v0",
-            entry_point="tienlen_env.envs.tienlen_gymnasium:TienLenEnv",
-            vector_entry_point="tienlen_env.envs.tienlen_gymnasium:TienLenVectorEnv",
-        )
-    if "tienlen_env/Thirteens-v0" not in gymnasium.registry:
-        gymnasium.register(
-            "tienlen_env/Thirteens-v0",
-            entry_point="tienlen_env.envs.thirteens_gymnasium:ThirteensEnv",
-            vector_entry_point="tienlen_env.envs.thirteens_gymnasium:ThirteensVectorEnv",
-        )
-    # PettingZoo has a registry since 1.27.
+    for name, module in (("TienLen", "tienlen_gymnasium"), ("Thirteens", "thirteens_gymnasium")):
+        for version, suffix in ((0, "V0"), (1, "")):
+            if f"tienlen_env/{name}-v{version}" not in gymnasium.registry:
+                gymnasium.register(
+                    f"tienlen_env/{name}-v{version}",
+                    entry_point=f"tienlen_env.envs.{module}:{name}Env{suffix}",
+                    vector_entry_point=f"tienlen_env.envs.{module}:{name}VectorEnv{suffix}",
+                )
+    # PettingZoo has a registry since 1.27. It lists an id that is registered as name_v0 as name-v0.
     if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v0" not in pettingzoo.aec_registry:
         pettingzoo.register("aec", "tienlen_env/tienlen_v0", entry_point="tienlen_env.envs.tienlen:env")
         pettingzoo.register("aec", "tienlen_env/thirteens_v0", entry_point="tienlen_env.envs.thirteens:env")

@@ -677,6 +677,11 @@ class Batch:
         reader = self._payment_reader
         return [] if reader is None else reader.booked(self._row_list(game), self._spec)
 
+    @property
+    def has_payments(self) -> bool:
+        """Whether this variant has payments."""
+        return self._payment_reader is not None
+
     def owed(self, game: int = 0) -> list[Payment]:
         """What would be paid for chops if the trick ended now, as for `payments`; it is not booked yet."""
         reader = self._payment_reader
@@ -769,6 +774,8 @@ class Batch:
 
     def _refuse(self, game: int, action: int, cards: int | None = None) -> NoReturn:
         turn = int(self.state.turn[game])
+        if turn < 0 and np.count_nonzero(self._rows[game]) == 1:  # all of a row but its turn is 0 at first
+            raise IllegalPlayError(f"game {game} has not been dealt; call reset()", game=game, action=action)
         if turn < 0:
             raise IllegalPlayError(
                 f"game {game} is over; its action must be {NO_ACTION}, not {action}",

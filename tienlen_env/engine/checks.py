@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Collection, Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -74,3 +77,39 @@ def check_buffer(buffer: object, name: str, shape: tuple[int, ...], dtype: DType
         or not buffer.flags.writeable
     ):
         raise ValueError(f"{name}: expected a contiguous, writeable {np.dtype(dtype)} array of shape {shape}")
+
+
+def check_options(options: Mapping[str, object] | None, known: Collection[str]) -> Mapping[str, object]:
+    """The options of an environment's `reset`; an empty mapping for None.
+
+    Args:
+        options: by name.
+        known: the names that the environment has.
+
+    Raises:
+        ValueError: not a mapping, or an unknown name.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options={options!r}: expected a dict or None")
+    for name in options:
+        if name not in known:
+            expected = ", ".join(map(repr, known))
+            raise ValueError(f"options: {name!r} is not a valid option; expected {expected}")
+    return options
+
+
+def as_key(value: object) -> int:
+    """The key of a deal.
+
+    Raises:
+        ValueError: not a signed 64-bit integer.
+    """
+    try:
+        key = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        key = 2**63
+    if isinstance(value, bool | np.bool_) or not -(2**63) <= key < 2**63:
+        raise ValueError(f"key={value!r}: expected a signed 64-bit number")
+    return key

@@ -8,14 +8,15 @@ sb3-contrib, in `OneSeatEnv.action_masks`.
 
 from __future__ import annotations
 
-from typing import Any, Literal, SupportsIndex, Unpack
+from typing import Any, ClassVar, SupportsIndex, Unpack
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 
-from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, Opponents, Seat
-from tienlen_env.envs.pettingzoo import illegal_reward
+from tienlen_env.engine.checks import as_key, check_options
+from tienlen_env.envs.one_seat import GameSettings, Illegal, OneSeatGames, Opponents, Seat, payment_infos
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import ByteArray, MaskArray
 from tienlen_env.games.common.game import AnyRules
@@ -23,22 +24,31 @@ from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 
 
 class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
-    """One seat of one game.
+    """One seat of one game; `OneSeatVectorEnv` with one game is the same decision process.
 
     A reward is the sum of the seat's rewards since its last decision. With ``episode="round"`` the episode
     ends when the seat's place is certain, with ``"game"`` at the end of the game. Returned arrays are never
     overwritten.
+
+    Every info has ``"action_mask"``, int8 (A,), 1 = legal, all-zero at the end of the episode; ``"seat"``,
+    the learner's seat; and ``"illegal"``, whether the last action was illegal. At the end there is also
+    ``"place"``, 0 = first, and under rules with payments ``"payments"``, a list of dicts
+    (`tienlen_env.envs.one_seat.payment_infos`).
 
     Args:
         rules: a preset's name, or the rules of any game.
         opponents: the agents in the other seats: the name of an agent (``"random"``, or a name from an
             installed package, see `tienlen_env.engine.loading`), an agent object, or a sequence of P-1 names
             and objects, the first for the seat after the learner's.
+        line_up: False: a sequence of opponents is a pool of any size, from which every other seat gets a
+            random agent at every deal.
+        probabilities: float (number of opponents,), the shares of a pool; None for equal ones.
         seat: the learner's seat; ``"random"`` draws it for every deal.
-        illegal: effect of an illegal action: ``"terminate"`` ends the episode with one less than the worst
-            reward of legal play and ``info["illegal"] = True``; ``"raise"`` raises
-            `IllegalPlayError` and leaves the game unchanged.
-        skip_forced: play decisions with a single legal action automatically.
+        illegal: effect of an illegal action: ``"terminate"`` ends the episode in the last place, with a
+            reward of one less than the worst of legal play; ``"random"`` plays a random legal action instead;
+            ``"raise"`` raises `IllegalPlayError` and leaves the game unchanged.
+        skip_forced: play decisions with a single legal action automatically; the episode has only decisions
+            with a choice then.
         render_mode: None, ``"human"``, ``"ansi"``, ``"rgb_array"`` or ``"svg"``; only the learner's hand
             is face up.
         settings: see `tienlen_env.engine.Batch`.
@@ -51,26 +61,29 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012
+    _version: ClassVar[int] = 1  # 0: infos and streams of the ids that end with -v0
 
     def __init__(
         self,
         rules: str | AnyRules,
         opponents: Opponents = "random",
         *,
+        line_up: bool = True,
+        probabilities: npt.ArrayLike | None = None,
         seat: Seat = "random",
-        illegal: Literal["terminate", "raise"] = "terminate",
-        skip_forced: bool = False,
+        illegal: Illegal = "terminate",
+        skip_forced: bool = True,
         render_mode: str | None = None,
         **settings: Unpack[GameSettings],
     ) -> None:
-        if illegal not in ("terminate", "raise"):
-            raise ValueError(f"illegal={illegal!r}: expected 'terminate' or 'raise'")
         self.games = OneSeatGames(
             rules,
             1,
             opponents=opponents,
-            line_up=True,
+            probabilities=probabilities,
+            line_up=line_up,
             seat=seat,
+            illegal=illegal,
             skip_forced=skip_forced,
             auto_reset=False,
             **settings,
@@ -79,9 +92,6 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         self.observation_space = spaces.Box(0, 1, (batch.observation_size,), np.uint8)
         self.action_space = spaces.Discrete(batch.num_actions)
         self.render_mode = check_render_mode(render_mode)
-        self._illegal = illegal
-        self._illegal_reward = illegal_reward(batch)
-        self._is_over = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -89,24 +99,42 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         """Deal, and advance to the seat's first decision.
 
         Args:
-            seed: of the deal, the seat and the opponents; None continues the present stream.
-            options: not used.
+            seed: of the deals, the seat and the opponents; None continues the present streams.
+            options: ``"key"``: of the deal, a signed 64-bit number. If that deal is over before the seat's
+                first decision, the key that is one higher is dealt.
 
         Returns:
-            uint8 (O,) and the info with ``"action_mask"`` and ``"seat"``.
+            uint8 (O,) and the info.
+
+        Raises:
+            ValueError: an unknown option, or an invalid key.
         """
+        options = check_options(options, ["key"])
+        keys = as_key(options["key"]) if "key" in options else None
         super().reset(seed=seed)
-        self.games.reset(self.np_random)
-        self._is_over = False
+        if seed is not None or self._version == 0 or not self.games.is_dealt:
+            self.games.reseed(self.np_random)
+        self.games.deal(keys=keys)
         if self.render_mode == "human":
             self.render()
         return self._observe()
 
     def _observe(self) -> tuple[ByteArray, dict[str, Any]]:
-        observation = np.empty((1, self.games.batch.observation_size), np.uint8)
-        mask = np.empty((1, self.games.batch.num_actions), np.int8)
-        self.games.observe(observation, mask)
-        return observation[0], {"action_mask": mask[0], "seat": int(self.games.seat[0])}
+        games = self.games
+        observation = np.empty((1, games.batch.observation_size), np.uint8)
+        mask = np.empty((1, games.batch.num_actions), np.int8)
+        games.observe(observation, mask)
+        info = {"action_mask": mask[0], "seat": int(games.seat[0])}
+        is_illegal = bool(games.illegal[0])
+        if self._version > 0 or is_illegal:
+            info["illegal"] = is_illegal
+        if games.is_over[0]:
+            info["action_mask"][:] = 0
+            if self._version > 0 or not is_illegal:
+                info["place"] = games.finished.place.item()
+                if games.batch.has_payments:
+                    info["payments"] = payment_infos(games.finished.payments[0])
+        return observation[0], info
 
     def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:
         """Play, and advance to the seat's next decision or the end of its episode.
@@ -115,35 +143,29 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
             action: an action id.
 
         Returns:
-            Observation uint8 (O,), reward, terminated, truncated (always False), info. At the end the mask is
-            all-zero and ``info["place"]`` is the place, 0 = first.
+            Observation uint8 (O,), reward, terminated, truncated (always False), info.
 
         Raises:
-            IllegalPlayError: the episode is over, or an illegal action with ``illegal="raise"``.
+            IllegalPlayError: there is no episode, or an illegal action with ``illegal="raise"``.
+            ValueError: not an integer.
         """
-        if self._is_over:
-            raise IllegalPlayError("the episode is over; call reset()")
-        try:
-            self.games.step(np.array([action]))
-        except IllegalPlayError as error:
-            if self._illegal == "raise" or error.seat != self.games.seat[0]:  # an opponent's action
-                raise
-            self._is_over = True
-            observation, info = self._observe()
-            info["action_mask"][:] = 0
-            return observation, self._illegal_reward, True, False, {**info, "illegal": True}
-        self._is_over = bool(self.games.terminations[0])
+        games = self.games
+        if not games.is_dealt or games.is_over[0]:
+            raise IllegalPlayError(
+                f"the episode {'is over' if games.is_dealt else 'has not begun'}; call reset()"
+            )
+        ids = np.asarray(action)
+        if ids.shape not in ((), (1,)) or ids.dtype.kind not in "iu":
+            raise ValueError(f"action {action!r}: expected an integer")
+        games.step(ids.reshape(1))
         if self.render_mode == "human":
             self.render()
         observation, info = self._observe()
-        if self._is_over:
-            info["action_mask"][:] = 0
-            info["place"] = self.games.finished.place.item()
-        return observation, float(self.games.rewards[0]), self._is_over, False, info
+        return observation, float(games.rewards[0]), bool(games.terminations[0]), False, info
 
     def action_masks(self) -> MaskArray:
         """int8 (A,): 1 = legal; all-zero when the episode is over."""
-        if self._is_over:
+        if self.games.is_over[0]:
             return np.zeros(self.games.batch.num_actions, np.int8)
         mask: MaskArray = self.games.batch.action_mask()[0]
         return mask

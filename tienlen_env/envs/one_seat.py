@@ -8,14 +8,18 @@ without a query (except the first one of a deal).
   plays.
 * With ``episode="round"`` the learner's episode ends when its place is certain; the rest of the round is not
   played. With ``"game"`` it ends with the game; each round is played to its end.
-* A game that ends is dealt anew at once. A deal that ends before the learner's first decision (an opponent
-  may go out before) is not an episode; the game is dealt anew again.
+* A game that ends is dealt anew at once, or, with ``auto_reset=False``, waits for `OneSeatGames.deal`. A deal
+  that ends before the learner's first decision (an opponent may go out before) is not an episode; the game is
+  dealt anew again.
+* An illegal action of the learner is an error (``illegal="raise"``), or a random legal action is played
+  instead (``"random"``), or the learner forfeits (``"terminate"``): the episode ends at once, the learner is
+  last, and its reward is one less than the worst reward of legal play.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple, TypedDict
+from typing import Final, Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +27,16 @@ import numpy.typing as npt
 from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import check_buffer
+from tienlen_env.engine.checks import as_distinct_indices, as_integers, check_buffer
 from tienlen_env.engine.turn import Turn
-from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
-from tienlen_env.games.common.game import AnyRules
+from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.game import AnyRules, Payment
 from tienlen_env.games.common.spec import Episode
 
 Opponents = str | Agent | Sequence[str | Agent]
 Seat = int | Literal["random"]
+Illegal = Literal["terminate", "raise", "random"]
 
 LEARNER: Final = -1  # in `OneSeatGames._player`
 OVER, ASKED = int(Turn.OVER), int(Turn.ASKED)  # NumPy compares with plain ints faster
@@ -46,13 +52,33 @@ class GameSettings(TypedDict, total=False):
     backend: BackendName
 
 
-class OneSeatSettings(GameSettings, total=False):
-    """Keyword arguments that every one-seat adapter passes to `OneSeatGames`; see there."""
+class PoolSettings(GameSettings, total=False):
+    """Keyword arguments that every one-seat adapter of B games passes to `OneSeatGames`; see there."""
 
     opponents: Opponents
     probabilities: npt.ArrayLike | None
     seat: Seat
     skip_forced: bool
+
+
+class OneSeatSettings(PoolSettings, total=False):
+    """`PoolSettings`, and those that have another default elsewhere."""
+
+    illegal: Illegal
+    line_up: bool
+
+
+def payment_infos(payments: Sequence[Payment]) -> list[dict[str, int | str]]:
+    """Payments as the infos of the environments hold them.
+
+    Args:
+        payments: of one round (`Batch.payments`).
+
+    Returns:
+        A dict each with ``"payer"`` and ``"payee"`` (seats), ``"amount"`` (units, above 0) and ``"cause"``,
+        in the order of booking.
+    """
+    return [payment._asdict() for payment in payments]
 
 
 class Finished(NamedTuple):
@@ -64,6 +90,9 @@ class Finished(NamedTuple):
         place: int64 (n,), its place, 0 = first.
         total: float32 (n,), the sum of its rewards.
         length: int64 (n,), its decisions.
+        seat: int64 (n,), its seat.
+        payments: n lists of what has been paid in the round that ended the episode; all empty in a game or
+            variant without payments.
     """
 
     game: IntArray
@@ -71,6 +100,13 @@ class Finished(NamedTuple):
     place: IntArray
     total: RewardArray
     length: IntArray
+    seat: IntArray
+    payments: list[list[Payment]]
+
+
+def illegal_reward(batch: Batch) -> float:
+    """The reward of an illegal action that ends an episode: one less than the worst reward of legal play."""
+    return batch.game.text.worst_reward(batch.rules, batch.reward) - 1
 
 
 def check_order(rules: object, second: object, call: str) -> None:
@@ -125,15 +161,20 @@ class OneSeatGames:
         probabilities: their shares; None for equal ones.
         line_up: `opponents` are the P-1 seats after the learner's, in order, instead of a pool.
         seat: the learner's seat; ``"random"`` draws it for every deal.
+        illegal: effect of a learner's illegal action: ``"raise"``, ``"terminate"`` or ``"random"``, above.
         skip_forced: play the learner's decisions with a single legal action automatically.
-        auto_reset: deal a game anew when its episode ends; else it does not change until `reset`.
+        auto_reset: deal a game anew when its episode ends; else it does not change until `deal` or `reset`.
         backend: ``"numba"`` or ``"python"``.
 
     Attributes:
         batch: the games; every one of them waits for its learner.
         seat: int64 (B,), the learner's seats.
         rewards: float32 (B,), rewards of the last step.
-        terminations: bool (B,), games whose episode ended in the last step; they have been dealt anew.
+        terminations: bool (B,), games whose episode ended in the last step; with `auto_reset` they have been
+            dealt anew.
+        illegal: bool (B,), games in which the action of the last step was not legal.
+        is_over: bool (B,), games that wait for `deal`; all False with `auto_reset`.
+        is_dealt: whether there has been a `reset` or a `deal` of all games.
         finished: the episodes that ended in the last step.
 
     Raises:
@@ -153,6 +194,7 @@ class OneSeatGames:
         probabilities: npt.ArrayLike | None = None,
         line_up: bool = False,
         seat: Seat = "random",
+        illegal: Illegal = "raise",
         skip_forced: bool = True,
         auto_reset: bool = True,
         backend: BackendName = "numba",
@@ -170,7 +212,11 @@ class OneSeatGames:
         num_players = batch.num_players
         if seat != "random" and (isinstance(seat, str | bool) or not 0 <= seat < num_players):
             raise ValueError(f"seat={seat!r}: expected 0..{num_players - 1} or 'random'")
+        if illegal not in get_args(Illegal):
+            raise ValueError(f"illegal={illegal!r}: expected 'terminate', 'raise' or 'random'")
         self._fixed_seat = seat
+        self._illegal = illegal
+        self._illegal_reward = illegal_reward(batch)
         self._line_up = line_up
         self._skip_forced = skip_forced
         self._auto_reset = auto_reset
@@ -189,9 +235,14 @@ class OneSeatGames:
             np.zeros(0, np.int64),
             np.zeros(0, np.float32),
             np.zeros(0, np.int64),
+            np.zeros(0, np.int64),
+            [],
         )
         self.finished = self._nothing
-        self._ended: list[tuple[IntArray, ByteArray, IntArray]] = []
+        self.is_dealt = False
+        self.is_over = np.zeros(batch.num_games, np.bool_)
+        self._next_keys = False  # a deal that ends before the learner's decision is followed by the next key
+        self._ended: list[tuple[IntArray, ByteArray, IntArray, IntArray, AnyArray]] = []
         self._clear()
         self.set_opponents(opponents, probabilities)
 
@@ -211,14 +262,16 @@ class OneSeatGames:
     def _clear(self) -> None:
         self.rewards = np.zeros(self.batch.num_games, np.float32)
         self.terminations = np.zeros(self.batch.num_games, np.bool_)
+        self.illegal = np.zeros(self.batch.num_games, np.bool_)
         self._ended.clear()
 
     def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
         """Change the agents of the other seats, also in running games.
 
         Args:
-            opponents: an agent, or a pool; at every deal each seat gets a random agent of the pool. Names are
-                loaded by `tienlen_env.engine.loading.load_agent`.
+            opponents: an agent, or a pool; at every deal each seat gets a random agent of the pool. With
+                ``line_up=True``, an agent, or those of the seats after the learner's. Names are loaded by
+                `tienlen_env.engine.loading.load_agent`.
             probabilities: float (number of opponents,), shares of the pool; None for equal ones.
 
         Raises:
@@ -227,6 +280,8 @@ class OneSeatGames:
         """
         agents = _agents(opponents)
         check_plays(agents, self.batch)
+        if self._line_up and probabilities is not None:
+            raise ValueError("probabilities: only a pool has them; set line_up=False")
         shares = np.ones(len(agents)) if probabilities is None else np.asarray(probabilities, np.float64)
         if not agents or shares.shape != (len(agents),) or not (shares >= 0).all() or not shares.sum() > 0:
             raise ValueError(
@@ -236,7 +291,9 @@ class OneSeatGames:
         if self._line_up and len(agents) == 1:
             agents *= num_others
         if self._line_up and len(agents) != num_others:
-            raise ValueError(f"opponents: expected 1 or {num_others} agents, got {len(agents)}")
+            raise ValueError(
+                f"opponents: expected 1 or {num_others} agents, got {len(agents)}; a pool needs line_up=False"
+            )
         self.batch = self.batch.with_history_length(history_of(agents))
         self._bind()
         self._agents = agents
@@ -257,43 +314,133 @@ class OneSeatGames:
         player[np.arange(len(games)), seat] = LEARNER
         self._player[games] = player
 
-    def reset(self, seed: int | np.random.Generator | None) -> None:
+    def reset(self, seed: int | np.random.Generator | None, keys: npt.ArrayLike | None = None) -> None:
         """Deal every game anew; all randomness, also of the agents, comes from the seed or generator.
 
         Args:
             seed: None continues the present stream.
+            keys: of the deals, see `deal`.
+
+        Raises:
+            ValueError: keys of another shape or type.
+        """
+        checked = self._checked_keys(keys, self._games)
+        self.reseed(seed)
+        self.deal(keys=checked)
+
+    def reseed(self, seed: int | np.random.Generator | None) -> None:
+        """Draw deals, seats, opponents and their play from this seed or generator from now on.
+
+        Args:
+            seed: None continues the present stream, and the agents get new seeds from it.
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         for agent in {id(agent): agent for agent in self._agents}.values():
             agent.reset(int(self._rng.integers(2**31)))
-        self._clear()
-        self._total[:] = 0
-        self._play_on(self._games, self._deal(self._games))
-        self.finished = self._nothing
+
+    def deal(self, games: npt.ArrayLike | None = None, keys: npt.ArrayLike | None = None) -> None:
+        """Begin a new episode in some games; the others, and `finished`, do not change.
+
+        Args:
+            games: integers (n,), each in 0..B-1, none twice; None for all.
+            keys: integers (n,) or one number: the keys of the deals, see `Batch.deal`; None draws them. If a
+                deal is over before the learner's first decision, the key that is one higher is dealt.
+
+        Raises:
+            ValueError: arguments of another shape or type, or games out of range or twice.
+        """
+        which = self._games if games is None else as_distinct_indices(games, self.batch.num_games)
+        checked = self._checked_keys(keys, which)
+        if games is not None and not self.is_dealt:
+            raise ValueError("games: expected None, for all games, in the first deal")
+        if games is None:
+            self._clear()
+            self.finished = self._nothing
+        else:  # new arrays: callers have the old ones
+            stays = np.ones(self.batch.num_games, np.bool_)
+            stays[which] = False
+            self.rewards = np.where(stays, self.rewards, np.float32(0))
+            self.terminations, self.illegal = self.terminations & stays, self.illegal & stays
+        self._total[which] = 0
+        self.is_over[which] = False
+        self._next_keys = checked is not None
+        self._play_on(which, self._deal(which, checked))
+        self._next_keys = False
+        self.is_dealt = True
+
+    def _checked_keys(self, keys: npt.ArrayLike | None, games: IntArray) -> IntArray | None:
+        if keys is None:
+            return None
+        checked = as_integers(keys, "keys")
+        if checked.shape not in ((), games.shape):
+            raise ValueError(f"keys: expected one number or shape {games.shape}, got {checked.shape}")
+        return np.broadcast_to(checked, games.shape)
 
     def step(self, actions: npt.ArrayLike) -> None:
         """Play the learners' actions, and advance every game to its learner's next decision.
 
+        Games that are over do not change; their actions are ignored.
+
         Args:
-            actions: integers (B,), a legal action per game.
+            actions: integers (B,), an action for each game.
 
         Raises:
-            IllegalPlayError: an action that is not legal; no game has moved.
+            IllegalPlayError: an action that is not legal, with ``illegal="raise"``: no game has moved; or
+                nothing is dealt.
             ValueError: another shape or type.
         """
         ids = np.asarray(actions)
         if ids.shape != self._games.shape or ids.dtype.kind not in "iu":
             raise ValueError(f"actions: expected integers of shape {self._games.shape}")
-        turns = self._step(self._games, np.ascontiguousarray(ids, np.int64))
-        self._length += 1
+        if not self.is_dealt:
+            raise IllegalPlayError("no game has been dealt; call reset()")
+        games, ids = self._games, np.ascontiguousarray(ids, np.int64)
+        if not self._auto_reset and self.is_over.any():
+            games = (~self.is_over).nonzero()[0]
+            ids = ids[games]
+        try:
+            turns, is_illegal = self._step(games, ids), None
+        except IllegalPlayError as error:
+            if self._illegal == "raise":
+                raise IllegalPlayError(
+                    f"{error}. Choose actions by the action mask, or set illegal='terminate' or 'random'",
+                    game=error.game,
+                    seat=error.seat,
+                    action=error.action,
+                    clause=error.clause,
+                ) from None
+            turns, is_illegal = self._step_by_force(games, ids)
+        self._length += ~self.is_over
         self._clear()
-        self._play_on(self._games, turns)
-        going = ~self.terminations
+        if is_illegal is not None:
+            self.illegal[games] = is_illegal
+        self._play_on(games, turns)
+        going = ~(self.terminations | self.is_over)
         np.copyto(self.rewards, self._earned[self._games, self.seat], where=going)
         self._earned[going] = 0
         self._total += self.rewards
         self._finish_step()
+
+    def _step_by_force(self, games: IntArray, ids: IntArray) -> tuple[IntArray, BoolArray]:
+        """Play actions some of which are illegal.
+
+        Returns:
+            The turns, int64 (n,), and bool (n,), which actions were illegal.
+        """
+        batch = self.batch
+        inside = (ids >= 0) & (ids < batch.num_actions)
+        is_illegal: BoolArray = ~inside
+        is_illegal[inside] = batch.action_mask()[games[inside], ids[inside]] == 0
+        offenders = games[is_illegal]
+        if self._illegal == "random":
+            ids = ids.copy()
+            ids[is_illegal] = batch.select(offenders).sample(self._rng)
+            return self._step(games, ids), is_illegal
+        turns = np.full(len(games), OVER, np.int64)
+        turns[~is_illegal] = self._step(games[~is_illegal], ids[~is_illegal])
+        self._earned[offenders, self.seat[offenders]] = self._illegal_reward
+        return turns, is_illegal
 
     def observe(self, observation: ByteArray, mask: MaskArray) -> None:
         """Write the learners' observations and action masks.
@@ -315,10 +462,12 @@ class OneSeatGames:
     # ------------------------------------------------------------ inside a step
     # `turns` is int64 (n,): the seat to act, `Turn.ASKED` if that is the learner's, or `Turn.OVER`.
 
-    def _deal(self, games: IntArray) -> IntArray:
+    def _deal(self, games: IntArray, keys: IntArray | None = None) -> IntArray:
         """Deal these games; the turn of each."""
         batch, n = self.batch, len(games)
-        batch.deal_games(games, self._rng.integers(-(2**63), 2**63, n, np.int64))
+        if keys is None:
+            keys = self._rng.integers(-(2**63), 2**63, n, np.int64)
+        batch.deal_games(games, keys)
         if self._fixed_seat == "random":
             self.seat[games] = self._rng.integers(batch.num_players, size=n)
         else:
@@ -385,12 +534,20 @@ class OneSeatGames:
                 observation = batch.observe(seat, games=ended)
                 self.terminations[ended] = True
                 self.rewards[ended] = self._earned[ended, seat]
-                self._ended.append((ended, observation, batch.state.places[ended, seat]))
+                place = batch.state.places[ended, seat]
+                if self._illegal == "terminate":
+                    place[self.illegal[ended]] = batch.num_players - 1
+                paid = np.empty(len(ended), object)
+                paid[:] = [batch.payments(game) for game in ended.tolist()]
+                self._ended.append((ended, observation, place, seat, paid))
                 self._lengths[ended] = self._length[ended]
             if not self._auto_reset:
+                self.is_over[ended] = True
                 is_over[is_over] = ~has_decided
             while is_over.any():  # a deal may be over before the first decision
-                turns[is_over] = self._deal(games[is_over])
+                again = games[is_over]
+                keys = self.batch.state.key[again] + 1 if self._next_keys else None
+                turns[is_over] = self._deal(again, keys)
                 is_over &= turns == OVER
         is_busy = turns >= 0
         return games[is_busy], turns[is_busy]
@@ -399,11 +556,19 @@ class OneSeatGames:
         if not self._ended:
             self.finished = self._nothing
             return
-        game, observation, place = (np.concatenate(parts) for parts in zip(*self._ended, strict=True))
+        game, observation, place, seat, paid = (
+            np.concatenate(parts) for parts in zip(*self._ended, strict=True)
+        )
         order = np.argsort(game)
         game = game[order]
         self.finished = Finished(
-            game, observation[order], place[order], self._total[game], self._lengths[game]
+            game,
+            observation[order],
+            place[order],
+            self._total[game],
+            self._lengths[game],
+            seat[order],
+            paid[order].tolist(),
         )
         self._total[game] = 0
 

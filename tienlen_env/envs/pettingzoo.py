@@ -18,7 +18,9 @@ from pettingzoo.utils import wrappers
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import IllegalPlayError
+from tienlen_env.engine.checks import as_key, check_options
+from tienlen_env.envs.one_seat import illegal_reward, payment_infos
+from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import Episode
@@ -122,18 +124,15 @@ class GameEnv(AECEnv):
             options: ``"key"``: of the deal; others are on the game's page.
 
         Raises:
-            ValueError: an invalid key or position.
+            ValueError: an unknown option, or an invalid key or position.
         """
-        if seed is not None or self._rng is None:
-            self._rng = np.random.default_rng(seed)
-        options = options or {}
-        if not self._set_hands(options):
-            if "key" not in options:
-                self._key[0] = self._rng.integers(-(2**63), 2**63)
-            elif -(2**63) <= operator.index(options["key"]) < 2**63:
-                self._key[0] = options["key"]
-            else:
-                raise ValueError(f"key={options['key']}: expected a signed 64-bit number")
+        chosen = self._check_options(options)
+        is_new = seed is not None or self._rng is None
+        rng = np.random.default_rng(seed) if is_new else self._rng
+        has_hands = self._set_hands(chosen)
+        self._rng = rng
+        if not has_hands:
+            self._key[0] = chosen["key"] if "key" in chosen else rng.integers(-(2**63), 2**63)
             self.batch.deal(self._key)
         agents = self.possible_agents
         self.agents = agents[:]
@@ -158,17 +157,50 @@ class GameEnv(AECEnv):
             if self.render_mode == "human":
                 self.render()
 
+    def _check_options(self, options: dict[str, Any] | None) -> dict[str, Any]:
+        """The options, keys as integers.
+
+        Raises:
+            ValueError: an unknown option, some that exclude each other, or an invalid key.
+        """
+        if options == {"options": 1}:  # what PettingZoo's api_test passes to every environment
+            options = None
+        names = self.batch.game.extra_hands
+        known = ["key"] if self.batch.game.set_hands is None else ["key", "hands", "leader", *names]
+        chosen = dict(check_options(options, known))
+        if "hands" not in chosen and len(chosen) > ("key" in chosen):
+            raise ValueError(f"options: {min(set(chosen) - {'key'})!r} needs 'hands'")
+        if "hands" in chosen and "key" in chosen:
+            raise ValueError("options: expected 'key' or 'hands', not both")
+        if "key" in chosen:
+            chosen["key"] = as_key(chosen["key"])
+        return chosen
+
     def _set_hands(self, options: dict[str, Any]) -> bool:
         """Start from the hands in the options, if there are any."""
         if "hands" not in options:
             return False
-        parse_cards = self.batch.game.text.parse_cards
-        hands = [parse_cards(h) if isinstance(h, str) else h for h in options["hands"]]
-        extra = {name: options[name] for name in self.batch.game.extra_hands if name in options}
-        extra = {name: parse_cards(c) if isinstance(c, str) else c for name, c in extra.items()}
+        game, num_players = self.batch.game, self.batch.num_players
+        given = options["hands"]
+        if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != num_players:
+            raise TienLenError(
+                f"hands={given!r}: expected {num_players} hands, one for each player: "
+                "texts such as '3s 3h', or card masks"
+            )
+        hands = [self._cards_of("hands", hand) for hand in given]
+        extra = {name: self._cards_of(name, options[name]) for name in game.extra_hands if name in options}
         leader = options.get("leader")
         self.batch.set_hands([hands], -1 if leader is None else leader, **extra)
         return True
+
+    def _cards_of(self, name: str, hand: Any) -> int:
+        """The card mask of a text or a mask."""
+        if isinstance(hand, str):
+            return self.batch.game.text.parse_cards(hand)
+        try:
+            return operator.index(hand)
+        except TypeError:
+            raise TienLenError(f"{name}: {hand!r} is not a text such as '3s 3h' or a card mask") from None
 
     def step(self, action: int | None) -> None:
         """Play for `agent_selection`; None removes a terminated agent.
@@ -222,6 +254,8 @@ class GameEnv(AECEnv):
             self.agents, state.places[0].tolist(), state.scores[0].tolist(), strict=True
         ):
             self.infos[agent] = {"place": place, "score": score}
+            if self.batch.has_payments:
+                self.infos[agent]["payments"] = payment_infos(self.batch.payments())
         self.agent_selection = self.agents[0]
 
     def _refusal(self, action: Any) -> IllegalPlayError:
@@ -248,8 +282,14 @@ class GameEnv(AECEnv):
         )
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, reward since its last step, termination, truncation and info of `agent_selection`."""
+        """Observation, reward since its last step, termination, truncation and info of `agent_selection`.
+
+        Raises:
+            IllegalPlayError: before the first `reset`.
+        """
         agent = self.agent_selection
+        if agent not in self.terminations:
+            raise IllegalPlayError("no game is running; call reset()")
         is_over = self.terminations[agent]
         observation = None
         if observe:
@@ -354,11 +394,6 @@ def wrap(bare: GameEnv) -> AECEnv:
     """
     legal = wrappers.TerminateIllegalWrapper(bare, illegal_reward=illegal_reward(bare.batch))
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(legal))
-
-
-def illegal_reward(batch: Batch) -> float:
-    """The reward of an illegal move: one less than the worst reward of legal play."""
-    return batch.game.text.worst_reward(batch.rules, batch.reward) - 1
 
 
 def observation_rows(batch: Batch) -> str:

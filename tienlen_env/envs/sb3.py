@@ -15,7 +15,7 @@ from gymnasium import spaces
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from tienlen_env.envs.one_seat import OneSeatGames, OneSeatSettings, Opponents
+from tienlen_env.envs.one_seat import OneSeatGames, OneSeatSettings, Opponents, payment_infos
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import Painter, check_render_mode
 
@@ -28,12 +28,19 @@ class OneSeatVecEnv(VecEnv):
     `tienlen_env.envs.one_seat` defines episodes and rewards. A game that ends is dealt anew in the same step,
     as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 = first) and
     ``"episode"`` with the sum of the rewards ``"r"``, the number of decisions ``"l"`` and the time ``"t"``,
-    as from SB3's `Monitor`. Observations are written in turn to two buffers: the second step after this one
-    overwrites what this one returned (SB3 copies it into its rollout buffer before that).
+    as from SB3's `Monitor`; under rules with payments also ``"payments"``
+    (`tienlen_env.envs.one_seat.payment_infos`). After an illegal action that is not an error it holds
+    ``"illegal"``, True.
+
+    Algorithms with masks (``sb3_contrib.MaskablePPO``) never choose an illegal action. For those without
+    (``stable_baselines3.PPO``), set ``illegal="terminate"`` or ``"random"``.
 
     Args:
         num_envs: B.
         rules: a preset's name, or the rules of any game.
+        copy: return new arrays and dicts. False is faster: observations are written in turn to two buffers,
+            so that the second step after this one overwrites what this one returned, and masks to one. The
+            algorithms of SB3 and sb3-contrib store both before that.
         render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
         seed: of the first `reset`; later ones continue its stream unless `seed()` was called.
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
@@ -48,6 +55,7 @@ class OneSeatVecEnv(VecEnv):
         num_envs: int = 1,
         *,
         rules: str | AnyRules,
+        copy: bool = True,
         render_mode: str | None = None,
         seed: int | None = None,
         **settings: Unpack[OneSeatSettings],
@@ -64,6 +72,7 @@ class OneSeatVecEnv(VecEnv):
         )
         if seed is not None:
             self.seed(seed)
+        self._copy = copy
         self._observations = [np.zeros((batch.num_games, batch.observation_size), np.uint8) for _ in range(2)]
         self._mask = np.zeros((batch.num_games, batch.num_actions), np.int8)
         self._mask_rows = list(self._mask)
@@ -76,11 +85,15 @@ class OneSeatVecEnv(VecEnv):
         self.games.set_opponents(opponents, probabilities)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """int8 (B, A): 1 = legal; overwritten by the next step."""
+        """int8 (B, A): 1 = legal; with ``copy=False`` overwritten by the next step."""
         return self._mask
 
     def _observe(self) -> npt.NDArray[np.uint8]:
         self._observations.reverse()
+        if self._copy:
+            self._observations[0] = np.empty_like(self._observations[0])
+            self._mask = np.empty_like(self._mask)
+            self._mask_rows = list(self._mask)
         self.games.observe(self._observations[0], self._mask)
         return self._observations[0]
 
@@ -101,28 +114,34 @@ class OneSeatVecEnv(VecEnv):
         """Play the stored actions; observations uint8 (B, O), rewards float32 (B,), dones bool (B,), infos.
 
         Raises:
-            IllegalPlayError: an action that is not legal; no game has moved.
+            IllegalPlayError: an action that is not legal, with ``illegal="raise"``: no game has moved.
+            ValueError: actions of another shape or type.
         """
         self.games.step(self._actions)
         observation = self._observe()
-        infos = self._no_infos.copy()
+        infos = [{} for _ in range(self.num_envs)] if self._copy else self._no_infos.copy()
         finished = self.games.finished
         if len(finished.game):
+            has_payments = self.games.batch.has_payments
             now = round(time.time() - self._start, 6)
-            for game, seen, place, total, length in zip(
+            for game, seen, place, total, length, paid in zip(
                 finished.game.tolist(),
                 finished.observation,
                 finished.place.tolist(),
                 finished.total.tolist(),
                 finished.length.tolist(),
+                finished.payments,
                 strict=True,
             ):
                 infos[game] = {
                     "terminal_observation": seen,
                     "TimeLimit.truncated": False,
                     "place": place,
+                    **({"payments": payment_infos(paid)} if has_payments else {}),
                     "episode": {"r": total, "l": length, "t": now},
                 }
+        for game in self.games.illegal.nonzero()[0].tolist():
+            infos[game] = {**infos[game], "illegal": True}
         return observation, self.games.rewards, self.games.terminations, infos
 
     def action_to_text(self, action: int) -> str:

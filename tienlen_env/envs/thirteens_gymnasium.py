@@ -1,4 +1,9 @@
-"""Thirteens from one seat: ``gymnasium.make("tienlen_env/Thirteens-v0")``, and ``make_vec``.
+"""Thirteens from one seat: ``gymnasium.make("tienlen_env/Thirteens-v1")``, and ``make_vec``.
+
+Both make the same decision process. By default decisions with a single legal action are played automatically,
+and an illegal action ends the episode (``illegal="terminate"``; ``"random"`` and ``"raise"`` can be chosen).
+`OneSeatEnv` and `OneSeatVectorEnv` describe observations, infos and the modes of automatic resets. With
+``tienlen_env/Thirteens-v0`` the two differ: `ThirteensEnvV0`, `ThirteensVectorEnvV0`.
 
 Keyword arguments change single fields of the rules, as on the page `tienlen_env.envs.thirteens`, which also
 lists the pieces of the observation, the actions and the rewards.
@@ -6,13 +11,14 @@ lists the pieces of the observation, the actions and the rewards.
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.envs.gymnasium import OneSeatEnv
-from tienlen_env.envs.one_seat import Opponents, Seat
+from tienlen_env.envs.one_seat import Illegal, Opponents, Seat
 from tienlen_env.envs.thirteens import ThirteensSettings, make_rules
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.games.common.spec import Episode
@@ -26,6 +32,8 @@ class ThirteensEnv(OneSeatEnv):
     Args:
         rules: a preset's name or a `ThirteensRules`.
         opponents: see `OneSeatEnv`.
+        line_up: see `OneSeatEnv`.
+        probabilities: see `OneSeatEnv`.
         seat: see `OneSeatEnv`.
         illegal: see `OneSeatEnv`.
         skip_forced: see `OneSeatEnv`.
@@ -44,9 +52,11 @@ class ThirteensEnv(OneSeatEnv):
         rules: str | ThirteensRules = "thirteens",
         opponents: Opponents = "random",
         *,
+        line_up: bool = True,
+        probabilities: npt.ArrayLike | None = None,
         seat: Seat = "random",
-        illegal: Literal["terminate", "raise"] = "terminate",
-        skip_forced: bool = False,
+        illegal: Illegal = "terminate",
+        skip_forced: bool = True,
         render_mode: str | None = None,
         episode: Episode = "round",
         reward: Reward = "points",
@@ -56,6 +66,8 @@ class ThirteensEnv(OneSeatEnv):
         super().__init__(
             make_rules(rules, **settings),
             opponents,
+            line_up=line_up,
+            probabilities=probabilities,
             seat=seat,
             illegal=illegal,
             skip_forced=skip_forced,
@@ -72,11 +84,14 @@ class ThirteensVectorEnv(OneSeatVectorEnv):
     Args:
         num_envs: B.
         rules: a preset's name or a `ThirteensRules`.
+        autoreset_mode: see `OneSeatVectorEnv`.
         copy: see `OneSeatVectorEnv`.
         render_mode: see `OneSeatVectorEnv`.
-        opponents: see `OneSeatGames`.
+        opponents: see `OneSeatEnv`.
+        line_up: see `OneSeatEnv`.
         probabilities: see `OneSeatGames`.
         seat: see `OneSeatGames`.
+        illegal: see `OneSeatVectorEnv`.
         skip_forced: see `OneSeatGames`.
         episode: ``"round"`` or ``"game"``.
         reward: ``"points"``, ``"zero_sum"`` or ``"win"``.
@@ -92,11 +107,14 @@ class ThirteensVectorEnv(OneSeatVectorEnv):
         num_envs: int = 1,
         *,
         rules: str | ThirteensRules = "thirteens",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         copy: bool = True,
         render_mode: str | None = None,
         opponents: Opponents = "random",
+        line_up: bool = True,
         probabilities: npt.ArrayLike | None = None,
         seat: Seat = "random",
+        illegal: Illegal = "terminate",
         skip_forced: bool = True,
         episode: Episode = "round",
         reward: Reward = "points",
@@ -106,13 +124,63 @@ class ThirteensVectorEnv(OneSeatVectorEnv):
         super().__init__(
             num_envs,
             rules=make_rules(rules, **settings),
+            autoreset_mode=autoreset_mode,
             copy=copy,
             render_mode=render_mode,
             opponents=opponents,
+            line_up=line_up,
             probabilities=probabilities,
             seat=seat,
+            illegal=illegal,
             skip_forced=skip_forced,
             episode=episode,
             reward=reward,
             backend=backend,
         )
+
+
+class ThirteensEnvV0(ThirteensEnv):
+    """``gymnasium.make("tienlen_env/Thirteens-v0")``: `ThirteensEnv` as it was before v1.
+
+    By default forced decisions are not skipped. ``info["illegal"]`` is there only after an illegal action,
+    and then ``info["place"]`` is not.
+
+    Args:
+        rules: a preset's name or a `ThirteensRules`.
+        opponents: see `OneSeatEnv`.
+        skip_forced: see `OneSeatEnv`.
+        settings: see `ThirteensEnv`.
+    """
+
+    _version: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        rules: str | ThirteensRules = "thirteens",
+        opponents: Opponents = "random",
+        *,
+        skip_forced: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(rules, opponents, skip_forced=skip_forced, **settings)
+
+
+class ThirteensVectorEnvV0(ThirteensVectorEnv):
+    """``gymnasium.make_vec("tienlen_env/Thirteens-v0")``: `ThirteensVectorEnv` as it was before v1.
+
+    By default an illegal action is an error, and a sequence of opponents is a pool. The infos have the mask,
+    and at the end of an episode the place.
+
+    Args:
+        num_envs: B.
+        illegal: see `OneSeatVectorEnv`.
+        line_up: see `OneSeatVectorEnv`.
+        settings: see `ThirteensVectorEnv`.
+    """
+
+    _version: ClassVar[int] = 0
+
+    def __init__(
+        self, num_envs: int = 1, *, illegal: Illegal = "raise", line_up: bool = False, **settings: Any
+    ) -> None:
+        super().__init__(num_envs, illegal=illegal, line_up=line_up, **settings)

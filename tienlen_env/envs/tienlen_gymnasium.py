@@ -1,15 +1,23 @@
-"""Tiến lên from one seat: ``gymnasium.make("tienlen_env/TienLen-v0")``, and ``make_vec``.
+"""Tiến lên from one seat: ``gymnasium.make("tienlen_env/TienLen-v1")``, and ``make_vec``.
+
+Both make the same decision process. By default decisions with a single legal action are played automatically,
+and an illegal action ends the episode (``illegal="terminate"``; ``"random"`` and ``"raise"`` can be chosen).
+`OneSeatEnv` and `OneSeatVectorEnv` describe observations, infos and the modes of automatic resets. With
+``tienlen_env/TienLen-v0`` the two differ: `TienLenEnvV0`, `TienLenVectorEnvV0`.
 
 The pieces of the observation, the actions and the rewards are on the page `tienlen_env.envs.tienlen`.
 """
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from typing import ClassVar, Unpack
+
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
 
 from tienlen_env.engine.agent import Agent
 from tienlen_env.envs.gymnasium import OneSeatEnv
-from tienlen_env.envs.one_seat import GameSettings, OneSeatSettings, Opponents, Seat
+from tienlen_env.envs.one_seat import GameSettings, Illegal, Opponents, PoolSettings, Seat
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.games.common.game import AnyRules
 
@@ -20,6 +28,8 @@ class TienLenEnv(OneSeatEnv):
     Args:
         rules: a preset's name, or the rules of any game.
         opponents: see `OneSeatEnv`.
+        line_up: see `OneSeatEnv`.
+        probabilities: see `OneSeatEnv`.
         seat: see `OneSeatEnv`.
         illegal: see `OneSeatEnv`.
         skip_forced: see `OneSeatEnv`.
@@ -35,9 +45,11 @@ class TienLenEnv(OneSeatEnv):
         rules: str | AnyRules = "cardgames",
         opponents: Opponents = "random",
         *,
+        line_up: bool = True,
+        probabilities: npt.ArrayLike | None = None,
         seat: Seat = "random",
-        illegal: Literal["terminate", "raise"] = "terminate",
-        skip_forced: bool = False,
+        illegal: Illegal = "terminate",
+        skip_forced: bool = True,
         render_mode: str | None = None,
         **settings: Unpack[GameSettings],
     ) -> None:
@@ -46,6 +58,8 @@ class TienLenEnv(OneSeatEnv):
         super().__init__(
             rules,
             opponents,
+            line_up=line_up,
+            probabilities=probabilities,
             seat=seat,
             illegal=illegal,
             skip_forced=skip_forced,
@@ -60,8 +74,11 @@ class TienLenVectorEnv(OneSeatVectorEnv):
     Args:
         num_envs: B.
         rules: a preset's name, or the rules of any game.
+        autoreset_mode: see `OneSeatVectorEnv`.
         copy: see `OneSeatVectorEnv`.
         render_mode: see `OneSeatVectorEnv`.
+        illegal: see `OneSeatVectorEnv`.
+        line_up: see `OneSeatVectorEnv`.
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
 
     Raises:
@@ -73,8 +90,109 @@ class TienLenVectorEnv(OneSeatVectorEnv):
         num_envs: int = 1,
         *,
         rules: str | AnyRules = "cardgames",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         copy: bool = True,
         render_mode: str | None = None,
-        **settings: Unpack[OneSeatSettings],
+        illegal: Illegal = "terminate",
+        line_up: bool = True,
+        **settings: Unpack[PoolSettings],
     ) -> None:
-        super().__init__(num_envs, rules=rules, copy=copy, render_mode=render_mode, **settings)
+        super().__init__(
+            num_envs,
+            rules=rules,
+            autoreset_mode=autoreset_mode,
+            copy=copy,
+            render_mode=render_mode,
+            illegal=illegal,
+            line_up=line_up,
+            **settings,
+        )
+
+
+class TienLenEnvV0(TienLenEnv):
+    """``gymnasium.make("tienlen_env/TienLen-v0")``: `TienLenEnv` as it was before v1.
+
+    By default forced decisions are not skipped. ``info["illegal"]`` is there only after an illegal action,
+    and then ``info["place"]`` is not.
+
+    Args:
+        rules: see `TienLenEnv`, as for the others.
+        opponents: see `OneSeatEnv`.
+        line_up: see `OneSeatEnv`.
+        probabilities: see `OneSeatEnv`.
+        seat: see `OneSeatEnv`.
+        illegal: see `OneSeatEnv`.
+        skip_forced: see `OneSeatEnv`.
+        render_mode: see `OneSeatEnv`.
+        settings: see `tienlen_env.engine.Batch`.
+    """
+
+    _version: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        rules: str | AnyRules = "cardgames",
+        opponents: Opponents = "random",
+        *,
+        line_up: bool = True,
+        probabilities: npt.ArrayLike | None = None,
+        seat: Seat = "random",
+        illegal: Illegal = "terminate",
+        skip_forced: bool = False,
+        render_mode: str | None = None,
+        **settings: Unpack[GameSettings],
+    ) -> None:
+        super().__init__(
+            rules,
+            opponents,
+            line_up=line_up,
+            probabilities=probabilities,
+            seat=seat,
+            illegal=illegal,
+            skip_forced=skip_forced,
+            render_mode=render_mode,
+            **settings,
+        )
+
+
+class TienLenVectorEnvV0(TienLenVectorEnv):
+    """``gymnasium.make_vec("tienlen_env/TienLen-v0")``: `TienLenVectorEnv` as it was before v1.
+
+    By default an illegal action is an error, and a sequence of opponents is a pool. The infos have the mask,
+    and at the end of an episode the place.
+
+    Args:
+        num_envs: B.
+        rules: see `TienLenVectorEnv`, as for the others.
+        autoreset_mode: see `OneSeatVectorEnv`.
+        copy: see `OneSeatVectorEnv`.
+        render_mode: see `OneSeatVectorEnv`.
+        illegal: see `OneSeatVectorEnv`.
+        line_up: see `OneSeatVectorEnv`.
+        settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
+    """
+
+    _version: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        rules: str | AnyRules = "cardgames",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        copy: bool = True,
+        render_mode: str | None = None,
+        illegal: Illegal = "raise",
+        line_up: bool = False,
+        **settings: Unpack[PoolSettings],
+    ) -> None:
+        super().__init__(
+            num_envs,
+            rules=rules,
+            autoreset_mode=autoreset_mode,
+            copy=copy,
+            render_mode=render_mode,
+            illegal=illegal,
+            line_up=line_up,
+            **settings,
+        )

@@ -15,6 +15,7 @@ class TienLenVecEnv(OneSeatVecEnv):
     Args:
         num_envs: B.
         rules: a preset's name, or the rules of any game.
+        copy: see `OneSeatVecEnv`.
         render_mode: see `OneSeatVecEnv`.
         seed: see `OneSeatVecEnv`.
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
@@ -25,8 +26,9 @@ class TienLenVecEnv(OneSeatVecEnv):
         num_envs: int = 1,
         *,
         rules: str | AnyRules = "cardgames",
+        copy: bool = True,
         render_mode: str | None = None,
         seed: int | None = None,
         **settings: Unpack[OneSeatSettings],
     ) -> None:
-        super().__init__(num_envs, rules=rules, render_mode=render_mode, seed=seed, **settings)
+        super().__init__(num_envs, rules=rules, copy=copy, render_mode=render_mode, seed=seed, **settings)

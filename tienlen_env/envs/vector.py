@@ -6,7 +6,7 @@ of one seat per game, and agents play the others.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import gymnasium
 import numpy as np
@@ -16,7 +16,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tienlen_env.engine.batch import Batch
-from tienlen_env.envs.one_seat import GameSettings, OneSeatGames, OneSeatSettings, Opponents, check_order
+from tienlen_env.engine.checks import as_integers, check_options
+from tienlen_env.envs.one_seat import (
+    Finished,
+    GameSettings,
+    Illegal,
+    OneSeatGames,
+    Opponents,
+    PoolSettings,
+    check_order,
+    payment_infos,
+)
+from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import Painter, check_render_mode
@@ -153,38 +164,88 @@ class SelfPlayEnv:
         return self.batch.text_to_action(text)
 
 
+def as_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """One of Gymnasium's modes, also by its value, such as ``"NextStep"``.
+
+    Raises:
+        ValueError: not a mode.
+    """
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        known = ", ".join(repr(known.value) for known in AutoresetMode)
+        raise ValueError(f"autoreset_mode={mode!r}: expected one of {known}") from None
+
+
+def _payments_of(finished: Finished, num_envs: int) -> npt.NDArray[Any]:
+    """object (B,): the payments of the games that ended, as lists of dicts; None for the others."""
+    paid = np.full(num_envs, None, dtype=object)
+    for game, payments in zip(finished.game.tolist(), finished.payments, strict=True):
+        paid[game] = payment_infos(payments)
+    return paid
+
+
+def _with_masks(games: BoolArray, **infos: npt.NDArray[Any]) -> dict[str, Any]:
+    """Infos of some games, each with its mask."""
+    found: dict[str, Any] = {}
+    for key, array in infos.items():
+        found[key], found[f"_{key}"] = array, games.copy()
+    return found
+
+
 class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
     """One learning seat in each of B games, as a Gymnasium vector environment.
 
     Observations are flat, uint8 (B, O); the masks, int8 (B, A), are in ``infos["action_mask"]`` and
-    `action_masks()`. `tienlen_env.envs.one_seat` defines episodes and rewards. Games reset in the same step
-    (``AutoresetMode.SAME_STEP``), so every step is a decision in every game; the learner's last observation
-    is in ``infos["final_obs"]`` and its place (0 = first) in ``infos["final_info"]["place"]``.
+    `action_masks()`. `tienlen_env.envs.one_seat` defines episodes and rewards. The infos have the keys of
+    `OneSeatEnv`, as arrays over the games, each with a mask ``"_<key>"``, as Gymnasium's `SyncVectorEnv` has
+    them.
 
     Args:
         num_envs: B.
         rules: a preset's name, or the rules of any game.
+        autoreset_mode: when a game whose episode has ended is dealt anew. ``AutoresetMode.SAME_STEP``: in the
+            same step, so that every step is a decision in every game; the episode's last observation and info
+            are in ``infos["final_obs"]`` and ``infos["final_info"]``. ``NEXT_STEP``: in the next step, which
+            ignores the game's action and has the reward 0; some wrappers of Gymnasium work only with this.
+            ``DISABLED``: by ``reset(options={"reset_mask": terminations})``. The names as texts,
+            ``"SameStep"``, ``"NextStep"`` and ``"Disabled"``, do as well.
         copy: return new arrays; else observations and masks are written in turn to two sets of buffers, as in
             `SelfPlayEnv`.
         render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
+        illegal: see `OneSeatEnv`.
+        line_up: see `OneSeatEnv`.
         settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
+
+    Raises:
+        ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's convention
         "autoreset_mode": AutoresetMode.SAME_STEP,
         "render_modes": ["ansi", "rgb_array", "svg"],
+        "render_fps": 2,
     }
+    _version: ClassVar[int] = 1  # 0: infos and streams of the ids that end with -v0
 
     def __init__(
         self,
         num_envs: int = 1,
         *,
         rules: str | AnyRules,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         copy: bool = True,
         render_mode: str | None = None,
-        **settings: Unpack[OneSeatSettings],
+        illegal: Illegal = "terminate",
+        line_up: bool = True,
+        **settings: Unpack[PoolSettings],
     ) -> None:
-        self.games = OneSeatGames(rules, num_envs, **settings)
+        self._autoreset = as_autoreset_mode(autoreset_mode)
+        is_same_step = self._autoreset is AutoresetMode.SAME_STEP
+        self.games = OneSeatGames(
+            rules, num_envs, illegal=illegal, line_up=line_up, auto_reset=is_same_step, **settings
+        )
+        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
         self.num_envs = self.games.batch.num_games
         self.single_observation_space = spaces.Box(0, 1, (self.games.batch.observation_size,), np.uint8)
         self.single_action_space = spaces.Discrete(self.games.batch.num_actions)
@@ -202,14 +263,24 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
             np.zeros((self.num_envs, batch.num_actions), np.int8),
         )
 
-    def _observe(self) -> tuple[ByteArray, dict[str, Any]]:
+    def _observe(self, games: BoolArray | None = None) -> tuple[ByteArray, dict[str, Any]]:
+        """The observations, and the infos of some games; None for all."""
+        one_seat = self.games
         if self._copy:
             observation, self._mask = self._new_arrays()
         else:
             self._buffers.reverse()
             observation, self._mask = self._buffers[0]
-        self.games.observe(observation, self._mask)
-        return observation, {"action_mask": self._mask, "_action_mask": np.ones(self.num_envs, np.bool_)}
+        one_seat.observe(observation, self._mask)
+        if self._autoreset is not AutoresetMode.SAME_STEP:
+            self._mask[one_seat.is_over] = 0
+        which = np.ones(self.num_envs, np.bool_) if games is None else games
+        if self._version == 0:
+            return observation, {"action_mask": self._mask, "_action_mask": which}
+        illegal = one_seat.illegal & (one_seat.is_over | ~one_seat.terminations)  # False after a new deal
+        return observation, _with_masks(
+            which, action_mask=self._mask, seat=one_seat.seat.copy(), illegal=illegal
+        )
 
     def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
         """Change the agents of the other seats; see `OneSeatGames.set_opponents`."""
@@ -222,18 +293,50 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ByteArray, dict[str, Any]]:
-        """Deal every game anew.
+        """Deal games anew.
 
         Args:
-            seed: of deals, seats, opponents and their play; None continues the present stream.
-            options: not used.
+            seed: of deals, seats, opponents and their play; None continues the present streams.
+            options: ``"key"``: of the deals, integers (B,) or one number, as in `OneSeatEnv.reset`;
+                ``"reset_mask"``: bool (B,), the games to deal, at least one; the others do not change.
 
         Returns:
-            uint8 (B, O) observations and the infos.
+            uint8 (B, O) observations, and the infos, of the games that have been dealt.
+
+        Raises:
+            ValueError: an unknown option, or one of another shape or type.
         """
+        options = check_options(options, ["key", "reset_mask"])
+        mask = self._reset_mask(options["reset_mask"]) if "reset_mask" in options else None
+        keys = None
+        if "key" in options:
+            keys = as_integers(options["key"], "key")
+            if keys.shape not in ((), (self.num_envs,)):
+                raise ValueError(f"key: expected one number or shape {(self.num_envs,)}, got {keys.shape}")
         super().reset(seed=seed)
-        self.games.reset(self.np_random)
-        return self._observe()
+        if seed is not None or self._version == 0 or not self.games.is_dealt:
+            self.games.reseed(self.np_random)
+        if mask is None:
+            self.games.deal(keys=keys)
+        else:
+            self.games.deal(
+                mask.nonzero()[0], None if keys is None else np.broadcast_to(keys, mask.shape)[mask]
+            )
+        return self._observe(mask)
+
+    def _reset_mask(self, value: object) -> BoolArray:
+        """The games to reset.
+
+        Raises:
+            ValueError: not a bool array of the right shape, no game, or nothing has been dealt.
+        """
+        if not isinstance(value, np.ndarray) or value.dtype != np.bool_ or value.shape != (self.num_envs,):
+            raise ValueError(f"reset_mask: expected a bool array of shape ({self.num_envs},)")
+        if not value.any():
+            raise ValueError("reset_mask: expected at least one True")
+        if not self.games.is_dealt:
+            raise ValueError("reset_mask: no game has been dealt; call reset() without it first")
+        return value
 
     def step(
         self, actions: IntArray
@@ -247,29 +350,51 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         """Play the learner's action in every game, and advance to its next decision.
 
         Args:
-            actions: int64 (B,), a legal action per game.
+            actions: int64 (B,), an action per game.
 
         Returns:
             Observations uint8 (B, O), rewards float32 (B,), terminations and truncations bool (B,), infos.
 
         Raises:
-            IllegalPlayError: an action that is not legal; no game has moved.
+            IllegalPlayError: an action that is not legal, with ``illegal="raise"``; or with
+                ``AutoresetMode.DISABLED`` a game that is over. No game has moved.
             ValueError: another shape or type.
         """
-        self.games.step(actions)
+        games = self.games
+        waiting = games.is_over.nonzero()[0]
+        if self._autoreset is AutoresetMode.DISABLED and len(waiting):
+            raise IllegalPlayError(
+                f"game {waiting[0]}: the episode is over; call reset(options={{'reset_mask': terminations}})",
+                game=int(waiting[0]),
+            )
+        games.step(actions)
+        finished, rewards, ended, illegal = games.finished, games.rewards, games.terminations, games.illegal
+        if len(waiting):
+            games.deal(waiting)
         observation, infos = self._observe()
-        finished = self.games.finished
         if len(finished.game):
-            final_obs = np.full(self.num_envs, None, dtype=object)
-            for game, seen in zip(finished.game.tolist(), finished.observation, strict=True):
-                final_obs[game] = seen
             place = np.zeros(self.num_envs, np.int64)
             place[finished.game] = finished.place
-            ended = self.games.terminations
-            infos["final_obs"], infos["_final_obs"] = final_obs, ended.copy()
-            infos["final_info"], infos["_final_info"] = {"place": place, "_place": ended.copy()}, ended.copy()
-        truncations = np.zeros(self.num_envs, np.bool_)
-        return observation, self.games.rewards, self.games.terminations, truncations, infos
+            if self._autoreset is AutoresetMode.SAME_STEP:
+                final_obs = np.full(self.num_envs, None, dtype=object)
+                for game, seen in zip(finished.game.tolist(), finished.observation, strict=True):
+                    final_obs[game] = seen
+                seat = np.zeros(self.num_envs, np.int64)
+                seat[finished.game] = finished.seat
+                final: dict[str, Any] = {"place": place}
+                if games.batch.has_payments:
+                    final["payments"] = _payments_of(finished, self.num_envs)
+                if self._version > 0:
+                    no_action = np.zeros((self.num_envs, games.batch.num_actions), np.int8)
+                    final = {"action_mask": no_action, "seat": seat, "illegal": illegal & ended, **final}
+                infos["final_obs"], infos["_final_obs"] = final_obs, ended.copy()
+                infos["final_info"], infos["_final_info"] = _with_masks(ended, **final), ended.copy()
+            else:
+                infos["place"], infos["_place"] = place, ended.copy()
+                if games.batch.has_payments:
+                    paid = _payments_of(finished, self.num_envs)
+                    infos["payments"], infos["_payments"] = paid, ended.copy()
+        return observation, rewards, ended, np.zeros(self.num_envs, np.bool_), infos
 
     def action_to_text(self, action: int) -> str:
         """The name of an action id; see `Batch.action_to_text`."""

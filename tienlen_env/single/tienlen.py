@@ -19,8 +19,15 @@ from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
+from tienlen_env.games.common.game import Payment
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
-from tienlen_env.games.tienlen.notation import RoundRecord, format_record, parse_record
+from tienlen_env.games.tienlen.notation import (
+    DECLARE_TEXT,
+    DECLARED,
+    RoundRecord,
+    format_record,
+    parse_record,
+)
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.state import State
 from tienlen_env.rendering import TableView
@@ -62,10 +69,21 @@ class Cards(int):
 
 
 class Play(Cards):
-    """A play: its cards (none for a pass) and `action`, their action id."""
+    """A play: its cards (none for a pass or the declaration of an instant win) and `action`, their id."""
 
     action: int
     table: ActionTable | None = None  # the table of `action`; None: unknown
+
+    @property
+    def is_declaration(self) -> bool:
+        """Whether this is the declaration of an instant win (RULES.md 4.12)."""
+        return not self and self.action != PASS
+
+    def __str__(self) -> str:
+        return DECLARE_TEXT if self.is_declaration else super().__str__()
+
+    def __repr__(self) -> str:
+        return f"Play({DECLARE_TEXT!r})" if self.is_declaration else super().__repr__()
 
     def __reduce__(self) -> tuple[Callable[[int, int], Play], tuple[int, int]]:
         return _make_play, (int(self), self.action)
@@ -82,6 +100,30 @@ def _make_play(cards: int, action: int, table: ActionTable | None = None) -> Pla
     if table is not None:
         play.table = table
     return play
+
+
+CAUSE_TEXT = {
+    "chop": "chopped",
+    "place": "place",
+    "cong": "no card played (cóng)",
+    "held_twos": "2s in hand (thối)",
+    "held_bombs": "bombs in hand (thối)",
+    "cards": "cards in hand",
+    "instant": "instant win (tới trắng)",
+    "last_two": "ending on a 2",
+    "last_three": "the last 3♠",
+}
+
+
+def payment_text(payment: Payment, names: Sequence[str]) -> str:
+    """A payment in words.
+
+    Args:
+        payment: the payment.
+        names: P names of the seats.
+    """
+    units = "1 unit" if payment.amount == 1 else f"{payment.amount} units"
+    return f"{names[payment.payer]} pays {names[payment.payee]} {units}: {CAUSE_TEXT[payment.cause]}"
 
 
 def table_view(
@@ -104,7 +146,7 @@ def table_view(
     """
     state, num_players = cast(State, batch.state), batch.num_players
     seats = range(num_players)
-    owner, passed = int(state.owner[game]), int(state.passed[game])
+    owner, passed = int(state.owner[game]), int(state.passed[game] & state.live[game])
     shown = list(last_plays or (None,) * num_players)
     for seat in seats:
         if seat == owner:
@@ -227,14 +269,28 @@ class Round(BaseRound[Rules, Play]):
 
     @property
     def passed(self) -> frozenset[int]:
-        """Seats that have passed in this trick or were knocked out of it."""
-        mask = self._state.passed.item()
+        """Seats that have passed in this trick or were knocked out of it; none that is out of the round."""
+        mask = self._state.passed.item() & self._state.live.item()
         return frozenset(s for s in range(self.num_players) if mask >> s & 1)
 
     @property
     def opening_card(self) -> Cards:
         """The card that the play must contain (1.3); empty if there is none."""
         return Cards(self._state.required_card.item())
+
+    @property
+    def payment_list(self) -> list[Payment]:
+        """What has been paid in this round (`Batch.payments`); empty under rules without payments."""
+        return self._batch.payments()
+
+    def payments(self, names: Sequence[str] | None = None) -> list[str]:
+        """What has been paid in this round, in words: ``"seat 3 pays seat 0 2 units: place"``.
+
+        Args:
+            names: P names of the seats; None for ``"seat 0"`` and so on.
+        """
+        who = names or [f"seat {seat}" for seat in range(self.num_players)]
+        return [payment_text(payment, who) for payment in self.payment_list]
 
     @property
     def next_leader(self) -> int | None:
@@ -272,7 +328,10 @@ class Round(BaseRound[Rules, Play]):
         count = one.list_legal()
         masks = one.masks[:count].tolist()
         try:
-            plays = [known[m] for m in masks]
+            # No cards are the pass, but for a declaration, which is the only legal action.
+            plays = [known[m] for m in (masks if count > 1 else ())]
+            if count == 1:
+                plays = [self.play_of(one.ids[0].item(), masks[0])]
         except KeyError:
             ids = one.ids[:count].tolist()
             plays = [self.play_of(a, m) for a, m in zip(ids, masks, strict=True)]
@@ -281,10 +340,12 @@ class Round(BaseRound[Rules, Play]):
     def _exact_plays(self, plays: list[Play]) -> list[Play]:
         """Every choice of inner cards of the table's plays: combinations a rank, with the top fixed."""
         seat, table = self.current_seat, self._table
+        if table.cards is not None:
+            return plays  # an action is a set of cards
         hand, duty = int(self.hand(seat)) if seat >= 0 else 0, self.opening_card
         found: list[Play] = []
         for play in plays:
-            if play.action == PASS:
+            if not play:
                 found.append(play)
                 continue
             width, length = table.shape(play.action)
@@ -302,11 +363,12 @@ class Round(BaseRound[Rules, Play]):
     def play_of(self, action: int, cards: int) -> Play:
         """The `Play` of some cards; equal cards give the same object."""
         shared = self._shared
-        play: Play | None = shared.known.get(cards)
+        key = DECLARED if action == self._table.declare else cards
+        play: Play | None = shared.known.get(key)
         if play is None:
             if len(shared.known) >= MAX_KNOWN_PLAYS:
                 shared.known.clear()
-            play = shared.known[cards] = _make_play(cards, action, self._table)
+            play = shared.known[key] = _make_play(cards, action, self._table)
         return play
 
     # ------------------------------------------------------------ playing
@@ -316,8 +378,8 @@ class Round(BaseRound[Rules, Play]):
 
         Args:
             move: text like ``"3s 3h"``, a `Cards`, one of `legal_plays`, or an action id (int), which plays
-                the lowest inner suits held (RULES.md 7.1); no cards and the action 0 are the pass. A mask
-                of cards is ``Cards(mask)``.
+                the lowest inner suits held (RULES.md 7.1); no cards and the action 0 are the pass,
+                ``"declare"`` is the declaration of an instant win. A mask of cards is ``Cards(mask)``.
 
         Raises:
             NotationError: text that does not name cards.
@@ -337,6 +399,11 @@ class Round(BaseRound[Rules, Play]):
     def _read(self, move: Play | Cards | int | str) -> Play:
         if not isinstance(move, Cards | str):
             return self._of_action(self._checked(move))
+        declare = self._table.declare
+        if isinstance(move, str) and move.strip().lower() == DECLARE_TEXT and declare is not None:
+            return self.play_of(declare, 0)
+        if isinstance(move, Play) and move.is_declaration:
+            return self._of_action(self._checked(move.action))
         cards = Cards(move)
         try:
             return self.play_of(self._table.classify(int(cards)), int(cards))
@@ -370,7 +437,9 @@ class Round(BaseRound[Rules, Play]):
     def _refusal(self, play: Play) -> IllegalPlayError:
         why = self._why_refused(play.action, int(play))
         return self._error(
-            f"{play if play else 'pass'} refused: {why} ({self.position})", play.action, why.clause
+            f"{'pass' if play.action == PASS else play} refused: {why} ({self.position})",
+            play.action,
+            why.clause,
         )
 
     # ------------------------------------------------------------ records, text, pictures
@@ -379,7 +448,7 @@ class Round(BaseRound[Rules, Play]):
         """The round so far as one line of text (`tienlen_env.games.tienlen.notation`)."""
         self._check_recordable()
         places = tuple(p for p in self.places if p is not None) if self.is_over else None
-        plays = tuple(map(int, self._plays))
+        plays = tuple(DECLARED if play.is_declaration else int(play) for play in self._plays)
         return format_record(
             RoundRecord(self.rules, self.key, self.round_index, self._hands, self.leader, plays, places)
         )
@@ -408,7 +477,8 @@ class Round(BaseRound[Rules, Play]):
                 leader=record.leader,
                 backend=backend,
             )
-        new._replay(map(Cards, record.plays), record.columns)
+        plays = (DECLARE_TEXT if play == DECLARED else Cards(play) for play in record.plays)
+        new._replay(plays, record.columns)
         if record.places is not None and record.places != new.places:
             raise NotationError(
                 f"the places say {record.places}, the plays lead to {new.places}", len(text.rstrip()) + 1
@@ -417,13 +487,16 @@ class Round(BaseRound[Rules, Play]):
 
     @classmethod
     def play_text(cls, batch: Batch, action: int, cards: int) -> str:
-        """The text of a play: its cards; ``""`` for the pass."""
-        return _text(cards)
+        """The text of a play: its cards; ``""`` for the pass, ``"declare"`` for an instant win."""
+        return _text(cards) or (DECLARE_TEXT if action else "")
 
     @classmethod
     def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
         """`play_text` of several plays."""
-        return list(map(_text, cards))
+        texts: list[Json] = list(map(_text, cards))
+        if len(texts) == 1 and not texts[0] and actions[0]:
+            return [DECLARE_TEXT]  # the only legal action
+        return texts
 
     @classmethod
     def cards_text(cls, batch: Batch, cards: int) -> str:
@@ -436,7 +509,7 @@ class Round(BaseRound[Rules, Play]):
     ) -> list[Facts]:
         """See `BaseRound.public_facts`: ``table``, ``owner``, ``must``, ``passed``, ``played``."""
         state, everyone = cast(State, batch.state), range(batch.num_players)
-        columns = (state.table_cards, state.owner, state.passed, state.played)
+        columns = (state.table_cards, state.owner, state.passed & state.live, state.played)
         rows = zip(*(column[games].tolist() for column in columns), legal_cards, strict=True)
         return [
             {

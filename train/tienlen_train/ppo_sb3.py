@@ -93,7 +93,12 @@ class MaskablePPOTrainer(Trainer):
         super().__init__(config)
         torch.manual_seed(config.seed)
         self.venv = OneSeatVecEnv(
-            config.num_games, rules=self.rules, reward="zero_sum", skip_forced=True, seed=config.seed
+            config.num_games,
+            rules=self.rules,
+            copy=False,
+            reward="zero_sum",
+            skip_forced=True,
+            seed=config.seed,
         )
         self.model = MaskablePPO(
             "MlpPolicy",

@@ -12,8 +12,8 @@ strength of the top card, so that of two actions of a group the larger id beats 
     131..350    runs             (10+9+...+1) windows × 4 = 220       `cardgames`, `mobile`
     351..452    double sequences (10+9+8+7) windows × 3 = 102
 
-A variant with instant wins ends with one more action, their declaration. Where suits bind (`Rules.suits_bind`)
-an action is a set of cards, and the table is (RULES.md 6):
+A variant with instant wins ends with one more action, their declaration. Where suits bind
+(`Rules.suits_bind`) an action is a set of cards, and the table is (RULES.md 4.20, 7):
 
     1..52       singles
     53..78      pairs of one colour   13 ranks × 2, black before red
@@ -284,7 +284,11 @@ def _build_exact(rules: Rules) -> ActionTable:
             window = sum(1 << 4 * rank for rank in range(length))
             lowest = range(RANK_OF_TWO - length + 1)
             groups.append(
-                (Shape(width, length), False, [kind * window << 4 * rank for rank in lowest for kind in kinds])
+                (
+                    Shape(width, length),
+                    False,
+                    [kind * window << 4 * rank for rank in lowest for kind in kinds],
+                )
             )
     two_colours = (0b0101, 0b0110, 0b1001, 0b1010)
     groups.append((PAIR, True, [pair << 4 * RANK_OF_TWO for pair in two_colours]))

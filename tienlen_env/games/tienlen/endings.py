@@ -108,7 +108,7 @@ def go_out(row: Any, spec: Any, rewards: Any, seat: int) -> None:
 
 
 def find_cong(row: Any, spec: Any, rewards: Any, first: int) -> None:
-    """Mark the live seats that have played no card; they are out, the next one after the first best placed."""
+    """Mark the live seats that have played no card as cóng; where that puts them out, give them places."""
     num_players = spec[S.NUM_PLAYERS]
     for i in range(num_players - 1, 0, -1):
         seat = first + i if first + i < num_players else first + i - num_players

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tienlen_env.games.common.cards import format_cards
+from tienlen_env.games.common.cards import HAND_SIZE, format_cards
 from tienlen_env.games.common.game import Refusal
+from tienlen_env.games.common.spec import num_words
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.actions import ActionTable, kind_name
 from tienlen_env.games.tienlen.kernels import action_cards
@@ -25,6 +26,10 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
     rules, seat, duty, on_table = table.rules, row[R.TURN], row[R.REQUIRED_CARD], row[R.TABLE]
     if seat < 0:
         return Refusal("the game is over", "1.11")
+    if must_declare(table, row):
+        return Refusal("the instant win must be declared", "4.12")
+    if action == table.declare:
+        return Refusal("no instant win to declare", "4.12")
     if action == 0:
         return Refusal("a leader may not pass", "1.8")
     hand = row[R.HAND + seat]
@@ -43,17 +48,37 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
         return Refusal("who has passed stays out until the table is cleared", "1.7 and 3.6")
     if shape != wanted:
         if shape in rules.bombs:
-            return Refusal(f"a bomb {shape} does not beat this table", "1.9")
+            clause = "1.9"
+            if wanted in rules.bombs:
+                clause = "4.1" if rules.ladder else "1.10"
+            return Refusal(f"a bomb {shape} does not beat this table", clause)
         size = f" of {wanted.num_cards} cards" if wanted.length > 1 else ""
         return Refusal(f"a {kind_name(wanted)}{size} must be followed by the same", "1.6")
     if row[R.LOCK] and not table.suited_mask[action]:
         return Refusal("a run that was led suited must be followed by suited runs", "3.4")
+    if rules.suits_bind and action_top(table, action) > action_top(table, on_table):
+        return Refusal(f"a {kind_name(wanted)} must be followed in its suit or colour", "4.21")
     return Refusal("its highest card is not higher than the table's", "1.6")
+
+
+def action_top(table: ActionTable, action: int) -> int:
+    """The highest card of an action."""
+    return int(table.top[action])
+
+
+def must_declare(table: ActionTable, row: Sequence[int]) -> bool:
+    """Whether the seat to act must declare its instant win."""
+    if table.declare is None:
+        return False
+    first = R.LEGAL + num_words(table.num_actions) + 1
+    return bool(row[first + R.MUST_DECLARE])
 
 
 def describe(table: ActionTable, row: Sequence[int]) -> str:
     """The position of the seat to act in a few words: ``"table: pair 5h; hand: 3s 6s 6h"``."""
     on_table = table.text(row[R.TABLE]) if row[R.TABLE] else "empty"
+    if must_declare(table, row):
+        on_table += "; an instant win to declare"
     return f"table: {on_table}; hand: {format_cards(row[R.HAND + row[R.TURN]])}"
 
 
@@ -65,5 +90,23 @@ def worst_reward(rules: Rules, reward: str) -> float:
         "zero_sum": min(points) - sum(points) / len(points),
         "win": -1.0,
         "cards": -13.0,
+        "payments": -worst_payment(rules),
     }
     return float(worst[reward])
+
+
+def worst_payment(rules: Rules) -> int:
+    """Units that nobody can lose more than in a round: a bound, which is not reached.
+
+    Everything is added that one seat may have to pay, with three bombs and four 2s of its own, all of them
+    chopped, and a chain of all bombs of a deck.
+    """
+    others = rules.num_players - 1
+    bomb = max((units for _, units in rules.pay_chop_bombs), default=0)
+    chain = 2 * sum(rules.pay_chop_twos) + 12 * bomb
+    if rules.chop_doubles:
+        chain *= 2**12
+    held = 2 * sum(rules.pay_held_twos) + 3 * max((units for _, units in rules.pay_held_bombs), default=0)
+    plain = max(HAND_SIZE * rules.pay_card, rules.pay_cong, max(rules.pay_places, default=0))
+    penalties = others * (4 * rules.pay_last_two + rules.pay_last_three) + rules.pay_instant
+    return chain + held + plain + penalties

@@ -20,7 +20,6 @@ from tienlen_env.games.common.bits import (
     lowest_of_rank,
     or_bits,
     philox,
-    popcount,
     ranks_of,
     shift_left,
     squeeze,
@@ -319,7 +318,7 @@ def update_lead(row: Any, spec: Any) -> None:
 
 @noinline
 def add_other_leads(row: Any, spec: Any, hand: int) -> bool:
-    """The declaration of an instant win, or leads where suits bind; False where `add_lead_actions` is right."""
+    """The declaration of an instant win, or leads where suits bind; False if `add_lead_actions` is due."""
     if spec[S.DECLARE] >= 0 and row[spec[S.EXTRA] + R.MUST_DECLARE]:
         or_bits(row, R.LEGAL, spec[S.DECLARE], 1)
         return True
@@ -344,8 +343,8 @@ def update_follow(row: Any, spec: Any, actions: Any) -> None:
 def can_play_cards(row: Any, cards: int) -> bool:
     """Whether cards are in the hand to move and contain the opening card if they must (1.3).
 
-    With `is_legal` of the action that the cards are, this is the whole test of an exact play. The declaration of
-    an instant win plays no cards.
+    With `is_legal` of the action that the cards are, this is the whole test of an exact play. The
+    declaration of an instant win plays no cards.
     """
     if cards & ~row[R.HAND + row[R.TURN]] != 0:
         return False

@@ -47,6 +47,10 @@ def observation_layout(rules: Rules, history: int = 0) -> Layout:
             ("suit_lock", (1,), "only suited runs may follow in this trick"),
             ("opening_duty", (1,), "this play must contain the opening card, the lowest card dealt"),
             ("lead", (1,), "the table is empty"),
-            ("table_suits", (4 if rules.suits_bind else 0,), "suits in the combination on the table: ♠ ♣ ♦ ♥"),
+            (
+                "table_suits",
+                (4 if rules.suits_bind else 0,),
+                "suits in the combination on the table: ♠ ♣ ♦ ♥",
+            ),
         ]
     )

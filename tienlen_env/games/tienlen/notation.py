@@ -8,7 +8,7 @@ Example lines:
 
 Format and version; the preset (or ``#`` and the digest of other rules); the players; the deal, as key and
 round or as hands by seat; who leads, where that is not the holder of the opening card; then the plays in
-turn, ``-`` for a pass; and, once the round is over, each seat's place from 0.
+turn, ``-`` for a pass, ``declare`` for an instant win; and, once the round is over, each seat's place from 0.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from tienlen_env.games.tienlen.rules import PRESETS, Rules, get_rules
 
 FORMAT: Final = "tienlen/1"
 PASS_TEXT: Final = "-"
+DECLARE_TEXT: Final = "declare"
+DECLARED: Final = -1  # in `RoundRecord.plays`: the declaration of an instant win
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class RoundRecord:
         round_index: the round of the game that the key deals.
         hands: P card masks, or None where a key is given.
         leader: the seat that leads freely; None: the holder of the opening card.
-        plays: card masks in turn, 0 for a pass.
+        plays: card masks in turn, 0 for a pass, `DECLARED` for an instant win.
         places: each seat's place from 0, or None while the round is not over.
         columns: column of each play in the text, for error messages; empty for a record not read from text.
     """
@@ -73,7 +75,7 @@ def format_record(record: RoundRecord) -> str:
     if record.leader is not None:
         words.append(f"lead={record.leader}")
     words.append(":")
-    words += [format_cards(play, "") or PASS_TEXT for play in record.plays]
+    words += [DECLARE_TEXT if p == DECLARED else format_cards(p, "") or PASS_TEXT for p in record.plays]
     if record.places is not None:
         words += ["=", *map(str, record.places)]
     return " ".join(words)
@@ -112,6 +114,8 @@ def _read_players(word: str, column: int) -> dict[str, int]:
 
 
 def _read_play(word: str, column: int) -> int:
+    if word == DECLARE_TEXT:
+        return DECLARED
     mask = 0 if word == PASS_TEXT else parse_cards(word, column=column)
     if not mask and word != PASS_TEXT:
         raise NotationError(f"{word!r}: expected cards, or {PASS_TEXT} for a pass", column)

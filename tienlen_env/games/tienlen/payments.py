@@ -1,8 +1,8 @@
 """Payments: what is owed for chops, what a hand costs at the end, and the ledger (RULES.md 4).
 
-Kernels, on the extra columns of a row (`tienlen_env.games.tienlen.state`); `spec.EXTRA` is the first of them. All
-amounts are whole units. An entry of the ledger is owed until it is booked; booking changes the balances and the
-rewards, and both sum to zero.
+Kernels, on the extra columns of a row (`tienlen_env.games.tienlen.state`); `spec.EXTRA` is the first of
+them. All amounts are whole units. An entry of the ledger is owed until it is booked; booking changes the
+balances and the rewards, and both sum to zero.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ def runs_score(spec: Any, card: int, pairs: int, second: int) -> int:
 def bombs_score(spec: Any, hand: int, card: int) -> int:
     """The dearest bombs in a hand that share no cards, as ``more * 64 - number of cards``.
 
-    `card` is the price of a card, `more` what the bombs cost above the price of their cards. Of equally dear ones those with fewest cards have
-    the highest score. No bomb contains a 2. A hand has 13 cards at most, so the cards stay below 64.
+    `card` is the price of a card, `more` what the bombs cost above that of their cards. Of equally
+    dear ones those with fewest cards have the highest score. No bomb contains a 2. A hand has 13 cards at most, so the cards stay below 64.
     """
     cards = hand & _NO_TWOS
     pairs = cards & cards >> 1
@@ -211,7 +211,7 @@ def bombs_score(spec: Any, hand: int, card: int) -> int:
         if chosen == 0 or spec[S.QUADS_FIRST]:
             break
         chosen = chosen - 1 & quads
-    return best
+    return int(best)
 
 
 @noinline
@@ -277,9 +277,7 @@ def book_round(row: Any, spec: Any, rewards: Any) -> None:
 def _entries(row: Sequence[int], spec: Any, first: int, end: int) -> list[Payment]:
     ledger = int(spec[S.EXTRA]) + R.LEDGER
     entries = [int(entry) for entry in row[ledger + first : ledger + end]]
-    return [
-        Payment(e & 3, e >> 2 & 3, e >> R.AMOUNT_SHIFT, CAUSES[e >> R.CAUSE_SHIFT & 15]) for e in entries
-    ]
+    return [Payment(e & 3, e >> 2 & 3, e >> R.AMOUNT_SHIFT, CAUSES[e >> R.CAUSE_SHIFT & 15]) for e in entries]
 
 
 def booked_payments(row: Sequence[int], spec: Any) -> list[Payment]:

@@ -3,12 +3,12 @@
 A row holds all that a kernel needs of one game, next to each other, so that a decision touches a few cache
 lines; across the batch each column is an array of its own (a struct of arrays over one block of memory):
 
-    0          8           16        20                           31            32+W      32+W+E      45+W+E
-    | hands .. | played .. | scores  | table, turn, flags ...     | legal W + 1 | extra E | record 13 | history K |
+    0          8           16        20                     31            32+W      32+W+E      45+W+E
+    | hands .. | played .. | scores  | table, turn, flags.. | legal W + 1 | extra E | record 13 | history K |
 
 W is the number of 64-bit words of the legal-action mask (and one spare, always 0, so that a group of actions
-can be written without asking whether it reaches the next word), E the number of columns that only some variants
-have (`num_extra_columns`), K the length of the stored history. The play summary
+can be written without asking whether it reaches the next word), E the number of columns that only some
+variants have (`num_extra_columns`), K the length of the stored history. The play summary
 (`tienlen_env.games.tienlen.play_summary`) exists if K is not 0.
 Sets of seats ("seat masks") have bit ``seat`` set.
 """

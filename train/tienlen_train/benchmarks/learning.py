@@ -99,7 +99,8 @@ def default_env() -> VecEnv:
     return DummyVecEnv(
         [
             lambda: ActionMasker(
-                gymnasium.make("tienlen_env/TienLen-v0"), lambda env: env.unwrapped.action_masks()
+                gymnasium.make("tienlen_env/TienLen-v1", skip_forced=False),
+                lambda env: env.unwrapped.action_masks(),
             )
         ]
     )
@@ -115,10 +116,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows: dict[str, tuple[Learn, int]] = {
         "MaskablePPO, defaults": maskable_ppo(default_env()),
         "MaskablePPO, 64 games, batches of 2,048, 4 epochs": maskable_ppo(
-            OneSeatVecEnv(64, rules="cardgames"), n_steps=64, batch_size=2048, n_epochs=4
+            OneSeatVecEnv(64, rules="cardgames", copy=False), n_steps=64, batch_size=2048, n_epochs=4
         ),
         "MaskablePPO, 256 games, batches of 8,192, 2 epochs": maskable_ppo(
-            OneSeatVecEnv(256, rules="cardgames"), n_steps=64, batch_size=8192, n_epochs=2
+            OneSeatVecEnv(256, rules="cardgames", copy=False), n_steps=64, batch_size=8192, n_epochs=2
         ),
         "tienlen_train.ppo, 1 thread": ours(1),
         "tienlen_train.ppo, 2 threads": ours(2),

@@ -1,0 +1,423 @@
+"""`gymnasium.make` and `make_vec` of one id are the same decision process; what v0 was; automatic resets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import vector as wrappers
+
+import tienlen_env  # noqa: F401 - registers the environments
+from tienlen_env.envs.tienlen_gymnasium import (
+    TienLenEnv,
+    TienLenEnvV0,
+    TienLenVectorEnv,
+    TienLenVectorEnvV0,
+)
+from tienlen_env.errors import IllegalPlayError
+
+IDS = ("tienlen_env/TienLen-v1", "tienlen_env/Thirteens-v1")
+MODES = tuple(AutoresetMode)
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"skip_forced": False, "reward": "zero_sum", "seat": 2},
+    {"episode": "game", "opponents": ["random", "random", "random"]},
+    {"opponents": ["random", "random"], "probabilities": [0.8, 0.2], "line_up": False},
+    {"illegal": "random"},
+]
+
+
+def choose(rng: np.random.Generator, mask: np.ndarray, wild: float) -> int:
+    """A random legal action; now and then any action."""
+    if rng.random() < wild:
+        return int(rng.integers(len(mask)))
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+def infos_of(infos: dict[str, Any], game: int) -> dict[str, Any]:
+    """The info of one game out of the infos of all, as Gymnasium puts them together."""
+    found = {}
+    for key, value in infos.items():
+        if not key.startswith("_") and infos[f"_{key}"][game]:
+            found[key] = infos_of(value, game) if isinstance(value, dict) else value[game]
+    return found
+
+
+def same(one: Any, other: Any) -> None:
+    """Equal, with the same keys; numbers may be Python's or NumPy's."""
+    if isinstance(one, tuple | list):
+        for mine, theirs in zip(one, other, strict=True):
+            same(mine, theirs)
+    elif isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key in one:
+            same(one[key], other[key])
+    elif isinstance(one, np.ndarray) and one.dtype.hasobject:
+        same(one.tolist(), other.tolist())
+    else:
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("wild", [0.0, 0.1])
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_same_seed_gives_the_same_decisions(env_id: str, settings: dict[str, Any], wild: float) -> None:
+    """One game in both, over many episodes: observations, rewards, ends and infos are equal."""
+    for seed in (0, 7):
+        one = gymnasium.make(env_id, **settings)
+        many = gymnasium.make_vec(env_id, num_envs=1, **settings)
+        assert many.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+        rng, num_ended, num_illegal = np.random.default_rng(seed), 0, 0
+        observation, info = one.reset(seed=seed)
+        observations, infos = many.reset(seed=seed)
+        for _ in range(150):
+            same(observation, observations[0])
+            same(info, infos_of(infos, 0))
+            action = choose(rng, info["action_mask"], wild)
+            observation, reward, terminated, truncated, info = one.step(action)
+            observations, rewards, terminations, truncations, infos = many.step(np.array([action]))
+            assert (reward, terminated, truncated) == (rewards[0], terminations[0], truncations[0])
+            num_illegal += info["illegal"]
+            if terminated:
+                num_ended += 1
+                same(observation, infos["final_obs"][0])
+                same(info, infos_of(infos, 0).pop("final_info"))
+                for key in ("final_obs", "_final_obs", "final_info", "_final_info"):
+                    del infos[key]
+                observation, info = one.reset()
+        assert num_ended > (0 if settings.get("episode") == "game" else 3)
+        assert (num_illegal > 0) == (wild > 0)
+
+
+def test_every_game_of_a_vector_is_the_single_one() -> None:
+    """Eight games at once; each of their episodes is repeated by the key of its deal."""
+    settings: dict[str, Any] = {"seat": 1, "opponents": "greedy"}
+    import tienlen_agents  # noqa: F401 - registers greedy
+
+    one = gymnasium.make(IDS[0], **settings)
+    many = gymnasium.make_vec(IDS[0], num_envs=8, **settings)
+    keys = np.arange(8)
+    rng = np.random.default_rng(3)
+    _, infos = many.reset(seed=3, options={"key": keys})
+    record: list[list[tuple[Any, ...]]] = [[] for _ in range(8)]
+    running = np.ones(8, np.bool_)
+    while running.any():
+        actions = np.array([choose(rng, mask, 0.02) for mask in infos["action_mask"]])
+        observations, rewards, terminations, _, infos = many.step(actions)
+        for game in running.nonzero()[0]:
+            ended = terminations[game]
+            info = infos_of(infos, game)
+            seen = info["final_obs"] if ended else observations[game]
+            told = info["final_info"] if ended else info
+            if not ended:
+                told = {key: value for key, value in told.items() if not key.startswith("final")}
+            record[game].append((actions[game], seen.copy(), rewards[game], ended, told))
+        running &= ~terminations
+    for key, decisions in zip(keys, record, strict=True):
+        one.reset(options={"key": int(key)})
+        for action, seen, reward, ended, told in decisions:
+            observation, found, terminated, _, info = one.step(action)
+            same(observation, seen)
+            assert (found, terminated) == (reward, ended)
+            same(told, info)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("env_id", IDS)
+def test_infos_are_built_as_gymnasium_builds_them(env_id: str, mode: AutoresetMode) -> None:
+    """`SyncVectorEnv` over single environments is the model: one game each, so that the streams are equal."""
+    own = gymnasium.make_vec(env_id, num_envs=1, autoreset_mode=mode.value)
+    model = SyncVectorEnv([lambda: gymnasium.make(env_id)], autoreset_mode=mode)
+    assert own.metadata["autoreset_mode"] is mode
+    rng = np.random.default_rng(5)
+    results = own.reset(seed=5), model.reset(seed=5)
+    num_ended = 0
+    for _ in range(200):
+        same(results[0], results[1])
+        infos = results[0][-1]
+        mask = infos["action_mask"][0]
+        if mode is AutoresetMode.DISABLED and len(results[0]) > 2 and results[0][2][0]:
+            num_ended += 1
+            ended = results[0][2]
+            results = tuple(env.reset(options={"reset_mask": ended.copy()}) for env in (own, model))
+            continue
+        action = np.array([choose(rng, mask, 0.05) if mask.any() else 0])
+        results = own.step(action), model.step(action)
+        num_ended += int(results[0][2][0])
+        assert {k: getattr(v, "dtype", dict) for k, v in results[0][-1].items()} == {
+            k: getattr(v, "dtype", dict) for k, v in results[1][-1].items()
+        }
+    assert num_ended > 5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_modes_of_automatic_resets_in_many_games(mode: AutoresetMode) -> None:
+    env = TienLenVectorEnv(6, autoreset_mode=mode)
+    rng = np.random.default_rng(0)
+    _, infos = env.reset(seed=0)
+    ended = np.zeros(6, np.bool_)
+    num_ended = 0
+    for _ in range(80):
+        actions = np.array([choose(rng, m, 0) if m.any() else -5 for m in infos["action_mask"]])
+        if mode is AutoresetMode.DISABLED and ended.any():
+            with pytest.raises(IllegalPlayError, match="reset_mask"):
+                env.step(actions)
+            keys = env.games.batch.state.key.copy()
+            observation, infos = env.reset(options={"reset_mask": ended})
+            np.testing.assert_array_equal(infos["_action_mask"], ended)
+            assert (env.games.batch.state.key != keys).tolist() == ended.tolist()
+            infos["action_mask"] = env.action_masks()
+            ended = np.zeros(6, np.bool_)
+            continue
+        before = ended
+        observation, rewards, ended, truncations, infos = env.step(actions)
+        assert not truncations.any()
+        assert env.observation_space.contains(observation)
+        num_ended += int(ended.sum())
+        if mode is AutoresetMode.SAME_STEP:
+            assert infos["action_mask"].any(axis=1).all()
+        else:
+            assert (infos["action_mask"].any(axis=1) == ~ended).all()
+            assert "final_obs" not in infos
+            assert ("place" in infos) == ended.any()
+        if mode is AutoresetMode.NEXT_STEP:
+            assert not rewards[before].any()
+            assert not (ended & before).any()
+    assert num_ended > 12
+
+
+def stack(env: Any) -> Any:
+    return wrappers.DtypeObservation(wrappers.NormalizeObservation(env), np.float32)
+
+
+WRAPPERS: dict[str, Any] = {
+    "FlattenObservation": wrappers.FlattenObservation,
+    "NormalizeObservation": wrappers.NormalizeObservation,
+    "RescaleObservation": lambda env: wrappers.RescaleObservation(
+        wrappers.DtypeObservation(env, np.float32), np.float32(-1), np.float32(1)
+    ),
+    "DtypeObservation": lambda env: wrappers.DtypeObservation(env, np.float32),
+    "NormalizeReward": wrappers.NormalizeReward,
+    "ClipReward": lambda env: wrappers.ClipReward(env, 0, 1),
+    "TransformReward": lambda env: wrappers.TransformReward(env, lambda reward: reward * 2),
+    "RecordEpisodeStatistics": wrappers.RecordEpisodeStatistics,
+    "DictInfoToList": wrappers.DictInfoToList,
+    "both": stack,
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_gymnasiums_vector_wrappers(name: str) -> None:
+    env = WRAPPERS[name](TienLenVectorEnv(4, autoreset_mode=AutoresetMode.NEXT_STEP))
+    observation, _ = env.reset(seed=0)
+    num_ended = 0
+    for _ in range(60):
+        masks = env.unwrapped.action_masks()
+        observation, _, terminations, _, _ = env.step(np.array([row.argmax() for row in masks]))
+        assert env.observation_space.shape == observation.shape
+        assert env.observation_space.dtype == observation.dtype
+        num_ended += int(terminations.sum())
+    assert num_ended > 4
+
+
+def test_human_rendering_has_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wrapper draws with pygame, which is not a dependency: everything before the window is tried."""
+    env = wrappers.HumanRendering(TienLenVectorEnv(2, render_mode="rgb_array"))
+    frames = []
+    monkeypatch.setattr(env, "_render_frame", lambda: frames.append(env.env.render()))
+    env.reset(seed=0)
+    assert len(frames[0]) == 2
+    assert all(frame.dtype == np.uint8 and frame.shape == frames[0][0].shape for frame in frames[0])
+    assert env.metadata["render_fps"] == TienLenEnv.metadata["render_fps"]
+
+
+# ------------------------------------------------------------ illegal actions
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_illegal_action_ends_the_episode_in_the_last_place(env_id: str) -> None:
+    for reward, cost in (("points", -1.0), ("zero_sum", -2.5)):
+        if "Thirteens" in env_id:
+            reward, cost = {"points": ("points", -4.0), "zero_sum": ("win", -2.0)}[reward]
+        env = gymnasium.make(env_id, reward=reward)
+        _, info = env.reset(seed=0)
+        assert not info["illegal"]
+        assert "place" not in info
+        for bad in (int(np.flatnonzero(info["action_mask"] == 0)[0]), 10**6, -1):
+            env.reset(seed=0)
+            _, found, terminated, truncated, info = env.unwrapped.step(bad)
+            assert (found, terminated, truncated, info["illegal"], info["place"]) == (
+                cost,
+                True,
+                False,
+                True,
+                3,
+            )
+            assert not info["action_mask"].any()
+            with pytest.raises(IllegalPlayError, match=r"call reset\(\)"):
+                env.unwrapped.step(0)
+
+
+def test_only_the_offenders_lose_their_episode() -> None:
+    env = TienLenVectorEnv(5, seat=0, reward="points")
+    _, infos = env.reset(seed=4)
+    keys = env.games.batch.state.key.copy()
+    actions = infos["action_mask"].argmax(axis=1)
+    actions[[1, 3]] = np.array([np.flatnonzero(row == 0)[0] for row in infos["action_mask"][[1, 3]]])
+    _, rewards, terminations, _, infos = env.step(actions)
+    np.testing.assert_array_equal(terminations, [False, True, False, True, False])
+    np.testing.assert_array_equal(rewards[[1, 3]], [-1, -1])
+    np.testing.assert_array_equal(infos["final_info"]["illegal"], terminations)
+    np.testing.assert_array_equal(infos["final_info"]["place"], [0, 3, 0, 3, 0])
+    np.testing.assert_array_equal(env.games.batch.state.key != keys, terminations)
+    assert not infos["illegal"].any()
+
+
+@pytest.mark.parametrize("make", [lambda **s: TienLenEnv(**s), lambda **s: TienLenVectorEnv(1, **s)])
+def test_illegal_random_plays_on(make: Any) -> None:
+    env = make(illegal="random")
+    wrap = (lambda a: a) if isinstance(env, TienLenEnv) else (lambda a: np.array([a]))
+    for seed in range(10):
+        _, info = env.reset(seed=seed)
+        mask = info["action_mask"].reshape(-1)
+        _, reward, _, _, info = env.step(wrap(int(np.flatnonzero(mask == 0)[-1])))
+        is_illegal = info.get("final_info", info)["illegal"]
+        assert bool(np.all(is_illegal))
+        assert float(np.max(reward)) >= 0
+
+
+def test_illegal_raise_says_how_else() -> None:
+    for env in (TienLenEnv(illegal="raise"), TienLenVectorEnv(1, illegal="raise")):
+        _, info = env.reset(seed=1)
+        bad = int(info["action_mask"].argmin())
+        action: Any = bad if isinstance(env, TienLenEnv) else np.array([bad])
+        before = env.games.batch.state.rows.copy()
+        with pytest.raises(IllegalPlayError, match=r"action mask, or set illegal='terminate' or 'random'"):
+            env.step(action)
+        np.testing.assert_array_equal(env.games.batch.state.rows, before)
+
+
+# ------------------------------------------------------------ options, and calls before reset
+
+
+def test_keys_and_unknown_options() -> None:
+    one, many = TienLenEnv(seat=0), TienLenVectorEnv(3, seat=0)
+    first = one.reset(seed=1, options={"key": 77})[0]
+    np.testing.assert_array_equal(one.reset(seed=2, options={"key": 77})[0][:52], first[:52])
+    observations = many.reset(seed=1, options={"key": [77, 78, 77]})[0]
+    np.testing.assert_array_equal(observations[0, :52], first[:52])
+    np.testing.assert_array_equal(observations[2, :52], first[:52])
+    assert not np.array_equal(observations[1, :52], first[:52])
+    many.reset(options={"key": 5})
+    assert (many.games.batch.state.key == 5).all()
+    for env in (one, many, TienLenEnvV0(), TienLenVectorEnvV0(2)):
+        for options, told in [
+            ({"kye": 5}, "'kye' is not a valid option; expected 'key'"),
+            ({"key": 1.5}, "key"),
+            ({"key": "3"}, "key"),
+            ([], "expected a dict"),
+        ]:
+            with pytest.raises(ValueError, match=told):
+                env.reset(seed=1, options=options)  # type: ignore[arg-type]
+    for value in (2**63, -(2**63) - 1, True):
+        with pytest.raises(ValueError, match="key"):
+            one.reset(options={"key": value})
+    for value, told in [
+        ([True] * 3, "bool array"),
+        (np.zeros(3, np.bool_), "at least one"),
+        (np.ones(2, np.bool_), "shape"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            many.reset(options={"reset_mask": value})
+
+
+def test_a_key_whose_deal_is_over_at_once_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = TienLenEnv(seat=0)
+    deal = env.games._deal
+
+    def over_at_once(games: Any, keys: Any = None) -> Any:
+        turns = deal(games, keys)
+        turns[keys < 12] = -1
+        return turns
+
+    monkeypatch.setattr(env.games, "_deal", over_at_once)
+    env.reset(seed=0, options={"key": 9})
+    assert env.games.batch.state.key[0] == 12
+
+
+@pytest.mark.parametrize("env_id", [*IDS, "tienlen_env/TienLen-v0"])
+@pytest.mark.filterwarnings("ignore:.*out of date.*:DeprecationWarning")
+def test_steps_before_reset_say_so(env_id: str) -> None:
+    with pytest.raises(IllegalPlayError, match=r"call reset\(\)"):
+        gymnasium.make(env_id).unwrapped.step(0)
+    with pytest.raises(IllegalPlayError, match=r"call reset\(\)"):
+        gymnasium.make_vec(env_id, num_envs=2).step(np.array([0, 0]))
+    with pytest.raises(ValueError, match=r"reset\(\) without it first"):
+        gymnasium.make_vec(env_id, num_envs=2).reset(options={"reset_mask": np.ones(2, np.bool_)})
+
+
+@pytest.mark.parametrize("bad", ["x", None, True, 1, "same_step"])
+def test_modes_that_are_none(bad: Any) -> None:
+    with pytest.raises(ValueError, match=r"autoreset_mode=.*'NextStep'"):
+        TienLenVectorEnv(2, autoreset_mode=bad)
+
+
+# ------------------------------------------------------------ version 0
+
+
+@pytest.mark.parametrize("name", ["TienLen", "Thirteens"])
+def test_v0_is_as_it_was(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"{name}-v0 is out of date.*v1"):
+        one = gymnasium.make(f"tienlen_env/{name}-v0")
+    _, info = one.reset(seed=0)
+    assert set(info) == {"action_mask", "seat"}
+    forced = 0
+    for _ in range(200):
+        forced += int(info["action_mask"].sum() == 1)
+        _, _, terminated, _, info = one.step(int(info["action_mask"].argmax()))
+        if terminated:
+            assert set(info) == {"action_mask", "seat", "place"}
+            _, info = one.reset()
+    assert forced > 10
+    _, _, terminated, _, info = one.step(int(info["action_mask"].argmin()))
+    assert terminated
+    assert set(info) == {"action_mask", "seat", "illegal"}
+    with pytest.warns(DeprecationWarning, match="out of date"):
+        many = gymnasium.make_vec(f"tienlen_env/{name}-v0", num_envs=4)
+    _, infos = many.reset(seed=0)
+    ended = False
+    while not ended:
+        assert set(infos) == {"action_mask", "_action_mask"}
+        assert (infos["action_mask"].sum(axis=1) > 1).all()
+        _, _, terminations, _, infos = many.step(infos["action_mask"].argmax(axis=1))
+        ended = terminations.any()
+    assert set(infos["final_info"]) == {"place", "_place"}
+    with pytest.raises(IllegalPlayError, match="is not legal"):
+        many.step(infos["action_mask"].argmin(axis=1))
+
+
+# Streams of v0, frozen: rewards and observations of twelve steps from one seed.
+def digest(env: Any, actions: Any, num_steps: int = 12) -> int:
+    import hashlib
+
+    found = hashlib.sha256()
+    observation, info = env.reset(seed=123)
+    for _ in range(num_steps):
+        found.update(np.ascontiguousarray(observation).tobytes())
+        observation, reward, ended, _, info = env.step(actions(info["action_mask"]))
+        found.update(np.float32(reward).tobytes())
+        if np.ndim(ended) == 0 and ended:
+            observation, info = env.reset()
+    return int.from_bytes(found.digest()[:4], "big")
+
+
+def test_streams_of_v0_are_frozen() -> None:
+    first = lambda mask: mask.argmax(axis=-1)  # noqa: E731
+    assert digest(TienLenEnvV0(), first, 60) == V0_SINGLE
+    assert digest(TienLenVectorEnvV0(5), first, 60) == V0_VECTOR
+
+
+V0_SINGLE, V0_VECTOR = 4147253516, 926214762  # of the commit before v1
