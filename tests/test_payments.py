@@ -187,9 +187,10 @@ def test_an_instant_win_in_the_environments(name: str) -> None:
 
     session = Session(name, key, whole_game=False)
     seat = session.current_seat
-    assert [str(play) for play in session.legal_plays()] == ["declare"]
-    session.play("declare")
-    assert session.is_over and session.game.places[seat] == 0  # type: ignore[union-attr]
+    assert [str(play) for play in session.legal] == ["declare"]
+    assert session.view(seat)["legal"] == ["declare"]
+    session.apply("declare")
+    assert session.is_over and session.round.places[seat] == 0
 
     round_ = Round(name, key)
     other = copy.deepcopy(round_)
@@ -212,9 +213,7 @@ def test_one_seat_gets_what_the_infos_name(name: str) -> None:
     for _ in range(60):
         games.step(games.batch.sample(rng))
         done = games.finished
-        for seat, total, payments in zip(
-            done.seat.tolist(), done.total.tolist(), done.payments, strict=True
-        ):
+        for seat, total, payments in zip(done.seat.tolist(), done.total.tolist(), done.payments, strict=True):
             assert net(payments, 4)[seat] == total
             found += 1
     assert found > 10
