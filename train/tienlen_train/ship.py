@@ -142,6 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     joined = " and ".join(f"`{path}`" for path in paths)
     mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""
+    agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     card = f"""\
 # {made_for.rules}-{config.size}-v{config.version}
 
@@ -155,6 +156,9 @@ prior: {made_for.prior}.
 
 {exploited}
 
+**Digest** (SHA-256 of weights, configuration and results in the file):
+`{agent.digest}`
+
 {trained}
 
 ```
@@ -163,7 +167,6 @@ prior: {made_for.prior}.
 
 {mean}{limits}
 """
-    agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     path = champion.WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
     agent.save(path)
     write_atomic(path.with_suffix(".md"), card.encode())
