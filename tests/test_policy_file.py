@@ -1,4 +1,4 @@
-"""Files of policies: the same bytes every time, a digest that finds every changed bit, old files, hostile sizes."""
+"""Files of policies: the same bytes each time, a digest, old files, hostile sizes."""
 
 from __future__ import annotations
 

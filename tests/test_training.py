@@ -27,10 +27,11 @@ from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
 from tienlen_train import ppo, ppo_sb3
+from tienlen_train.command import RunError
 from tienlen_train.config import field_help, parse_args
+from tienlen_train.loop import train
 from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
-from tienlen_train.runs import RunError, RunFolder, sole_run, write_atomic
-from tienlen_train.trainer import train
+from tienlen_train.runs import RunFolder, sole_run, write_atomic
 
 TINY: dict[str, Any] = {
     "decisions": 6 * 64,

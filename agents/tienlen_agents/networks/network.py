@@ -239,8 +239,8 @@ class Network:
         """The network's scores, prior included, float32 (N,).
 
         Raises:
-            ValueError: the inputs do not have the sizes of the configuration, or the weights are so large that
-                scores are not finite.
+            ValueError: the inputs do not have the sizes of the configuration, or the weights are so large
+                that scores are not finite.
         """
         found = logits_of(self.weights, inputs)
         if not np.isfinite(found).all():
@@ -394,8 +394,8 @@ class NetworkAgent:
     def load(cls, path: str | Path, *, sample: bool = False) -> Self:
         """Read what `save` wrote. Reading runs no code of the file.
 
-        Sizes are compared before memory is taken. If the file has a digest, as all newer ones have, it must be
-        that of the content.
+        Sizes are compared before memory is taken. If the file has a digest, as all newer ones have, it must
+        be that of the content.
 
         Raises:
             ValueError: the file is damaged, of another format, or its weights do not fit its configuration.
