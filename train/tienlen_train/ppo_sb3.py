@@ -14,11 +14,12 @@ from __future__ import annotations
 import io
 import math
 import sys
+import zipfile
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import torch
@@ -36,6 +37,21 @@ from tienlen_train.config import COEFFICIENT, COUNT, LEARNING_RATE, SHARE, WIDTH
 from tienlen_train.loop import run
 from tienlen_train.runs import write_atomic
 from tienlen_train.trainer import Trainer
+
+# What a model remembers of its last iteration; a model that was restored from a checkpoint has none of it.
+PASSING: Final = (
+    "_total_timesteps",
+    "_num_timesteps_at_start",
+    "start_time",
+    "_last_obs",
+    "_last_episode_starts",
+    "_last_original_obs",
+    "_episode_num",
+    "_current_progress_remaining",
+    "ep_info_buffer",
+    "ep_success_buffer",
+    "lr_schedule",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,14 +183,18 @@ class MaskablePPOTrainer(Trainer):
         return PolicyAgent.from_model(self.model, sample=sample, name="ppo_sb3")
 
     def save_policy(self, path: Path) -> None:
-        """Write the current policy.
+        """Write the current policy; the same policy gives the same bytes.
 
         Raises:
             RunError: the disk is full or the folder cannot be written; the old file is still there.
         """
-        buffer = io.BytesIO()
-        self.model.save(buffer)
-        write_atomic(path, buffer.getvalue())
+        buffer, plain = io.BytesIO(), io.BytesIO()
+        self.model.save(buffer, exclude=PASSING)
+        # The same entries without the time at which they were written.
+        with zipfile.ZipFile(buffer) as saved, zipfile.ZipFile(plain, "w") as file:
+            for name in saved.namelist():
+                file.writestr(zipfile.ZipInfo(name), saved.read(name))
+        write_atomic(path, plain.getvalue())
 
     def set_opponents(self) -> None:
         """Fill the pool: baselines, older snapshots, the current policy."""
