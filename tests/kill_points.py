@@ -3,9 +3,9 @@
     python -m tests.kill_points ppo FOLDER every
     python -m tests.kill_points ppo FOLDER 5 death,full
 
-A run writes files, renames and deletes them, and makes folders. Every such operation is a point, and each write
-is two: before it, and when half of it is in the file. The process is one that imports everything and then forks
-a child for each run, so that a run takes a fraction of a second. What is done at a point:
+A run writes files, renames and deletes them, and makes folders. Every such operation is a point, and each
+write is two: before it, and when half of it is in the file. One process imports everything and then forks a
+child for each run, so that a run takes a fraction of a second. What is done at a point:
 
     death   the child kills itself with SIGKILL
     power   the same, and what was never synchronised to the disk is cut off, as after a power cut
@@ -141,7 +141,13 @@ def settings_of(algorithm: str) -> tuple[Any, Any, str, dict[str, Any]]:
     if algorithm == "ppo_sb3":
         from tienlen_train import ppo_sb3
 
-        own: dict[str, Any] = {"num_games": 8, "num_steps": 8, "batch_size": 32, "hidden": 16, "snapshot_every": 1}
+        own: dict[str, Any] = {
+            "num_games": 8,
+            "num_steps": 8,
+            "batch_size": 32,
+            "hidden": 16,
+            "snapshot_every": 1,
+        }
         return ppo_sb3.main, ppo_sb3.MaskablePPOConfig, "policy.zip", own
     own = {"num_games": 8, "batch_size": 64, "state_width": 8, "action_width": 8, "snapshot_every": 1}
     own |= {"precision": "fp32"}
@@ -164,7 +170,14 @@ def settings_of(algorithm: str) -> tuple[Any, Any, str, dict[str, Any]]:
     return ppo.main, ppo.PPOConfig, "policy.safetensors", own
 
 
-SETTINGS = {"stop_after": 4, "checkpoint_every": 2, "eval_every": 0, "final_deals": 0, "threads": 1, "seed": 3}
+SETTINGS = {
+    "stop_after": 4,
+    "checkpoint_every": 2,
+    "eval_every": 0,
+    "final_deals": 0,
+    "threads": 1,
+    "seed": 3,
+}
 TIMES = {"time", "seconds", "cpu_seconds", "decisions_per_second", "outside_network"}
 
 
