@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -461,13 +462,18 @@ def test_every_subcommand_reports_a_signal(
 
 
 def test_a_forked_child_ends_at_once(capfd: pytest.CaptureFixture[str]) -> None:
+    ready, started = os.pipe()
     with interruptible():
         child = os.fork()
         if child == 0:
-            signal.pause()
+            os.write(started, b"x")  # a signal before this could be lost in the fork
+            time.sleep(60)
             os._exit(0)
+        assert os.read(ready, 1) == b"x"
         os.kill(child, signal.SIGTERM)
         _, status = os.waitpid(child, 0)
+    os.close(ready)
+    os.close(started)
     assert os.waitstatus_to_exitcode(status) == -signal.SIGTERM
     assert capfd.readouterr() == ("", "")
 

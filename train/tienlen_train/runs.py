@@ -288,8 +288,8 @@ class RunFolder:
                 is_right = False
             if not is_right:
                 raise RunError(
-                    f"{self.metrics_path}: line {number} is not that of iteration {expected}. The checkpoint "
-                    "is of a later one: put back a sound copy, or continue with --new-metrics, which sets the "
+                    f"{self.metrics_path}: line {number} is not that of iteration {expected}. The "
+                    "checkpoint is of a later one: put back a sound copy, or continue with --new-metrics, which sets the "
                     "file aside"
                 )
             found.append(upgrade_metrics(metrics))
