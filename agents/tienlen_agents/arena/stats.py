@@ -1,8 +1,9 @@
 """Estimates with 95 % intervals, clustered by deal.
 
 The games of one deal share its cards, so they are not independent observations; their total is one
-observation. All inputs are integers (points, places), and sums stay integers until the last division. So a
-match-up of identical agents gives parity exactly, with an interval of width 0.
+observation. All inputs are integers (points, places), and sums stay integers until the last division; sums of
+squares are integers of any size. So a match-up of identical agents gives parity exactly, with an interval of
+width 0.
 """
 
 from __future__ import annotations
@@ -166,8 +167,11 @@ def variance_ratio(deal_totals: IntArray, game_totals: IntArray) -> float | None
 
 
 def _moments(values: IntArray) -> tuple[int, int, int]:
-    """The number of values, their sum and the sum of their squares."""
-    return len(values), int(values.sum()), int((values * values).sum())
+    """The number of values, their sum and the sum of their squares; exact for all values."""
+    # Python's integers do not wrap, as squares of large points would; there are far fewer values than deals.
+    found, counts = (array.tolist() for array in np.unique(values, return_counts=True))
+    pairs = list(zip(found, counts, strict=True))
+    return len(values), sum(v * n for v, n in pairs), sum(v * v * n for v, n in pairs)
 
 
 def _variance(count: int, first: int, second: int) -> Fraction:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
 
+LONG_NAME: Final = 24  # characters
+
 _MARK: Final[dict[Verdict, str]] = {"above": "▲", "at": "=", "below": "▼"}
 
 
@@ -66,6 +68,14 @@ def show(report: RunResults, console: Console | None = None) -> None:
                 markup=False,
                 highlight=False,
             )
+        if result.has_identical_decisions:
+            console.print(
+                f"{result.title!r}: identical decisions. Each of {result.num_deals:,} deals ended the same in "
+                "all its seatings, so the intervals have no width.",
+                style="yellow",
+                markup=False,
+                highlight=False,
+            )
         for score in result.scores:
             for forfeits in score.forfeits:
                 rounds = plural(forfeits.num_rounds, "round")
@@ -76,6 +86,22 @@ def show(report: RunResults, console: Console | None = None) -> None:
                     markup=False,
                     highlight=False,
                 )
+    if any(len(name) > LONG_NAME and "name=" not in name for name in _programs(report)):
+        console.print(
+            "A program's name in these tables can be shorter: 'process:<command>,name=NAME'.",
+            style="dim",
+            markup=False,
+            highlight=False,
+        )
+    for failed in report.failures:
+        console.print(f"failed: {failed}", style="bold red", markup=False, highlight=False)
+    if report.not_rated:
+        console.print("No ratings: fewer than two agents did not fail.", style="bold red")
+
+
+def _programs(report: RunResults) -> list[str]:
+    names = (name for result in report.results for name in result.names)
+    return [name for name in names if name.startswith("process:")]
 
 
 def show_pilot(pilot: Pilot, console: Console | None = None) -> None:

@@ -1,19 +1,20 @@
 """Starts a program and ends it, with everything that it has started, when its owner ends.
 
-`tienlen_agents.external.process.Child` runs this file as a script: ``python -I -S keeper.py OWNER REPORT COMMAND
-...``. The program inherits standard input, output and error, so no data passes through the keeper.
+`tienlen_agents.external.process.Child` runs this file as a script: ``python -I -S keeper.py OWNER REPORT
+COMMAND ...``. The program inherits standard input, output and error, so no data passes through the keeper.
 
-The owner may end in any way, also by SIGKILL: its end of a pipe closes, and the keeper's parent changes. Then the
-program has `GRACE_S` seconds to exit, because its input has ended, and is killed after that. SIGTERM to the keeper
-kills the program at once. When the program ends, the keeper kills what the program has left behind, and ends in the
-same way: with the same exit code or by the same signal.
+The owner may end in any way, also by SIGKILL: its end of a pipe closes, and the keeper's parent changes. Then
+the program has `GRACE_S` seconds to exit, because its input has ended, and is killed after that. SIGTERM to
+the keeper kills the program at once. When the program ends, the keeper kills what the program has left
+behind, and ends in the same way: with the same exit code or by the same signal.
 
 On Linux the keeper is a *child subreaper*: every descendant whose parent has ended becomes a child of the
 keeper, also one in a session of its own, so all of them are found. Elsewhere it kills the process group of
 the program. A program that kills its keeper escapes: a keeper is not a sandbox.
 
-It is a process of its own, because this cannot be done as safely in the arena's process: `preexec_fn` runs Python in
-a copy of a process with threads, and the parent-death signal of Linux is that of a thread, not of a process.
+It is a process of its own, because this cannot be done as safely in the arena's process: `preexec_fn` runs
+Python in a copy of a process with threads, and the parent-death signal of Linux is that of a thread, not of a
+process.
 
 This file imports the standard library only.
 """
@@ -112,7 +113,7 @@ def _has_ended(program: int) -> bool:
 
 
 def _kill_all(program: int) -> int | None:
-    """Kill the process group of the program and, on Linux, every descendant; the wait status of the program."""
+    """Kill the program's process group and, on Linux, every descendant; the program's wait status."""
     status = None
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(program, signal.SIGKILL)

@@ -63,8 +63,8 @@ class Child:
     """A running command with non-blocking I/O on all three pipes.
 
     One loop serves them: while it waits for answers, it sends data as fast as the child reads, and reads
-    stderr. The command runs under a keeper (`tienlen_agents.external.keeper`), which ends it and everything it has
-    started when this process ends in any way.
+    stderr. The command runs under a keeper (`tienlen_agents.external.keeper`), which ends it and everything
+    it has started when this process ends in any way.
 
     Args:
         arguments: the command and its arguments.
@@ -221,6 +221,10 @@ class Child:
 
 
 # ---------------------------------------------------------------- the agent
+
+
+class ProgramError(ValueError):
+    """A program that does not start."""
 
 
 class ProcessAgent:
@@ -403,6 +407,18 @@ class ProcessAgent:
             raise Failure("no handshake", detail, broken=True)
         child.send(encode({"type": "reset", "seed": self._seed}))
         return child
+
+    def check_start(self, rules: AnyRules) -> None:
+        """Start the program, if it does not run, to see whether it can play by these rules.
+
+        Raises:
+            ProgramError: it does not start, or does not answer ``hello``.
+        """
+        try:
+            self.start(rules)
+        except Failure as failure:
+            self._kill()
+            raise ProgramError(f"{self.name} does not start: {failure.reason}: {failure.detail}") from None
 
     def _kill(self) -> None:
         if self._child is not None:
