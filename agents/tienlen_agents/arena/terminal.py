@@ -70,8 +70,8 @@ def show(report: RunResults, console: Console | None = None) -> None:
             )
         if result.has_identical_decisions:
             console.print(
-                f"{result.title!r}: identical decisions. Each of {result.num_deals:,} deals ended the same in "
-                "all its seatings, so the intervals have no width.",
+                f"{result.title!r}: identical decisions: each of {result.num_deals:,} deals ended the same "
+                "in all its seatings, so the intervals have no width.",
                 style="yellow",
                 markup=False,
                 highlight=False,

@@ -42,7 +42,7 @@ def main(owner: int, report: int, command: list[str]) -> NoReturn:
 
     Args:
         owner: read end of a pipe whose write end only the owner has.
-        report: write end of a pipe: one line, empty if the program was started, else why it was not.
+        report: write end of a pipe: why the program does not run; it is closed without a word if it runs.
         command: the command and its arguments.
     """
     parent = os.getppid()
@@ -55,8 +55,7 @@ def main(owner: int, report: int, command: list[str]) -> NoReturn:
     for number in (signal.SIGCHLD, *_ENDS):
         signal.signal(number, lambda *_: None)  # only wakes `select`
     program = _start(command, report)
-    os.write(report, b"\n")
-    os.close(report)
+    os.close(report)  # the program's copy closes when it begins to run
     # The pipes belong to the program alone, so that the owner sees when the program closes them.
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):

@@ -111,10 +111,10 @@ class Child:
         self._ended = self._stopped = False
         self._stderr = b""
         with os.fdopen(report, "rb") as lines:
-            told = lines.readline()
-        if told != b"\n":
+            problem = lines.read()
+        if problem:
             self.stop(grace=0)
-            raise OSError(told.decode(errors="backslashreplace").strip() or "its keeper ended")
+            raise OSError(problem.decode(errors="backslashreplace").strip())
 
     def send(self, data: bytes) -> None:
         """Queue data; `line` sends it while it waits for answers."""
