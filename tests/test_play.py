@@ -223,7 +223,7 @@ def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
         ([*THREE, "--rated", "--key", "1"], "--rated: the key is drawn"),
         ([*THREE, "--rated", "--seed", "1"], "--rated: the key is drawn"),
         ([*THREE, "--seed", "1", "--key", "1"], "not allowed with argument --seed"),
-        ([*THREE, "--seed", "-1"], "--seed -1: expected 0 or more"),
+        ([*THREE, "--seed", "-1"], "argument --seed: expected 0 or more"),
         ([*THREE, "--save", str(ROOT / "README.md")], "is there already"),
         ([*THREE, "--save", "/no/such/folder/x"], "its folder is not"),
         ([*THREE, "--hint", "nobody"], "unknown agent 'nobody'"),

@@ -27,6 +27,7 @@ from tienlen_agents.extras import is_installed, require
 from tienlen_agents.files import write_atomic
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.rendering.view import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -187,7 +188,8 @@ class Report(RunResults):
 
 def csv_text(text: str) -> str:
     """A text for a cell of a CSV file; a spreadsheet would take one that begins with ``=`` as a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    text = printable(text)
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
 def missing_outputs() -> list[str]:

@@ -22,7 +22,8 @@ from tienlen_agents.arena.result import MatchResult, add_up
 from tienlen_agents.arena.sequential import FIRST_LOOK
 from tienlen_agents.arena.store import ChunkStore, file_digests
 from tienlen_agents.versions import code_digest, versions
-from tienlen_env.engine.agent import Agent
+from tienlen_env.engine.agent import Agent, check_plays
+from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import plural
 
@@ -145,6 +146,7 @@ def play_match_ups(
     Raises:
         TypeError: an unknown option.
         ValueError: a setting out of range, or an agent that is not given by name where that is necessary.
+        WrongGameError: an agent plays another game.
         ArenaRunError: `out` holds another match, another run writes there, or a worker died.
         IllegalPlayError: an agent chose an action that is not legal.
     """
@@ -171,6 +173,8 @@ def play_match_ups(
     records = options.get("records", 0)
     if records < 0:
         raise ValueError(f"records={records}: expected 0 or more")
+    for match_up in match_ups:
+        check_plays([loaded[index] for index in match_up.seated], Batch(match_up.rules, 1))
     run = _Run(match_ups, settings, progress, records)
     with ExitStack() as stack:
         if out is not None:
