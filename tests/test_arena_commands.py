@@ -209,7 +209,7 @@ def test_records_are_shared_between_match_ups_and_resumed(tmp_path):
     assert after.startswith(before)
     assert len(after.splitlines()) == len(before.splitlines()) + 3
     names = sorted(path.stem for path in (tmp_path / "records").iterdir())
-    assert names == "1-1-1 1-1-2 1-1-3 2-1-1 2-1-2 2-1-3 3-1-1 3-1-2".split()
+    assert names == ["1-1-1", "1-1-2", "1-1-3", "2-1-1", "2-1-2", "2-1-3", "3-1-1", "3-1-2"]
     main([*words, "--records", "8", "--records-url", "https://example.org/table?record="])
     assert (tmp_path / "chunks.jsonl").read_bytes() == after
     assert 'href="https://example.org/table?record=1-1-1.txt"' in (tmp_path / "arena.html").read_text()

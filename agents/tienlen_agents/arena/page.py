@@ -103,11 +103,13 @@ def page(report: RunResults) -> str:
         latencies=report.latencies,
         charts=_charts(report.curves),
         failures=[str(failed) for failed in report.failures],
-        has_ratings=bool(report.leagues) or not report.not_rated,
+        is_league=bool(report.leagues or report.not_rated),
+        has_ratings=bool(report.leagues),
         has_long_programs=any(
             name.startswith("process:") and "name=" not in name for result in results for name in result.names
         ),
         records=_records(report),
+        num_records=sum(len(result.records) for result in results),
         forfeits=[
             (result.title, score.name, f.num_rounds, f.reason, printable(f.example))
             for result in results
@@ -133,12 +135,17 @@ def _title(report: RunResults) -> str:
 
 
 def _records(report: RunResults) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """The records by match-up: its title; of each the address, the deal and the names of the seats."""
+    """The records of each match-up: its title; of each record the address, the deal and the names of the seats.
+
+    If there is one record for each match-up, all are together, without a title.
+    """
     base = report.records_url or f"{FOLDER}/"
     found: dict[str, list[tuple[str, str, str]]] = {}
     for file in record_files(report.results):
         title = file.match_up if len(report.variants) == 1 else f"{file.match_up} · {file.rules}"
         found.setdefault(title, []).append((base + file.name, f"deal {file.deal}", ", ".join(file.seats)))
+    if all(len(files) == 1 for files in found.values()):
+        return [("", [files[0] for files in found.values()])] if found else []
     return list(found.items())
 
 
