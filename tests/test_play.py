@@ -1,6 +1,7 @@
 """A person at the terminal, over a pipe."""
 
 import io
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tienlen_agents.terminal.dialogue import symbols
 from tienlen_agents.terminal.human import HumanAgent, Leave
 from tienlen_agents.terminal.play import main, short_names
 from tienlen_agents.terminal.prompt import say
+from tienlen_env import tienlen_v0
 from tienlen_env.engine.agent import CardAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
@@ -185,7 +187,10 @@ def test_the_end_of_the_input_leaves(play, tmp_path):
     assert not Round.from_record(path.read_text()).is_over
 
 
-def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "word", "code"), [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "terminated", 143)]
+)
+def test_a_signal_leaves_with_the_record_saved(tmp_path, number, word, code):
     path = tmp_path / "left.txt"
     command = [
         sys.executable,
@@ -206,11 +211,11 @@ def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
         while "you play" not in seen or not seen.endswith("helps): "):
             seen += process.stdout.read(1) or pytest.fail(seen)
         time.sleep(0.1)  # it waits for a line
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert err == ""
-    assert "interrupted" in out
+    assert word in out
     assert not Round.from_record(path.read_text()).is_over
 
 
@@ -312,6 +317,23 @@ def test_no_color(monkeypatch, is_terminal, no_color):
     say("\033[2J\033[1;31mK\033[0m")
     wanted = {(True, ""): "\033[2J\033[1;31mK\033[0m", (True, "1"): "\033[2JK", (False, ""): "K"}
     assert stream.getvalue() == wanted[is_terminal, no_color]
+
+
+@pytest.mark.parametrize("key", [5, 7])
+def test_a_printed_round_has_colours_only_in_a_terminal(monkeypatch, key):
+    played = Round("cardgames", key)
+    plain, env = str(played), tienlen_v0.raw_env(render_mode="human")
+    env.reset(seed=1)
+    assert "\033" not in plain
+    for is_terminal, no_color, coloured in ((True, "", True), (True, "1", False), (False, "", False)):
+        stream = io.StringIO()
+        stream.isatty = lambda is_terminal=is_terminal: is_terminal
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setenv("NO_COLOR", no_color)
+        print(played)
+        env.render()
+        assert ("\033[" in stream.getvalue()) == coloured
+        assert re.sub(r"\033\[[0-9;]*m", "", stream.getvalue()).startswith(plain)
 
 
 @pytest.mark.parametrize("typed", ["hint", "x", "７", "²"])  # a word, a letter, digits of other kinds

@@ -135,7 +135,7 @@ def _title(report: RunResults) -> str:
 
 
 def _records(report: RunResults) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """The records of each match-up: its title; of each record the address, the deal and the names of the seats.
+    """The records of each match-up: its title; of each its address, deal and seats.
 
     If there is one record for each match-up, all are together, without a title.
     """

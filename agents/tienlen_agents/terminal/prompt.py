@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import sys
 import textwrap
 from enum import Enum
@@ -16,7 +14,7 @@ from tienlen_env.engine.view import View
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
-from tienlen_env.rendering import render_ansi
+from tienlen_env.rendering import for_stream, render_ansi
 from tienlen_env.single.base import AnyRound, Picture, Play
 
 HELP = """\
@@ -156,11 +154,7 @@ class Hints:
 
 def say(text: str) -> None:
     """Write, with colours and other codes only to a terminal, and without colours if NO_COLOR is set."""
-    if not sys.stdout.isatty():
-        text = re.sub("\033\\[[0-9;]*[A-Za-z]", "", text)
-    elif os.environ.get("NO_COLOR"):
-        text = re.sub("\033\\[[0-9;]*m", "", text)
-    sys.stdout.write(text)
+    sys.stdout.write(for_stream(text, sys.stdout))
     sys.stdout.flush()
 
 
