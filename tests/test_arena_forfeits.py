@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
+import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main
+from tienlen_env.engine.agent import Forfeit
 
 BOT = """
 import json, sys
@@ -166,3 +168,105 @@ def test_a_shorter_name_is_suggested(bot, capsys):
     told = "A program's name in these tables can be shorter: 'process:<command>,name=NAME'."
     assert told in run(capsys, "match", long, "greedy", "--deals", "2")[1]
     assert told not in run(capsys, "match", bot("True"), "greedy", "--deals", "2")[1]
+
+
+# ---------------------------------------------------------------- any text, any bytes
+
+
+class Rude:
+    """A failing agent of another package, with texts that cannot be encoded or shown."""
+
+    name = "rude\x1b[2J\udcff\n"
+    TEXT = "x\ud800y\x1b[2J\x9b\r\n=1"
+
+    def reset(self, seed):
+        self._games = set()
+
+    def act(self, view):
+        self._games |= set(view.games.tolist())
+        return view.legal_actions.action[view.legal_actions.start]
+
+    def take_forfeits(self):
+        return [Forfeit(game, 0, self.TEXT, self.TEXT) for game in self._games]
+
+
+def test_no_text_of_an_agent_stops_or_bends_a_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(tienlen_agents._factories, "rude", Rude)
+    words = ["match", "rude", "greedy", "--deals", "2", "--composition", "1v3", "--out", str(tmp_path)]
+    for _ in range(2):  # the second time from the chunks that were stored
+        code, shown, said = run(capsys, *words)
+        assert code == 1
+        assert all(c.isprintable() for c in shown)
+        assert all(c.isprintable() or c == "\n" for c in said)
+    for path in tmp_path.iterdir():
+        if path.suffix in (".json", ".jsonl", ".csv", ".html"):
+            assert "\x1b" not in path.read_text("utf-8")
+    data = json.loads((tmp_path / "arena.json").read_text())
+    assert data["tables"][0]["agents"][0]["forfeits"][0]["num_rounds"] == 8
+
+
+def test_names_that_are_not_utf8_are_stored(bot, tmp_path, capsys):
+    name = bot("True").partition(",")[0] + " a\udcff"  # as a shell passes the byte 0xFF
+    words = ["match", name, "greedy", "--deals", "2", "--composition", "1v3", "--out", str(tmp_path)]
+    for _ in range(2):
+        code, shown, _ = run(capsys, *words)
+        assert code == 0
+        assert all(c.isprintable() for c in shown)
+
+
+NOISY = r"""
+import json, os, random, sys
+rng = random.Random(SEED)
+WORDS = ["3s", "", None, True, -1, 10**30, 1e308, "\ud800", "\x1b[2J", [], {}, [["3s"]], "3s " * 50, "*1"]
+def noise(message):
+    answer = {"id": message["id"], "cards": rng.choice(message["legal"])}
+    kind = rng.randrange(9)
+    if kind < 2:
+        answer[rng.choice(["id", "cards", "type", "\u202e"])] = rng.choice(WORDS)
+    line = json.dumps(answer).encode()
+    if kind == 2:
+        line = bytes(rng.randrange(256) for _ in range(rng.randrange(60))).replace(b"\n", b"")
+    elif kind == 3:
+        at = rng.randrange(len(line))
+        line = line[:at] + bytes([rng.randrange(256)]).replace(b"\n", b"\r") + line[at + 1:]
+    elif kind == 4:
+        line = line[:rng.randrange(len(line))] or b"x"
+    elif kind == 5:
+        line += b"\n" + line
+    return (line if line.strip() else b"x") + b"\n"
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type": "ready", "version": 1}', flush=True)
+    elif message["type"] == "play":
+        os.write(1, noise(message))
+        os.write(2, bytes(rng.randrange(256) for _ in range(9)))
+"""
+
+
+def play_with_noise(path, seed, num_deals):
+    path.write_text(NOISY.replace("SEED", str(seed)))
+    command = shlex.join([sys.executable, "-S", "-E", str(path)])
+    agent = tienlen_agents.load(f"process:{command},limit_ms=150")
+    result = arena.match(agent, tienlen_agents.load("greedy"), num_deals=num_deals, seed=seed)
+    agent.close()
+    lost = sum(forfeits.num_rounds for forfeits in result.scores[0].forfeits)
+    assert 0 < lost <= result.num_games
+    assert result.scores[1].forfeits == ()
+    assert result.parity_points == 1.5
+    for forfeits in result.scores[0].forfeits:
+        assert forfeits.reason.isprintable()
+        assert all(c.isprintable() or c in "\n\t" for c in forfeits.example)
+        json.dumps(forfeits).encode()
+    return {forfeits.reason for forfeits in result.scores[0].forfeits}
+
+
+def test_any_bytes_of_a_program_are_survived(tmp_path):
+    reasons = play_with_noise(tmp_path / "noisy.py", 1, 8)
+    assert len(reasons) > 1
+
+
+@pytest.mark.nightly
+def test_any_bytes_of_many_programs_are_survived(tmp_path):
+    for seed in range(200):
+        play_with_noise(tmp_path / "noisy.py", seed, 20)

@@ -40,7 +40,7 @@ class FailedAgent(NamedTuple):
         share = f"{100 * self.share:.1f}".removesuffix(".0")
         return (
             f"{self.name} forfeited {share} % of its rounds in {self.where}, more than "
-            f"{100 * self.limit:g} %: {most.reason} ({printable(most.example)[:400]})"
+            f"{100 * self.limit:g} %: {printable(most.reason)} ({printable(most.example)[:400]})"
         )
 
 

@@ -111,7 +111,7 @@ def page(report: RunResults) -> str:
         records=_records(report),
         num_records=sum(len(result.records) for result in results),
         forfeits=[
-            (result.title, score.name, f.num_rounds, f.reason, printable(f.example))
+            (result.title, score.name, f.num_rounds, printable(f.reason), printable(f.example))
             for result in results
             for score in result.scores
             for f in score.forfeits

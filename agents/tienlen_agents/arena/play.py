@@ -15,6 +15,7 @@ from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
+from tienlen_env.rendering.view import printable
 
 IntArray = npt.NDArray[np.int64]
 
@@ -142,7 +143,7 @@ def play_deals(
             cards_left = int(np.bitwise_count(batch.state.hands[running]).sum())
             on_step((before - cards_left) / num_dealt * len(keys), len(games))
     forfeits = tuple(
-        by_reason(Forfeits(f.reason, 1, f.detail) for f in agent.take_forfeits())
+        by_reason(Forfeits(printable(f.reason), 1, f.detail) for f in agent.take_forfeits())
         if isinstance(agent, FallibleAgent)
         else ()
         for agent in agents

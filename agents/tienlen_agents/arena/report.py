@@ -173,17 +173,22 @@ class Report(RunResults):
         folder = Path(folder)
         missing = missing_outputs()
         contents = {
-            "arena.json": (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode(),
-            "arena.csv": self.to_csv().encode(),
+            "arena.json": _encoded(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"),
+            "arena.csv": _encoded(self.to_csv()),
         }
         if "arena.png" not in missing:
             contents["arena.png"] = self.to_png()
         if "arena.html" not in missing:
-            contents["arena.html"] = self.to_html().encode()
+            contents["arena.html"] = _encoded(self.to_html())
         for name, content in contents.items():
             write_atomic(folder / name, content)
         write_records(folder, record_files(self.results))
         return [folder / name for name in contents]
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8; lone surrogates, as in names of files that are not UTF-8, become the escapes of JSON."""
+    return text.encode(errors="backslashreplace")
 
 
 def csv_text(text: str) -> str:

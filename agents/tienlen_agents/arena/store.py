@@ -144,7 +144,8 @@ class ChunkStore:
 
 
 def _line(values: dict[str, Any]) -> bytes:
-    return json.dumps(values, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    # ASCII: a text may hold lone surrogates, which cannot be encoded (names of files that are not UTF-8).
+    return json.dumps(values, separators=(",", ":")).encode() + b"\n"
 
 
 def _values(line: bytes) -> dict[str, Any]:

@@ -79,8 +79,8 @@ def show(report: RunResults, console: Console | None = None) -> None:
             )
     for where, name, forfeits in _forfeits(report):
         console.print(
-            f"forfeited in {where}: {plural(forfeits.num_rounds, 'round')} by {name}: {forfeits.reason}; "
-            f"the first: {printable(forfeits.example)}",
+            f"forfeited in {where}: {plural(forfeits.num_rounds, 'round')} by {name}: "
+            f"{printable(forfeits.reason)}; the first: {printable(forfeits.example)}",
             style="red",
             markup=False,
             highlight=False,
