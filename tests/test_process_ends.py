@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def is_running(pid):
     status = Path(f"/proc/{pid}/stat")
     try:
         return not LINUX or status.read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended in between
         return False
 
 
@@ -102,7 +103,7 @@ def program(tmp_path):
     yield make
     for pids in files:  # a failed test leaves nothing behind
         for pid in read(pids):
-            if is_running(pid):
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
 
@@ -150,6 +151,16 @@ def test_a_program_has_time_to_end_when_its_owner_does(program, tmp_path):
     owner.kill()
     owner.communicate()
     assert wait_until(ended.exists)
+
+
+@pytest.mark.skipif(not LINUX, reason="there is no parent-death signal elsewhere")
+def test_a_program_ends_with_its_keeper(program):
+    command, pids = program(STUBBORN)
+    child = Child(command)
+    assert wait_until(pids)
+    child._process.kill()
+    assert wait_until(lambda: not is_running(pids()[0]))
+    child.stop()
 
 
 @pytest.mark.parametrize(
