@@ -336,8 +336,21 @@ def test_a_printed_round_has_colours_only_in_a_terminal(monkeypatch, key):
         assert re.sub(r"\033\[[0-9;]*m", "", stream.getvalue()).startswith(plain)
 
 
-@pytest.mark.parametrize("typed", ["hint", "x", "７", "²"])  # a word, a letter, digits of other kinds
+@pytest.mark.parametrize("typed", ["fo", "x", "７", "²"])  # a word, a letter, digits of other kinds
 def test_unknown_words_point_to_the_help(play, typed):
     _, out = play([*THREE, "--key", "7"], [typed, "q"])
     assert "h for help" in out
     assert "you play" not in out
+
+
+@pytest.mark.parametrize("rules", ["cardgames", "thirteens"])
+def test_commands_are_words_too(play, rules):
+    def shown(lines):
+        _, out = play(["--rules", rules, "--key", "7", "--seats", "human", *["random"] * 3], lines)
+        first, *answers = out.split("your play (? lists, h helps): ")
+        return [first, *(answer.partition("\n")[2] for answer in answers)]  # without what was typed
+
+    whole = shown(["help", "list", "hint", "table", "undo", "quit"])
+    assert whole == shown(["h", "?", "s", "t", "u", "q"])
+    assert len(whole) == 7
+    assert "would play" in whole[3]

@@ -23,6 +23,7 @@ HELP = """\
   u       take back your last play
   t       show the table again
   q       leave
+  Whole words work, too: help, list, hint, undo, table, quit.
 """
 
 
@@ -72,16 +73,16 @@ def ask(decision: Decision) -> Play | Command:
                     continue
                 case "h" | "help":
                     say(dialogue.help + HELP)
-                case "t":
+                case "t" | "table":
                     say(render_ansi(decision.picture()))
-                case "?":
+                case "?" | "list":
                     say("\n".join(dialogue.listing(played)) + "\n")
-                case "s":
+                case "s" | "hint":
                     tell(decision.suggestion())
-                case "u":
+                case "u" | "undo":
                     decision.check_undo()
                     return Command.UNDO
-                case "q":
+                case "q" | "quit":
                     return Command.LEAVE
                 case _:
                     after = played.copy()
