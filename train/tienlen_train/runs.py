@@ -288,9 +288,9 @@ class RunFolder:
                 is_right = False
             if not is_right:
                 raise RunError(
-                    f"{self.metrics_path}: line {number} is not that of iteration {expected}. The "
-                    "checkpoint is of a later one: put back a sound copy, or continue with --new-metrics, which sets the "
-                    "file aside"
+                    f"{self.metrics_path}: line {number} is not that of iteration {expected}, and the "
+                    "checkpoint is of a later one: put back a sound copy, or continue with --new-metrics, "
+                    "which sets the file aside"
                 )
             found.append(upgrade_metrics(metrics))
         return found
