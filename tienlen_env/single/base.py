@@ -31,7 +31,7 @@ from tienlen_env.engine.one_game import OneGame
 from tienlen_env.engine.view import View
 from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
 from tienlen_env.games.common.arrays import IntArray
-from tienlen_env.games.common.game import AnyRules, Refusal
+from tienlen_env.games.common.game import AnyRules, Payment, Refusal
 from tienlen_env.games.common.notation import (
     Words,
     key_text,
@@ -182,6 +182,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     unit: ClassVar[str] = "round"  # word for one round
     has_card_choice: ClassVar[bool] = False  # an action stands for several sets of cards
     painter: ClassVar[type[BasePainter]] = BasePainter
+    cause_texts: ClassVar[Mapping[str, str]] = {}  # words for the causes of payments
     _about_ints: ClassVar[str] = ""
 
     rules: RulesT
@@ -350,6 +351,25 @@ class BaseRound(Generic[RulesT, PlayT]):
     def scores(self) -> tuple[int, ...]:
         """Points of this round so far, by seat."""
         return tuple(self._state.scores[0].tolist())
+
+    @property
+    def payment_list(self) -> list[Payment]:
+        """What has been paid in this round (`Batch.payments`); empty under rules without payments."""
+        return self._batch.payments()
+
+    def payments(self, names: Sequence[str] | None = None) -> list[str]:
+        """What has been paid in this round, in words: ``"seat 3 pays seat 0 2 units: place"``.
+
+        Args:
+            names: P names of the seats; None for ``"seat 0"`` and so on.
+        """
+        who = names or [f"seat {seat}" for seat in range(self.num_players)]
+        lines = []
+        for payer, payee, amount, cause in self.payment_list:
+            pays = "pay" if who[payer] == "you" else "pays"
+            units = "1 unit" if amount == 1 else f"{amount} units"
+            lines.append(f"{who[payer]} {pays} {who[payee]} {units}: {self.cause_texts.get(cause, cause)}")
+        return lines
 
     @property
     def next_leader(self) -> int | None:

@@ -40,7 +40,8 @@ class Session:
         events: all events so far, as JSON values, oldest first:
             ``{"type": "play", "round": 0, "seat": 2, "id": 17, "text": "7s"}`` and
             ``{"type": "round_over", "round": 0, "places": [...], "scores": [...], "totals": [...]}``; the
-            scores are those of the round, the totals those of the game.
+            scores are those of the round, the totals those of the game. Under rules with payments there is
+            also ``"payments"``, a list of ``{"payer": 3, "payee": 0, "amount": 2, "cause": "place"}``.
     """
 
     def __init__(
@@ -193,15 +194,16 @@ class Session:
         number, text = played.round_index, played.play_text(self.batch, play.action, play.cards)
         self.events.append({"type": "play", "round": number, "seat": seat, "id": play.action, "text": text})
         if played.is_over:
-            self.events.append(
-                {
-                    "type": "round_over",
-                    "round": number,
-                    "places": list(played.places),
-                    "scores": list(played.scores),
-                    "totals": list(self.scores),
-                }
-            )
+            event: dict[str, Json] = {
+                "type": "round_over",
+                "round": number,
+                "places": list(played.places),
+                "scores": list(played.scores),
+                "totals": list(self.scores),
+            }
+            if self.batch.has_payments:
+                event["payments"] = [payment._asdict() for payment in played.payment_list]
+            self.events.append(event)
         return play
 
     def undo(self, num_plays: int = 1) -> None:

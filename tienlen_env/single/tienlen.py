@@ -9,17 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import combinations, product
 from operator import and_, index
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Final, Self, cast
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
-from tienlen_env.games.common.game import Payment
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.notation import (
     DECLARE_TEXT,
@@ -102,7 +101,7 @@ def _make_play(cards: int, action: int, table: ActionTable | None = None) -> Pla
     return play
 
 
-CAUSE_TEXT = {
+CAUSE_TEXTS: Final = {
     "chop": "chopped",
     "place": "place",
     "cong": "no card played (cóng)",
@@ -113,17 +112,6 @@ CAUSE_TEXT = {
     "last_two": "ending on a 2",
     "last_three": "the last 3♠",
 }
-
-
-def payment_text(payment: Payment, names: Sequence[str]) -> str:
-    """A payment in words.
-
-    Args:
-        payment: the payment.
-        names: P names of the seats.
-    """
-    units = "1 unit" if payment.amount == 1 else f"{payment.amount} units"
-    return f"{names[payment.payer]} pays {names[payment.payee]} {units}: {CAUSE_TEXT[payment.cause]}"
 
 
 def table_view(
@@ -230,6 +218,7 @@ class Round(BaseRound[Rules, Play]):
     game_name: ClassVar[str] = "tienlen"
     has_card_choice: ClassVar[bool] = True
     painter: ClassVar[type[BasePainter]] = TienLenPainter
+    cause_texts: ClassVar[Mapping[str, str]] = CAUSE_TEXTS
     _about_ints: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
 
     def __init__(
@@ -277,20 +266,6 @@ class Round(BaseRound[Rules, Play]):
     def opening_card(self) -> Cards:
         """The card that the play must contain (1.3); empty if there is none."""
         return Cards(self._state.required_card.item())
-
-    @property
-    def payment_list(self) -> list[Payment]:
-        """What has been paid in this round (`Batch.payments`); empty under rules without payments."""
-        return self._batch.payments()
-
-    def payments(self, names: Sequence[str] | None = None) -> list[str]:
-        """What has been paid in this round, in words: ``"seat 3 pays seat 0 2 units: place"``.
-
-        Args:
-            names: P names of the seats; None for ``"seat 0"`` and so on.
-        """
-        who = names or [f"seat {seat}" for seat in range(self.num_players)]
-        return [payment_text(payment, who) for payment in self.payment_list]
 
     @property
     def next_leader(self) -> int | None:

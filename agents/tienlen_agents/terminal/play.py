@@ -145,6 +145,13 @@ class Table:
                 f"    {PLACE_TEXT[places[seat]]}  {names[seat]:<24.24} {points:>3}  "
                 f"{plural(totals[seat], 'point')}"
             )
+        if session.batch.has_payments:
+            lines += [f"  {text}" for text in played.payments(names)] or ["  nobody pays"]
+            net = dict.fromkeys(range(len(names)), 0)
+            for payment in played.payment_list:
+                net[payment.payer] -= payment.amount
+                net[payment.payee] += payment.amount
+            lines.append("  " + "  ".join(f"{names[seat]} {units:+d}" for seat, units in net.items()))
         if isinstance(session.game, Game) and session.winner is not None:
             winner = names[session.winner]
             lines.append(f"  {winner} win{'' if winner == 'you' else 's'} the game")

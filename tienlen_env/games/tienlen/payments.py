@@ -185,7 +185,8 @@ def bombs_score(spec: Any, hand: int, card: int) -> int:
     """The dearest bombs in a hand that share no cards, as ``more * 64 - number of cards``.
 
     `card` is the price of a card, `more` what the bombs cost above that of their cards. Of equally
-    dear ones those with fewest cards have the highest score. No bomb contains a 2. A hand has 13 cards at most, so the cards stay below 64.
+    dear ones those with fewest cards have the highest score. No bomb contains a 2. A hand has 13 cards at
+    most, so the number stays below 64.
     """
     cards = hand & _NO_TWOS
     pairs = cards & cards >> 1
