@@ -50,10 +50,15 @@ def random_hand(rng: random.Random, size: int = 13) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("cardgames", 452), ("mobile", 452), ("foicica", 993), ("pagat", 508)]
+    ("name", "count"),
+    [
+        *(("cardgames", 452), ("mobile", 452), ("foicica", 993), ("pagat", 508)),
+        *(("south", 452), ("south_count", 452), ("north", 435)),
+    ],
 )
 def test_7_1_number_of_actions(name: str, count: int) -> None:
-    assert TABLES[name].num_actions == count + 1, "and the pass"
+    """Beside them the pass, and the declaration where there are instant wins."""
+    assert TABLES[name].num_actions == count + 1 + bool(PRESETS[name].instant_wins)
 
 
 def test_7_1_counts_of_the_groups() -> None:
@@ -450,13 +455,20 @@ def test_card_ids_refuses_what_is_no_mask(mask: int) -> None:
 DIGESTS = {
     "cardgames": "f3aeceea605cd178",
     "mobile": "2f63fc4375ed32c7",
-    "foicica": "665d63f57cb94a3b",
+    "foicica": "a80ef112ed7d5a7c",
     "pagat": "8ad8168fa1d0d58f",
+    "south": "f6e73669b8defcdd",
+    "south_count": "474c8e63789bc96a",
+    "north": "af1ea82cee8f2db5",
 }
 
 
 def test_6_digests_of_the_presets_are_pinned() -> None:
     assert {name: rules.digest() for name, rules in PRESETS.items()} == DIGESTS
+
+
+def test_3_6_the_wider_reading_keeps_the_digest_that_foicica_had() -> None:
+    assert replace(FOICICA, rejoin_twos=False).digest() == "665d63f57cb94a3b"
 
 
 CHANGES: dict[str, object] = {
@@ -602,10 +614,16 @@ def as_cell(value: object) -> str:
 def test_6_2_table_of_presets_in_the_document_is_that_of_the_code() -> None:
     document = (files("tienlen_env") / "RULES.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in document.splitlines() if "|" in line]
-    table = {row[0].strip("`"): row[1:5] for row in rows if len(row) == 6}
-    for field in fields(Rules):
-        assert table[field.name] == [as_cell(getattr(rules, field.name)) for rules in PRESETS.values()]
-    assert table["digest"] == list(DIGESTS.values())
+    every = {row[0].strip("`"): row[1:-1] for row in rows if len(row) == 2 + len(PRESETS)}
+    paying = {row[0].strip("`"): row[1:-1] for row in rows if len(row) == 6}
+    for name in (field.name for field in fields(Rules)):
+        cells = {preset: as_cell(getattr(rules, name)) for preset, rules in PRESETS.items()}
+        if name in every:
+            assert every[name] == list(cells.values())
+        else:
+            others = {cell for preset, cell in cells.items() if not PRESETS[preset].has_payments}
+            assert paying[name] == [*others, cells["south"], cells["south_count"], cells["north"]]
+    assert every["digest"] == list(DIGESTS.values())
 
 
 def test_1_9_and_2_bombs_of_the_presets() -> None:
