@@ -26,7 +26,7 @@ from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.common.layout import Piece
 from tienlen_env.games.tienlen.actions import build_action_table, kind_name
 from tienlen_env.games.tienlen.layout import observation_layout
-from tienlen_env.games.tienlen.rules import get_rules
+from tienlen_env.games.tienlen.rules import Shape, get_rules
 from tienlen_env.rendering import render_cards, render_svg
 
 ROOT = Path(__file__).parents[1]
@@ -177,7 +177,9 @@ def beats(over: str, under: str, preset: str) -> bool:
 
 def environment_page() -> str:
     """The page of the PettingZoo environment: its docstring, then the tables of every preset."""
-    return "\n".join([*_from_docstring("Tiến lên", aec.__doc__ or ""), *_spaces(), *_strip(), *_presets()])
+    return "\n".join(
+        [*_from_docstring("Tiến lên", aec.__doc__ or ""), *_spaces(), *_strip(), *_presets(), *_tabs()]
+    )
 
 
 def _from_docstring(title: str, text: str) -> Iterator[str]:
@@ -245,16 +247,56 @@ def strip_svg(pieces: list[Piece]) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box} fill="currentColor">{"".join(parts)}</svg>'
 
 
+HOW_TO_READ = """
+`AxB` is a shape: B ranks in a row with A cards of each. So `2x3` is three pairs in a row, `4x1` a quad, `1x5` a run of
+five cards. `set_run_min` has the fewest ranks of sequences of pairs, of triples and of quads; 0 means that there are
+none. `chops` has after each number of 2s the shapes that beat them: `1: 4x1 2x3` says that a quad or three pairs in a row
+beat a single 2. `ladder` lists bombs, the weakest first. Two prices are for a black and for a red 2; after a shape
+stands its price. Amounts are half stakes in `south`, cards in `south_count` and `north`. "–" is an empty list: of
+`points`, the usual 3, 2, 1, 0.
+"""
+
+
 def _presets() -> Iterator[str]:
-    yield from ("", "## The presets, field by field", "")
-    fields = [field.name for field in dataclasses.fields(get_rules())]
+    yield from ("", "## The presets, field by field", *HOW_TO_READ.splitlines(), "")
+    names = [field.name for field in dataclasses.fields(get_rules())]
+    cells = {name: [_cell(getattr(rules, name)) for rules in PRESETS.values()] for name in names}
+    without = [not rules.has_payments for rules in PRESETS.values()]
+
+    def is_shared(name: str) -> bool:
+        return len({cell for cell, plain in zip(cells[name], without, strict=True) if plain}) == 1
+
+    of_payments = [name for name in names if is_shared(name) and len(set(cells[name])) > 1]
+    everywhere = [name for name in names if len(set(cells[name])) == 1]
+    rest = [name for name in names if name not in of_payments and name not in everywhere]
     yield "| field | " + " | ".join(f"`{name}`" for name in PRESETS) + " |"
     yield "|---" * (1 + len(PRESETS)) + "|"
-    for field in fields:
-        yield (
-            f"| `{field}` | " + " | ".join(_cell(getattr(rules, field)) for rules in PRESETS.values()) + " |"
-        )
+    for name in rest:
+        yield f"| `{name}` | " + " | ".join(cells[name]) + " |"
     yield "| digest | " + " | ".join(f"`{rules.digest()}`" for rules in PRESETS.values()) + " |"
+    paying = [name for name, rules in PRESETS.items() if rules.has_payments]
+    yield from ("", "These differ only in the presets with payments:", "")
+    yield "| field | others | " + " | ".join(f"`{name}`" for name in paying) + " |"
+    yield "|---" * (2 + len(paying)) + "|"
+    for name in of_payments:
+        shown = [cells[name][without.index(True)]]
+        shown += [cell for cell, plain in zip(cells[name], without, strict=True) if not plain]
+        yield f"| `{name}` | " + " | ".join(shown) + " |"
+    yield from ("", "These are the same in all presets:", "", "| field | value |", "|---|---|")
+    yield from (f"| `{name}` | {cells[name][0]} |" for name in everywhere)
+    yield from ("", "What each field means:", "", "| field | meaning |", "|---|---|")
+    yield from (f"| `{name}` | {meaning} |" for name, meaning in _meanings().items())
+
+
+def _meanings() -> dict[str, str]:
+    """The fields of `Rules` and what its docstring says of each."""
+    text = inspect.getdoc(type(get_rules())) or ""
+    part = text.split("Attributes:\n", 1)[1].split("\n\n", 1)[0]
+    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", part, re.MULTILINE)
+    return {name: " ".join(meaning.replace("``", "`").split()) for name, meaning in found}
+
+
+def _tabs() -> Iterator[str]:
     yield from ("", "## Actions and observation of each preset", "")
     for name in PRESETS:
         tables = aec.page_tables(name)
@@ -274,9 +316,9 @@ def _presets() -> Iterator[str]:
 
 def _cell(value: Any) -> str:
     if isinstance(value, tuple):
-        if value and isinstance(value[0], tuple) and isinstance(value[0][1], tuple):
-            return "; ".join(f"{key}: {' '.join(map(str, shapes))}" for key, shapes in value)
-        return " ".join(map(str, value)) or "–"
+        if value and isinstance(value[0], tuple) and not isinstance(value[0], Shape):
+            return "; ".join(f"{key}: {_cell(found)}" for key, found in value)
+        return (" " if value and isinstance(value[0], Shape) else ", ").join(map(str, value)) or "–"
     return str(value)
 
 
