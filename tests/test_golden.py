@@ -27,6 +27,7 @@ KEYS = [0, 1, 2, 3, 7, 42, 255, 2**16, 2**31, 2**32, 2**32 + 1, 10**18, 2**62, 2
 KEYS += [-1, -2, -42, -(2**31), -(2**32), -(2**63)]
 NUM_DEALS = 10_000
 REWARDS = ("points", "zero_sum", "win", "cards")
+PAID_REWARDS = (*REWARDS, "payments")  # of presets with payments
 GUARD = "this breaks trained agents and published results: bump tienlen_v0 or revert"
 
 
@@ -84,7 +85,8 @@ def layouts(name: str) -> str:
 def played(name: str) -> tuple[str, dict[str, str]]:
     """Digests of the masks and observations of fixed games, and of their rewards by scheme."""
     seen: list[np.ndarray] = []
-    rewards: dict[str, list[np.ndarray]] = {scheme: [] for scheme in REWARDS}
+    schemes = PAID_REWARDS if PRESETS[name].has_payments else REWARDS
+    rewards: dict[str, list[np.ndarray]] = {scheme: [] for scheme in schemes}
     for num_players in (2, 3, 4):
         batches = {
             scheme: Batch(
@@ -96,7 +98,7 @@ def played(name: str) -> tuple[str, dict[str, str]]:
                 history=3,
                 auto_reset=True,
             )
-            for scheme in REWARDS
+            for scheme in schemes
         }
         for batch in batches.values():
             batch.deal(np.arange(64) * 1_000_003)
@@ -194,6 +196,8 @@ def test_records_lead_to_their_places(line: str, backend: Any) -> None:
     assert round_.is_over, f"a rule has changed; {GUARD}"
     assert round_.record() == line
     places = [int(p) for p in line.split(" = ")[1].split()]
+    if round_.rules.has_payments:
+        return  # a round may end earlier, or without a card
     assert [(len(round_.hand(s)) == 0) for s in range(len(places))] == [p < len(places) - 1 for p in places]
 
 

@@ -157,7 +157,8 @@ def test_an_instant_win_is_declared_before_it_is_paid() -> None:
     assert batch.state.turn[0] == 2
     assert np.flatnonzero(batch.action_mask()[0]).tolist() == [declare]
     assert batch.list_legal().cards.tolist() == [0]
-    assert batch.payments() == [] and not batch.balances().any()
+    assert batch.payments() == []
+    assert not batch.balances().any()
     rewards, dones = batch.step([declare])
     assert rewards.tolist() == [[-4, -4, 8]]
     assert dones.all()
@@ -190,7 +191,8 @@ def test_an_instant_win_in_the_environments(name: str) -> None:
     assert [str(play) for play in session.legal] == ["declare"]
     assert session.view(seat)["legal"] == ["declare"]
     session.apply("declare")
-    assert session.is_over and session.round.places[seat] == 0
+    assert session.is_over
+    assert session.round.places[seat] == 0
 
     round_ = Round(name, key)
     other = copy.deepcopy(round_)
@@ -198,7 +200,8 @@ def test_an_instant_win_in_the_environments(name: str) -> None:
     assert not other.is_over
     assert len(round_.payments()) == 3
     assert Round.from_record(round_.record()).payments() == round_.payments()
-    assert round_.undo().is_declaration and round_.payments() == []
+    assert round_.undo().is_declaration
+    assert round_.payments() == []
 
 
 # ---------------------------------------------------------------- environments

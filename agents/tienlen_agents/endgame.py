@@ -2,7 +2,8 @@
 
 With four players all 52 cards are dealt. If two players are left in the round and no player was knocked
 out of it, the unseen cards are the opponent's hand. This is a finite game of perfect information with two
-outcomes: one of the two players takes the better place. `solve` computes the result exactly, `EndgameAgent`
+outcomes: one of the two players takes the better place. With payments there are more; such rules are
+refused. `solve` computes the result exactly, `EndgameAgent`
 uses it.
 
 **Positions** are the engine's rows, and its kernels make the moves. No rule is written a second time, so
@@ -52,6 +53,7 @@ from tienlen_env.engine.agent import (
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION
 from tienlen_env.engine.view import View
+from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import BoolArray, IntArray
 from tienlen_env.games.common.bits import lowest_index
 from tienlen_env.games.common.cards import FULL_DECK
@@ -124,10 +126,20 @@ def new_memory(rules: Rules) -> EndgameMemory:
     )
 
 
-def position_flags(row: Any) -> int:
-    """The part of a position besides the two hands that decides its result, in 28 bits."""
+def num_columns(spec: Any) -> int:
+    """Columns that a position is copied with: up to the legal actions, or up to those of some variants."""
+    end: int = R.LEGAL
+    if spec[S.PLAY_SUMMARY] != spec[S.EXTRA]:
+        end = spec[S.PLAY_SUMMARY]
+    return end
+
+
+def position_flags(spec: Any, row: Any) -> int:
+    """The part of a position besides the two hands that decides its result, in 29 bits."""
     trick = row[R.TABLE] << 18 | row[R.TURN] << 16 | (row[R.OWNER] + 1) << 13
     flags: int = trick | row[R.PASSED] << 9 | row[R.PENDING] << 5 | row[R.KNOCKED_OUT] << 1 | row[R.LOCK]
+    if spec[S.REJOIN_TWOS]:
+        flags |= row[spec[S.EXTRA] + R.TWOS_IN_TRICK] << 28
     return flags
 
 
@@ -234,7 +246,9 @@ def search(memory: EndgameMemory, seat: int, other: int, start: int, max_nodes: 
         if row[R.TURN] < 0:
             winner = better_placed(row, seat, other)
         else:
-            winner = tt_probe(memory, row[R.HAND + seat], row[R.HAND + other], position_flags(row))
+            winner = tt_probe(
+                memory, row[R.HAND + seat], row[R.HAND + other], position_flags(memory.spec, row)
+            )
             if winner == UNKNOWN:
                 if num_nodes == max_nodes:
                     return UNKNOWN, num_nodes
@@ -253,12 +267,14 @@ def search(memory: EndgameMemory, seat: int, other: int, start: int, max_nodes: 
             if winner != row[R.TURN] and ends[depth] > ends[depth - 1]:
                 winner = UNKNOWN
             else:
-                tt_store(memory, row[R.HAND + seat], row[R.HAND + other], position_flags(row), winner)
+                tt_store(
+                    memory, row[R.HAND + seat], row[R.HAND + other], position_flags(memory.spec, row), winner
+                )
         select_next(memory, ends[depth - 1], ends[depth])
         ends[depth] -= 1
         i = ends[depth]
         apply_to(
-            stack[depth], stack[depth + 1], R.LEGAL, memory.spec, memory.actions, memory.ids[i],
+            stack[depth], stack[depth + 1], num_columns(memory.spec), memory.spec, memory.actions, memory.ids[i],
             memory.cards[i], memory.rewards,
         )  # fmt: skip
         depth += 1
@@ -283,7 +299,7 @@ def solve_row(
     """
     root, order = memory.stack[0], memory.order
     memory.generation[0] += 1
-    for i in range(R.LEGAL):
+    for i in range(num_columns(memory.spec)):
         root[i] = row[i]
     seat = root[R.TURN]
     other = lowest_index(root[R.LIVE] ^ 1 << seat)
@@ -296,7 +312,7 @@ def solve_row(
         select_next(memory, 0, left)
         action = memory.ids[left - 1]
         apply_to(
-            root, memory.stack[1], R.LEGAL, memory.spec, memory.actions, action, memory.cards[left - 1],
+            root, memory.stack[1], num_columns(memory.spec), memory.spec, memory.actions, action, memory.cards[left - 1],
             memory.rewards,
         )  # fmt: skip
         winner, num_more = search(memory, seat, other, end, max_nodes - num_nodes)
@@ -344,9 +360,14 @@ class Solver:
 
     Args:
         rules: the variant.
+
+    Raises:
+        RulesError: rules with payments: more than the better place is at stake.
     """
 
     def __init__(self, rules: Rules) -> None:
+        if rules.has_payments:
+            raise RulesError(f"endgames of the {rules.name} rules are not solved: they have payments")
         self.rules = rules
         self._memory = new_memory(rules)
 
@@ -386,8 +407,8 @@ def _solver(rules: Rules) -> Solver:
 
 
 def can_solve(rules: AnyRules) -> TypeGuard[SolvableRules]:
-    """Whether endgames under these rules can be solved."""
-    return isinstance(rules, Rules)
+    """Whether endgames under these rules can be solved; with payments more than two outcomes are possible."""
+    return isinstance(rules, Rules) and not rules.has_payments
 
 
 def open_endings(view: View) -> tuple[IntArray, IntArray]:
@@ -452,6 +473,8 @@ def keep_wins(view: View, chosen: IntArray, *, max_nodes: int = MAX_NODES) -> tu
         ``(won, lost)``: indices of the endgames that the actions in `chosen` now win, and of those that every
         action loses. The others could not be solved.
     """
+    if not can_solve(view.rules):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     games, rows = open_endings(view)
     if not games.size:
         return games, games
@@ -467,7 +490,7 @@ class EndgameAgent:
     """Wraps another agent and overrides it in solved endgames.
 
     The other agent's action is played if it wins the endgame too, or if no win is proven: a lost endgame,
-    more players, unknown cards, too many positions. Otherwise an action that wins replaces it.
+    more players, unknown cards, too many positions, rules with payments. Otherwise an action that wins replaces it.
 
     ``EndgameAgent(base)`` is an `EndgameCardAgent` or `EndgameFallibleAgent` if `base` chooses its cards one
     by one (`CardAgent`) or may fail to answer (`FallibleAgent`).

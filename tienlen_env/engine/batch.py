@@ -234,8 +234,7 @@ class Batch:
             self._spread(rounds, "rounds"),
             self._leaders(leader),
         )
-        if (reader := self._payment_reader) is not None:
-            reader.forget(self._rows, self._spec)
+        self.forget_payments()
 
     def deal_games(self, games: npt.ArrayLike, keys: npt.ArrayLike) -> None:
         """Start some games anew, each from its key; the others do not change.
@@ -697,6 +696,11 @@ class Batch:
             return np.zeros((self.num_games, self.num_players), np.int64)
         first = reader.balances(self._spec)
         return self._rows[:, first : first + self.num_players].copy()
+
+    def forget_payments(self) -> None:
+        """Forget the payments of rounds that ended, where a new one has just begun in every game."""
+        if (reader := self._payment_reader) is not None:
+            reader.forget(self._rows, self._spec)
 
     @property
     def _payment_reader(self) -> PaymentReader[AnyRules] | None:

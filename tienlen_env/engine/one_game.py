@@ -34,6 +34,7 @@ class OneGame:
         self.action = np.empty(1, np.int64)
         self.cards = np.empty(1, np.int64) if has_cards else batch._no_cards
         self.ids, self.masks = np.empty((2, batch.num_actions), np.int64)
+        self._has_payments = batch.has_payments
         self.step = partial(
             backend.step,
             rows,
@@ -57,3 +58,5 @@ class OneGame:
         batch = self.batch
         keys, rounds, leaders = np.array([[key], [round_index], [leader]])
         batch._backend.begin(batch._rows, batch._spec, batch._actions, keys, rounds, leaders)
+        if self._has_payments:
+            batch.forget_payments()

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, solve_row
+from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
 from tienlen_agents.rule_based.heuristic import Parameters, decide, playout
 from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search import tienlen_determinizations as worlds
@@ -106,7 +106,7 @@ def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int
     The opponent's hand is known if the number of unseen cards equals the size of that hand.
     """
     row, spec = decision.row, workspace.line.spec
-    if popcount(row[R.LIVE]) != 2:
+    if popcount(row[R.LIVE]) != 2 or spec[S.HAS_PAYMENTS]:
         return -1
     seat = row[R.TURN]
     other = lowest_index(row[R.LIVE] ^ 1 << seat)
@@ -115,7 +115,7 @@ def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int
         unseen &= ~row[R.PLAYED + player]
     if popcount(unseen) != popcount(row[R.HAND + other]):
         return -1
-    for column in range(R.LEGAL):
+    for column in range(num_columns(spec)):
         workspace.source[column] = row[column]
     for player in range(4):
         workspace.source[R.HAND + player] = 0
@@ -221,7 +221,7 @@ def setup(rules: Rules) -> SearchSetup:
     chain = Chain(*np.zeros((5, NUM_LOCATIONS), np.int64))
     best_mask = np.zeros(num_actions, np.bool_)
     memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64))
-    return SearchSetup(GAME, line, R.LEGAL, NUM_LOCATIONS, np.zeros(1, np.int64), memory)
+    return SearchSetup(GAME, line, num_columns(spec), NUM_LOCATIONS, np.zeros(1, np.int64), memory)
 
 
 register("tienlen", setup)
