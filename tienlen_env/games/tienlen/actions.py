@@ -189,7 +189,7 @@ class ActionTable:
         return {cards: action for action, cards in enumerate(self.cards.tolist()) if cards}
 
     def _not_a_combination(self, cards: int) -> InvalidComboError:
-        clauses = "6.4" if self.rules.suits_bind else "1.5, 3.2"
+        clauses = "4.20" if self.rules.suits_bind else "1.5, 3.2"
         return InvalidComboError(
             f"{format_cards(cards)} is not a combination of the {self.rules.name} rules (RULES.md {clauses})"
         )

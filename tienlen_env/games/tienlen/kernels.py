@@ -128,7 +128,7 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
 
 @noinline
 def begin_effects(row: Any, spec: Any, is_first: bool) -> None:
-    """Set up the extra columns of a round; who wins at the deal is to declare it (5)."""
+    """Set up the extra columns of a round; who wins at the deal is to declare it (4.12)."""
     extra = spec[S.EXTRA]
     if spec[S.REJOIN_TWOS]:
         row[extra + R.TWOS_IN_TRICK] = 0

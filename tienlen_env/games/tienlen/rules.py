@@ -80,7 +80,7 @@ class Rules(RulesBase):
         flush_lock: a run that is led suited makes every run in that trick suited (3.4).
         chops: number of 2s on the table to the shapes that beat them (1.9); any mapping or pairs of these.
         chop_longer: longer sequences of the same width chop too (1.9, against 2).
-        ladder: bomb shapes, weakest first, each beaten by any later one (4); empty: bombs are beaten only
+        ladder: bomb shapes, weakest first, each beaten by any later one (4.1); empty: bombs are beaten only
             by higher bombs of the same shape (1.10).
         pass_lock: who passed keeps passing until the table is cleared (1.7).
         rejoin: bomb shapes that may be played after a pass, on a 2 or set of 2s or on a bomb (3.6).
@@ -93,32 +93,32 @@ class Rules(RulesBase):
             0: no target, a game is one round.
         rejoin_twos: a trick is reopened to players who passed (`rejoin`) only if a 2 or set of 2s is, or has
             been, in play in it; False: by any table that a `rejoin` shape beats (3.6).
-        suits_bind: combinations and answers are bound to suits (6): pairs in one colour, runs in one suit,
-            double sequences in one colour; a single is beaten by its own suit, a triple by its own three
+        suits_bind: combinations and answers are bound to suits (4.20, 4.21): pairs in one colour, runs in
+            one suit, double sequences in one colour; a single is beaten by its own suit, a triple by its own three
             suits, the others by their own suit or colour; 2s beat any single, pair or triple. Bombs of one
             shape beat one another by the top card, whatever their suits.
         round_end: ``"last"`` the round goes on until one player holds cards (1.11); ``"first"`` it ends when
-            the first goes out, and the other places go by cards left, then by the order of play (4).
+            the first goes out, and the other places go by cards left, then by the order of play (4.18).
         instant_wins: hands that win at the deal, the strongest kind first, the higher top card among equals
-            (4); empty: none.
-        quad_is_two_pairs: four of a kind count as two pairs in ``"six_pairs"``.
+            (4.11, 4.13); empty: none.
+        quad_is_two_pairs: four of a kind count as two pairs in ``"six_pairs"`` (4.11).
         cong: what happens to a player who has played no card when the first goes out, where `pay_cong` is
             above 0: ``"out"`` it is out at once, in the last free place; ``"plays_on"`` it only pays.
         last_two: going out with a play that contains a 2: ``"free"``; ``"ends"`` it ends the round, and its
             player is last.
-        pay_places: units that the last pays the first, and the one before the last the second.
-        pay_card: units for each card left, to the first.
+        pay_places: units that the last pays the first, and the one before the last the second (4.8).
+        pay_card: units for each card left, to the first (4.16).
         pay_held_twos: units for a black and for a red 2 in hand at the end; in place of `pay_card`.
         pay_held_bombs: bomb shapes to the units for one in hand at the end; any mapping or pairs of these.
             A longer sequence counts as the longest one here that is in it. In place of `pay_card`.
         held_overlap: bombs in hand that share cards: ``"dearest"`` the choice without common cards that
             costs most; ``"quads_first"`` all four of a kind, then the dearest of the rest.
         held_to: who gets `pay_held_twos` and `pay_held_bombs`: ``"next"`` the next better place (the first,
-            from a player who is cong); ``"first"`` the first.
+            from a player who is cong); ``"first"`` the first (4.10).
         pay_cong: units of a cong player to the first, in place of its cards; 0: a player is never cong.
         cong_held: 2s and bombs that a cong player holds: ``"added"`` they are paid besides `pay_cong`;
             ``"replaced"`` only what they cost above `pay_card` a card.
-        pay_chop_twos: units for a black and for a red 2 that is chopped.
+        pay_chop_twos: units for a black and for a red 2 that is chopped (4.5).
         pay_chop_bombs: bomb shapes to the units for one that is beaten; longer ones as in `pay_held_bombs`.
         chop_chain: who pays for several chops in a trick: ``"last"`` the last one chopped pays for all of
             them to the last who chopped; ``"each"`` each pays for its own.
@@ -126,7 +126,7 @@ class Rules(RulesBase):
         chop_follow: a bomb beaten by one of its own shape and, with `suits_bind`, of its suit or colour:
             ``"paid"``, or ``"free"`` (four of a kind are paid all the same).
         chop_out: who pays for one chopped after going out: ``"pays"`` that player, ``"nobody"``.
-        pay_instant: units of each other player to who wins at the deal.
+        pay_instant: units of each other player to who wins at the deal (4.14).
         pay_last_two: with ``last_two="ends"``, units to each other player for each 2 in the last play.
         pay_last_three: units for the 3♠ as the last card in hand: if all pass on the play that left it, the
             round ends and each other player pays; if the play is beaten, the round ends and its player pays

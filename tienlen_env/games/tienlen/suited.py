@@ -1,4 +1,4 @@
-"""Legal actions where suits bind (RULES.md 6): kernels like those of `kernels`, which calls them.
+"""Legal actions where suits bind (RULES.md 4.20 to 4.22): kernels like those of `kernels`, which calls them.
 
 A group of actions of one shape is a mask of 52 bits, as the top cards are in other variants: a nibble a rank,
 and in it
