@@ -119,8 +119,8 @@ def test_the_last_who_has_not_passed_answers_a_2_that_asks_again():
     """1.14, 3.6: two seats have still to answer, one of them has passed; so nobody leads at once."""
     rules = VARIANTS["last_live"]
     game = Round.from_hands(rules, ["9d 2s 2d", "7c 9c Qs Qh 2h", "2c", "6s 6d 7s 8s Th"], leader=3)
-    for cards in "6s7s8s - - - Th - - - 6d 2s - - 9d Qs - - 9c -".split():
-        game.play("" if cards == "-" else cards)
+    for cards in "6s7s8s,,,,Th,,,,6d,2s,,,9d,Qs,,,9c,".split(","):
+        game.play(cards)
     assert (game.turn, game.passed) == (0, {2})
     asked = game.copy()
     asked.play("2d")  # seat 0 is out
@@ -129,8 +129,8 @@ def test_the_last_who_has_not_passed_answers_a_2_that_asks_again():
     asked.play("")
     assert asked.turn == 2  # has passed, and is asked again
     game = Round.from_hands(rules, ["9d Kd", "7c 9c Qs Qh 2h", "2c", "6s 6d 7s 8s Th"], leader=0)
-    for cards in "9d - - Th Kd".split():
-        game.play("" if cards == "-" else cards)
+    for cards in ["9d", "", "", "Th", "Kd"]:
+        game.play(cards)
     assert (game.turn, game.table) == (3, None)  # no 2: seat 3 leads at once
 
 

@@ -145,7 +145,7 @@ class OneSeatGames:
         probabilities: their shares; None for equal ones.
         line_up: `opponents` are the P-1 seats after the learner's, in order, instead of a pool.
         seat: the learner's seat; ``"random"`` draws it for every deal.
-        illegal: effect of a learner's illegal action: ``"raise"``, ``"terminate"`` or ``"random"``, see above.
+        illegal: effect of a learner's illegal action: ``"raise"``, ``"terminate"`` or ``"random"``, above.
         skip_forced: play the learner's decisions with a single legal action automatically.
         auto_reset: deal a game anew when its episode ends; else it does not change until `deal` or `reset`.
         backend: ``"numba"`` or ``"python"``.
