@@ -1,7 +1,7 @@
 """AgileRL: DQN in self-play with action masks on the PettingZoo environment.
 
-    pip install -r examples/requirements/agilerl.txt tienlen-env
-    python examples/with_agilerl.py --rounds 2000
+pip install -r examples/requirements/agilerl.txt tienlen-env
+python examples/with_agilerl.py --rounds 2000
 """
 
 import argparse
@@ -42,7 +42,13 @@ def main() -> None:
             now = seen["observation"].astype(np.float32)
             if name in before:
                 observation, action = before[name]
-                transition = {"obs": observation, "action": action, "reward": reward, "next_obs": now, "done": over}
+                transition = {
+                    "obs": observation,
+                    "action": action,
+                    "reward": reward,
+                    "next_obs": now,
+                    "done": over,
+                }
                 step = TensorDict({key: torch.as_tensor(value) for key, value in transition.items()})
                 step["reward"], step["done"] = step["reward"].float().view(1), step["done"].float().view(1)
                 step["action"] = step["action"].view(1)

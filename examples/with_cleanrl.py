@@ -1,7 +1,7 @@
-"""PPO in one file, in the manner of CleanRL, on the vector environment: masks, and no other library than torch.
+"""PPO in one file, in the manner of CleanRL, with masks; no other library than torch.
 
-    pip install -r examples/requirements/cleanrl.txt tienlen-env
-    python examples/with_cleanrl.py --steps 200000
+pip install -r examples/requirements/cleanrl.txt tienlen-env
+python examples/with_cleanrl.py --steps 200000
 """
 
 import argparse

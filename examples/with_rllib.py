@@ -81,7 +81,9 @@ def main() -> None:
     for iteration in range(iterations):
         found = algorithm.train()["env_runners"]
         lost = found["episode_return_mean"]  # of the four seats together: 0, as nobody played illegally
-        print(f"iteration {iteration + 1}: {found['num_env_steps_sampled']} steps, sum of returns {lost:+.2f}")
+        print(
+            f"iteration {iteration + 1}: {found['num_env_steps_sampled']} steps, sum of returns {lost:+.2f}"
+        )
         assert abs(lost) < 1e-3
     algorithm.stop()
     ray.shutdown()

@@ -3,7 +3,7 @@
     pip install -r examples/requirements/supersuit.txt tienlen-env
     python examples/with_supersuit.py
 
-Wrappers of rewards and actions work as they are. Those of observations (frame_stack_v1, dtype_v0, ...) work on
+Wrappers of rewards and actions work as they are. Those of observations (frame_stack_v1, dtype_v0, ...) take
 arrays only, so the dict of observation and mask is joined to one array first; `masks` reads the mask from it.
 """
 

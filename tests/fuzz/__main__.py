@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from tests.fuzz.members import Member, parameters_of, public_members
@@ -29,8 +30,10 @@ from tests.fuzz.values import VALUES, junk
 CALLS_PER_SUBJECT = 40
 
 # What a method may raise: the project's errors and Python's `ValueError` (they are all of this type), and
-# `TypeError` for an argument of a wrong type, where it is raised before any compiled code.
-ALLOWED = (ValueError, TypeError)
+# `gymnasium.error.Error` for a seed. For an argument that is an object of another type, also `TypeError` and
+# `AttributeError`, where they come before any compiled code.
+ALLOWED = (ValueError, gymnasium.error.Error)
+OF_TYPES = (TypeError, AttributeError)
 COMPILED = ("/numba/", "/backends/", "/kernels.py")
 
 
@@ -58,7 +61,9 @@ def arguments(member: Member, rng: random.Random, subject: Subject) -> tuple[lis
         if not is_required and rng.random() < 0.55:
             continue
         value = strategy_of(member, name)(rng, subject.batch)
-        if parameter.kind is parameter.POSITIONAL_ONLY or (is_required and parameter.kind is not parameter.KEYWORD_ONLY):
+        if parameter.kind is parameter.POSITIONAL_ONLY or (
+            is_required and parameter.kind is not parameter.KEYWORD_ONLY
+        ):
             args.append(value)
         else:
             kwargs[name] = value
@@ -83,12 +88,10 @@ def call(member: Member, rng: random.Random, subject: Subject) -> None:
 
 def is_allowed(error: BaseException) -> bool:
     """Whether an error may come from a public method."""
-    if not isinstance(error, ALLOWED):
-        return False
-    if isinstance(error, TypeError):
-        last = traceback.extract_tb(error.__traceback__)[-1].filename
-        return not any(part in last for part in COMPILED)
-    return True
+    if isinstance(error, ALLOWED):
+        return True
+    last = traceback.extract_tb(error.__traceback__)[-1].filename
+    return isinstance(error, OF_TYPES) and not any(part in last for part in COMPILED)
 
 
 def fuzz(members: Iterable[Member], calls: int, seed: int, log: Any, budget: float) -> dict[str, Any]:
@@ -119,9 +122,13 @@ def fuzz(members: Iterable[Member], calls: int, seed: int, log: Any, budget: flo
                 if not is_allowed(error):
                     last = traceback.extract_tb(error.__traceback__)[-1]
                     place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
-                    faults.setdefault(f"{name}: {type(error).__name__} at {place}", f"call {number - 1}: {error}"[:300])
+                    faults.setdefault(
+                        f"{name}: {type(error).__name__} at {place}", f"call {number - 1}: {error}"[:300]
+                    )
                 elif subject.state() != before:
-                    faults.setdefault(f"{name}: a refusal changed the state", f"call {number - 1}: {error}"[:300])
+                    faults.setdefault(
+                        f"{name}: a refusal changed the state", f"call {number - 1}: {error}"[:300]
+                    )
                 subject = subject if rng.random() < 0.8 else None
         counts[name] = number
     return {"calls": counts, "refused": refused, "faults": faults}

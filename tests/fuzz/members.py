@@ -25,7 +25,7 @@ EXEMPT = {
     "tienlen_agents.arena": "files and processes; fuzzed in the tests of the arena",
     "tienlen_agents.external": "bots; fuzzed in test_process_agent.py",
     "tienlen_agents.terminal": "a person at the terminal; fuzzed in test_play.py",
-    "tienlen_agents.networks": "checked loading and training; the agents made of them are fuzzed as `champion`",
+    "tienlen_agents.networks": "checked loading; the agents made of them are fuzzed as `champion`",
     "tienlen_agents.search.context": "the work space of a search agent, which is fuzzed",
     "tienlen_agents.search": "rows for compiled code; the search agents are fuzzed",
     "tienlen_agents.rule_based.heuristic": "numbers for compiled code; the agent is fuzzed",

@@ -113,7 +113,12 @@ def of_one_seat(make: Any, *, several: bool) -> Maker:
 
 
 def state_of(games: OneSeatGames) -> Any:
-    return games.batch.kernel_arrays.rows.tobytes(), games.is_over.tobytes(), games.seat.tobytes(), games.is_dealt
+    return (
+        games.batch.kernel_arrays.rows.tobytes(),
+        games.is_over.tobytes(),
+        games.seat.tobytes(),
+        games.is_dealt,
+    )
 
 
 def of_games(rng: random.Random) -> Subject:
@@ -269,14 +274,16 @@ MAKERS: dict[type, Maker] = {
     GreedyLongAgent: agent("greedy_long"),
     HeuristicAgent: agent("heuristic"),
     TricksterAgent: agent("trickster"),
-    ChampionAgent: agent("champion:size=small"),
+    ChampionAgent: agent("champion:worlds=0"),
     ShippedNetworks: plain(lambda batch: ShippedNetworks("small")),
     SearchAgent: agent("search:worlds=2"),
     IsmctsAgent: agent("ismcts:worlds=2"),
     EndgameAgent: agent("endgame:nodes=200,greedy"),
     EndgameCardAgent: plain(lambda batch: EndgameAgent(Cards())),
     EndgameFallibleAgent: plain(lambda batch: EndgameAgent(Cards())),
-    Solver: plain(lambda batch: Solver("cardgames" if isinstance(batch.rules, ThirteensRules) else batch.rules)),
+    Solver: plain(
+        lambda batch: Solver(batch.rules if isinstance(batch.rules, Rules) else PRESETS["cardgames"])
+    ),
 }
 
 __all__ = ["MAKERS", "Subject", "junk", "view"]

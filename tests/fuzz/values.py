@@ -38,15 +38,28 @@ def junk(rng: random.Random) -> Any:
     if kind == 4:
         return rng.choice((None, True, False, 0.0, 0.5, -1.5, float("nan"), float("inf"), -1e300, 1j, b"3s"))
     if kind == 5:
-        return rng.choice(([], [0], [[0]], ["a"], [None], [0, [1]], (), {}, {"a": 1}, {1, 2}, object(), len, int))
+        return rng.choice(
+            ([], [0], [[0]], ["a"], [None], [0, [1]], (), {}, {"a": 1}, {1, 2}, object(), len, int)
+        )
     if kind == 6:
         shape = tuple(rng.choice((0, 1, 2, 3, 4, 5)) for _ in range(rng.randrange(4)))
         return np.zeros(shape, rng.choice(DTYPES))
     if kind == 7:
         return np.full(rng.randrange(5), rng.choice(INTEGERS[1:27]), np.int64)
     if kind == 8:
-        return rng.choice((np.int64(3), np.float64("nan"), np.bool_(True), np.uint64(2**64 - 1), np.array(2),
-                           np.array("x"), np.array([1, None], object), np.zeros((2, 6))[:, ::2], _read_only()))
+        return rng.choice(
+            (
+                np.int64(3),
+                np.float64("nan"),
+                np.bool_(True),
+                np.uint64(2**64 - 1),
+                np.array(2),
+                np.array("x"),
+                np.array([1, None], object),
+                np.zeros((2, 6))[:, ::2],
+                _read_only(),
+            )
+        )
     if kind == 9:
         return [rng.choice(INTEGERS) for _ in range(rng.randrange(5))]
     if kind == 10:
@@ -146,7 +159,10 @@ def hands(rng: random.Random, batch: Batch) -> Any:
     for _ in range(batch.num_games):
         deck = rng.sample(range(52), 52)
         rows.append(
-            [sum(1 << card for card in deck[p * width % 52 : p * width % 52 + width]) for p in range(batch.num_players)]
+            [
+                sum(1 << card for card in deck[p * width % 52 : p * width % 52 + width])
+                for p in range(batch.num_players)
+            ]
         )
     return np.array(rows)
 
@@ -201,7 +217,9 @@ def options(rng: random.Random, batch: Batch) -> Any:
     if rng.random() < 0.2:
         found["leader"] = mostly(lambda r, b: r.randrange(4))(rng, batch)
     if rng.random() < 0.2:
-        found["reset_mask"] = mostly(lambda r, b: np.array([r.random() < 0.5 for _ in range(b.num_games)]))(rng, batch)
+        found["reset_mask"] = mostly(lambda r, b: np.array([r.random() < 0.5 for _ in range(b.num_games)]))(
+            rng, batch
+        )
     if rng.random() < 0.05:
         found["kye"] = 1
     return found
@@ -268,7 +286,9 @@ VALUES: dict[str, Values] = {
     "batch": lambda rng, batch: batch,
     "card": _choice(None),
     "cards": mostly(mask_of_cards),
-    "Batch.step.cards": mostly(lambda rng, batch: np.array([mask_of_cards(rng, batch) for _ in range(batch.num_games)])),
+    "Batch.step.cards": mostly(
+        lambda rng, batch: np.array([mask_of_cards(rng, batch) for _ in range(batch.num_games)])
+    ),
     "ActionTable.classify.cards": mostly(mask_of_cards),
     "copy": _bool,
     "decision": mostly(_number(-1, 4)),

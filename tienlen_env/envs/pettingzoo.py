@@ -109,11 +109,21 @@ class GameEnv(AECEnv):
         self._current: Observation = {}  # the observation of `agent_selection`
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """The observation space of an agent."""
+        """The observation space of an agent.
+
+        Raises:
+            ValueError: not a player.
+        """
+        self.possible_agents.index(agent)
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
-        """The action space of an agent."""
+        """The action space of an agent.
+
+        Raises:
+            ValueError: not a player.
+        """
+        self.possible_agents.index(agent)
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:

@@ -82,7 +82,13 @@ class ActionTable:
         return found
 
     def shape(self, action: int) -> Shape:
-        """The shape of an action (not the pass)."""
+        """The shape of an action (not the pass).
+
+        Raises:
+            ValueError: not the id of a combination.
+        """
+        if not 0 < action < self.num_actions:
+            raise ValueError(f"action={action}: expected 1..{self.num_actions - 1}")
         return Shape(int(self.width[action]), int(self.length[action]))
 
     def held(self, hands: npt.ArrayLike) -> BoolArray:
@@ -97,7 +103,10 @@ class ActionTable:
         Returns:
             bool ``(..., A)``; the pass is always True.
         """
-        hand = np.asarray(hands, dtype=np.int64)[..., None]
+        try:
+            hand = np.asarray(hands, dtype=np.int64)[..., None]
+        except OverflowError:
+            raise ValueError("hands: expected card masks below 2**52") from None
         rank, suit = self.top >> 2, self.top & 3
         ranks = np.arange(13)
         window = (ranks > (rank - self.length)[:, None]) & (ranks <= rank[:, None])  # (A, R)
