@@ -19,7 +19,7 @@ from tienlen_env import tienlen_v0
 def main() -> None:
     """One network plays all seats; each seat's transition goes from its decision to its next one."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=20)
     num_rounds = parser.parse_args().rounds
     torch.manual_seed(0)
     env = tienlen_v0.env(reward="zero_sum")
@@ -61,7 +61,7 @@ def main() -> None:
             before[name] = now, action
             env.step(action)
             num_steps += 1
-            if len(memory) >= 256 and num_steps % 16 == 0:
+            if len(memory) >= 128 and num_steps % 16 == 0:
                 losses.append(agent.learn(memory.sample(128)))
     print(f"{num_steps} decisions, {len(losses)} updates, last losses {np.mean(losses[-20:]):.3f}")
     assert np.isfinite(losses).all()

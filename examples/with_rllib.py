@@ -75,7 +75,7 @@ def main() -> None:
         .env_runners(num_env_runners=0)
         .multi_agent(policies={"shared"}, policy_mapping_fn=lambda *_, **__: "shared")
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={"shared": spec}))
-        .training(train_batch_size_per_learner=1000, minibatch_size=250, num_epochs=2)
+        .training(train_batch_size_per_learner=400, minibatch_size=200, num_epochs=1)
         .build_algo()
     )
     for iteration in range(iterations):

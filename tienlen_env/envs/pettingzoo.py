@@ -137,8 +137,9 @@ class GameEnv(AECEnv):
             ValueError: an unknown option, or an invalid key or position.
         """
         chosen = self._check_options(options)
-        is_new = seed is not None or self._rng is None
-        rng = np.random.default_rng(seed) if is_new else self._rng
+        rng = self._rng
+        if rng is None or seed is not None:
+            rng = np.random.default_rng(seed)
         has_hands = self._set_hands(chosen)
         self._rng = rng
         if not has_hands:

@@ -437,10 +437,10 @@ class Round(BaseRound[Rules, Play]):
         cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
     ) -> list[Facts]:
         """See `BaseRound.public_facts`: ``table``, ``owner``, ``must``, ``passed``, ``played``."""
-        games = as_indices(games, batch.num_games)
+        which = as_indices(games, batch.num_games)
         state, everyone = cast(State, batch.state), range(batch.num_players)
         columns = (state.table_cards, state.owner, state.passed, state.played)
-        rows = zip(*(column[games].tolist() for column in columns), legal_cards, strict=True)
+        rows = zip(*(column[which].tolist() for column in columns), legal_cards, strict=True)
         return [
             {
                 "table": _text(table),
