@@ -26,14 +26,18 @@ def names() -> list[str]:
 def main(arguments: list[str]) -> int:
     """Install and run one."""
     if not arguments or arguments[0] not in names():
-        print(f"usage: python examples/run.py {{{','.join(names())}}} [options of the example]", file=sys.stderr)
+        print(
+            f"usage: python examples/run.py {{{','.join(names())}}} [options of the example]", file=sys.stderr
+        )
         return 2
     name, *options = arguments
     with tempfile.TemporaryDirectory(prefix=f"with-{name}-") as folder:
         python = str(Path(folder, "bin", "python"))
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
-        if subprocess.run([*pip, "-r", f"{HERE}/requirements/{name}.txt", str(HERE.parent)], check=False).returncode:
+        if subprocess.run(
+            [*pip, "-r", f"{HERE}/requirements/{name}.txt", str(HERE.parent)], check=False
+        ).returncode:
             print(f"{name}: pip cannot install examples/requirements/{name}.txt here", file=sys.stderr)
             return CANNOT_INSTALL
         command = [python, str(HERE / f"with_{name}.py"), *options]

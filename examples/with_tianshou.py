@@ -1,7 +1,7 @@
 """Tianshou: DQN for each of the four players, with action masks, on the PettingZoo environment.
 
-    pip install -r examples/requirements/tianshou.txt tienlen-env
-    python examples/with_tianshou.py --epochs 10
+pip install -r examples/requirements/tianshou.txt tienlen-env
+python examples/with_tianshou.py --epochs 10
 """
 
 import argparse

@@ -4,7 +4,7 @@
     python examples/with_torchrl.py
 
 `PettingZooWrapper` takes the mask from the observation (``use_mask=True``). The Gymnasium environment has its
-mask in the info: a reader of infos brings it into the TensorDict, and `ActionMask` sets the action space by it.
+mask in the info: a reader of infos brings it into the TensorDict, and `ActionMask` sets the action space.
 """
 
 import gymnasium
@@ -29,7 +29,9 @@ def one_seat() -> None:
     """Roll out one episode of one seat."""
     bare = gymnasium.make("tienlen_env/TienLen-v1", reward="zero_sum")
     wrapped = GymWrapper(bare, categorical_action_encoding=True)
-    reader = default_info_dict_reader(["action_mask"], spec={"action_mask": Binary(bare.action_space.n, dtype=torch.bool)})
+    reader = default_info_dict_reader(
+        ["action_mask"], spec={"action_mask": Binary(bare.action_space.n, dtype=torch.bool)}
+    )
     env = TransformedEnv(wrapped.set_info_dict_reader(reader), ActionMask(mask_key="action_mask"))
     rollout = env.rollout(200)
     print("one seat:", len(rollout), "decisions, return", rollout["next", "reward"].sum().item())

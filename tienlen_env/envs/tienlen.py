@@ -107,7 +107,7 @@ Arrays that the environments and the engine return, and the call that overwrites
 | `env`, `raw_env` (PettingZoo) | never |
 | `TienLenEnv` (Gymnasium) | never |
 | `TienLenVectorEnv` | never; with ``copy=False``, observations and masks by the second step after |
-| `TienLenVecEnv` (stable-baselines3) | never; with ``copy=False``, observations by the second step after, masks by the next step |
+| `TienLenVecEnv` (stable-baselines3) | never; with ``copy=False``, observations by the second, masks by the next step |
 | `SelfPlayEnv` | by the second step after |
 | `Batch.step` | rewards and dones by the next step, unless the caller passes its own |
 
@@ -115,7 +115,8 @@ One seat
 --------
 ``gymnasium.make("tienlen_env/TienLen-v1")`` and ``make_vec`` give one seat; agents play the others. Decisions
 with a single legal action are played automatically (``skip_forced=True``), and an illegal action ends the
-episode (``illegal="terminate"``), is replaced by a random legal one (``"random"``) or is an error (``"raise"``).
+episode (``illegal="terminate"``), is replaced by a random legal one (``"random"``) or is an error
+(``"raise"``).
 
 Version history
 ---------------
