@@ -13,7 +13,7 @@ Tiến lên / Thirteen: environment, agents, training
 
   make train      train a small policy (about four minutes), compare it with the baselines
   make test       run every test, on all cores
-  make nightly    run the longer tests (45 minutes on two cores), and the examples of other libraries
+  make nightly    run the longer tests, the fuzzers and the examples of other libraries
   make lowest     test with the lowest versions of pyproject.toml, without torch
   make lint       ruff, mypy, import contracts
   make format     let ruff format and fix what it can

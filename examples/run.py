@@ -3,8 +3,9 @@
     python examples/run.py supersuit
     python examples/run.py rllib --iterations 20
 
-It installs ``examples/requirements/<name>.txt`` and this checkout, runs ``examples/with_<name>.py``, and removes
-the environment. The exit code is that of the example; `CANNOT_INSTALL` if pip could not install (no network).
+It installs ``examples/requirements/<name>.txt`` and this checkout, runs ``examples/with_<name>.py``, and
+removes the environment. The exit code is that of the example, or
+`CANNOT_INSTALL` if pip could not install (no network).
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ Values = Callable[[random.Random, Batch], Any]
 INTEGERS = (-(2**63) - 1, -(2**63), -(2**31), -7, -2, -1, 0, 1, 2, 3, 4, 5, 13, 51, 52, 53, 64, 452, 453,
             994, 255, 256, 2**31 - 1, 2**31, 2**52, 2**62, 2**63 - 1, 2**63, 2**64, 10**30)  # fmt: skip
 TEXTS = ("", "x", "pass", "3s", "3s 3h", "single 3s", "run 4-6 top 6d", "é", "\0", "\ud800", "3" * 500,
-         "numba", "round", "game", "points", "cards", "random", "greedy", "player_0", "cardgames", "thirteens")  # fmt: skip
+         "numba", "round", "game", "points", "cards", "random", "greedy", "player_0", "cardgames",
+         "thirteens")  # fmt: skip
 
 
 def _read_only() -> np.ndarray:

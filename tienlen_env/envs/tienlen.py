@@ -107,7 +107,7 @@ Arrays that the environments and the engine return, and the call that overwrites
 | `env`, `raw_env` (PettingZoo) | never |
 | `TienLenEnv` (Gymnasium) | never |
 | `TienLenVectorEnv` | never; with ``copy=False``, observations and masks by the second step after |
-| `TienLenVecEnv` (stable-baselines3) | never; with ``copy=False``, observations by the second, masks by the next step |
+| `TienLenVecEnv` (stable-baselines3) | never; with ``copy=False`` as above, masks by the next step |
 | `SelfPlayEnv` | by the second step after |
 | `Batch.step` | rewards and dones by the next step, unless the caller passes its own |
 
