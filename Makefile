@@ -13,7 +13,8 @@ Tiến lên / Thirteen: environment, agents, training
 
   make train      train a small policy (about four minutes), compare it with the baselines
   make test       run every test, on all cores
-  make nightly    run the longer tests
+  make nightly    run the longer tests, the fuzzers and the examples of other libraries
+  make lowest     test with the lowest versions of pyproject.toml, without torch
   make lint       ruff, mypy, import contracts
   make format     let ruff format and fix what it can
   make docs       build the documentation into site/; ARGS=serve shows it while you write
@@ -30,7 +31,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lint format docs notebooks bench web-engine clean distclean
+.PHONY: help install train test nightly lowest lint format docs notebooks bench web-engine clean distclean
 
 help:
 	$(info $(HELP))
@@ -66,6 +67,9 @@ test: $(STAMP)
 
 nightly: $(STAMP)
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -m nightly $(ARGS)
+
+lowest: $(STAMP)
+	$(PY) tests/lowest.py $(ARGS)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

@@ -393,3 +393,41 @@ def test_a_stepper_is_the_same_on_both_backends(rules: str) -> None:
                 found.append((np.array(play(action)), batch.kernel_arrays.rows[0], *arrays))
             for fast, plain in zip(*found, strict=True):
                 np.testing.assert_array_equal(fast, plain)
+
+
+# ------------------------------------------------------------ options of reset, and calls before it
+
+
+@each_game
+def test_unknown_options_are_refused_and_nothing_changes(game: Case) -> None:
+    env = game.module.raw_env()
+    env.reset(seed=3)
+    before = env.batch.state.rows.copy()
+    for options, told in [
+        ({"kye": 5}, "'kye' is not a valid option; expected 'key'"),
+        ({"leader": 1}, "'leader' needs 'hands'"),
+        ({"key": 1, "hands": []}, "not both"),
+        ({"key": "x"}, "key='x'"),
+        ({"hands": ["3s 3h"]}, r"expected \d hands, one for each player: texts such as '3s 3h'"),
+        ({"hands": "3s"}, "one for each player"),
+        ({"hands": [1.5] * env.batch.num_players}, "not a text such as"),
+        (7, "expected a dict"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            env.reset(seed=4, options=options)
+        np.testing.assert_array_equal(env.batch.state.rows, before)
+    env.reset()
+    again = game.module.raw_env()
+    again.reset(seed=3)
+    again.reset()
+    np.testing.assert_array_equal(env.batch.state.rows, again.batch.state.rows)  # the stream is as it was
+
+
+@each_game
+def test_calls_before_reset_say_so(game: Case) -> None:
+    env = game.module.raw_env()
+    for call in (env.last, lambda: env.step(0)):
+        with pytest.raises(ValueError, match=r"no game is running; call reset\(\)"):
+            call()
+    with pytest.raises(ValueError, match=r"game 0 has not been dealt; call reset\(\)"):
+        game.make_batch().step([0])

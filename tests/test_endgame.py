@@ -107,7 +107,7 @@ def test_agrees_with_exhaustive_search(variant, num_players, num):
         some_passed = [game for game in of_finishers if game.passed]
         assert len(some_passed) < len(of_finishers)
         if rules.heir == "last_live":
-            # The only one who has not passed leads at once (1.14), unless the other is asked again as well: a 2
+            # The only one who has not passed leads at once (1.14), unless the other is asked again, too: a 2
             # or a bomb of the finisher asks those who have passed (3.6).
             tables = [int(game.table) for game in some_passed]
             assert all(table & ~TWOS == 0 or table.bit_count() >= 4 for table in tables)
@@ -115,12 +115,34 @@ def test_agrees_with_exhaustive_search(variant, num_players, num):
             assert some_passed
 
 
+PLAYS_BEFORE_THE_2 = [
+    "6s7s8s",
+    "",
+    "",
+    "",
+    "Th",
+    "",
+    "",
+    "",
+    "6d",
+    "2s",
+    "",
+    "",
+    "9d",
+    "Qs",
+    "",
+    "",
+    "9c",
+    "",
+]
+
+
 def test_the_last_who_has_not_passed_answers_a_2_that_asks_again():
     """1.14, 3.6: two seats have still to answer, one of them has passed; so nobody leads at once."""
     rules = VARIANTS["last_live"]
     game = Round.from_hands(rules, ["9d 2s 2d", "7c 9c Qs Qh 2h", "2c", "6s 6d 7s 8s Th"], leader=3)
-    for cards in "6s7s8s - - - Th - - - 6d 2s - - 9d Qs - - 9c -".split():
-        game.play("" if cards == "-" else cards)
+    for cards in PLAYS_BEFORE_THE_2:
+        game.play(cards)
     assert (game.turn, game.passed) == (0, {2})
     asked = game.copy()
     asked.play("2d")  # seat 0 is out
@@ -129,8 +151,8 @@ def test_the_last_who_has_not_passed_answers_a_2_that_asks_again():
     asked.play("")
     assert asked.turn == 2  # has passed, and is asked again
     game = Round.from_hands(rules, ["9d Kd", "7c 9c Qs Qh 2h", "2c", "6s 6d 7s 8s Th"], leader=0)
-    for cards in "9d - - Th Kd".split():
-        game.play("" if cards == "-" else cards)
+    for cards in ["9d", "", "", "Th", "Kd"]:
+        game.play(cards)
     assert (game.turn, game.table) == (3, None)  # no 2: seat 3 leads at once
 
 

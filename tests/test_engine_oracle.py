@@ -1,6 +1,6 @@
 """The engine beside the oracle: the same random play, compared at every decision.
 
-At least 100,000 decisions a preset by default, twenty times as many with ``-m nightly``. Half of the deals
+At least 100,000 decisions a preset by default, five times as many with ``-m nightly``. Half of the deals
 are made so that 2s, bombs and short hands are common.
 """
 
@@ -26,7 +26,10 @@ from tienlen_env.single.tienlen import Round
 NAMES = [name for name, rules in PRESETS.items() if not rules.has_payments]  # the others: test_south_oracle
 DECISIONS_A_PRESET = 102_000  # over 3 numbers of players × 2 kinds of episode
 DECISIONS_A_CUSTOM = 6_000
-NIGHTLY_FACTOR = 20
+NIGHTLY_PRESET, NIGHTLY_CUSTOM = (
+    5,
+    20,
+)  # times as many, with -m nightly; about 20 minutes of one core together
 NUM_GAMES = 48
 
 CUSTOM = {
@@ -213,11 +216,13 @@ def test_custom_rules(name: str) -> None:
 @pytest.mark.parametrize("name", [*NAMES, *CUSTOM, *CUSTOM_POINTS])
 def test_nightly(name: str, num_players: int) -> None:
     rules = replace(PRESETS[name], num_players=num_players) if name in PRESETS else custom(name, num_players)
+    is_preset = name in PRESETS
+    decisions = NIGHTLY_PRESET * DECISIONS_A_PRESET if is_preset else NIGHTLY_CUSTOM * DECISIONS_A_CUSTOM
     for episode in ("round", "game"):
         compare(
             rules,
             episode,
-            NIGHTLY_FACTOR * DECISIONS_A_PRESET // 6,
+            decisions // 6,
             f"nightly {name} {num_players} {episode}",
         )
 

@@ -534,7 +534,7 @@ def test_opponents_by_name() -> None:
     found = gymnasium.make("tienlen_env/Thirteens-v1", opponents=several).unwrapped.games
     assert names(found) == ["a", "random", "a"]
     assert found._agents[0] is not found._agents[2]
-    envs = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=2, opponents=["a", "b"])
+    envs = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=2, opponents=["a", "b"], line_up=False)
     assert names(envs.unwrapped.games) == ["a", "b"]
     envs.unwrapped.set_opponents("c")
     assert names(envs.unwrapped.games) == ["c"]

@@ -115,3 +115,43 @@ def test_maskable_ppo_learns_on_it(episode: Any) -> None:
     if episode == "round":
         mean, _ = evaluate_policy(model, TienLenVecEnv(8, seed=1), n_eval_episodes=16)
         assert 0 <= mean <= 3
+
+
+def test_returned_arrays_are_the_callers() -> None:
+    """Also infos; with ``copy=False`` observations are reused by the second step after."""
+    for copy in (True, False):
+        env = TienLenVecEnv(4, seed=0, copy=copy)
+        rng = np.random.default_rng(0)
+        first = env.reset()
+        mask, rows = env.action_masks(), env.env_method("action_masks")
+        kept = first.copy(), mask.copy(), np.array(rows)
+        for _ in range(3):
+            _, _, _, infos = env.step(choose(rng, env.action_masks()))
+            infos[0]["mine"] = 1
+        assert np.array_equal(first, kept[0]) == copy
+        assert np.array_equal(mask, kept[1]) == copy
+        assert np.array_equal(np.array(rows), kept[2]) == copy
+        if copy:
+            assert "mine" not in env.step(choose(rng, env.action_masks()))[3][0]
+
+
+@pytest.mark.parametrize("illegal", ["terminate", "random"])
+def test_algorithms_without_masks_run(illegal: Any) -> None:
+    from stable_baselines3 import PPO
+
+    env = TienLenVecEnv(8, seed=0, illegal=illegal)
+    model = PPO("MlpPolicy", env, n_steps=16, batch_size=64, n_epochs=1, seed=0, device="cpu")
+    model.learn(256)
+    lengths = [episode["l"] for episode in model.ep_info_buffer]
+    assert np.mean(lengths) < 3 if illegal == "terminate" else np.mean(lengths) > 5
+    env.reset()
+    _, rewards, dones, infos = env.step(env.action_masks().argmin(axis=1))
+    assert all(info["illegal"] for info in infos)
+    if illegal == "terminate":
+        assert dones.all()
+        assert (rewards == -1).all()
+        assert [info["place"] for info in infos] == [3] * 8
+    masked = TienLenVecEnv(2, seed=0)
+    masked.reset()
+    with pytest.raises(IllegalPlayError, match="action mask, or set illegal='terminate'"):
+        masked.step(masked.action_masks().argmin(axis=1))

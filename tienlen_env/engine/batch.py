@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tienlen_env.engine.backends import BackendName, get_backend
 from tienlen_env.engine.backends.protocol import Backend, DrawArray
-from tienlen_env.engine.checks import as_distinct_indices, as_indices, as_integers, check_buffer
+from tienlen_env.engine.checks import as_distinct_indices, as_index, as_indices, as_integers, check_buffer
 from tienlen_env.errors import IllegalPlayError, TienLenError, with_renamed
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
@@ -349,6 +349,8 @@ class Batch:
         else:
             self._like(next_actions, "next_actions", ids)
             draws = self._draws if draws is None else self._like(draws, "draws", self._draws)
+            if not ((draws >= 0) & (draws < 1)).all():
+                raise ValueError("draws: expected numbers in [0, 1)")
         refused = self._backend.step(
             self._rows,
             self._spec,
@@ -644,7 +646,7 @@ class Batch:
         Raises:
             ValueError: not an action id.
         """
-        return self.action_table.text(int(action))
+        return self.action_table.text(as_index(action, self.num_actions, "action"))
 
     def text_to_action(self, text: str) -> int:
         """The action id of a name that `action_to_text` gives.

@@ -79,6 +79,26 @@ def check_buffer(buffer: object, name: str, shape: tuple[int, ...], dtype: DType
         raise ValueError(f"{name}: expected a contiguous, writeable {np.dtype(dtype)} array of shape {shape}")
 
 
+def as_index(value: object, size: int, name: str) -> int:
+    """An index.
+
+    Args:
+        value: an integer in 0..size-1.
+        size: how many there are.
+        name: the argument, for the message.
+
+    Raises:
+        ValueError: another type, or out of range.
+    """
+    try:
+        index = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(f"{name}={value!r}: expected an integer") from None
+    if not 0 <= index < size:
+        raise ValueError(f"{name}={index}: expected 0..{size - 1}")
+    return index
+
+
 def check_options(options: Mapping[str, object] | None, known: Collection[str]) -> Mapping[str, object]:
     """The options of an environment's `reset`; an empty mapping for None.
 

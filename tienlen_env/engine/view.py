@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.batch import Batch, LegalActions
-from tienlen_env.engine.checks import as_indices
+from tienlen_env.engine.checks import as_indices, as_integers
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray
 from tienlen_env.games.common.cards import FULL_DECK
@@ -62,14 +62,36 @@ class View:
 
         A batch, and int64 (n,) indices of its games. Rows include hidden cards. Callers must use only the
         hand sizes of other seats, and nothing else of the hidden columns.
+
+        Raises:
+            ValueError: a game is over, so that no decision waits there.
         """
+        self._check_waiting()
         return self._source
 
+    def _check_waiting(self) -> None:
+        """Refuse games that are over: their "player to move" is the seat -1.
+
+        Raises:
+            ValueError: a game is over.
+        """
+        if self._seat.size and self._seat.min() < 0:
+            game = self.games[self._seat.argmin()]
+            raise ValueError(f"game {game} is over or not dealt; no decision waits there")
+
     def select(self, decisions: npt.ArrayLike) -> View:
-        """The view of some of these decisions, by their indices."""
+        """The view of some of these decisions, by their indices.
+
+        Args:
+            decisions: integers (m,), each in 0..n-1.
+
+        Raises:
+            ValueError: another shape or type, or out of range.
+        """
         batch, games = self._source
-        some = View(batch, games[np.asarray(decisions)])
-        some._games = self.games[np.asarray(decisions)]
+        which = as_indices(decisions, len(self))
+        some = View(batch, games[which])
+        some._games = self.games[which]
         return some
 
     def __len__(self) -> int:
@@ -117,7 +139,12 @@ class View:
 
     @cached_property
     def legal_actions(self) -> LegalActions:
-        """All legal actions, ragged, with the cards each would play."""
+        """All legal actions, ragged, with the cards each would play.
+
+        Raises:
+            ValueError: a game is over, so that no decision waits there.
+        """
+        self._check_waiting()
         return self._batch.list_legal()
 
     @cached_property
@@ -140,7 +167,12 @@ class View:
 
     @cached_property
     def hand(self) -> IntArray:
-        """int64 (n,): own cards."""
+        """int64 (n,): own cards.
+
+        Raises:
+            ValueError: a game is over, so that no decision waits there.
+        """
+        self._check_waiting()
         return np.take_along_axis(self._batch.state.hands, self._seat[:, None], axis=1)[:, 0]
 
     @cached_property
@@ -202,11 +234,20 @@ class View:
         return passed
 
     def cards_of(self, actions: IntArray) -> IntArray:
-        """int64 (n,): the cards that actions (n,) play, with the lowest suits; 0 for none or not legal."""
+        """int64 (n,): the cards that actions (n,) play, with the lowest suits; 0 for none or not legal.
+
+        Raises:
+            ValueError: actions of another shape or type.
+        """
+        actions = as_integers(actions, "actions")
+        if actions.shape != self._seat.shape:
+            raise ValueError(f"actions: expected shape {self._seat.shape}, got {actions.shape}")
         legal, num_actions = self.legal_actions, self._batch.num_actions
         listed = legal.game * num_actions + legal.action  # ascending, as both parts are
         wanted = np.arange(len(self)) * num_actions + actions
         at = np.minimum(np.searchsorted(listed, wanted), max(len(listed) - 1, 0))
+        if not len(listed):
+            return np.zeros(len(self), np.int64)
         found = (listed[at] == wanted) & (legal.game[at] == np.arange(len(self)))
         return np.where(found, legal.cards[at], 0)
 

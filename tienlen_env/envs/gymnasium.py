@@ -109,8 +109,8 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         Raises:
             ValueError: an unknown option, or an invalid key.
         """
-        options = check_options(options, ["key"])
-        keys = as_key(options["key"]) if "key" in options else None
+        chosen = check_options(options, ["key"])
+        keys = as_key(chosen["key"]) if "key" in chosen else None
         super().reset(seed=seed)
         if seed is not None or self._version == 0 or not self.games.is_dealt:
             self.games.reseed(self.np_random)

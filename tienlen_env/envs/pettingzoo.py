@@ -109,11 +109,21 @@ class GameEnv(AECEnv):
         self._current: Observation = {}  # the observation of `agent_selection`
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """The observation space of an agent."""
+        """The observation space of an agent.
+
+        Raises:
+            ValueError: not a player.
+        """
+        self.possible_agents.index(agent)
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
-        """The action space of an agent."""
+        """The action space of an agent.
+
+        Raises:
+            ValueError: not a player.
+        """
+        self.possible_agents.index(agent)
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -127,8 +137,9 @@ class GameEnv(AECEnv):
             ValueError: an unknown option, or an invalid key or position.
         """
         chosen = self._check_options(options)
-        is_new = seed is not None or self._rng is None
-        rng = np.random.default_rng(seed) if is_new else self._rng
+        rng = self._rng
+        if rng is None or seed is not None:
+            rng = np.random.default_rng(seed)
         has_hands = self._set_hands(chosen)
         self._rng = rng
         if not has_hands:

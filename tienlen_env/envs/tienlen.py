@@ -107,13 +107,21 @@ Arrays that the environments and the engine return, and the call that overwrites
 | `env`, `raw_env` (PettingZoo) | never |
 | `TienLenEnv` (Gymnasium) | never |
 | `TienLenVectorEnv` | never; with ``copy=False``, observations and masks by the second step after |
-| `TienLenVecEnv` (stable-baselines3) | observations by the second step after, masks by the next step |
+| `TienLenVecEnv` (stable-baselines3) | never; with ``copy=False`` as above, masks by the next step |
 | `SelfPlayEnv` | by the second step after |
 | `Batch.step` | rewards and dones by the next step, unless the caller passes its own |
 
+One seat
+--------
+``gymnasium.make("tienlen_env/TienLen-v1")`` and ``make_vec`` give one seat; agents play the others. Decisions
+with a single legal action are played automatically (``skip_forced=True``), and an illegal action ends the
+episode (``illegal="terminate"``), is replaced by a random legal one (``"random"``) or is an error
+(``"raise"``).
+
 Version history
 ---------------
-* v0: first version.
+* v0: first version. Of the Gymnasium ids, v1 makes ``make`` and ``make_vec`` the same decision process; in v0
+  ``make`` plays forced decisions, and ``make_vec`` raises at an illegal action.
 """
 
 from __future__ import annotations

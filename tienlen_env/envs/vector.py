@@ -306,11 +306,11 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         Raises:
             ValueError: an unknown option, or one of another shape or type.
         """
-        options = check_options(options, ["key", "reset_mask"])
-        mask = self._reset_mask(options["reset_mask"]) if "reset_mask" in options else None
+        chosen = check_options(options, ["key", "reset_mask"])
+        mask = self._reset_mask(chosen["reset_mask"]) if "reset_mask" in chosen else None
         keys = None
-        if "key" in options:
-            keys = as_integers(options["key"], "key")
+        if "key" in chosen:
+            keys = as_integers(np.asarray(chosen["key"]), "key")
             if keys.shape not in ((), (self.num_envs,)):
                 raise ValueError(f"key: expected one number or shape {(self.num_envs,)}, got {keys.shape}")
         super().reset(seed=seed)

@@ -28,6 +28,7 @@ import numpy as np
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.checks import as_index
 from tienlen_env.engine.one_game import OneGame
 from tienlen_env.engine.view import View
 from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
@@ -102,7 +103,7 @@ class BasePainter:
 
     def __init__(self, batch: Batch, game: int = 0) -> None:
         self._batch = batch
-        self._game = game
+        self._game = as_index(game, batch.num_games, "game")
         self.reset()
 
     def reset(self) -> None:
@@ -112,6 +113,7 @@ class BasePainter:
 
     def record_play(self, seat: int) -> None:
         """Record a play of a seat."""
+        seat = as_index(seat, self._batch.num_players, "seat")
         played: list[int] = self._batch.state.played[self._game].tolist()
         if played and (cards := played[seat] & ~self._before[seat]):
             self._last_seat, self._last_play = seat, cards
@@ -299,7 +301,11 @@ class BaseRound(Generic[RulesT, PlayT]):
         Args:
             view: n decisions.
             decision: which of them, 0..n-1.
+
+        Raises:
+            ValueError: there is no such decision.
         """
+        decision = as_index(decision, len(view), "decision")
         new = object.__new__(cls)
         new._begin(cast(RulesT, view.rules), None, None, "numba")
         seat, num_players = int(view.seat[decision]), new.num_players

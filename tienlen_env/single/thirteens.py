@@ -13,6 +13,7 @@ from typing import ClassVar, Self, cast
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.checks import as_indices
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards
 from tienlen_env.games.thirteens.explain import SUIT_NAME
@@ -264,7 +265,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         """
         state = cast(State, batch.state)
         found: list[Facts] = []
-        for game in games:
+        for game in as_indices(games, batch.num_games).tolist():
             trick = [CARD_TEXT[card] for card in state.trick_cards[game].tolist() if card >= 0]
             pile, last_winner = int(state.pile[game]), int(state.last_winner[game])
             winner, aside = int(state.winner[game]), int(state.aside[game])

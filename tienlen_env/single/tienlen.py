@@ -17,6 +17,7 @@ from typing import ClassVar, Final, Self, cast
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.checks import as_index, as_indices
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
@@ -185,6 +186,7 @@ class TienLenPainter(BasePainter):
 
     def record_play(self, seat: int) -> None:
         """Record a play or a pass of a seat."""
+        seat = as_index(seat, self._batch.num_players, "seat")
         played = self._played()
         if cast(State, self._batch.state).owner[self._game] < 0:
             self._last_plays = [None] * self._batch.num_players
@@ -483,9 +485,10 @@ class Round(BaseRound[Rules, Play]):
         cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
     ) -> list[Facts]:
         """See `BaseRound.public_facts`: ``table``, ``owner``, ``must``, ``passed``, ``played``."""
+        which = as_indices(games, batch.num_games)
         state, everyone = cast(State, batch.state), range(batch.num_players)
         columns = (state.table_cards, state.owner, state.passed & state.live, state.played)
-        rows = zip(*(column[games].tolist() for column in columns), legal_cards, strict=True)
+        rows = zip(*(column[which].tolist() for column in columns), legal_cards, strict=True)
         return [
             {
                 "table": _text(table),

@@ -186,6 +186,6 @@ def compile_engine(rules: AnyRules) -> None:
     """Let Numba compile the loops of the engine."""
     batch = Batch(rules)
     batch.reset(0)
-    view = View(batch)
+    view = View(batch, np.flatnonzero(batch.state.turn >= 0))  # a round may be over when it is dealt
     view.legal_actions, view.action_mask, view.observation  # noqa: B018
-    batch.step(view.sample(np.random.default_rng(0)))
+    batch.step(batch.sample(np.random.default_rng(0)))

@@ -130,7 +130,7 @@ def _questions_at_once(agent: ProcessAgent, rules: AnyRules, number: int = 200) 
     agent.reset(0)
     batch = Batch(rules, number)
     batch.reset(0)
-    view = View(batch)
+    view = View(batch, np.flatnonzero(batch.state.turn >= 0))  # a round may be over when it is dealt
     begin = time.perf_counter()
     agent.act_cards(view)
     took = time.perf_counter() - begin

@@ -97,7 +97,13 @@ class ActionTable:
         return found
 
     def shape(self, action: int) -> Shape:
-        """The shape of an action (not of the pass or the declaration)."""
+        """The shape of an action (not of the pass or the declaration).
+
+        Raises:
+            ValueError: not the id of a combination.
+        """
+        if not 0 < action < self.num_actions or action == self.declare:
+            raise ValueError(f"action={action}: not the id of a combination")
         return Shape(int(self.width[action]), int(self.length[action]))
 
     def held(self, hands: npt.ArrayLike) -> BoolArray:
@@ -112,7 +118,10 @@ class ActionTable:
         Returns:
             bool ``(..., A)``; the pass is always True, the declaration never.
         """
-        hand = np.asarray(hands, dtype=np.int64)[..., None]
+        try:
+            hand = np.asarray(hands, dtype=np.int64)[..., None]
+        except OverflowError:
+            raise ValueError("hands: expected card masks below 2**52") from None
         found: BoolArray
         if self.cards is not None:
             found = (hand & self.cards) == self.cards

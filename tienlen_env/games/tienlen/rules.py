@@ -310,7 +310,13 @@ class Rules(RulesBase):
         return any(getattr(self, name) not in unpaid for name in _PAYMENTS)
 
     def min_length(self, width: int) -> int:
-        """Fewest ranks in a sequence of sets of `width` cards; 0 if these rules have none."""
+        """Fewest ranks in a sequence of sets of `width` cards; 0 if these rules have none.
+
+        Raises:
+            ValueError: a width that is not 1..4.
+        """
+        if width not in (1, 2, 3, 4):
+            raise ValueError(f"width={width!r}: expected 1..4")
         return self.run_min if width == 1 else self.set_run_min[width - 2]
 
     def twos_allowed(self, width: int) -> bool:

@@ -1,0 +1,124 @@
+"""What is to be fuzzed, found by introspection: no list of methods can be forgotten here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pkgutil
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple, is_typeddict
+
+import tienlen_agents
+import tienlen_env
+
+# Modules whose classes are not fuzzed, and why. A class or module that is not named here needs a subject.
+EXEMPT = {
+    "tienlen_env._moved": "raises errors that name new modules",
+    "tienlen_env.engine.backends": "compiled loops, which check nothing; `Batch` alone calls them",
+    "tienlen_env.engine.one_game": "a batch and its backend for `Round`, which checks",
+    "tienlen_env.games.common.game": "parts of a game, called by the engine with rows of its own",
+    "tienlen_env.games.common.notation": "the parser's cursor; records are fuzzed in test_fuzz.py",
+    "tienlen_env.rendering": "plain data of a picture; pictures are drawn through `Painter`",
+    "tienlen_env.games.thirteens.notation": "a record that was read; fuzzed in test_fuzz.py",
+    "tienlen_env.games.tienlen.notation": "a record that was read; fuzzed in test_fuzz.py",
+    "tienlen_agents.arena": "files and processes; fuzzed in the tests of the arena",
+    "tienlen_agents.external": "bots; fuzzed in test_process_agent.py",
+    "tienlen_agents.terminal": "a person at the terminal; fuzzed in test_play.py",
+    "tienlen_agents.networks": "checked loading; the agents made of them are fuzzed as `champion`",
+    "tienlen_agents.search.context": "the work space of a search agent, which is fuzzed",
+    "tienlen_agents.search": "rows for compiled code; the search agents are fuzzed",
+    "tienlen_agents.rule_based.heuristic": "numbers for compiled code; the agent is fuzzed",
+    "tienlen_agents.rule_based.rollout": "rows for compiled code; the agents are fuzzed",
+}
+# Constructors that the engine alone calls, with arrays of its own.
+MADE_BY_THE_ENGINE = {
+    "tienlen_agents.rule_based.trickster.Weights",
+    "tienlen_env.games.common.layout.Layout",
+    "tienlen_env.games.common.state.GameState",
+    "tienlen_env.games.thirteens.actions.ThirteensTable",
+    "tienlen_env.games.thirteens.state.State",
+    "tienlen_env.games.tienlen.actions.ActionTable",
+    "tienlen_env.games.tienlen.state.State",
+}
+KEPT = {
+    "tienlen_agents.networks.champion",
+    "tienlen_agents.search.agent",
+    "tienlen_agents.rule_based.heuristic",
+}
+
+
+class Member(NamedTuple):
+    """A public method or property.
+
+    Attributes:
+        owner: the class that defines it.
+        name: its name.
+    """
+
+    owner: type
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.owner.__module__}.{self.owner.__qualname__}.{self.name}"
+
+
+def modules() -> list[ModuleType]:
+    """The modules of both packages that are not exempt."""
+    found = []
+    for package in (tienlen_env, tienlen_agents):
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if info.name.endswith("__main__") or (is_exempt(info.name) and info.name not in KEPT):
+                continue
+            found.append(import_module(info.name))
+    return found
+
+
+def is_exempt(name: str) -> bool:
+    """Whether a module or a package around it is in `EXEMPT`."""
+    parts = name.split(".")
+    return any(".".join(parts[: n + 1]) in EXEMPT for n in range(len(parts)))
+
+
+def public_members() -> list[Member]:
+    """The public members of the public classes, without protocols, errors and dictionaries."""
+    found = []
+    for module in modules():
+        for name, value in vars(module).items():
+            if (
+                inspect.isclass(value)
+                and value.__module__ == module.__name__
+                and not name.startswith("_")
+                and value.__name__ == name
+                and not (hasattr(value, "_fields") and not members_of(value))
+                and not getattr(value, "_is_protocol", False)
+                and not issubclass(value, BaseException)
+                and not is_typeddict(value)
+            ):
+                found += members_of(value)
+    return found
+
+
+def members_of(owner: type) -> list[Member]:
+    """The public methods and properties that a class itself defines, and its constructor."""
+    names = []
+    for name, value in vars(owner).items():
+        is_method = isinstance(value, property | classmethod | staticmethod | functools.cached_property)
+        if (inspect.isfunction(value) or is_method) and not name.startswith("_"):
+            names.append(name)
+    is_made = f"{owner.__module__}.{owner.__qualname__}" in MADE_BY_THE_ENGINE
+    if "__init__" in vars(owner) and not hasattr(owner, "_fields") and not is_made:
+        names.append("__init__")
+    return [Member(owner, name) for name in names]
+
+
+def parameters_of(member: Member) -> dict[str, inspect.Parameter]:
+    """The parameters of a method, without the object; none of a property."""
+    value = inspect.getattr_static(member.owner, member.name)
+    if isinstance(value, property | functools.cached_property):
+        return {}
+    function: Any = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    found = dict(inspect.signature(function).parameters)
+    if not isinstance(value, staticmethod):
+        found.pop(next(iter(found)), None)
+    return found

@@ -1,0 +1,199 @@
+"""Every public method of every public class with arguments of every kind; see `tests.fuzz`.
+
+No call ends the interpreter, changes a state and refuses, or raises what a caller cannot expect. The fuzzer
+runs in a process of its own, so that a fault in compiled code is a failure here and names the method.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tienlen_agents
+from tests.fuzz.__main__ import strategy_of
+from tests.fuzz.members import (
+    EXEMPT,
+    KEPT,
+    MADE_BY_THE_ENGINE,
+    Member,
+    is_exempt,
+    parameters_of,
+    public_members,
+)
+from tests.fuzz.subjects import MAKERS
+from tienlen_env.engine.agent import View
+from tienlen_env.engine.backends.protocol import REFUSED
+from tienlen_env.engine.batch import Batch
+
+NUM_PARTS = 6
+NUM_CALLS = 1000  # of each method, nightly
+SECONDS = 1.0  # for more calls of each method, nightly
+
+
+def run(log: Path, *options: str, code: str = "") -> dict[str, Any]:
+    """The fuzzer's report.
+
+    Raises:
+        AssertionError: it ended otherwise; the message has the call that was being made.
+    """
+    command = [sys.executable, "-c", code] if code else [sys.executable, "-m", "tests.fuzz"]
+    done = subprocess.run(
+        [*command, *options, "--log", str(log)], capture_output=True, text=True, check=False
+    )
+    made = log.read_bytes().strip(b"\0 ").decode() if log.exists() else "nothing"
+    assert done.returncode == 0, f"exit code {done.returncode} in {made}: {done.stderr[-2000:]}"
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def test_every_public_method_has_a_fuzz() -> None:
+    """A new class needs a subject, a new parameter needs values, and what is exempt is there."""
+    members = public_members()
+    assert len(members) > 250
+    for member in members:
+        assert member.owner in MAKERS, f"no subject for {member} (tests/fuzz/subjects.py)"
+        for name, parameter in parameters_of(member).items():
+            if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+                strategy_of(member, name)
+    for name in [*EXEMPT, *KEPT, *MADE_BY_THE_ENGINE]:
+        module, _, last = name.rpartition(".")
+        assert name in sys.modules or hasattr(sys.modules[module], last), name
+    assert {"step", "play_on", "observe", "select"} <= {m.name for m in members if m.owner is Batch}
+    assert all(not is_exempt(m.owner.__module__) or m.owner.__module__ in KEPT for m in members)
+
+
+def test_a_method_without_values_is_found() -> None:
+    class New:
+        def strange(self, unheard_of: int) -> None: ...
+
+    with pytest.raises(LookupError, match="no values for the parameter unheard_of"):
+        strategy_of(Member(New, "strange"), "unheard_of")
+
+
+def test_a_crash_is_reported(tmp_path: Path) -> None:
+    """The harness itself: a call that reads a wrong address, and one that raises an `IndexError`."""
+    code = (
+        "import sys, ctypes\n"
+        "from tests.fuzz import __main__ as fuzz\n"
+        "from tienlen_env.engine.batch import Batch\n"
+        "def wrong(self): FAULT\n"
+        "Batch.count_legal = wrong\n"
+        "sys.exit(fuzz.main(['--only', 'batch.Batch.count_legal', '--calls', '3', *sys.argv[1:]]))\n"
+    )
+    with pytest.raises(
+        AssertionError, match=r"exit code -\d+ in tienlen_env.engine.batch.Batch.count_legal seed 0"
+    ):
+        run(tmp_path / "log", code=code.replace("FAULT", "ctypes.string_at(0)"))
+    report = run(tmp_path / "log", code=code.replace("FAULT", "[][1]"))
+    assert [fault.partition(" at ")[0] for fault in report["faults"]] == [
+        "tienlen_env.engine.batch.Batch.count_legal: IndexError"
+    ]
+
+
+def test_a_few_calls_of_every_method(tmp_path: Path) -> None:
+    report = run(tmp_path / "log", "--calls", "8", "--only", "tienlen_env")
+    assert not report["faults"]
+    assert min(report["calls"].values()) >= 8
+    assert 0.1 < sum(report["refused"].values()) / sum(report["calls"].values()) < 0.9
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(NUM_PARTS))
+def test_many_calls_of_every_method(part: int, tmp_path: Path) -> None:
+    """Together more than a million calls; the test of a part fails if it does not do its share."""
+    options = (
+        "--calls",
+        str(NUM_CALLS),
+        "--budget",
+        str(SECONDS),
+        "--part",
+        f"{part}/{NUM_PARTS}",
+        "--seed",
+        "1",
+    )
+    report = run(tmp_path / "log", *options)
+    assert not report["faults"]
+    assert min(report["calls"].values()) >= NUM_CALLS
+    assert sum(report["calls"].values()) > 1_000_000 / NUM_PARTS
+
+
+@pytest.mark.parametrize("num_inputs", [20_000, pytest.param(10_000_000, marks=pytest.mark.nightly)])
+def test_any_number_as_an_action(num_inputs: int) -> None:
+    """One call for each input: refused if and only if it is not legal, and then nothing has changed."""
+    rng, num_refused = np.random.default_rng(0), 0
+    for rules in ("cardgames", "foicica", "thirteens_manual"):
+        batch = Batch(rules, auto_reset=True)
+        batch.reset(1)
+        rewards, mask = np.zeros(batch.num_players, np.float32), np.zeros(batch.num_actions, np.int8)
+        observation = np.zeros(batch.observation_size, np.uint8)
+        step, rows = batch.stepper(rewards, mask, observation), batch.kernel_arrays.rows
+        batch.action_mask(mask[None])
+        before, wild = rows.tobytes(), [-1, -(2**63), 2**63 - 1, batch.num_actions, 2**31, -(2**31)]
+        for start in range(0, num_inputs // 3, 10_000):
+            drawn = rng.integers(-2, batch.num_actions + 2, 10_000)
+            odd = rng.integers(0, 40, 10_000)
+            for number, kind in zip(drawn.tolist(), odd.tolist(), strict=True):
+                action = wild[kind] if kind < 6 else number
+                if kind > 30:
+                    action = int(mask.argmax())
+                is_legal = 0 <= action < len(mask) and mask[action] == 1
+                result = step(action)
+                if is_legal:
+                    assert result != REFUSED
+                    before = rows.tobytes()
+                else:
+                    num_refused += 1
+                    assert result == REFUSED
+            assert rows.tobytes() == before, start
+    assert num_refused > num_inputs / 2
+
+
+# ---------------------------------------------------------------- what the fuzzer has found
+
+
+def test_draws_outside_the_unit_interval_are_refused() -> None:
+    batch = Batch("cardgames", 2)
+    batch.reset(0)
+    before = batch.state.rows.copy()
+    actions, following = batch.sample(np.random.default_rng(0)), np.zeros(2, np.int64)
+    for bad in (np.nan, -0.1, 1.0, np.inf, 1e300):
+        with pytest.raises(ValueError, match=r"draws: expected numbers in \[0, 1\)"):
+            batch.step(actions, draws=np.array([0.5, bad]), next_actions=following)
+        np.testing.assert_array_equal(batch.state.rows, before)
+
+
+@pytest.mark.parametrize(
+    "name", ["greedy", "greedy_long", "heuristic", "search:worlds=2", "ismcts:worlds=2", "endgame:greedy"]
+)
+def test_agents_refuse_games_that_are_over(name: str) -> None:
+    batch = Batch("cardgames", 3)
+    agent = tienlen_agents.load(name)
+    with pytest.raises(ValueError, match="game 0 is over or not dealt; no decision waits there"):
+        agent.act(View(batch))
+    batch.reset(0)
+    batch.state.turn[1] = -1
+    with pytest.raises(ValueError, match="game 1 is over"):
+        agent.act(View(batch))
+
+
+def test_indices_and_names_are_checked() -> None:
+    batch = Batch("cardgames", 2)
+    batch.reset(0)
+    view = View(batch)
+    for call in (
+        lambda: batch.action_to_text(2**64),
+        lambda: batch.action_to_text(-1),
+        lambda: batch.action_to_text("x"),  # type: ignore[arg-type]
+        lambda: view.select([2]),
+        lambda: view.select([-1]),
+        lambda: view.cards_of([0]),  # type: ignore[arg-type]
+        lambda: view.cards_of([2**64, 0]),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            call()
