@@ -1,4 +1,4 @@
-"""What the modules of games export for agents; see `tienlen_env.engine.backends.wasm.entries`.
+"""What the modules of games export for agents and people; see `tienlen_env.engine.backends.wasm.entries`.
 
 An agent works in arrays of its own (`tienlen_env.engine.backends.wasm.memory`): `SearchMemory` of
 `tienlen_agents.search`, `NetworkMemory` of a policy network. The functions are those that Python calls.
@@ -11,11 +11,14 @@ function        what it does
 ``network``     the choice of a network, and the log-probabilities of the legal actions
 ``write_tiles``  lays out a matrix of weights
 ``widen``       float16 to float32, for files of weights
+``find_action``  the legal action of exactly these cards
+``extensions``  the legal actions that contain these cards and more
 ==============  ======================================================================================
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,6 +33,7 @@ from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import new_workspace, num_values, search_loops
 from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, Workspace
 from tienlen_agents.search.registry import setup_of
+from tienlen_agents.wasm.words import words_named
 from tienlen_env.engine.backends.wasm.entries import (
     FLOATS,
     HALVES,
@@ -137,17 +141,57 @@ def new_network_memory(rules: AnyRules, row_size: int, config: NetworkConfig) ->
 def entries_of(game: AnyGame) -> list[Entry]:
     """The entries of all agents that play a game."""
     rules = next(iter(game.presets.values()))
-    entries = entries_of_rule_based(game)
-    try:
+    entries = entries_of_rule_based(game) + card_entries(game)
+    with suppress(WrongGameError):  # a game without hidden cards to sample is not searched
         entries += search_entries(game, *new_search_memory(rules))
-    except WrongGameError:
-        pass  # a game without hidden cards to sample is not searched
     features = features_by_name(game.name)
     if features.compiled_reader is not None:
         spec, _ = game.build_spec(rules)
         config = NetworkConfig.of(rules, state_width=TILE, action_width=2 * TILE)
         entries += network_entries(game, features, new_network_memory(rules, int(spec[S.ROW_SIZE]), config))
     return entries
+
+
+def card_entries(game: AnyGame) -> list[Entry]:
+    """``find_action`` and ``extensions``, for a game in which an action stands for several sets of cards."""
+    words = words_named(game.name)
+    if words.find_action is None or words.can_extend is None:
+        return []
+    find, is_part = words.find_action, words.can_extend
+    spec_size, fields = sizes_of(game)
+    list_legal, is_legal = game.kernels.legal.list_legal, game.kernels.legal.is_legal
+    can_play_cards, HAND, TURN = game.kernels.can_play_cards, game.columns.hand, game.columns.turn
+
+    def find_action(spec_at, actions_at, row_at, cards_at):  # type: ignore[no-untyped-def]
+        """The legal action that these cards of the hand to act are; -1 for none."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        cards = view(cards_at, 1)[0]
+        if row[TURN] < 0 or cards & ~row[HAND + row[TURN]] != 0:
+            return -1
+        action = find(spec, actions, cards)
+        if action < 0 or not is_legal(row, spec, action) or (cards != 0 and not can_play_cards(row, cards)):
+            return -1
+        return int(action)
+
+    def extensions(spec_at, actions_at, row_at, selected_at, ids_at, cards_at):  # type: ignore[no-untyped-def]
+        """Write the legal actions that contain the selected cards and more; returns their number."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        size = spec[S.NUM_ACTIONS]
+        ids, cards, selected = view(ids_at, size), view(cards_at, size), view(selected_at, 1)[0]
+        kept = 0
+        for i in range(list_legal(row, spec, actions, ids, cards, 0)):
+            if is_part(actions, ids[i], cards[i], selected):
+                ids[kept], cards[kept] = ids[i], cards[i]
+                kept += 1
+        return kept
+
+    table = (INTS, INTS, INTS)
+    return [
+        Entry("find_action", find_action, (*table, INTS)),
+        Entry("extensions", extensions, (*table, INTS, INTS, INTS)),
+    ]
 
 
 def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory) -> list[Entry]:
@@ -195,9 +239,7 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
         if num == 0 or num * memory.options.worlds > memory.workspace.values.shape[0]:
             return 0
         decision = Decision(row, events, ids[:num], memory.cards[:num], memory.log_prior[:num], -1)
-        return int(
-            evaluate_all(decision, memory.options, memory.workspace, memory.game, memory.estimates)
-        )
+        return int(evaluate_all(decision, memory.options, memory.workspace, memory.game, memory.estimates))
 
     table = (INTS, INTS, INTS)
     return [
