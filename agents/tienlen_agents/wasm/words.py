@@ -25,9 +25,9 @@ class Fact(NamedTuple):
         name: its name there.
         kind: what the column holds: a mask of ``cards``; a ``seat``, or an ``optional_seat`` below 0 for
             none; a mask of seats (``seat_mask``); for each seat a mask (``each_cards``) or a number of
-            `bits` bits (``each_bits``); card ids plus 1 of 6 bits each in their ``order``; the ``suit`` of the
-            lowest card of a mask. ``common``: no column, but the cards that all legal plays of the observing
-            seat have in common.
+            `bits` bits (``each_bits``); card ids plus 1 of 6 bits each in their ``order``; the ``suit`` of
+            the lowest card of a mask. ``common``: no column, but the cards that all legal plays of the
+            observing seat have in common.
         column: of the row.
         bits: of a number; 0 for all, with its sign.
         unless: columns; the fact is empty if one of them is not 0.
@@ -56,10 +56,10 @@ class GameWords(NamedTuple):
         play_words: the same in records.
         result_column: first of the columns of the results in a record.
         next_leader: whether the seat that is first leads the next round; else the deal decides.
-        find_action: ``(spec, actions, cards)``: the action of exactly these cards, -1 for none; None in a game
-            in which an action stands for one set of cards.
-        can_extend: ``(actions, action, cards, selected)``: whether the selected cards are a part of some cards
-            of the action, whose own are `cards`; None as `find_action`.
+        find_action: ``(spec, actions, cards)``: the action of exactly these cards, -1 for none; None in a
+            game in which an action stands for one set of cards.
+        can_extend: ``(actions, action, cards, selected)``: whether the selected cards are a part of some
+            cards of the action, whose own are `cards`; None as `find_action`.
     """
 
     record: str = ""
