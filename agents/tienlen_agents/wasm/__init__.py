@@ -59,6 +59,13 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
     return modules
 
 
+def _scores(agent: dict[str, Any]) -> str:
+    """What an agent says of each legal play."""
+    if agent.get("network"):
+        return "probabilities"
+    return "points" if agent["kind"] == "search" else "none"
+
+
 def _listed(tables: dict[str, Any]) -> dict[str, Any]:
     """What ``index.json`` says of a game."""
     presets: dict[str, list[int]] = {}
@@ -71,7 +78,7 @@ def _listed(tables: dict[str, Any]) -> dict[str, Any]:
         "agents": [
             {
                 "name": agent["name"],
-                "scores": "points" if agent["kind"] == "search" else "none",
+                "scores": _scores(agent),
                 "tables": [
                     [variant["rules"], variant["num_players"]]
                     for variant in tables["variants"]
