@@ -31,7 +31,7 @@ from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import KEY_STEP
 from tienlen_env.games.common.game import AnyGame, AnyRules
-from tienlen_env.games.registry import game_named, get_rules
+from tienlen_env.games.registry import get_rules
 from tienlen_env.games.thirteens.rules import PRESETS as thirteens_presets
 
 __all__ = ["built"]
@@ -347,7 +347,7 @@ def test_what_is_not_a_kernel_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_linker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "no-such-linker")
-    with pytest.raises(LinkError, match="no-such-linker was not found; install .*apt-get install lld"):
+    with pytest.raises(LinkError, match=r"no-such-linker was not found; install .*apt-get install lld"):
         link(b"", [])
 
 

@@ -172,7 +172,7 @@ def test_the_search_chooses_the_same(name: str, variant: tuple[str, int], built:
 
 
 def some_records(preset: str, num_players: int, count: int) -> list[str]:
-    """Records of random rounds; in every second one a person has chosen other suits, where that is possible."""
+    """Records of random rounds; in every second one suits are chosen, where that is possible."""
     rng = np.random.default_rng(count)
     lines = []
     for number, key in enumerate(keys_of(count + 1, count)):
