@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,12 @@ from tienlen_env.engine.backends.wasm.tables import variants_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common import floats
+from tienlen_env.games.common.cards import card_ids, format_cards
 from tienlen_env.games.registry import get_rules
-from tienlen_env.games.tienlen.actions import build_action_table
+from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
 from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
+from tienlen_env.single.tienlen import Cards, Round
 
 __all__ = ["built"]
 
@@ -272,49 +275,39 @@ def test_bad_records_are_refused(built: Folder) -> None:
 @needs_node
 @pytest.mark.parametrize("preset", ["cardgames", "foicica"])
 def test_sets_of_cards(preset: str, built: Folder) -> None:
-    """Which sets of cards are legal plays, and which can still become one."""
+    """Which sets of cards are legal plays, and which can still become one: every set of a hand is tried."""
     rng = np.random.default_rng(4)
     table = build_action_table(get_rules(preset))
-    whole = round_type(get_rules(preset)).from_record(some_records(preset, 4, 1)[0])
-    played = round_type(get_rules(preset))(preset, whole.key)
-    for play in [None, *whole.plays[:12]]:
-        if play is not None:
-            played.play(play)
-        legal = played.legal_plays()
-        hand = [1 << card for card in range(52) if played.hand(played.current_seat) >> card & 1]
-        masks = [int(p) for p in legal]
-        masks += [
-            int(sum(rng.choice(hand, min(size, len(hand)), replace=False))) for size in (1, 2, 2, 3, 3, 4)
-        ]
-        # All sets of cards that are legal, by trying every set of the hand that is a combination.
-        every: dict[int, int] = {}
-        for choice in range(1 << len(hand)):
-            mask = sum(card for i, card in enumerate(hand) if choice >> i & 1)
-            if mask.bit_count() > max((int(p).bit_count() for p in legal), default=0):
-                continue
-            try:
-                action = table.classify(mask)
-            except ValueError:
-                continue
-            if played.is_legal(mask) if hasattr(played, "is_legal") else _can_play(played, mask):
-                every[mask] = action
-        found = node(
-            built("tienlen"), "sets", game="tienlen", record=played.record(),
-            sets=[" ".join(str(played.hand(0).__class__(m)).split()) for m in masks],
-        )  # fmt: skip
-        for mask, answer in zip(masks, found, strict=True):
-            assert answer["action"] == every.get(mask, -1)
-            larger = {every[m] for m in every if m & mask == mask and m != mask}
-            assert set(answer["more"]) == larger
+    whole = Round.from_record(some_records(preset, 4, 1)[0])
+    played = Round(preset, whole.key)
+    for number, play in enumerate(whole.plays[:10]):
+        if number % 3 == 0:
+            hand = [1 << card for card in card_ids(played.hand(played.current_seat))]
+            most = max(p.cards.bit_count() for p in played.legal_plays())
+            sets = (sum(part) for size in range(most + 1) for part in combinations(hand, size))
+            every = {cards: action for cards in sets if (action := _action_of(table, played, cards)) >= 0}
+            asked = [p.cards for p in played.legal_plays()] + list(every)[:20]
+            for size in (1, 1, 2, 2, 2, 3, 3, 4):
+                asked.append(int(sum(rng.choice(hand, min(size, len(hand)), replace=False))))
+            found = node(
+                built("tienlen"), "sets", game="tienlen", record=played.record(),
+                sets=[format_cards(cards) for cards in asked],
+            )  # fmt: skip
+            for cards, answer in zip(asked, found, strict=True):
+                assert answer["action"] == every.get(cards, -1)
+                larger = {every[more] for more in every if more & cards == cards and more != cards}
+                assert set(answer["more"]) == larger, format_cards(cards)
+        played.play(play)
 
 
-def _can_play(played: Any, mask: int) -> bool:
-    copy = played.copy()
+def _action_of(table: ActionTable, played: Round, cards: int) -> int:
+    """The legal action that cards are, -1 for none."""
     try:
-        copy.play(played.hand(0).__class__(mask))
+        action = table.classify(cards)
+        played.copy().play(Cards(cards))
     except ValueError:
-        return False
-    return True
+        return -1
+    return action
 
 
 # ---------------------------------------------------------------- numbers
