@@ -20,7 +20,7 @@ import pytest
 
 from tests.test_golden import load
 from tests.test_thirteens_golden import SIZES
-from tests.wasm_files import GAMES, built, each_game, game_of_name, needs_linker, needs_node, run_node
+from tests.wasm_files import GAMES, PLAIN, built, each_game, game_of_name, needs_linker, needs_node, run_node
 from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.protocol import FINISHED, PAID
 from tienlen_env.engine.backends.wasm import build
@@ -43,7 +43,7 @@ Words = npt.NDArray[np.int64]
 
 
 def node(folder: Path, command: str, **job: Any) -> Any:
-    return run_node(RUN, [str(folder), command], job)
+    return run_node(RUN, [str(folder), command], {"tables": PLAIN, **job})
 
 
 # ---------------------------------------------------------------- random rounds, by digests

@@ -22,12 +22,14 @@ from tests.high_card import HIGH_CARD
 from tienlen_agents.files import locked
 from tienlen_agents.wasm import build
 from tienlen_env.engine.backends.wasm.link import PROGRAM
+from tienlen_env.engine.backends.wasm.tables import tables_of
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.registry import game_named, register
 
 NODE = shutil.which("node")
 CAN_LINK = shutil.which(PROGRAM) is not None
 GAMES = {"tienlen": "tienlen", "thirteens": "thirteens", "high_card": "tests.high_card:HIGH_CARD"}
+PLAIN = "plain.json"  # tables of rows that store no plays, as those of batches
 each_game = pytest.mark.parametrize("name", GAMES)
 needs_linker = pytest.mark.skipif(not CAN_LINK, reason=f"{PROGRAM} is not installed: nothing can be built")
 needs_node = pytest.mark.skipif(
@@ -65,6 +67,8 @@ def built(pytestconfig: pytest.Config) -> Callable[[str], Path]:
                 with locked(done):
                     if not done.exists():
                         build(folder, [GAMES[name]])
+                        plain = tables_of(game_of_name(name))
+                        (folder / PLAIN).write_text(json.dumps(plain), encoding="utf-8")
                         done.touch()
             except BlockingIOError:
                 time.sleep(0.2)
