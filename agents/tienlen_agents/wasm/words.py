@@ -83,9 +83,9 @@ class GameWords(NamedTuple):
 _WORDS: Final[ByGame[GameWords]] = ByGame("tienlen_agents.wasm", "WORDS", GameWords())
 
 
-def words_of(rules: AnyRules) -> GameWords:
-    """The words of the game with these rules."""
-    return _WORDS.of(rules)
+def register_words(game: str, words: GameWords) -> None:
+    """Set the words of a game of another package, by the game's name."""
+    _WORDS.register(game, words)
 
 
 def words_named(game: str) -> GameWords:
