@@ -1,7 +1,8 @@
 """What JavaScript must know to show a game and to write its records: where facts lie in a row, and words.
 
-The value of a game is the object ``WORDS`` of the module of this package with the game's name. It says in
-data what `tienlen_env.single` does in Python; a test compares what both write at every decision.
+The value of a game is the object ``WORDS`` of the module of this package with the game's name, or one that
+another package registers. It says in data what `tienlen_env.single` does in Python; a test compares what both
+write at every decision.
 """
 
 from __future__ import annotations
