@@ -19,7 +19,8 @@ Tiến lên / Thirteen: environment, agents, training
   make format     let ruff format and fix what it can
   make docs       build the documentation into site/; ARGS=serve shows it while you write
   make notebooks  run the notebooks with small budgets
-  make web-engine the engine and the rule-based players as WebAssembly, into build/web/
+  make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
+  make web-speed  measure their speed in Node
   make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
   make install    only set up $(VENV); the others do it when needed
   make clean      remove caches and builds; runs/ and $(VENV) stay
@@ -31,7 +32,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lowest lint format docs notebooks bench web-engine clean distclean
+.PHONY: help install train test nightly lowest lint format docs notebooks bench web-engine web-speed clean distclean
 
 help:
 	$(info $(HELP))
@@ -92,7 +93,10 @@ bench: $(STAMP)
 	$(PY) -m tienlen_train.benchmarks.speed $(ARGS)
 
 web-engine: $(STAMP)
-	$(PY) -m tienlen_env.engine.backends.wasm --out build/web --entries tienlen_agents.rule_based.wasm:entries_of $(ARGS)
+	$(PY) -m tienlen_agents.wasm --out build/web $(ARGS)
+
+web-speed: web-engine
+	node build/web/speed.mjs
 
 clean:
 	rm -rf build dist site .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
