@@ -15,7 +15,7 @@ export const isRed = (card: string): boolean => card[1] === "d" || card[1] === "
 export function CardFace({ card, label }: { card: string; label?: boolean }) {
   const rank = SHOWN[card[0]!] ?? card[0]!;
   const path = SUIT_PATHS[card[1]!];
-  const words = label ? { role: "img", "aria-label": cardWords(card) } : { "aria-hidden": true };
+  const words = label ? ({ role: "img", "aria-label": cardWords(card) } as const) : ({ "aria-hidden": true } as const);
   return (
     <svg class={`card ${isRed(card) ? "red" : "black"}`} viewBox="0 0 64 92" data-card={card} {...words}>
       <rect class="paper" x="1" y="1" width="62" height="90" rx="7" />
