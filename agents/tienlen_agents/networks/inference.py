@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tienlen_agents.networks.features.base import FloatArray, Inputs
 from tienlen_env.engine.backends import jit
+from tienlen_env.games.common import floats
 from tienlen_env.games.common.hints import fused
 
 TILE: Final = 64  # columns that are added up at a time; layers are filled up to a multiple with zeros
@@ -66,6 +67,18 @@ class Weights(NamedTuple):
     hidden_bias: FloatArray
     score: FloatArray
     score_bias: FloatArray
+
+
+# Where each field of `Weights` comes from: a matrix of a policy's file is laid out in tiles, a row is filled
+# up. Inputs that come from another layer are filled up, too.
+SOURCES: Final = {
+    "first": "trunk.0.weight", "first_bias": "trunk.0.bias", "second": "trunk.2.weight",
+    "second_bias": "trunk.2.bias", "state": "state.weight", "state_bias": "state.bias",
+    "after": "after.weight", "block": "block.weight", "block_bias": "block.bias", "hidden": "hidden.weight",
+    "hidden_bias": "hidden.bias", "score": "score.weight", "score_bias": "score.bias",
+}  # fmt: skip
+TILED: Final = ("first", "second", "state", "after", "block", "hidden")
+_FROM_INPUTS: Final = ("first", "after")
 
 
 class Workspace(NamedTuple):
@@ -321,6 +334,45 @@ def forward(
     score_actions(states, start, after, prior, weights, workspace, logits)
 
 
+@jit.loop
+def log_probabilities(logits: Any, start: Any, out: Any) -> None:
+    """Log-probabilities within each decision's actions; sums are in float64.
+
+    Args:
+        logits: float32 (N,).
+        start: int64 (n,), ascending from 0, where each decision's actions begin; every decision has at least
+            one.
+        out: float32 (N,), written.
+    """
+    for b in range(start.shape[0]):
+        end = start[b + 1] if b + 1 < start.shape[0] else logits.shape[0]
+        best = np.float64(logits[start[b]])
+        for i in range(start[b], end):
+            best = max(best, np.float64(logits[i]))
+        total = 0.0
+        for i in range(start[b], end):
+            total += floats.exp(logits[i] - best)
+        shift = floats.log(total)
+        for i in range(start[b], end):
+            out[i] = logits[i] - best - shift
+
+
+@jit.loop
+def write_tiles(weight: Any, tiles: Any) -> None:
+    """Lay out the weights of a layer as `Weights` has them.
+
+    Args:
+        weight: float32 (outputs, inputs).
+        tiles: float32 (tiles, inputs or more, TILE), written: zeros where there is no weight.
+    """
+    num_outputs, num_inputs = weight.shape
+    for t in range(tiles.shape[0]):
+        for k in range(tiles.shape[1]):
+            for j in range(TILE):
+                is_weight = k < num_inputs and t * TILE + j < num_outputs
+                tiles[t, k, j] = weight[t * TILE + j, k] if is_weight else np.float32(0)
+
+
 def _filled_up(size: int) -> int:
     return -(-size // TILE) * TILE
 
@@ -332,34 +384,20 @@ def weights_of(tensors: Mapping[str, FloatArray]) -> Weights:
         tensors: float32, as the file of a policy names them (see `tienlen_agents.networks.network`).
     """
 
-    def in_tiles(name: str, *, from_inputs: bool = False) -> FloatArray:
-        weight = tensors[f"{name}.weight"]
-        num_inputs = weight.shape[1] if from_inputs else _filled_up(weight.shape[1])
-        found = np.zeros((num_inputs, _filled_up(weight.shape[0])), np.float32)
-        found[: weight.shape[1], : weight.shape[0]] = weight.T
-        tiles = found.reshape(num_inputs, -1, TILE).transpose(1, 0, 2)
-        return np.ascontiguousarray(tiles)
+    def field(name: str) -> FloatArray:
+        tensor = np.ascontiguousarray(tensors[SOURCES[name]])
+        if name in TILED:
+            num_outputs, num_inputs = tensor.shape
+            if name not in _FROM_INPUTS:
+                num_inputs = _filled_up(num_inputs)
+            tiles = np.empty((_filled_up(num_outputs) // TILE, num_inputs, TILE), np.float32)
+            write_tiles(tensor, tiles)
+            return tiles
+        row = np.zeros(1 if name == "score_bias" else _filled_up(tensor.size), np.float32)
+        row[: tensor.size] = tensor.ravel()
+        return row
 
-    def filled_up(row: FloatArray) -> FloatArray:
-        found = np.zeros(_filled_up(len(row)), np.float32)
-        found[: len(row)] = row
-        return found
-
-    return Weights(
-        first=in_tiles("trunk.0", from_inputs=True),
-        first_bias=filled_up(tensors["trunk.0.bias"]),
-        second=in_tiles("trunk.2"),
-        second_bias=filled_up(tensors["trunk.2.bias"]),
-        state=in_tiles("state"),
-        state_bias=filled_up(tensors["state.bias"]),
-        after=in_tiles("after", from_inputs=True),
-        block=in_tiles("block"),
-        block_bias=filled_up(tensors["block.bias"]),
-        hidden=in_tiles("hidden"),
-        hidden_bias=filled_up(tensors["hidden.bias"]),
-        score=filled_up(tensors["score.weight"][0]),
-        score_bias=np.array(tensors["score.bias"], np.float32),
-    )
+    return Weights(**{name: field(name) for name in Weights._fields})
 
 
 def new_workspace(weights: Weights, num_rows: int = ROWS) -> Workspace:

@@ -32,7 +32,7 @@ from safetensors.numpy import save
 
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
-from tienlen_agents.networks.inference import Weights, logits_of, weights_of
+from tienlen_agents.networks.inference import Weights, log_probabilities, logits_of, weights_of
 from tienlen_env.engine.agent import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.game import AnyRules
@@ -233,11 +233,8 @@ def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
         start: int64 (n,), ascending from 0, where each decision's actions begin; every decision has at least
             one.
     """
-    count = np.diff(np.append(start, len(logits)))
-    scores = logits.astype(np.float64)
-    shifted = scores - np.repeat(np.maximum.reduceat(scores, start), count)
-    total = np.add.reduceat(np.exp(shifted), start)
-    found: FloatArray = (shifted - np.repeat(np.log(total), count)).astype(np.float32)
+    found = np.empty(len(logits), np.float32)
+    log_probabilities(np.ascontiguousarray(logits), np.ascontiguousarray(start), found)
     return found
 
 

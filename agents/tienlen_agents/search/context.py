@@ -11,7 +11,15 @@ import numpy as np
 from tienlen_agents.rule_based.rollout import make_rollout
 from tienlen_agents.search import halving, ismcts
 from tienlen_agents.search.halving import IS_OPEN, NUM_CANDIDATES, NUM_WORLDS
-from tienlen_agents.search.interface import Decision, FloatArray, Options, SearchGame, SearchSetup, Workspace
+from tienlen_agents.search.interface import (
+    Decision,
+    Estimates,
+    FloatArray,
+    Options,
+    SearchGame,
+    SearchSetup,
+    Workspace,
+)
 from tienlen_agents.search.randomness import absorb
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.arrays import IntArray
@@ -130,6 +138,17 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         return halving.eliminate(decision, options, workspace, is_last)
 
     @jit.loop
+    def evaluate(
+        decision: Decision, options: Options, workspace: Workspace, memory: Any, out: Estimates
+    ) -> int:
+        default = default_action(decision, workspace, memory)
+        halving.start(decision, options, workspace, default)
+        num_worlds = options.worlds if begin_search(decision, options, workspace, memory) > 0 else 1
+        sample_worlds(decision, options, workspace, memory, num_worlds)
+        halving.estimate(workspace, out)
+        return num_worlds
+
+    @jit.loop
     def draw_worlds(
         decision: Decision, options: Options, workspace: Workspace, memory: Any, out: IntArray
     ) -> None:
@@ -180,9 +199,35 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         return best
 
     return SimpleNamespace(
-        resolve=resolve, search=search, start=start, sample=sample, eliminate=eliminate,
+        resolve=resolve, search=search, start=start, sample=sample, eliminate=eliminate, evaluate=evaluate,
         draw_worlds=draw_worlds, fill_rows=fill_rows, grow=grow,
     )  # fmt: skip
+
+
+def num_values(worlds: int, num_actions: int) -> int:
+    """The room that ``Workspace.values`` needs for a search.
+
+    Step s of R leaves n / 2**s candidates and has 8 * worlds / 2**(R - 1 - s) worlds, both rounded up.
+    """
+    return int(3 * MAX_SCALE * worlds) + 2 * num_actions + 8
+
+
+def new_workspace(setup: SearchSetup, size: int = 0) -> Workspace:
+    """Arrays for a search, with room for so many values."""
+    num_actions = int(setup.line.spec[NUM_ACTIONS])
+    return Workspace(
+        setup.line,
+        np.zeros(setup.num_columns, np.int64),
+        np.zeros(setup.world_size, np.int64),
+        setup.stream,
+        np.zeros(1 << RESULT_BITS, np.int64),
+        np.zeros(1 << RESULT_BITS),
+        np.zeros(4, np.int64),
+        np.zeros(num_actions, np.int64),
+        np.zeros(size),
+        np.zeros(num_actions),
+        np.zeros(num_actions, np.int64),
+    )
 
 
 class SearchContext:
@@ -198,20 +243,7 @@ class SearchContext:
         self.memory = setup.memory
         self._loops = search_loops(setup.game)
         self._turn = setup.game.rollout.turn
-        num_actions = int(setup.line.spec[NUM_ACTIONS])
-        self.workspace = Workspace(
-            setup.line,
-            np.zeros(setup.num_columns, np.int64),
-            np.zeros(setup.world_size, np.int64),
-            setup.stream,
-            np.zeros(1 << RESULT_BITS, np.int64),
-            np.zeros(1 << RESULT_BITS),
-            np.zeros(4, np.int64),
-            np.zeros(num_actions, np.int64),
-            np.zeros(0),
-            np.zeros(num_actions),
-            np.zeros(num_actions, np.int64),
-        )
+        self.workspace = new_workspace(setup)
 
     def resolve(self, decision: Decision) -> tuple[int, int]:
         """Choose without a search.
@@ -225,8 +257,7 @@ class SearchContext:
 
     def search(self, decision: Decision, options: Options) -> int:
         """The index of the action to take, in one compiled call."""
-        # Step s of R leaves n / 2**s candidates and has 8 * worlds / 2**(R - 1 - s) worlds, both rounded up.
-        self._reserve(int(3 * MAX_SCALE * options.worlds) + 2 * len(decision.actions) + 8)
+        self._reserve(num_values(options.worlds, len(decision.actions)))
         return int(self._loops.search(decision, options, self.workspace, self.memory))
 
     def start(self, decision: Decision, options: Options, default: int) -> float:
@@ -242,6 +273,14 @@ class SearchContext:
         """
         self._decision, self._options = decision, options
         return float(self._loops.start(decision, options, self.workspace, self.memory, default))
+
+    def evaluate(self, decision: Decision, options: Options) -> Estimates:
+        """Estimate all legal actions in ``options.worlds`` worlds, or in the only one; without a prior."""
+        num = len(decision.actions)
+        self._reserve(options.worlds * num)
+        found = Estimates(*np.zeros((4, num)))
+        self._loops.evaluate(decision, options, self.workspace, self.memory, found)
+        return found
 
     @property
     def candidates(self) -> IntArray:

@@ -66,6 +66,22 @@ class Options(NamedTuple):
     explore: float
 
 
+class Estimates(NamedTuple):
+    """What each of n legal actions earns in the same sampled worlds; float64 (n,) each, in points.
+
+    Attributes:
+        mean: the mean over the worlds.
+        error: its standard error.
+        behind: the mean difference to the action with the highest mean, 0 for that one.
+        behind_error: the standard error of this difference.
+    """
+
+    mean: FloatArray
+    error: FloatArray
+    behind: FloatArray
+    behind_error: FloatArray
+
+
 class Workspace(NamedTuple):
     """Arrays of one search at a time, for one variant with A actions.
 

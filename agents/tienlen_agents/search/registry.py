@@ -38,9 +38,18 @@ def register(game_name: str, setup: Callable[[Any], SearchSetup]) -> None:
 
 def new_context(rules: AnyRules) -> SearchContext:
     """A context for these rules."""
+    return SearchContext(rules, setup_of(rules))
+
+
+def setup_of(rules: AnyRules) -> SearchSetup:
+    """The functions and new arrays for the search of these rules.
+
+    Raises:
+        WrongGameError: see `tienlen_agents.search.uniform.setup`.
+    """
     game = game_of(rules)
     module = f"{__package__}.{game.name}"
     if game.name not in _setups and importlib.util.find_spec(module) is not None:
         importlib.import_module(module)  # it registers the game's search
     setup = _setups.get(game.name)
-    return SearchContext(rules, setup(rules) if setup else uniform.setup(game, rules))
+    return setup(rules) if setup else uniform.setup(game, rules)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from tienlen_agents.search.randomness import absorb, set_seed
 from tienlen_agents.search.registry import register
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount
+from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels
 from tienlen_env.games.tienlen import spec as S
@@ -168,7 +168,7 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
     if num_events == 0:
         worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
     else:
-        log_factor = min(math.log(1 - options.inference), -1e-9)
+        log_factor = min(log(1 - options.inference), -1e-9)
         num_steps = replay.chain_stats[1]
         if memory.numbers[NUM_DRAWN] == 0:
             for location in range(NUM_LOCATIONS):

@@ -23,7 +23,6 @@ Most proposals are rejected, so rejections are made cheap:
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final, NamedTuple
 
 from tienlen_agents.rule_based.heuristic.playout import is_choice
@@ -39,6 +38,7 @@ from tienlen_env.games.common.bits import (
     shift_right,
     squeeze,
 )
+from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels
 from tienlen_env.games.tienlen import spec as S
@@ -323,7 +323,7 @@ def mcmc_steps(
             return
         draw = (shift_right(random_word(stream), 11) + 1) * 2.0**-53
         # One more deviation is accepted with probability 1 - inference, two more with its square, ...
-        limit = deviations[one] + deviations[two] + int(math.log(draw) / log_factor)
+        limit = deviations[one] + deviations[two] + int(log(draw) / log_factor)
         of_one = num_deviations(line, replay, one, proposal[one], limit)
         if of_one > limit:
             continue

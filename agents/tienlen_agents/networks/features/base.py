@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +80,21 @@ class MakeReader(Protocol):
         """A new reader."""
 
 
+class CompiledReader(NamedTuple):
+    """A reader of one decision whose functions compiled code calls; its inputs are those of the `Reader`.
+
+    Attributes:
+        new_memory: ``(rules, row_size, prior, prior_scale, record)``: arrays, a NamedTuple with the fields
+            ``row`` (int64 (1, ROW), the decision) and ``inputs`` (`Inputs` of one decision, with room for all
+            actions).
+        read: ``(spec, actions, memory)``: write ``memory.inputs`` for the decision in ``memory.row``; the
+            number of legal actions.
+    """
+
+    new_memory: Callable[..., Any]
+    read: Callable[[Any, Any, Any], int]
+
+
 # Features that only a critic may see: uint8 (n, H) of 0 and 1, from a batch and n of its games, int64 (n,).
 PrivilegedFn = Callable[[Batch, IntArray], BitArray]
 # An estimate of each legal action's return, float32 (N,), from a batch, n of its games and their inputs.
@@ -104,6 +119,7 @@ class Features:
         num_derived: E of a variant, the number of bits that the reader always adds.
         reader: makes a reader from the prior, its scale (the baseline's score of an action relative to its
             best one, times this, is added to the network's score) and whether the play summary is read.
+        compiled_reader: the same for one decision in compiled code, for WebAssembly; None if unavailable.
         num_privileged: H of a variant, the number of `privileged_features`.
         privileged_features: makes a function that computes hidden features for the critic; one function
             serves one batch.
@@ -126,6 +142,7 @@ class Features:
     num_summary_bits: Callable[[AnyRules], int] = lambda rules: 0
     num_derived: Callable[[AnyRules], int] = lambda rules: 0
     reader: MakeReader
+    compiled_reader: CompiledReader | None = None
     num_privileged: Callable[[AnyRules], int]
     privileged_features: Callable[[], PrivilegedFn]
     num_outcome: Callable[[AnyRules], int] = lambda rules: 0

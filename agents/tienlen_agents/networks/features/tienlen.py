@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tienlen_agents.networks.features.base import (
     ONE,
     BitArray,
+    CompiledReader,
     Features,
     FloatArray,
     Inputs,
@@ -35,6 +36,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import game_of
 from tienlen_env.games.tienlen import kernels, observe
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
@@ -117,8 +119,7 @@ def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
             out[start + 4 * rank + k] = num_of_rank > k
 
 
-@jit.loop
-def _count_legal(rows: Any, games: Any, spec: Any, segment_start: Any, num_legal: Any) -> int:
+def count_legal(rows: Any, games: Any, spec: Any, segment_start: Any, num_legal: Any) -> int:
     """Write each decision's number of legal actions and their start; N."""
     end = 0
     for b in range(games.shape[0]):
@@ -128,8 +129,7 @@ def _count_legal(rows: Any, games: Any, spec: Any, segment_start: Any, num_legal
     return end
 
 
-@jit.loop
-def _write_inputs(
+def write_inputs(
     rows: Any, games: Any, spec: Any, actions: Any, workspace: Any, settings: Any, scratch: Any, inputs: Any
 ) -> None:
     """Fill the `Inputs` of n decisions; `segment_start` holds its values already."""
@@ -180,6 +180,9 @@ def _write_inputs(
                 out[AUX + k] = (bits[k] + 0x8000) >> 16
 
 
+_count_legal, _write_inputs = jit.loop(count_legal), jit.loop(write_inputs)
+
+
 @jit.loop
 def _write_privileged(
     rows: Any, games: Any, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
@@ -203,6 +206,79 @@ def _write_privileged(
             at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
             for k in range(_MOST_PLAYS):
                 out[i, at + k] = num_plays[game, seat] > k
+
+
+class ReaderMemory(NamedTuple):
+    """Arrays of `read_decision`.
+
+    Attributes:
+        row: int64 (1, ROW), the decision.
+        games: int64 (1,), zero.
+        workspace: of `tienlen_agents.rule_based.heuristic.decide`.
+        settings: of the reader.
+        scratch: scratch.
+        inputs: of one decision, with room for all actions.
+    """
+
+    row: IntArray
+    games: IntArray
+    workspace: IntArray
+    settings: ReaderSettings
+    scratch: Scratch
+    inputs: Inputs
+
+
+def new_memory(
+    rules: AnyRules, row_size: int, prior: Prior, prior_scale: float, *, record: bool
+) -> ReaderMemory:
+    """Arrays for one decision of a variant; see `FeatureReader` for the settings."""
+    game = game_of(rules)
+    num_actions, size = game.build_table(rules).num_actions, game.observation(rules, 0).size
+    return ReaderMemory(
+        np.zeros((1, row_size), np.int64),
+        np.zeros(1, np.int64),
+        decide.new_workspace(Parameters()),
+        _settings(size, prior, prior_scale, record),
+        _new_scratch(np.zeros, num_actions),
+        _new_inputs(np.zeros, rules, (1, num_actions), size, record),
+    )
+
+
+def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
+    """Write the inputs of the decision in ``memory.row``; the number of legal actions."""
+    inputs = memory.inputs
+    num: int = count_legal(memory.row, memory.games, spec, inputs.segment_start, inputs.num_legal)
+    write_inputs(
+        memory.row, memory.games, spec, actions, memory.workspace, memory.settings, memory.scratch, inputs
+    )
+    return num
+
+
+def _settings(observation_size: int, prior: Prior, prior_scale: float, record: bool) -> ReaderSettings:
+    return ReaderSettings(observation_size if record else 0, prior == "heuristic", np.float32(prior_scale))
+
+
+def _new_scratch(new: Any, num_actions: int) -> Scratch:
+    """Arrays from `new`, which is ``np.empty`` or ``np.zeros``."""
+    cards, scores = new((2, num_actions), np.int64)
+    aux = np.zeros(NUM_AUX, np.float32)
+    return Scratch(cards, scores, new((num_actions, 5), np.float32), aux, aux.view(np.uint32))
+
+
+def _new_inputs(
+    new: Any, rules: AnyRules, size: tuple[int, int], observation_size: int, record: bool
+) -> Inputs:
+    """Inputs of n decisions with N actions in total, ``size = (n, N)``, from ``np.empty`` or ``np.zeros``."""
+    num_decisions, num_actions = size
+    width = observation_size + record * num_summary_bits(rules.num_players) + NUM_CARDS
+    return Inputs(
+        new((num_decisions, width), np.uint8),
+        new(num_decisions, np.int64),
+        new(num_decisions, np.int64),
+        new(num_actions, np.int64),
+        new((num_actions, NUM_ACTION_FEATURES), np.uint16),
+        np.zeros(num_actions, np.float32),
+    )
 
 
 class FeatureReader:
@@ -233,30 +309,12 @@ class FeatureReader:
         segment_start, num_legal = np.empty((2, len(view)), np.int64)
         rows, spec, actions = batch.kernel_arrays
         num_actions = _count_legal(rows, games, spec, segment_start, num_legal)
-        size = batch.observation_size + self.record * num_summary_bits(batch.num_players) + NUM_CARDS
-        action, cards, scores = np.empty((3, num_actions), np.int64)
-        inputs = Inputs(
-            np.empty((len(view), size), np.uint8),
-            segment_start,
-            num_legal,
-            action,
-            np.empty((num_actions, NUM_ACTION_FEATURES), np.uint16),
-            np.zeros(num_actions, np.float32),
-        )
-        aux = np.zeros(NUM_AUX, np.float32)
+        size = len(view), num_actions
+        inputs = _new_inputs(np.empty, view.rules, size, batch.observation_size, self.record)
+        inputs = inputs._replace(segment_start=segment_start, num_legal=num_legal)
+        settings = _settings(batch.observation_size, self.prior, self.prior_scale, self.record)
         _write_inputs(
-            rows,
-            games,
-            spec,
-            actions,
-            self._workspace,
-            ReaderSettings(
-                self.record * batch.observation_size,
-                self.prior == "heuristic",
-                np.float32(self.prior_scale),
-            ),
-            Scratch(cards, scores, np.empty((num_actions, 5), np.float32), aux, aux.view(np.uint32)),
-            inputs,
+            rows, games, spec, actions, self._workspace, settings, _new_scratch(np.empty, num_actions), inputs
         )
         return inputs
 
@@ -353,6 +411,7 @@ FEATURES: Final = Features(
     num_summary_bits=lambda rules: num_summary_bits(rules.num_players),
     num_derived=lambda rules: NUM_CARDS,
     reader=FeatureReader,
+    compiled_reader=CompiledReader(new_memory, read_decision),
     num_privileged=num_privileged,
     privileged_features=PrivilegedFeatures,
     num_outcome=num_outcome,

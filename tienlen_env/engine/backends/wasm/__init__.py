@@ -9,9 +9,9 @@
 - ``engine.mjs``, plain JavaScript that loads both and calls them.
 
 Numba turns the kernels into LLVM code for a generic processor, LLVM optimises it for wasm32
-(`tienlen_env.engine.backends.wasm.compile`), a small linker makes the module
-(`tienlen_env.engine.backends.wasm.link`). Any registered game can be built; nothing in it is written for
-WebAssembly. The same sources give the same bytes.
+(`tienlen_env.engine.backends.wasm.compile`), LLVM's linker makes the module
+(`tienlen_env.engine.backends.wasm.link`; it must be installed). Any registered game can be built; nothing in it is written for
+WebAssembly. The same sources and the same linker give the same bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -41,7 +42,14 @@ def resolve(game: str) -> AnyGame:
     return register(cast(AnyGame, getattr(importlib.import_module(module), name)))
 
 
-def build(game: str, out: Path, *, entries: str = "", **settings: Any) -> Path:
+def build(
+    game: str,
+    out: Path,
+    *,
+    entries: str = "",
+    more: Callable[[AnyGame, dict[str, Any]], None] | None = None,
+    **settings: Any,
+) -> Path:
     """Build the files of a game, in a process of its own.
 
     Args:
@@ -49,6 +57,7 @@ def build(game: str, out: Path, *, entries: str = "", **settings: Any) -> Path:
         out: the folder, made if it is not there.
         entries: ``module:function`` of a function that takes the game and returns further
             `tienlen_env.engine.backends.wasm.entries.Entry`, for example of agents.
+        more: ``(game, tables)``: adds to the tables.
         settings: as for `tienlen_env.engine.backends.wasm.tables.tables_of`.
 
     Returns:
@@ -62,8 +71,11 @@ def build(game: str, out: Path, *, entries: str = "", **settings: Any) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     found = resolve(game)
     path = out / f"{found.name}.wasm"
-    tables = json.dumps(tables_of(found, **settings), separators=(",", ":"))
-    (out / f"{found.name}.json").write_text(tables, encoding="utf-8")
+    tables = tables_of(found, **settings)
+    if more is not None:
+        more(found, tables)
+    text = json.dumps(tables, separators=(",", ":"))
+    (out / f"{found.name}.json").write_text(text, encoding="utf-8")
     shutil.copyfile(JAVASCRIPT, out / JAVASCRIPT.name)
     environment = {**os.environ, **ENVIRONMENT}
     environment["PYTHONPATH"] = os.pathsep.join(folder for folder in sys.path if folder)

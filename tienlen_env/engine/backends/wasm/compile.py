@@ -32,7 +32,7 @@ def compile_entries(entries: Sequence[Entry]) -> bytes:
 
     Raises:
         RuntimeError: the process was not started with `ENVIRONMENT`.
-        LinkError: the code calls something outside, so it is not a kernel.
+        LinkError: there is no linker; or the code calls something outside, so it is not a kernel.
     """
     if config.OPT != 0 or config.CPU_NAME != "generic":
         raise RuntimeError(f"WebAssembly is compiled in a process with {ENVIRONMENT}")

@@ -76,6 +76,17 @@ class Block {
     if (this.view.buffer !== this.memory.buffer) this.view = new this.type(this.memory.buffer, this.at, this.length);
     return /** @type {InstanceType<T>} */ (this.view);
   }
+
+  /**
+   * The same memory as an array of another type.
+   * @template {ArrayType} U
+   * @param {U} type
+   * @param {number} length
+   * @returns {Block<U>}
+   */
+  as(type, length) {
+    return new Block(this.memory, type, this.at, length);
+  }
 }
 
 /** A game's module with its memory. */
@@ -89,7 +100,7 @@ export class Engine {
     this.calls = /** @type {any} */ (instance.exports);
     this.memory = /** @type {WebAssembly.Memory} */ (instance.exports.memory);
     this.tables = tables;
-    this.end = Number(/** @type {WebAssembly.Global} */ (instance.exports.heap).value);
+    this.end = Number(/** @type {WebAssembly.Global} */ (instance.exports.__heap_base).value);
     /** @type {Map<string, Block<BigInt64ArrayConstructor>>} */
     this.actionTables = new Map();
     /** @type {Map<VariantTables, Variant>} */
@@ -352,8 +363,32 @@ export class Game {
   /** The legal actions and the cards that each would play. @returns {{action: number, cards: bigint}[]} */
   listLegal() {
     const count = this.calls.list_legal(this.spec, this.actions, this.at, this.idBlock.at, this.cardBlock.at);
+    return this.listed(count);
+  }
+
+  /** What a call has listed. @param {number} count @returns {{action: number, cards: bigint}[]} */
+  listed(count) {
     const ids = this.idBlock.array, cards = this.cardBlock.array;
     return Array.from({ length: count }, (_, i) => ({ action: Number(ids[i]), cards: cards[i] }));
+  }
+
+  /** The legal action that exactly these cards are, -1 for none; where the module knows it. @param {bigint} cards */
+  findAction(cards) {
+    this.numberBlock.array[0] = cards;
+    return this.calls.find_action(this.spec, this.actions, this.at, this.numberBlock.at);
+  }
+
+  /**
+   * The legal actions that contain these cards and more, inner suits being free; where the module knows it.
+   * @param {bigint} cards
+   * @returns {{action: number, cards: bigint}[]}
+   */
+  listExtensions(cards) {
+    this.numberBlock.array[0] = cards;
+    const count = this.calls.extensions(
+      this.spec, this.actions, this.at, this.numberBlock.at, this.idBlock.at, this.cardBlock.at,
+    );
+    return this.listed(count);
   }
 
   /** The cards that a legal action would play, as a mask. @param {number} action */

@@ -21,11 +21,12 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from numba import types
+from numba.core import cgutils
 from numba.core.types import Type
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
+from tienlen_env.engine.backends.wasm.memory import array_at
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import ActionFields, Output, Row, Spec
 from tienlen_env.games.common.bits import KEY_STEP, shift_right
@@ -37,6 +38,8 @@ BYTES: Final = types.CPointer(types.uint8)
 MASK: Final = types.CPointer(types.int8)
 FLOATS: Final = types.CPointer(types.float32)
 DOUBLES: Final = types.CPointer(types.float64)
+HALVES: Final = types.CPointer(types.uint16)
+WORDS: Final = types.CPointer(types.uint32)
 INT: Final = types.int32
 DOUBLE: Final = types.float64
 
@@ -64,16 +67,25 @@ class Entry(NamedTuple):
 @intrinsic
 def view(typingctx: Any, pointer: Any, length: Any) -> Any:
     """The array of so many numbers to which a pointer points; compiled code only, nothing is counted."""
-    array_type = types.Array(pointer.dtype, 1, "C")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(array_type)(context, builder)
-        size = context.get_constant(types.intp, pointer.dtype.bitwidth // 8)
-        data = builder.bitcast(args[0], array.data.type)
-        populate_array(array, data=data, shape=[args[1]], strides=[size], itemsize=size, meminfo=None)
-        return array._getvalue()
+        return array_at(context, builder, signature.return_type, args[0], [args[1]])
 
-    return array_type(pointer, types.int64), codegen
+    return types.Array(pointer.dtype, 1, "C")(pointer, types.int64), codegen
+
+
+@intrinsic
+def grid(typingctx: Any, pointer: Any, shape: Any) -> Any:
+    """The array of a shape, a tuple, to which a pointer points; as `view`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        lengths = [
+            context.cast(builder, length, kind, types.int64)
+            for length, kind in zip(cgutils.unpack_tuple(builder, args[1]), shape.types, strict=True)
+        ]
+        return array_at(context, builder, signature.return_type, args[0], lengths)
+
+    return types.Array(pointer.dtype, len(shape), "C")(pointer, shape), codegen
 
 
 def uniform(key: int, step: int) -> float:

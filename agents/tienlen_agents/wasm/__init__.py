@@ -1,0 +1,83 @@
+"""The games with their agents in WebAssembly, for the page and for Node.
+
+``python -m tienlen_agents.wasm --out DIR`` (or ``make web-engine``) writes, besides the files of
+`tienlen_env.engine.backends.wasm`:
+
+- to ``GAME.wasm`` the rule-based players, the search and the networks' readers and inference
+  (`tienlen_agents.wasm.entries`), to ``GAME.json`` their arrays and settings and the words of the game
+  (`tienlen_agents.wasm.tables`);
+- ``rounds.mjs`` (rounds, views, records), ``agents.mjs`` (the agents), ``worker.mjs`` and ``client.mjs`` (the
+  agents in a Web Worker), their types (``.d.mts``), and ``speed.mjs``, which measures;
+- the weights of the shipped networks, and ``index.json``, which lists what there is.
+
+JavaScript has no rule, no feature and no agent of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from tienlen_agents.networks.champion import WEIGHTS
+from tienlen_agents.wasm.tables import add_tables, history_length
+from tienlen_env.engine.backends import wasm
+from tienlen_env.games.registry import games
+
+ENTRIES: Final = "tienlen_agents.wasm.entries:entries_of"
+JAVASCRIPT: Final = Path(__file__).parent
+
+
+def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
+    """Build the files.
+
+    Args:
+        out: the folder, made if it is not there.
+        names: of games, see `tienlen_env.engine.backends.wasm.build`; none: all registered ones.
+
+    Returns:
+        The paths of the modules.
+
+    Raises:
+        RuntimeError: the code could not be compiled.
+    """
+    modules, listed = [], []
+    for name in list(names) or [game.name for game in games()]:
+        game = wasm.resolve(name)
+        path = wasm.build(name, out, entries=ENTRIES, more=add_tables, history_length=history_length(game))
+        tables = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        for network in tables["networks"].values():
+            shutil.copyfile(WEIGHTS / network["file"], out / network["file"])
+        modules.append(path)
+        listed.append(_listed(tables))
+    for source in sorted(JAVASCRIPT.glob("*.m*s")):
+        shutil.copyfile(source, out / source.name)
+    text = json.dumps({"games": listed}, separators=(",", ":"))
+    (out / "index.json").write_text(text, encoding="utf-8")
+    return modules
+
+
+def _listed(tables: dict[str, Any]) -> dict[str, Any]:
+    """What ``index.json`` says of a game."""
+    presets: dict[str, list[int]] = {}
+    for variant in tables["variants"]:
+        presets.setdefault(variant["rules"], []).append(variant["num_players"])
+    return {
+        "name": tables["game"],
+        "record": tables["words"]["record"],
+        "presets": [{"name": name, "num_players": sizes} for name, sizes in presets.items()],
+        "agents": [
+            {
+                "name": agent["name"],
+                "scores": "points" if agent["kind"] == "search" else "none",
+                "tables": [
+                    [variant["rules"], variant["num_players"]]
+                    for variant in tables["variants"]
+                    if not agent.get("network") or variant["digest"] in tables["networks"]
+                ],
+            }
+            for agent in tables["agents"]
+        ],
+    }

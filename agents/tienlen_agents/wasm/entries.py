@@ -1,0 +1,317 @@
+"""What the modules of games export for agents and people; see `tienlen_env.engine.backends.wasm.entries`.
+
+An agent works in arrays of its own (`tienlen_env.engine.backends.wasm.memory`): `SearchMemory` of
+`tienlen_agents.search`, `NetworkMemory` of a policy network. The functions are those that Python calls.
+
+==============  ======================================================================================
+function        what it does
+==============  ======================================================================================
+``search``      the choice of a search, with or without a prior
+``evaluate``    what each legal action earns in the same worlds
+``network``     the choice of a network, and the log-probabilities of the legal actions
+``write_tiles``  lays out a matrix of weights
+``widen``       float16 to float32, for files of weights
+``find_action``  the legal action of exactly these cards
+``extensions``  the legal actions that contain these cards and more
+==============  ======================================================================================
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_agents.networks import inference
+from tienlen_agents.networks.features import Features, features_by_name
+from tienlen_agents.networks.inference import TILE
+from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
+from tienlen_agents.rule_based.wasm import entries_of as entries_of_rule_based
+from tienlen_agents.search.agent import SearchAgent
+from tienlen_agents.search.context import new_workspace, num_values, search_loops
+from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, Workspace
+from tienlen_agents.search.registry import setup_of
+from tienlen_agents.wasm.words import words_named
+from tienlen_env.engine.backends.wasm.entries import (
+    FLOATS,
+    HALVES,
+    INT,
+    INTS,
+    WORDS,
+    Entry,
+    grid,
+    sizes_of,
+    view,
+)
+from tienlen_env.engine.backends.wasm.memory import clear, opener
+from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyGame, AnyRules
+
+MAX_WORLDS: Final = 256  # of `search`; `evaluate` may have room for fewer
+
+FloatArray = npt.NDArray[np.float32]
+
+
+class SearchMemory(NamedTuple):
+    """Arrays of a search (A actions).
+
+    Attributes:
+        ids: int64 (A,), gets the legal actions ...
+        cards: int64 (A,), ... and their cards.
+        log_prior: float64 (A,), scratch.
+        estimates: float64 (A,) each, written by ``evaluate``.
+        options: of the search.
+        workspace: of the search.
+        game: the game's own arrays.
+    """
+
+    ids: IntArray
+    cards: IntArray
+    log_prior: npt.NDArray[np.float64]
+    estimates: Estimates
+    options: Options
+    workspace: Workspace
+    game: Any
+
+
+class NetworkMemory(NamedTuple):
+    """Arrays of a network for one decision (A actions).
+
+    Attributes:
+        reader: of the game's `CompiledReader`; ``reader.inputs.action`` has the legal actions.
+        weights: of the network.
+        workspace: of the forward pass.
+        states: float32 (1, D), scratch.
+        logits: float32 (A,), written.
+        log_prior: float32 (A,), written: the log-probabilities.
+    """
+
+    reader: Any
+    weights: inference.Weights
+    workspace: inference.Workspace
+    states: FloatArray
+    logits: FloatArray
+    log_prior: FloatArray
+
+
+def new_search_memory(rules: AnyRules) -> tuple[SearchGame, SearchMemory]:
+    """The functions of a search and arrays for a variant.
+
+    Raises:
+        WrongGameError: the game cannot be searched.
+    """
+    setup = setup_of(rules)
+    num_actions = int(setup.line.spec[S.NUM_ACTIONS])
+    ids, cards = np.zeros((2, num_actions), np.int64)
+    memory = SearchMemory(
+        ids,
+        cards,
+        np.zeros(num_actions),
+        Estimates(*np.zeros((4, num_actions))),
+        SearchAgent(worlds=1).options,
+        new_workspace(setup, max(num_values(MAX_WORLDS, num_actions), 64 * num_actions)),
+        setup.memory,
+    )
+    return setup.game, memory
+
+
+def new_network_memory(rules: AnyRules, row_size: int, config: NetworkConfig) -> NetworkMemory:
+    """Arrays for a network; the weights are zeros."""
+    reader = features_by_name(config.game).compiled_reader
+    assert reader is not None  # which the caller has tested
+    tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes_of(config).items()}
+    weights = Network(config, tensors).weights
+    memory = reader.new_memory(rules, row_size, config.prior, config.prior_scale, record=config.record)
+    num_actions = len(memory.inputs.action)
+    workspace = inference.new_workspace(weights)
+    clear(workspace)
+    return NetworkMemory(
+        memory,
+        weights,
+        workspace,
+        np.zeros((1, len(weights.state_bias)), np.float32),
+        *np.zeros((2, num_actions), np.float32),
+    )
+
+
+def entries_of(game: AnyGame) -> list[Entry]:
+    """The entries of all agents that play a game."""
+    rules = next(iter(game.presets.values()))
+    entries = entries_of_rule_based(game) + card_entries(game)
+    with suppress(WrongGameError):  # a game without hidden cards to sample is not searched
+        entries += search_entries(game, *new_search_memory(rules))
+    features = features_by_name(game.name)
+    if features.compiled_reader is not None:
+        spec, _ = game.build_spec(rules)
+        config = NetworkConfig.of(rules, state_width=TILE, action_width=2 * TILE)
+        entries += network_entries(game, features, new_network_memory(rules, int(spec[S.ROW_SIZE]), config))
+    return entries
+
+
+def card_entries(game: AnyGame) -> list[Entry]:
+    """``find_action`` and ``extensions``, for a game in which an action stands for several sets of cards."""
+    words = words_named(game.name)
+    if words.find_action is None or words.can_extend is None:
+        return []
+    find, is_part = words.find_action, words.can_extend
+    spec_size, fields = sizes_of(game)
+    list_legal, is_legal = game.kernels.legal.list_legal, game.kernels.legal.is_legal
+    can_play_cards, HAND, TURN = game.kernels.can_play_cards, game.columns.hand, game.columns.turn
+
+    def find_action(spec_at, actions_at, row_at, cards_at):  # type: ignore[no-untyped-def]
+        """The legal action that these cards of the hand to act are; -1 for none."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        cards = view(cards_at, 1)[0]
+        if row[TURN] < 0 or cards & ~row[HAND + row[TURN]] != 0:
+            return -1
+        action = find(spec, actions, cards)
+        if action < 0 or not is_legal(row, spec, action) or (cards != 0 and not can_play_cards(row, cards)):
+            return -1
+        return int(action)
+
+    def extensions(spec_at, actions_at, row_at, selected_at, ids_at, cards_at):  # type: ignore[no-untyped-def]
+        """Write the legal actions that contain the selected cards and more; returns their number."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        size = spec[S.NUM_ACTIONS]
+        ids, cards, selected = view(ids_at, size), view(cards_at, size), view(selected_at, 1)[0]
+        kept = 0
+        for i in range(list_legal(row, spec, actions, ids, cards, 0)):
+            if is_part(actions, ids[i], cards[i], selected):
+                ids[kept], cards[kept] = ids[i], cards[i]
+                kept += 1
+        return kept
+
+    table = (INTS, INTS, INTS)
+    return [
+        Entry("find_action", find_action, (*table, INTS)),
+        Entry("extensions", extensions, (*table, INTS, INTS, INTS)),
+    ]
+
+
+def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory) -> list[Entry]:
+    """``search`` and ``evaluate``."""
+    spec_size, fields = sizes_of(game)
+    list_legal = game.kernels.legal.list_legal
+    loops = search_loops(functions)
+    resolve, search_worlds = loops.resolve.py_func, loops.search.py_func
+    evaluate_all = loops.evaluate.py_func
+    open_memory = opener(template)
+
+    def search(  # type: ignore[no-untyped-def]
+        spec_at, actions_at, row_at, events_at, num_events, prior_at, memory_at
+    ):
+        """The action of a search; `prior_at` points to log-probabilities if the options say `has_prior`."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        memory, events = open_memory(memory_at), view(events_at, num_events)
+        ids, log_prior = memory.ids, memory.log_prior
+        num = list_legal(row, spec, actions, ids, memory.cards, 0)
+        if num <= 1:
+            return int(ids[0]) if num else -1
+        default = -1
+        if memory.options.has_prior:
+            decision = Decision(row, events, ids[:num], memory.cards[:num], log_prior[:num], -1)
+            _, solved = resolve(decision, memory.workspace, memory.game)
+            if solved >= 0:
+                return int(ids[solved])
+            prior = view(prior_at, num)
+            default = 0
+            for i in range(num):
+                log_prior[i] = prior[i]
+                if prior[i] > prior[default]:
+                    default = i
+        decision = Decision(row, events, ids[:num], memory.cards[:num], log_prior[:num], default)
+        return int(ids[search_worlds(decision, memory.options, memory.workspace, memory.game)])
+
+    def evaluate(spec_at, actions_at, row_at, events_at, num_events, memory_at):  # type: ignore[no-untyped-def]
+        """Write the estimates of the legal actions, which are written too; returns the number of worlds."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        memory, events = open_memory(memory_at), view(events_at, num_events)
+        ids = memory.ids
+        num = list_legal(row, spec, actions, ids, memory.cards, 0)
+        if num == 0 or num * memory.options.worlds > memory.workspace.values.shape[0]:
+            return 0
+        decision = Decision(row, events, ids[:num], memory.cards[:num], memory.log_prior[:num], -1)
+        return int(evaluate_all(decision, memory.options, memory.workspace, memory.game, memory.estimates))
+
+    table = (INTS, INTS, INTS)
+    return [
+        Entry("search", search, (*table, INTS, INT, FLOATS, INTS)),
+        Entry("evaluate", evaluate, (*table, INTS, INT, INTS)),
+    ]
+
+
+def network_entries(game: AnyGame, features: Features, template: NetworkMemory) -> list[Entry]:
+    """``network``, and what reads the weights of a file."""
+    assert features.compiled_reader is not None
+    spec_size, fields = sizes_of(game)
+    read = features.compiled_reader.read
+    forward, log_probabilities = inference.forward.py_func, inference.log_probabilities.py_func
+    tile = inference.write_tiles.py_func
+    open_memory = opener(template)
+
+    def network(spec_at, actions_at, row_at, memory_at):  # type: ignore[no-untyped-def]
+        """Write the log-probabilities; returns the most probable action, the first of equals."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        memory = open_memory(memory_at)
+        for column in range(spec[S.ROW_SIZE]):
+            memory.reader.row[0, column] = row[column]
+        num = read(spec, actions, memory.reader)
+        inputs = memory.reader.inputs
+        forward(
+            inputs.observation,
+            inputs.segment_start,
+            inputs.action_features[:num],
+            inputs.prior[:num],
+            memory.weights,
+            memory.workspace,
+            memory.states,
+            memory.logits[:num],
+        )
+        log_probabilities(memory.logits[:num], inputs.segment_start, memory.log_prior[:num])
+        best = 0
+        for i in range(num):
+            if memory.logits[i] > memory.logits[best]:
+                best = i
+        return int(inputs.action[best])
+
+    def write_tiles(weight_at, num_outputs, num_inputs, tiles_at, num_tiles, num_rows):  # type: ignore[no-untyped-def]
+        """`tienlen_agents.networks.inference.write_tiles`."""
+        tile(grid(weight_at, (num_outputs, num_inputs)), grid(tiles_at, (num_tiles, num_rows, TILE)))
+        return 0
+
+    def widen(halves_at, words_at, count):  # type: ignore[no-untyped-def]
+        """Write float16 as float32, as their bits."""
+        halves, words = view(halves_at, count), view(words_at, count)
+        for i in range(count):
+            words[i] = widened(int(halves[i]))
+        return 0
+
+    return [
+        Entry("network", network, (INTS, INTS, INTS, INTS)),
+        Entry("write_tiles", write_tiles, (FLOATS, INT, INT, FLOATS, INT, INT)),
+        Entry("widen", widen, (HALVES, WORDS, INT)),
+    ]
+
+
+def widened(half: int) -> int:
+    """The bits of the float32 that is equal to a float16, given as its bits."""
+    sign, exponent, fraction = (half & 0x8000) << 16, half >> 10 & 31, half & 1023
+    if exponent == 31:
+        return sign | 255 << 23 | fraction << 13
+    if exponent == 0:
+        if fraction == 0:
+            return sign
+        exponent = 1
+        while fraction & 1024 == 0:  # float32 has these small numbers as normal ones
+            fraction <<= 1
+            exponent -= 1
+    return sign | (exponent + 112) << 23 | (fraction & 1023) << 13

@@ -1,0 +1,443 @@
+/**
+ * Rounds, what each seat sees of them, and their records; in a page, a worker or Node. There is no rule in here:
+ * the module of the game knows the rules, its tables the words (`tienlen_agents.wasm.tables`).
+ *
+ *     const library = await Library.open("./");
+ *     const game = await library.loadRules("cardgames");
+ *     const round = game.round({ rules: "cardgames", num_players: 4 });
+ *     while (!round.isOver) round.play(round.legal()[0]);
+ *     round.record();
+ */
+import { Engine, FINISHED, PAID, REFUSED } from "./engine.mjs";
+
+/** @typedef {import("./rounds.d.mts").Tables} Tables */
+
+/** A move that the rules do not allow; the round has not changed. */
+export class IllegalPlay extends Error {
+  name = "IllegalPlay";
+}
+
+/** Text that is not a record; `column` counts from 1. */
+export class RecordError extends Error {
+  name = "RecordError";
+  constructor(message, column) {
+    super(`${message} (column ${column})`);
+    this.column = column;
+  }
+}
+
+/** All games of a folder. */
+export class Library {
+  constructor(index, read) {
+    this.index = index;
+    this.read = read;
+    this.loaded = new Map();
+  }
+
+  /**
+   * @param {string | URL} base address of the folder
+   * @param {(name: string) => Promise<Uint8Array>} [read] reads a file of it; default: `fetch`
+   */
+  static async open(base, read) {
+    const readFile = read ?? reader(base);
+    return new Library(parse(await readFile("index.json")), readFile);
+  }
+
+  /** A game by its name. */
+  load(name) {
+    if (!this.index.games.some((game) => game.name === name)) throw new RangeError(`there is no game ${name}`);
+    let found = this.loaded.get(name);
+    if (!found) {
+      found = this.start(name);
+      this.loaded.set(name, found);
+      found.catch(() => this.loaded.delete(name)); // so that it can be tried again
+    }
+    return found;
+  }
+
+  async start(name) {
+    const [module, tables] = await Promise.all([this.read(`${name}.wasm`), this.read(`${name}.json`)]);
+    return new LoadedGame(await Engine.load(module, parse(tables)), this);
+  }
+
+  /** The game of a preset. */
+  async loadRules(rules) {
+    const game = this.index.games.find((g) => g.presets.some((preset) => preset.name === rules));
+    if (!game) throw new RangeError(`there are no rules ${rules}`);
+    return this.load(game.name);
+  }
+
+  /** The game of a record. */
+  async loadRecord(line) {
+    const [word] = line.trim().split(/\s+/);
+    const game = this.index.games.find((g) => g.record !== "" && g.record === word);
+    if (!game) throw new RecordError(`${word}: not the format of a record`, 1);
+    return this.load(game.name);
+  }
+}
+
+/** Reads files by `fetch`; a missing file is an error. */
+export function reader(base) {
+  const folder = new URL(base, globalThis.location?.href);
+  return async (name) => {
+    const answer = await fetch(new URL(name, folder));
+    if (!answer.ok) throw new Error(`${answer.url}: ${answer.status} ${answer.statusText}`);
+    return new Uint8Array(await answer.arrayBuffer());
+  };
+}
+
+/** JSON of the bytes of a file. */
+export function parse(bytes) {
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+const bit = (card) => 1n << BigInt(card);
+
+/** Cards of a mask, ascending ids. */
+function cardsOf(mask) {
+  const cards = [];
+  for (let card = 0; mask >> BigInt(card); card++) if ((mask >> BigInt(card)) & 1n) cards.push(card);
+  return cards;
+}
+
+const maskOf = (cards) => cards.reduce((mask, card) => mask | bit(card), 0n);
+
+/** A game whose module is running. */
+export class LoadedGame {
+  constructor(engine, library) {
+    this.engine = engine;
+    this.library = library;
+    this.tables = engine.tables;
+    this.name = this.tables.game;
+    this.words = this.tables.words;
+    this.cards = this.words.card_texts;
+    this.hasCardChoice = this.tables.has_card_choice;
+    this.free = new Map(); // games that can be used again, by variant
+    this.cleaner = new FinalizationRegistry(({ variant, game }) => this.giveBack(variant, game));
+  }
+
+  /** A new key: 64 random bits as 16 hex digits. */
+  newKey() {
+    const bytes = globalThis.crypto.getRandomValues(new Uint8Array(8));
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  /** The text of cards, a mask or ids, in the order of the game. */
+  text(cards, separator = " ") {
+    const mask = typeof cards === "bigint" ? cards : maskOf(cards);
+    return this.words.card_order.filter((card) => (mask >> BigInt(card)) & 1n).map((c) => this.cards[c]).join(separator);
+  }
+
+  /** The cards of a text, a mask; null if it is not one. */
+  mask(text) {
+    let mask = 0n;
+    for (let at = 0; at < text.length; ) {
+      if (text[at] === " ") {
+        at++;
+        continue;
+      }
+      const card = this.cards.findIndex((name) => text.startsWith(name, at));
+      if (card < 0 || mask & bit(card)) return null;
+      mask |= bit(card);
+      at += this.cards[card].length;
+    }
+    return mask;
+  }
+
+  take(variant) {
+    return this.free.get(variant)?.pop() ?? variant.newGame();
+  }
+
+  giveBack(variant, game) {
+    const free = this.free.get(variant) ?? [];
+    free.push(game);
+    this.free.set(variant, free);
+  }
+
+  /** Start a round. */
+  round({ rules, num_players, key = this.newKey(), round = 0, leader = null, scores = null }) {
+    return new Round(this, { rules, num_players, key, round, leader, scores, plays: [] });
+  }
+
+  /** A round of its data. */
+  fromData(data) {
+    const round = new Round(this, { ...data, plays: [] });
+    for (const { action, cards } of data.plays) {
+      const mask = this.mask(cards);
+      if (mask === null) throw new IllegalPlay(`${cards}: not cards`);
+      round.playMask(action, mask);
+    }
+    return round;
+  }
+
+  /** A round of its record. */
+  fromRecord(line) {
+    const words = [...line.matchAll(/\S+/g)].map((found) => ({ text: found[0], column: found.index + 1 }));
+    let at = 0;
+    const take = (what) => {
+      if (at === words.length) throw new RecordError(`the line ends where ${what} was expected`, line.length + 1);
+      return words[at++];
+    };
+    const value = (name) =>
+      words[at]?.text.startsWith(`${name}=`) ? take(name).text.slice(name.length + 1) : null;
+    const form = take("the format");
+    if (form.text !== this.words.record) throw new RecordError(`expected ${this.words.record}`, form.column);
+    const rules = take("the rules");
+    const variants = this.tables.variants.filter((v) =>
+      rules.text.startsWith("#") ? v.digest === rules.text.slice(1) : v.rules === rules.text,
+    );
+    const variant = variants.find((v) => v.size.every((word, i) => words[at + i]?.text === word));
+    if (!variant) throw new RecordError(`${rules.text}: no such rules, or not for so many players`, rules.column);
+    at += variant.size.length;
+    const start = words[at];
+    const key = value("key");
+    if (key === null || !/^[0-9a-f]{16}\.\d{1,10}$/.test(key))
+      throw new RecordError("expected key= with 16 hex digits, a dot and the round", start?.column ?? line.length + 1);
+    const lead = value("lead");
+    const leader = lead === null ? null : Number(lead);
+    if (leader !== null && !(/^\d+$/.test(lead) && leader < variant.num_players))
+      throw new RecordError("lead= without a seat", words[at - 1].column);
+    const colon = take("':'");
+    if (colon.text !== ":") throw new RecordError("expected ':' before the plays", colon.column);
+    const round = this.round({
+      rules: variant.rules, num_players: variant.num_players, key: key.slice(0, 16), round: Number(key.slice(17)), leader,
+    });
+    const names = variant.play_words && this.tables.texts[variant.play_words];
+    while (at < words.length && words[at].text !== "=") {
+      const { text, column } = take("a play");
+      try {
+        if (names) round.play(names.indexOf(text));
+        else round.playCards(text === "-" ? 0n : (this.mask(text) ?? -1n));
+      } catch (error) {
+        throw error instanceof IllegalPlay ? new RecordError(error.message, column) : error;
+      }
+    }
+    if (at < words.length) {
+      const results = words.slice(at + 1).map((word) => word.text).join(" ");
+      if (!round.isOver || results !== round.results().join(" "))
+        throw new RecordError("the results are not those of the plays", words[at].column);
+    }
+    return round;
+  }
+}
+
+/** One round; see `rounds.d.mts`. */
+export class Round {
+  constructor(loaded, data) {
+    const { engine } = loaded;
+    this.loaded = loaded;
+    this.start = data;
+    this.variant = engine.variant(data.rules, data.num_players);
+    if (!/^[0-9a-f]{16}$/.test(data.key)) throw new RangeError(`key ${data.key}: expected 16 hex digits`);
+    if (!Number.isInteger(data.round) || data.round < 0 || data.round >= 2 ** 31)
+      throw new RangeError(`round ${data.round}: expected a number from 0`);
+    const isSeat = Number.isInteger(data.leader) && data.leader >= 0 && data.leader < data.num_players;
+    if (data.leader !== null && !isSeat) throw new RangeError(`leader ${data.leader}: expected a seat or null`);
+    const isScores = data.scores === null || (data.scores.length === data.num_players && data.scores.every(Number.isInteger));
+    if (!isScores) throw new RangeError("scores: expected a whole number for each seat, or null");
+    this.game = loaded.take(this.variant);
+    loaded.cleaner.register(this, { variant: this.variant, game: this.game }, this);
+    this.plays = [];
+    this.deal();
+  }
+
+  deal() {
+    const { game, start } = this;
+    game.deal(BigInt.asIntN(64, BigInt(`0x${start.key}`)), start.round, start.leader ?? -1);
+    start.scores?.forEach((score, seat) => (game.row[game.columns.score + seat] = BigInt(score)));
+  }
+
+  /** Give the memory back; the round must not be used again. */
+  free() {
+    if (!this.game) return;
+    this.loaded.cleaner.unregister(this);
+    this.loaded.giveBack(this.variant, this.game);
+    this.game = null;
+  }
+
+  get data() {
+    const { rules, num_players, key, round, leader, scores } = this.start;
+    const plays = this.plays.map(({ action, mask }) => ({ action, cards: this.loaded.text(mask) }));
+    return { rules, num_players, key, round, leader, scores: scores && [...scores], plays };
+  }
+
+  get numPlayers() {
+    return this.variant.numPlayers;
+  }
+
+  get currentSeat() {
+    return this.game.turn;
+  }
+
+  get isOver() {
+    return this.game.isOver;
+  }
+
+  get places() {
+    return this.game.places.map((place) => (place < 0 ? null : place));
+  }
+
+  get scores() {
+    return this.game.scores;
+  }
+
+  get numPlays() {
+    return this.plays.length;
+  }
+
+  /** The seat that leads the next round; null: its deal decides, or this round is not over. */
+  get nextLeader() {
+    return this.isOver && this.variant.tables.next_leader ? this.places.indexOf(0) : null;
+  }
+
+  hands() {
+    return this.game.hands.map((hand) => this.loaded.text(hand));
+  }
+
+  playText(action, mask) {
+    const { play_texts } = this.variant.tables;
+    return play_texts === null ? this.loaded.text(mask) : this.loaded.tables.texts[play_texts][action];
+  }
+
+  asPlay(action, mask) {
+    return { action, cards: cardsOf(mask), text: this.playText(action, mask) };
+  }
+
+  legal() {
+    return this.game.listLegal().map(({ action, cards }) => this.asPlay(action, cards));
+  }
+
+  /** The legal action of exactly these cards, -1 for none. */
+  actionOf(mask) {
+    if (this.isOver) return -1;
+    if (this.loaded.hasCardChoice) return this.game.findAction(mask);
+    return this.game.listLegal().find(({ cards }) => cards === mask)?.action ?? -1;
+  }
+
+  find(cards) {
+    const mask = maskOf(cards), action = this.actionOf(mask);
+    return action < 0 ? null : this.asPlay(action, mask);
+  }
+
+  extensions(cards) {
+    const mask = maskOf(cards);
+    const found = this.loaded.hasCardChoice
+      ? this.game.listExtensions(mask)
+      : this.game.listLegal().filter((play) => play.cards !== mask && (play.cards & mask) === mask);
+    return found.map((play) => this.asPlay(play.action, play.cards));
+  }
+
+  play(move) {
+    if (typeof move === "number") return this.playMask(move, null);
+    return this.playMask(move.action, maskOf(move.cards));
+  }
+
+  /** Play a set of cards, a mask; 0n: pass. */
+  playCards(mask) {
+    const action = this.actionOf(mask);
+    if (action < 0) throw new IllegalPlay(`${mask < 0n ? "these" : this.loaded.text(mask)}: not a legal play`);
+    return this.playMask(action, mask);
+  }
+
+  playMask(action, wanted) {
+    const { game } = this;
+    const seat = game.turn;
+    const own = seat < 0 ? undefined : game.listLegal().find((play) => play.action === action)?.cards;
+    if (own === undefined) throw new IllegalPlay(`action ${action}: not a legal play`);
+    const mask = wanted ?? own;
+    if (mask !== own && this.actionOf(mask) !== action)
+      throw new IllegalPlay(`${this.loaded.text(mask)}: not legal cards of action ${action}`);
+    const code = mask === own ? game.play(action) : game.play(action, mask);
+    if (code === REFUSED) throw new IllegalPlay(`action ${action}: not a legal play`);
+    this.plays.push({ action, mask, seat });
+    const rewards = Array.from(game.rewards);
+    return { seat, ...this.asPlay(action, mask), rewards, isOver: (code & ~PAID) === FINISHED };
+  }
+
+  undo(count = 1) {
+    if (!Number.isInteger(count) || count < 0 || count > this.plays.length)
+      throw new RangeError(`undo ${count}: expected 0 to ${this.plays.length}`);
+    const plays = this.plays.slice(0, this.plays.length - count);
+    this.plays = [];
+    this.deal();
+    for (const { action, mask } of plays) this.playMask(action, mask);
+  }
+
+  at(numPlays) {
+    const { data } = this;
+    return this.loaded.fromData({ ...data, plays: data.plays.slice(0, numPlays) });
+  }
+
+  /** All plays so far, each with its seat. */
+  history() {
+    return this.plays.map(({ action, mask, seat }) => ({ seat, ...this.asPlay(action, mask) }));
+  }
+
+  view(seat) {
+    const { game, loaded } = this;
+    if (seat !== null && !(Number.isInteger(seat) && seat >= 0 && seat < this.numPlayers))
+      throw new RangeError(`seat ${seat}: expected 0 to ${this.numPlayers - 1}, or null`);
+    const legal = seat !== null && seat === game.turn ? game.listLegal() : [];
+    const facts = {};
+    for (const fact of loaded.words.facts) facts[fact.name] = this.fact(fact, legal);
+    return {
+      seat,
+      current_seat: game.turn < 0 ? null : game.turn,
+      hand: seat === null ? "" : loaded.text(game.hands[seat]),
+      counts: game.hands.map((hand) => cardsOf(hand).length),
+      places: this.places,
+      scores: this.scores,
+      ...facts,
+      legal: legal.map(({ action, cards }) => this.playText(action, cards)),
+      legal_ids: legal.map(({ action }) => action),
+    };
+  }
+
+  fact(fact, legal) {
+    const { game, loaded } = this;
+    const { row } = game;
+    const isEmpty = fact.unless.some((column) => row[column] !== 0n) || (fact.if_negative >= 0 && row[fact.if_negative] >= 0n);
+    const value = fact.column < 0 ? 0n : row[fact.column];
+    const seats = Array.from({ length: this.numPlayers }, (_, seat) => seat);
+    switch (fact.kind) {
+      case "cards":
+        return loaded.text(isEmpty ? 0n : value);
+      case "common":
+        return loaded.text(isEmpty || !legal.length ? 0n : legal.reduce((mask, play) => mask & play.cards, -1n));
+      case "seat":
+        return Number(value);
+      case "optional_seat":
+        return value < 0n ? null : Number(value);
+      case "seat_mask":
+        return seats.filter((seat) => (value >> BigInt(seat)) & 1n);
+      case "each_cards":
+        return seats.map((seat) => loaded.text(row[fact.column + seat]));
+      case "each_bits":
+        return seats.map((seat) => Number(fact.bits ? BigInt.asUintN(fact.bits, row[fact.column + seat]) : row[fact.column + seat]));
+      case "order": {
+        const cards = [];
+        for (let rest = value; rest & 63n; rest >>= 6n) cards.push(loaded.cards[Number(rest & 63n) - 1]);
+        return cards.join(" ");
+      }
+      case "suit":
+        return isEmpty || !value ? "" : loaded.words.suit_texts[cardsOf(value)[0] & 3];
+      default:
+        throw new Error(`a fact of the kind ${fact.kind}`);
+    }
+  }
+
+  results() {
+    return Array.from(this.game.row.subarray(this.loaded.words.result_column).subarray(0, this.numPlayers), Number);
+  }
+
+  record() {
+    const { loaded, start, variant } = this;
+    const names = variant.tables.play_words && loaded.tables.texts[variant.tables.play_words];
+    const words = [loaded.words.record, variant.rules, ...variant.tables.size, `key=${start.key}.${start.round}`];
+    if (start.leader !== null) words.push(`lead=${start.leader}`);
+    words.push(":");
+    for (const { action, mask } of this.plays) words.push(names ? names[action] : loaded.text(mask, "") || "-");
+    if (this.isOver) words.push("=", ...this.results().map(String));
+    return words.join(" ");
+  }
+}

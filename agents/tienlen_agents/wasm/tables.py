@@ -1,0 +1,122 @@
+"""What JavaScript must know of the agents and words of a game: data, in the file of the game's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+from tienlen_agents.networks import inference
+from tienlen_agents.networks.champion import shipped
+from tienlen_agents.networks.features import features_by_name
+from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.search.agent import HISTORY, SearchAgent
+from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory
+from tienlen_agents.wasm.words import GameWords, words_named
+from tienlen_env.engine.backends.wasm.memory import layout_of
+from tienlen_env.engine.backends.wasm.tables import variants_of
+from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.game import AnyGame, AnyRules
+
+WORLDS: Final = 32  # of the agent "search", unless the page asks for more
+
+
+@cache
+def champions() -> dict[str, NetworkAgent]:
+    """The shipped networks, by the digest of the rules that each plays."""
+    agents = [NetworkAgent.load(path) for path in shipped().values()]
+    return {agent.network.config.rules_digest: agent for agent in agents}
+
+
+def history_length(game: AnyGame) -> int:
+    """The plays that a row stores for the search and the networks."""
+    return HISTORY if game.has_history else 0
+
+
+def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
+    """Add to `tienlen_env.engine.backends.wasm.tables.tables_of` what the agents need.
+
+    Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
+    (by the digest of the rules); ``constants``, contents of arrays; and in each variant ``size``,
+    ``next_leader``, ``history`` (where past plays lie), ``play_texts`` and ``play_words`` (keys of
+    ``texts``, or null for the cards of a play), and ``memory`` (the arrays of the search and of the network).
+    """
+    words = words_named(game.name)
+    constants: dict[str, list[int | float | str]] = {}
+    texts: dict[str, list[str]] = {}
+    can_read = features_by_name(game.name).compiled_reader is not None
+    networks = {}
+    searches = True
+    for (_, rules), variant in zip(variants_of(game), tables["variants"], strict=True):
+        table = game.build_table(rules)
+        variant["size"] = words.size(rules)
+        variant["next_leader"] = words.next_leader(rules)
+        variant["history"] = variant["row_size"] - tables["settings"]["history_length"]
+        for name, found in (
+            ("play_texts", words.play_texts(rules, table)),
+            ("play_words", words.play_words(rules, table)),
+        ):
+            variant[name] = None
+            if found is not None:
+                variant[name] = f"{variant['action_table']}.{name}"
+                texts[variant[name]] = found
+        variant["memory"] = {}
+        try:
+            _, memory = new_search_memory(rules)
+            variant["memory"]["search"] = layout_of(memory, constants)
+        except WrongGameError:
+            searches = False
+        champion = champions().get(rules.digest())
+        if champion is not None and can_read:
+            config = champion.network.config
+            memory_of_network = new_network_memory(rules, variant["row_size"], config)
+            variant["memory"]["network"] = layout_of(memory_of_network, constants)
+            networks[rules.digest()] = _network_data(rules)
+    tables["words"] = _words_data(words)
+    tables["texts"] = texts
+    tables["constants"] = constants
+    tables["networks"] = networks
+    tables["has_card_choice"] = game.has_card_choice
+    tables["agents"] = list(_agents(game, searches, bool(networks)))
+
+
+def _network_data(rules: AnyRules) -> dict[str, Any]:
+    (path,) = [path for (preset, _), path in shipped().items() if preset == rules.name][-1:]
+    return {"file": path.name, "sources": inference.SOURCES, "tiled": list(inference.TILED)}
+
+
+def _words_data(words: GameWords) -> dict[str, Any]:
+    return {
+        "record": words.record,
+        "card_texts": list(words.card_texts),
+        "card_order": list(words.card_order),
+        "suit_texts": list(words.suit_texts),
+        "facts": [fact._asdict() for fact in words.facts],
+        "result_column": words.result_column,
+    }
+
+
+def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[str, Any]]:
+    from tienlen_agents import load
+    from tienlen_agents.networks.champion import looking
+
+    yield {"name": "random", "kind": "random"}
+    if baseline := features_by_name(game.name).baseline:
+        yield {"name": baseline, "kind": "rule"}
+    if searches:
+        agent = SearchAgent(worlds=WORLDS)
+        yield {"name": "search", "kind": "search", "options": _options(agent), "most_worlds": MAX_WORLDS}
+    if has_champion:
+        champion = load("champion")
+        assert hasattr(champion, "network_for")
+        yield {
+            "name": champion.name,
+            "kind": "search",
+            "network": True,
+            "options": _options(looking(champion)),  # type: ignore[arg-type]
+            "most_worlds": MAX_WORLDS,
+        }
+
+
+def _options(agent: SearchAgent) -> dict[str, Any]:
+    return agent.options._asdict()
