@@ -60,7 +60,9 @@ class Server:
 class Client:
     """A connection that has said hello."""
 
-    def __init__(self, server: Server, origin: str | None = "own") -> None:
+    def __init__(
+        self, server: Server, origin: str | None = "own", join: str | None = None, wanted: str = "welcome"
+    ) -> None:
         self.socket: ClientConnection = connect(
             f"ws://127.0.0.1:{server.port}/ws",
             origin=server.address if origin == "own" else origin,  # type: ignore[arg-type]
@@ -68,7 +70,8 @@ class Client:
         )
         self.id = 0
         self.seen: list[str] = []
-        self.welcome = self.ask({"type": "hello", "version": 1, "join": server.join}, "welcome")
+        hello = {"type": "hello", "version": 1, "join": server.join if join is None else join}
+        self.welcome = self.ask(hello, wanted)
 
     def send(self, message: dict[str, Any]) -> None:
         self.id += 1

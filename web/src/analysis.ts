@@ -1,5 +1,5 @@
 /** What agents say of a round: at one position, and over all of it. */
-import type { Advice, AgentClient, LoadedGame, Round, RoundData } from "./engine.ts";
+import type { Advice, AgentClient, Round, RoundData } from "./engine.ts";
 
 /** One decision of a round: what was played, and what the search expects of it and of its best play. */
 export interface Judged {
@@ -20,27 +20,13 @@ export function adviceOf(advice: Advice, action: number, cards: number[]): Advic
   return advice.plays.find((play) => key(play.cards) === key(cards)) ?? advice.plays.find((play) => play.action === action);
 }
 
-export interface Position { round: Round; seat: number; text: string; action: number; cards: number[] }
-
-/** The decisions of a round, in order. */
-export function decisionsOf(game: LoadedGame, round: Round): Omit<Position, "round">[] {
-  return round.data.plays.map((play, n) => {
-    const before = round.at(n);
-    const seat = before.currentSeat;
-    before.free();
-    const cards = play.cards ? play.cards.split(" ").map((card) => game.cards.indexOf(card)) : [];
-    return { seat, text: play.cards, action: play.action, cards };
-  });
-}
-
 /** Judge every decision with a choice, one after the other; `report` is called after each. */
 export async function judge(
-  agents: AgentClient, game: LoadedGame, round: Round, agent: string, worlds: number, signal: AbortSignal,
+  agents: AgentClient, round: Round, agent: string, worlds: number, signal: AbortSignal,
   report: (found: Judged[], done: number) => void,
 ): Promise<void> {
   const found: Judged[] = [];
-  const decisions = decisionsOf(game, round);
-  for (const [turn, { seat, text, action, cards }] of decisions.entries()) {
+  for (const [turn, { seat, text, action, cards }] of round.history().entries()) {
     if (signal.aborted) return;
     const before = round.at(turn);
     const data: RoundData = before.data;

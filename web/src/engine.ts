@@ -5,7 +5,7 @@ export interface PlayEvent { seat: number; action: number; cards: number[]; text
 export interface RoundData {
   rules: string;
   num_players: number;
-  key: string | null;
+  key: string;
   round: number;
   leader: number | null;
   scores: number[] | null;
@@ -39,7 +39,6 @@ export interface Round {
   readonly numPlays: number;
   readonly nextLeader: number | null;
   readonly gameIsOver: boolean;
-  readonly winner: number | null;
   legal(): LegalPlay[];
   find(cards: number[]): LegalPlay | null;
   extensions(cards: number[]): LegalPlay[];
@@ -47,6 +46,7 @@ export interface Round {
   undo(count?: number): void;
   at(numPlays: number): Round;
   view(seat: number | null): SeatView;
+  history(): { seat: number; action: number; cards: number[]; text: string }[];
   hands(): string[];
   record(): string;
   free(): void;
@@ -61,7 +61,7 @@ export interface LoadedGame {
   fromData(data: RoundData): Round;
   fromRecord(line: string): Round;
 }
-export interface AgentInfo { name: string; plays: string[]; scores: "none" | "probabilities" | "points" }
+export interface AgentInfo { name: string; scores: "none" | "points"; tables: [string, number][] }
 export interface Index {
   games: { name: string; presets: { name: string; num_players: number[] }[]; agents: AgentInfo[] }[];
 }
@@ -86,6 +86,10 @@ export interface AgentClient {
   advise(data: RoundData, agent: string, options?: AgentOptions): Promise<Advice>;
   close(): void;
 }
+
+/** Whether an agent plays these rules with so many players. */
+export const playsRules = (agent: AgentInfo, rules: string, players: number): boolean =>
+  agent.tables.some(([name, number]) => name === rules && number === players);
 
 const base = new URL("engine/", document.baseURI);
 let library: Promise<Library> | null = null;

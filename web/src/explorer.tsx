@@ -1,6 +1,6 @@
 /** The explorer: any record, move by move, with what the champion and the search say of it. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { adviceOf, decisionsOf, judge, playOut, type Judged } from "./analysis.ts";
+import { adviceOf, judge, playOut, type Judged } from "./analysis.ts";
 import { CardRow } from "./cards.tsx";
 import type { Advice, LoadedGame, Round } from "./engine.ts";
 import { openAgents, openLibrary } from "./engine.ts";
@@ -93,7 +93,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
   seenFrom: string; onSeenFrom: (seat: string) => void; onPlay: (game: LocalGame) => void; pause: number;
 }) {
   const { game } = opened;
-  const decisions = useMemo(() => decisionsOf(game, round), [game, round]);
+  const decisions = useMemo(() => round.history(), [round]);
   const position = useMemo(() => round.at(turn), [round, turn]);
   const view = useMemo(() => position.view(null), [position]);
   const hands = useMemo(() => position.hands(), [position]);
@@ -150,7 +150,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
     stop.current = new AbortController();
     const { signal } = stop.current;
     setDone(0);
-    void agents.then((client) => judge(client, game, round, "search", Number(worlds), signal, (found, count) => {
+    void agents.then((client) => judge(client, round, "search", Number(worlds), signal, (found, count) => {
       if (signal.aborted) return;
       setJudged(found);
       setDone(count);

@@ -1,6 +1,6 @@
 /** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
 import type { LoadedGame, Round, RoundData } from "./engine.ts";
-import { openAgents, openLibrary } from "./engine.ts";
+import { openAgents, openLibrary, playsRules } from "./engine.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 import { PERSON } from "./model.ts";
 
@@ -65,7 +65,7 @@ export class LocalHost implements Host {
     const library = await openLibrary();
     const game = (this.game = await library.loadRules(rules));
     const info = library.index.games.find(({ name }) => name === game.name);
-    this.hasHints = info?.agents.some(({ name, plays }) => name === "champion" && plays.includes(rules)) ?? false;
+    this.hasHints = info?.agents.some((agent) => agent.name === "champion" && playsRules(agent, rules, seats.length)) ?? false;
     this.rounds = this.stored.rounds.map((data) => game.fromData(data));
     if (!this.rounds.length) this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
     this.status = "ready";
@@ -83,10 +83,7 @@ export class LocalHost implements Host {
 
   private events(): GameEvent[] {
     return this.rounds.flatMap((round, number) => {
-      const { plays } = round.data;
-      const found: GameEvent[] = this.seatsOf(number).map((seat, i) => (
-        { type: "play", round: number, seat, id: plays[i]!.action, text: plays[i]!.cards }
-      ));
+      const found: GameEvent[] = round.history().map(({ seat, action, text }) => ({ type: "play", round: number, seat, id: action, text }));
       if (round.isOver) {
         const before = round.data.scores ?? round.scores.map(() => 0);
         found.push({
@@ -96,22 +93,6 @@ export class LocalHost implements Host {
       }
       return found;
     });
-  }
-  private readonly seats = new Map<number, number[]>();
-  /** The seat of each play of a round; known plays are not replayed. */
-  private seatsOf(number: number): number[] {
-    const round = this.rounds[number]!;
-    const known = this.seats.get(number) ?? [];
-    for (let n = known.length; n < round.numPlays; n++) known.push(this.atSeat(round, n));
-    known.length = round.numPlays;
-    this.seats.set(number, known);
-    return known;
-  }
-  private atSeat(round: Round, n: number): number {
-    const before = round.at(n);
-    const seat = before.currentSeat;
-    before.free();
-    return seat;
   }
 
   /** Show the position, store it, and let agents go on. */
@@ -135,7 +116,7 @@ export class LocalHost implements Host {
       rules: { game: this.game!.name, name: config.rules, digest: "" },
       round: this.rounds.length - 1,
       events: this.events(),
-      result: this.isOver ? { scores: round.scores, winner: config.whole_game ? round.winner : bestOf(round.places) } : null,
+      result: this.isOver ? { scores: round.scores, winner: config.whole_game ? bestOf(round.scores) : firstOf(round.places) } : null,
       ...(isOpen ? { hands: round.hands() } : {}),
     };
     this.save();
@@ -153,8 +134,7 @@ export class LocalHost implements Host {
     const last = this.round;
     const { key } = last.data;
     this.rounds.push(this.game!.round({
-      rules, num_players: seats.length, ...(key === null ? { key: this.game!.newKey() } : { key }),
-      round: this.rounds.length, leader: last.nextLeader, scores: last.scores,
+      rules, num_players: seats.length, key, round: last.data.round + 1, leader: last.nextLeader, scores: last.scores,
     }));
   }
 
@@ -206,7 +186,7 @@ export class LocalHost implements Host {
   /** The round and the number of plays before the person's last play. */
   private lastDecision(): [number, number] | null {
     for (let number = this.rounds.length - 1; number >= 0; number--) {
-      const found = this.seatsOf(number).lastIndexOf(this.seat!);
+      const found = this.rounds[number]!.history().map(({ seat }) => seat).lastIndexOf(this.seat!);
       if (found >= 0) return [number, found];
     }
     return null;
@@ -217,7 +197,6 @@ export class LocalHost implements Host {
     if (!found) return;
     const [number, plays] = found;
     this.rounds.length = number + 1;
-    for (const known of this.seats.keys()) if (known > number) this.seats.delete(known);
     this.round.undo(this.round.numPlays - plays);
     this.roundsSeen = Math.min(this.roundsSeen, number);
     this.changed();
@@ -247,7 +226,9 @@ export class LocalHost implements Host {
   }
 }
 
-const bestOf = (places: (number | null)[]): number | null => {
+/** The seat with the highest total; the engine has said that there is only one. */
+const bestOf = (scores: number[]): number => scores.indexOf(Math.max(...scores));
+const firstOf = (places: (number | null)[]): number | null => {
   const first = places.indexOf(0);
   return first >= 0 && first === places.lastIndexOf(0) ? first : null;
 };

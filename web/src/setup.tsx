@@ -1,7 +1,7 @@
 /** The first screen: who sits where, by which rules. */
 import { useEffect, useState } from "preact/hooks";
 import { CardRow } from "./cards.tsx";
-import { openLibrary, type Index } from "./engine.ts";
+import { openLibrary, playsRules, type Index } from "./engine.ts";
 import { agentWords, t } from "./i18n.ts";
 import type { TableConfig } from "./model.ts";
 import { PERSON } from "./model.ts";
@@ -30,7 +30,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
 
   const game = index?.games.find(({ presets }) => presets.some(({ name }) => name === rules));
   const preset = game?.presets.find(({ name }) => name === rules);
-  const here = game?.agents.filter(({ plays }) => plays.includes(rules)).map(({ name }) => name) ?? [];
+  const here = game?.agents.filter((agent) => playsRules(agent, rules, seats.length)).map(({ name }) => name) ?? [];
   const agents = isRemote ? (server?.agents.filter((name) => name !== PERSON) ?? []) : here;
   const usual = (name: string): string => (agents.includes(name) ? name : here.find((other) => other !== "random") ?? agents[0] ?? "random");
   const numbers = preset?.num_players ?? [4];

@@ -290,6 +290,25 @@ export class Round {
     return this.isOver && this.variant.tables.next_leader ? this.places.indexOf(0) : null;
   }
 
+  /** Whether the game is over, too: the module plays the last play again, in a game of rounds to the target. */
+  get gameIsOver() {
+    const { loaded, variant, plays } = this;
+    const { episode_game, spec } = variant.tables;
+    if (!this.isOver || episode_game < 0) return this.isOver;
+    variant.gameSpec ??= loaded.engine.takeNumbers(spec.map((number, i) => (i === episode_game ? 1 : number)));
+    const before = this.at(plays.length - 1);
+    const { action, mask } = plays[plays.length - 1];
+    const { game } = before;
+    try {
+      game.spec = variant.gameSpec.at;
+      const code = loaded.hasCardChoice ? game.play(action, mask) : game.play(action);
+      return (code & ~PAID) === FINISHED;
+    } finally {
+      game.spec = variant.spec.at;
+      before.free();
+    }
+  }
+
   hands() {
     return this.game.hands.map((hand) => this.loaded.text(hand));
   }

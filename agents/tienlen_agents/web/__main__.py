@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const="0.0.0.0",
         metavar="ADDRESS",
-        help="open the server to the home network (to all addresses of this machine, or to the given one); the "
+        help="open the server to the home network (all addresses of this machine, or the given one); the "
         "printed address contains a token without which nobody gets in",
     )
     parser.add_argument(

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, cast
 
 import numpy as np
 
+from tienlen_agents.wasm.words import words_named
 from tienlen_agents.web.messages import MessageError
 from tienlen_agents.web.store import Store, Stored
 from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, choose_cards, history_of
@@ -74,7 +75,6 @@ class Table:
         self._lock = asyncio.Lock()
         self._driver: asyncio.Task[None] | None = None
         self._notices: list[str] = []
-        self._exact: tuple[int, list[Play]] = (-1, [])  # number of plays, the legal plays after them
         bots = [agent for agent in agents if agent is not None]
         thinking = [*bots, *([] if adviser is None else [cast(Agent, adviser)])]
         self.session = Session(
@@ -225,16 +225,8 @@ class Table:
             cards = session.batch.game.text.parse_cards(text) if text else 0
         except TienLenError as error:
             raise MessageError("illegal", printable(str(error))) from None
-        if self._exact[0] != turn:
-            self._exact = (turn, session.round.legal_plays(exact=True))
-        masks = [play.cards for play in self._exact[1]]
-        return {
-            "type": "selection",
-            "turn": turn,
-            "cards": text,
-            "legal": cards != 0 and cards in masks,
-            "more": any(cards & ~mask == 0 and mask != cards for mask in masks),
-        }
+        legal, more = selection(session, cards)
+        return {"type": "selection", "turn": turn, "cards": text, "legal": legal, "more": more}
 
     async def undo(self, seat: int | None) -> None:
         """Take the last move of a person back, and all moves of agents after it.
@@ -250,7 +242,6 @@ class Table:
             self.session.undo(len(self.session.plays) - back)
             self._rounds_seen = min(self._rounds_seen, self.num_rounds)
             self._store.cut(self.id, back, self._rounds_seen)
-            self._exact = (-1, [])
             for listener in self.listeners:
                 listener.num_events = 0
         self.tell_all()
@@ -348,6 +339,27 @@ class Table:
                 del self._notices[:-5]
         play: Play = session.round.play_of(int(actions[0]), int(cards[0]))
         return play
+
+
+def selection(session: Session, cards: int) -> tuple[bool, bool]:
+    """Whether cards of the hand to act are a legal move, and whether others can be added to make another one.
+
+    Args:
+        session: the game.
+        cards: a mask.
+    """
+    legal, game = session.legal, session.batch.game
+    words = words_named(game.name)
+    if words.find_action is None or words.can_extend is None:
+        masks = [play.cards for play in legal]
+        return cards != 0 and cards in masks, any(cards & ~mask == 0 and mask != cards for mask in masks)
+    rows, spec, actions = session.batch.kernel_arrays
+    row, fields = rows[0].tolist(), actions.tolist()
+    is_held = cards != 0 and cards & ~row[game.columns.hand + session.current_seat] == 0
+    action = words.find_action(spec.tolist(), fields, cards) if is_held else -1
+    is_legal = action in {play.action for play in legal} and bool(game.kernels.can_play_cards(row, cards))
+    more = any(words.can_extend(fields, play.action, play.cards, cards) for play in legal)
+    return is_legal, more
 
 
 def with_hands(played: AnyRound) -> str:
