@@ -289,7 +289,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
     <main class={`game players-${num} ${isTurn ? "my-turn" : ""}`} data-turn={view.turn} data-seat={you ?? ""} data-current={view.current_seat ?? ""}>
       <header class="bar-top">
         <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>‹</button>
-        <h1><span>{view.rules.name}</span> <small>{t("round", view.round + 1)}</small></h1>
+        <h1><span class="wide">{view.rules.name}</span> <small>{t("round", view.round + 1)}</small></h1>
         <span class="tools">
           {you !== null && <button type="button" class="tool undo" onClick={undo} disabled={!view.can_undo}>{t("undo")}</button>}
           {you !== null && <button type="button" class="tool hint" onClick={hint} disabled={!isTurn || !view.has_hints} aria-expanded={hints !== null}>{t("hint")}</button>}
@@ -321,7 +321,9 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
               </button>
               <button type="button" class="pass" onClick={pass} disabled={!canPass}>{t("pass")}</button>
               <button type="button" class="main play" onClick={playSelected} disabled={!isTurn || !canPlay}>{t("play")}</button>
-              <button type="button" class="tool sort" onClick={sort}>{sorting === "rank" ? t("sortSuit") : t("sortRank")}</button>
+              <button type="button" class="tool sort" onClick={sort} aria-label={sorting === "rank" ? t("sortSuit") : t("sortRank")} title={sorting === "rank" ? t("sortSuit") : t("sortRank")}>
+                <span aria-hidden="true">⇅</span><span class="wide">{sorting === "rank" ? t("sortSuit") : t("sortRank")}</span>
+              </button>
             </div>
             <Hand cards={cards} selected={selected} isTurn={isTurn} rows={isNarrow && cards.length > 7 ? 2 : 1} onToggle={toggle}
               onOrder={(order) => { setOwn(order); setSorting("own"); }} />
@@ -330,7 +332,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
             )}
           </section>
         : host instanceof LocalHost && (
-            <div class="watch controls">
+            <div class="watching controls">
               <button type="button" class="main" onClick={() => { const stop = !isStopped; setStopped(stop); host.setPace(stop ? null : pace); }}>{isStopped ? t("resume") : t("pause")}</button>
               <button type="button" class="step" disabled={!isStopped} onClick={() => void host.step()}>{t("step")}</button>
               <Pace label="speed" value={pace} onChange={(value) => { setPace(value); if (!isStopped) host.setPace(value); }} />
