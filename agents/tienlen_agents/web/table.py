@@ -364,11 +364,9 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
 
 def with_hands(played: AnyRound) -> str:
     """The record of a round with its hands instead of its key."""
-    dealt = played.copy()
-    while dealt.plays:
-        dealt.undo()
-    hands = [int(dealt.hand(seat)) for seat in range(dealt.num_players)]
     leader = played.leader
+    dealt = type(played)(played.rules, played.key, round_index=played.round_index, leader=leader)
+    hands = [int(dealt.hand(seat)) for seat in range(dealt.num_players)]
     new: Any = type(played).from_hands(played.rules, hands, leader=leader, backend=played.backend)
     for play in played.plays:
         new.play(play)
