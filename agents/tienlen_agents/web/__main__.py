@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from tienlen_agents.command import complete_agents, program
+from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, program
 from tienlen_agents.extras import MissingExtraError, require
 from tienlen_agents.web.guard import Guard
 from tienlen_agents.web.messages import MAX_BYTES
@@ -24,9 +24,9 @@ PORT: Final = 8713
 
 
 def default_store() -> Path:
-    """The file of the games: ``tienlen/games.sqlite`` in the user's data folder."""
+    """The file of the games, in the user's data folder."""
     data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "tienlen" / "games.sqlite"
+    return (Path(data) if data else Path.home() / ".local" / "share") / CONSOLE_SCRIPT / "games.sqlite"
 
 
 def _parser() -> argparse.ArgumentParser:
