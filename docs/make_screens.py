@@ -22,7 +22,7 @@ from tienlen_env.single.tienlen import Round
 ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "agents" / "tienlen_agents" / "web" / "static"
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-KEY, TURNS = 15, 9  # of the table in the pictures
+KEY, TURNS = 316, 3  # of the table in the pictures
 
 
 def serve() -> str:
@@ -74,7 +74,7 @@ def sit_down(page: Page, host: str, played: Round, person: int | None, pause: in
 def new_page(browser: Browser, width: int, scheme: str, locale: str = "en-US", scale: float = 1) -> Page:
     """A page of a size, colour and language."""
     context = browser.new_context(
-        viewport={"width": width, "height": 780 if width < 600 else 860},
+        viewport={"width": width, "height": 760},
         color_scheme="dark" if scheme == "dark" else "light",
         locale=locale,
         device_scale_factor=scale,
@@ -90,7 +90,7 @@ def readme(browser: Browser, host: str) -> None:
         ("table-light", 1100, "light", "en-US"),
         ("table-phone", 360, "dark", "vi-VN"),
     ):
-        page = new_page(browser, width, scheme, locale, scale=1.5)
+        page = new_page(browser, width, scheme, locale)
         sit_down(page, host, middle, middle.current_seat)
         for card in page.locator(".hand .hold").all()[2:3]:
             card.click()

@@ -14,6 +14,7 @@ from typing import Any, Self
 from websockets.sync.client import ClientConnection, connect
 
 ROOT = Path(__file__).parents[1]
+AGENTS = ("random", "greedy", "heuristic")  # which need little time to start
 
 
 class Server:
@@ -27,7 +28,7 @@ class Server:
         command = [sys.executable, "-m", "tienlen_agents.web", "--no-browser", "--games", str(self.games)]
         paths = [str(ROOT), str(ROOT / "agents"), str(ROOT / "train"), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
-            [*command, "--port", str(self.port), *self.arguments],
+            [*command, "--port", str(self.port), "--agents", *AGENTS, *self.arguments],
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},

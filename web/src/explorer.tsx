@@ -202,11 +202,11 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
           </div>
         </div>
         <p class="steps">
-          <button type="button" onClick={() => onTurn(0)} disabled={turn === 0} aria-label={t("firstStep")}>⏮</button>
+          <button type="button" onClick={() => onTurn(0)} disabled={turn === 0} aria-label={t("firstStep")}>|◀</button>
           <button type="button" class="prev" onClick={() => onTurn(turn - 1)} disabled={turn === 0} aria-label={t("prev")}>◀</button>
           <span class="at" role="status">{turn} / {round.numPlays}</span>
           <button type="button" class="forward" onClick={() => onTurn(turn + 1)} disabled={turn >= round.numPlays} aria-label={t("nextStep")}>▶</button>
-          <button type="button" onClick={() => onTurn(round.numPlays)} disabled={turn >= round.numPlays} aria-label={t("last")}>⏭</button>
+          <button type="button" onClick={() => onTurn(round.numPlays)} disabled={turn >= round.numPlays} aria-label={t("last")}>▶|</button>
         </p>
         <ol class="moves" ref={list} aria-label={t("moves")}>
           {decisions.map((one, i) => (

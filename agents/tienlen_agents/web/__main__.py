@@ -16,6 +16,7 @@ from typing import Final
 from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, program
 from tienlen_agents.extras import MissingExtraError, require
 from tienlen_agents.web.guard import Guard
+from tienlen_agents.web.hub import AGENTS
 from tienlen_agents.web.messages import MAX_BYTES
 from tienlen_agents.web.store import Store, StoreError
 
@@ -44,6 +45,14 @@ def _parser() -> argparse.ArgumentParser:
         "'process:COMMAND'; may be given several times",
     )
     complete_agents(agents)
+    usual = parser.add_argument(
+        "--agents",
+        nargs="+",
+        default=list(AGENTS),
+        metavar="AGENT",
+        help=f"the usual ones: {', '.join(AGENTS)}; all other names are refused",
+    )
+    complete_agents(usual)
     parser.add_argument("--port", type=int, default=PORT, help="0 for any free one (%(default)s)")
     parser.add_argument(
         "--host",
@@ -104,10 +113,11 @@ def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: 
     import uvicorn
 
     from tienlen_agents.web.app import STATIC, make_app
-    from tienlen_agents.web.hub import AGENTS, Hub
+    from tienlen_agents.web.hub import Hub
 
+    print("Preparing the agents; the first time takes a minute or two.", file=sys.stderr, flush=True)
     try:
-        hub = Hub(store, [*AGENTS, *options.agent])
+        hub = Hub(store, [*options.agents, *options.agent])
         hub.prepare()
     except (ValueError, OSError) as error:
         parser.error(str(error))
