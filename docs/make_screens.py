@@ -1,7 +1,7 @@
-"""Pictures of the table in the browser: ``python docs/make_screens.py [DIR]``; the page is built first (make web).
+"""Pictures of the table in the browser: ``python docs/make_screens.py [DIR]``, after ``make web``.
 
-Without DIR it writes the two pictures of the README; with it, every screen at three widths, light and dark, for
-people who change the page and want to look at all of it.
+Without DIR it writes the two pictures of the README; with it, every screen at three widths, light and dark,
+for people who change the page and want to look at all of it.
 """
 
 from __future__ import annotations

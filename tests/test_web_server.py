@@ -88,7 +88,7 @@ class Ear:
 
 
 async def listen_to_games(hub: Hub, num_games: int, rules: str, num_players: int) -> int:
-    """Play games with people and agents, with every kind of message; the number of messages that were read."""
+    """Play games with people and agents and every kind of message; the number of messages that were read."""
     draw = random.Random(num_games)
     num_messages = 0
     for number in range(num_games):
@@ -185,10 +185,9 @@ GOOD = {
     "next": {"id": 1},
     "record": {"id": 1},
 }
-BAD: list[Any] = [
-    None, True, -1, 1.5, 10**30, "", "\x00", "x" * 5000, "../../etc/passwd", "$(touch /tmp/x)", "process:sh", [], {}, ["a"] * 99,
-    "policy:/etc/passwd", "\ud800", "'; DROP TABLE games; --", {"a": 1}, [["x"]], "3s " * 60, float("inf"), "human",
-]  # fmt: skip
+BAD: list[Any] = [None, True, -1, 1.5, 10**30, float("inf"), "", "x" * 5000, "3s " * 60, [], {}, ["a"] * 99]
+BAD += ["\x00", "\ud800", "../../etc/passwd", "$(touch /tmp/x)", "process:sh", "policy:/etc/passwd", "human"]
+BAD += ["'; DROP TABLE games; --", {"a": 1}, [["x"]]]
 
 
 def hostile(draw: random.Random) -> str:
@@ -305,8 +304,7 @@ def test_a_client_that_sends_too_fast_is_hung_up(server: Server) -> None:
         for _ in range(300):
             client.send({"type": "record"})
     with pytest.raises(ConnectionClosed):
-        for _ in range(400):
-            client.socket.recv(10)
+        client.read("never")
 
 
 @pytest.mark.parametrize(

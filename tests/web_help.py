@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -64,10 +65,13 @@ class Client:
     def __init__(
         self, server: Server, origin: str | None = "own", join: str | None = None, wanted: str = "welcome"
     ) -> None:
-        self.socket: ClientConnection = connect(
-            f"ws://127.0.0.1:{server.port}/ws",
-            origin=server.address if origin == "own" else origin,  # type: ignore[arg-type]
-            proxy=None,
+        self._open = ExitStack()
+        self.socket: ClientConnection = self._open.enter_context(
+            connect(
+                f"ws://127.0.0.1:{server.port}/ws",
+                origin=server.address if origin == "own" else origin,  # type: ignore[arg-type]
+                proxy=None,
+            )
         )
         self.id = 0
         self.seen: list[str] = []
@@ -109,4 +113,4 @@ class Client:
             view = self.read("view")
 
     def close(self) -> None:
-        self.socket.close()
+        self._open.close()

@@ -36,10 +36,10 @@ export function CardBack() {
   );
 }
 
-/** Cards in a row that overlap as far as they must. */
+/** Cards in a row that overlap as far as they must; an empty label: only an ornament. */
 export function CardRow({ cards, label }: { cards: string[]; label?: string }) {
   return (
-    <span class="card-row" role="img" aria-label={label ?? cards.map(cardWords).join(", ")}>
+    <span class="card-row" {...(label === "" ? { "aria-hidden": true } as const : { role: "img", "aria-label": label ?? cards.map(cardWords).join(", ") } as const)}>
       {cards.map((card) => <span class="slot" key={card}><CardFace card={card} /></span>)}
     </span>
   );
