@@ -21,7 +21,8 @@ Tiến lên / Thirteen: environment, agents, training
   make play       open the table in the browser
   make web        build the page of the table (needs Node.js and lld); `make docs` and `make wheel` contain it then
   make wheel      build the wheel into dist/, with the page
-  make web-engine the engine and the rule-based players as WebAssembly, into build/web/
+  make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
+  make web-speed  measure their speed in Node
   make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
   make install    only set up $(VENV); the others do it when needed
   make clean      remove caches and builds; runs/ and $(VENV) stay
@@ -33,7 +34,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lint format docs notebooks bench web-engine web play wheel clean distclean
+.PHONY: help install train test nightly lint format docs notebooks bench web-engine web-speed web play wheel clean distclean
 
 help:
 	$(info $(HELP))
@@ -91,7 +92,10 @@ bench: $(STAMP)
 	$(PY) -m tienlen_train.benchmarks.speed $(ARGS)
 
 web-engine: $(STAMP)
-	$(PY) -m tienlen_env.engine.backends.wasm --out build/web --entries tienlen_agents.rule_based.wasm:entries_of $(ARGS)
+	$(PY) -m tienlen_agents.wasm --out build/web $(ARGS)
+
+web-speed: web-engine
+	node build/web/speed.mjs
 
 # The page: TypeScript by esbuild, the games and agents by Numba and LLVM. Each is built anew when a source is newer.
 PAGE := agents/tienlen_agents/web/static

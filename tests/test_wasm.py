@@ -1,6 +1,6 @@
 """The executor in WebAssembly gives what the compiled executor gives, bit for bit, in Node.
 
-The modules are built once; without Node these tests are skipped.
+Without Node or the linker these tests are skipped.
 """
 
 from __future__ import annotations
@@ -9,10 +9,6 @@ import base64
 import gzip
 import json
 import math
-import os
-import shutil
-import subprocess
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,69 +18,32 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import tienlen_agents
-from tests.high_card import HIGH_CARD
 from tests.test_golden import load
 from tests.test_thirteens_golden import SIZES
-from tienlen_agents.files import locked
+from tests.wasm_files import GAMES, PLAIN, built, each_game, game_of_name, needs_linker, needs_node, run_node
 from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.protocol import FINISHED, PAID
 from tienlen_env.engine.backends.wasm import build
 from tienlen_env.engine.backends.wasm.__main__ import main
 from tienlen_env.engine.backends.wasm.entries import DOUBLE, Entry, digest
-from tienlen_env.engine.backends.wasm.link import LinkError, link
+from tienlen_env.engine.backends.wasm.link import VARIABLE, LinkError, link
 from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.view import View
 from tienlen_env.games.common.bits import KEY_STEP
 from tienlen_env.games.common.game import AnyGame, AnyRules
-from tienlen_env.games.registry import game_named, get_rules, register
+from tienlen_env.games.registry import get_rules
 from tienlen_env.games.thirteens.rules import PRESETS as thirteens_presets
 
-NODE = shutil.which("node")
+__all__ = ["built"]
+
 RUN = Path(__file__).with_name("wasm_run.mjs")
-GAMES = {"tienlen": "tienlen", "thirteens": "thirteens", "high_card": "tests.high_card:HIGH_CARD"}
-AGENTS = "tienlen_agents.rule_based.wasm:entries_of"
-each_game = pytest.mark.parametrize("name", GAMES)
-needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed: its executor cannot be compared")
 
 Variants = list[tuple[str, AnyRules]]
 Words = npt.NDArray[np.int64]
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder with the files of a game, which the first process that needs them builds."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if os.environ.get("PYTEST_XDIST_WORKER") is None else base.parent) / "wasm"
-
-    def folder_of(name: str) -> Path:
-        done = folder / f"{name}.done"
-        while not done.exists():
-            try:
-                with locked(done):
-                    if not done.exists():
-                        build(GAMES[name], folder, entries=AGENTS)
-                        done.touch()
-            except BlockingIOError:
-                time.sleep(0.2)
-        return folder
-
-    return folder_of
-
-
-def game_of_name(name: str) -> AnyGame:
-    register(HIGH_CARD)
-    return game_named(name)
-
-
 def node(folder: Path, command: str, **job: Any) -> Any:
-    assert NODE is not None
-    done = subprocess.run(
-        [NODE, str(RUN), str(folder), command], input=json.dumps(job), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return run_node(RUN, [str(folder), command], {"tables": PLAIN, **job})
 
 
 # ---------------------------------------------------------------- random rounds, by digests
@@ -194,7 +153,7 @@ def test_random_rounds_against_plain_python(name: str, built: Callable[[str], Pa
 def golden_of(folder: Path, name: str, groups: list[Variants], run: tuple[int, int], **settings: Any) -> Any:
     """A digest of each group of variants, as `played` of the golden tests makes it."""
     variants = [variant for group in groups for variant in group]
-    tables = tables_of(game_named(name), variants=variants, episode="game", **settings)
+    tables = tables_of(game_of_name(name), variants=variants, episode="game", **settings)
     (folder / f"{name}.golden.json").write_text(json.dumps(tables))
     named = [[(label, rules.num_players) for label, rules in group] for group in groups]
     return node(
@@ -320,67 +279,19 @@ def test_hidden_cards_are_sampled_alike(name: str, built: Callable[[str], Path])
     assert len({tuple(row) for row in found}) > 1
 
 
-# ---------------------------------------------------------------- agents
-
-
-def compare_choices(folder: Path, name: str, agent: str, num_rounds: int) -> int:
-    """Compare an agent's choices in rounds of every variant; returns their number."""
-    keys = np.random.default_rng(num_rounds).integers(-(2**63), 2**63, num_rounds, np.int64)
-    num_choices = 0
-    for preset, rules in variants_of(game_of_name(name)):
-        batch = Batch(preset, num_rounds, num_players=rules.num_players)
-        batch.deal(keys)
-        player = tienlen_agents.load(agent)
-        expected: list[list[int]] = [[] for _ in range(num_rounds)]
-        step = 0
-        while not batch.state.over_mask.all():
-            games = np.flatnonzero(~batch.state.over_mask)
-            chosen = player.act(View(batch, games))
-            for i, action in zip(games.tolist(), chosen.tolist(), strict=True):
-                expected[i].append(action)
-            legal, counts = batch.list_legal(), batch.count_legal()
-            ids = np.full(num_rounds, -1)
-            other = legal.action[legal.start[games] + 7 * step % counts[games]]
-            ids[games] = np.where((step + games) % 3, chosen, other)
-            batch.step(ids)
-            step += 1
-        found = node(
-            folder, "choices", game=name, agent=agent, variant=(preset, rules.num_players),
-            keys=[str(key) for key in keys],
-        )  # fmt: skip
-        assert found == expected, f"{preset}, {rules.num_players} players"
-        num_choices += sum(map(len, expected))
-    return num_choices
-
-
-each_agent = pytest.mark.parametrize(
-    ("name", "agent"), [("tienlen", "heuristic"), ("thirteens", "trickster")]
-)
-
-
-@needs_node
-@each_agent
-def test_choices(name: str, agent: str, built: Callable[[str], Path]) -> None:
-    assert compare_choices(built(name), name, agent, 50) > 10_000
-
-
-@needs_node
-@pytest.mark.nightly
-@each_agent
-def test_many_choices(name: str, agent: str, built: Callable[[str], Path]) -> None:
-    assert compare_choices(built(name), name, agent, 2000) > 500_000
-
-
 # ---------------------------------------------------------------- the files
 
 
+@needs_linker
 def test_two_builds_give_the_same_bytes(built: Callable[[str], Path], tmp_path: Path) -> None:
     folder = built("high_card")
-    main([GAMES["high_card"], "--out", str(tmp_path), "--entries", AGENTS])
-    for name in ("high_card.wasm", "high_card.json", "engine.mjs"):
+    entries = "tienlen_agents.wasm.entries:entries_of"
+    main([GAMES["high_card"], "--out", str(tmp_path), "--entries", entries])
+    for name in ("high_card.wasm", "engine.mjs"):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
+@needs_linker
 def test_sizes(built: Callable[[str], Path]) -> None:
     modules = [(built(name) / f"{name}.wasm").read_bytes() for name in ("tienlen", "thirteens")]
     assert sum(map(len, modules)) <= 600_000
@@ -424,13 +335,20 @@ def test_instructions_are_those_of_the_named_processor(
     assert overloads._cpu_features() == expected
 
 
+@needs_linker
 def test_what_is_not_a_kernel_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        RuntimeError, match=r"(?s)high_card: no WebAssembly.*LinkError.*the code needs what no kernel"
+        RuntimeError, match=r"(?s)high_card: no WebAssembly.*LinkError.*undefined symbol: sin"
     ):
         build(GAMES["high_card"], tmp_path, entries="tests.test_wasm:bad_entries")
-    with pytest.raises(LinkError, match="not a WebAssembly object"):
+    with pytest.raises(LinkError, match="not an object"):
         link(b"\x7fELF", [])
+
+
+def test_a_missing_linker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "no-such-linker")
+    with pytest.raises(LinkError, match=r"no-such-linker was not found; install .*apt-get install lld"):
+        link(b"", [])
 
 
 def bad_entries(game: AnyGame) -> list[Entry]:

@@ -96,9 +96,8 @@ def new_page(browser: Browser) -> Iterator[NewPage]:
         context.set_default_timeout(SLOW)
         contexts.append(context)
         settings = json.dumps(json.dumps({"pause": pause}))
-        context.add_init_script(
-            f"localStorage.getItem('settings') ?? localStorage.setItem('settings', {settings})"
-        )
+        store = f"localStorage.getItem('settings') ?? localStorage.setItem('settings', {settings})"
+        context.add_init_script(f"if (location.protocol === 'http:') {{ {store} }}")
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("request", lambda request: problems.append(request.url) if not is_ours(request.url) else None)

@@ -88,21 +88,6 @@ function samples() {
   });
 }
 
-/** An agent's choices in rounds in which two plays in three are its own, the third is another legal action. */
-function choices() {
-  const agent = engine.agent(job.agent);
-  const game = newGame(job.variant);
-  return job.keys.map((key, i) => {
-    const chosen = [];
-    game.deal(BigInt(key));
-    for (let n = 0; !game.isOver; n++) {
-      chosen.push(agent.choose(game));
-      game.play((n + i) % 3 ? chosen[n] : game.nthLegal((7 * n) % game.countLegal()));
-    }
-    return agent.choose(game) === -1 ? chosen : [];
-  });
-}
-
 /** Decisions a second, in millions of processor time: in a loop inside, and at one or two calls a decision. */
 function speed() {
   const game = newGame(job.variant);
@@ -150,4 +135,4 @@ function speed() {
   return { inside: median(inside), digested: median(digested), oneCall: median(oneCall), twoCalls: median(twoCalls) };
 }
 
-process.stdout.write(JSON.stringify({ rounds, golden, calls, samples, choices, speed }[command]()));
+process.stdout.write(JSON.stringify({ rounds, golden, calls, samples, speed }[command]()));

@@ -219,7 +219,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
         {current >= 0 && (
           <>
             <h2>{t("turnOf", names[current]!)}</h2>
-            <div class="scroll" role="region" aria-label={t("legalMoves")} tabIndex={0}>
+            <div class="scroll" role="group" aria-label={t("legalMoves")} tabIndex={0}>
               <table>
                 <thead><tr><th scope="col">{t("move")}</th><th scope="col">{t("probability")}</th><th scope="col">{t("expected")}</th></tr></thead>
                 <tbody>

@@ -8,7 +8,7 @@
   (`tienlen_agents.wasm.tables`);
 - ``rounds.mjs`` (rounds, views, records), ``agents.mjs`` (the agents), ``worker.mjs`` and ``client.mjs`` (the
   agents in a Web Worker), their types (``.d.mts``), and ``speed.mjs``, which measures;
-- the weights of the shipped networks, and ``index.json``, which lists what there is.
+- the weights of the shipped networks, mostly as float16, and ``index.json``, which lists what there is.
 
 JavaScript has no rule, no feature and no agent of its own.
 """
@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from tienlen_agents.networks.champion import WEIGHTS
 from tienlen_agents.wasm.tables import add_tables, history_length
+from tienlen_agents.wasm.weights import smaller
 from tienlen_env.engine.backends import wasm
 from tienlen_env.games.registry import games
 
@@ -49,7 +50,7 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
         path = wasm.build(name, out, entries=ENTRIES, more=add_tables, history_length=history_length(game))
         tables = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         for network in tables["networks"].values():
-            shutil.copyfile(WEIGHTS / network["file"], out / network["file"])
+            (out / network["file"]).write_bytes(smaller(WEIGHTS / network["file"]))
         modules.append(path)
         listed.append(_listed(tables))
     for source in sorted(JAVASCRIPT.glob("*.m*s")):
@@ -57,6 +58,13 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
     text = json.dumps({"games": listed}, separators=(",", ":"))
     (out / "index.json").write_text(text, encoding="utf-8")
     return modules
+
+
+def _scores(agent: dict[str, Any]) -> str:
+    """What an agent says of each legal play."""
+    if agent.get("network"):
+        return "probabilities"
+    return "points" if agent["kind"] == "search" else "none"
 
 
 def _listed(tables: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +79,7 @@ def _listed(tables: dict[str, Any]) -> dict[str, Any]:
         "agents": [
             {
                 "name": agent["name"],
-                "scores": "points" if agent["kind"] == "search" else "none",
+                "scores": _scores(agent),
                 "tables": [
                     [variant["rules"], variant["num_players"]]
                     for variant in tables["variants"]

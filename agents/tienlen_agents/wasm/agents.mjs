@@ -63,7 +63,7 @@ function readWeights(engine, bytes, network, arrays, shapes) {
   const { end } = engine;
   for (const [field, name] of Object.entries(network.sources)) {
     const { dtype, shape, data_offsets } = header[name];
-    const raw = bytes.slice(8 + size + data_offsets[0], 8 + size + data_offsets[1]);
+    const raw = new Uint8Array(bytes.subarray(8 + size + data_offsets[0], 8 + size + data_offsets[1])); // a copy
     const count = shape.reduce((product, length) => product * length, 1);
     const numbers = engine.take(Float32Array, count);
     if (dtype === "F16") {

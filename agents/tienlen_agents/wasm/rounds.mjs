@@ -10,8 +10,6 @@
  */
 import { Engine, FINISHED, PAID, REFUSED } from "./engine.mjs";
 
-/** @typedef {import("./rounds.d.mts").Tables} Tables */
-
 /** A move that the rules do not allow; the round has not changed. */
 export class IllegalPlay extends Error {
   name = "IllegalPlay";

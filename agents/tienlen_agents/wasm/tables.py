@@ -14,7 +14,7 @@ from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory
 from tienlen_agents.wasm.words import GameWords, words_named
 from tienlen_env.engine.backends.wasm.memory import layout_of
-from tienlen_env.engine.backends.wasm.tables import variants_of
+from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.game import AnyGame, AnyRules
@@ -38,9 +38,10 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     """Add to `tienlen_env.engine.backends.wasm.tables.tables_of` what the agents need.
 
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
-    (by the digest of the rules); ``constants``, contents of arrays; and in each variant ``size``,
-    ``next_leader``, ``episode_game`` (where in ``spec`` 1 stands for rounds to the target; -1 without a
-    target), ``history`` (where past plays lie), ``play_texts`` and ``play_words`` (keys of
+    (by the digest of the rules); ``constants``, contents of arrays; ``without_history``, a variant whose rows
+    store no plays; and in each variant ``size``, ``next_leader``, ``episode_game`` (where in ``spec`` 1
+    stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
+    ``play_texts`` and ``play_words`` (keys of
     ``texts``, or null for the cards of a play), and ``memory`` (the arrays of the search and of the network).
     """
     words = words_named(game.name)
@@ -75,6 +76,9 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
             memory_of_network = new_network_memory(rules, variant["row_size"], config)
             variant["memory"]["network"] = layout_of(memory_of_network, constants)
             networks[rules.digest()] = _network_data(rules)
+    # As environments have it by default: for measurements of speed.
+    *_, widest = (found for found in variants_of(game) if found[0] == tables["variants"][0]["rules"])
+    tables["without_history"] = tables_of(game, variants=[widest])["variants"]
     tables["words"] = _words_data(words)
     tables["texts"] = texts
     tables["constants"] = constants

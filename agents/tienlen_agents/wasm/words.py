@@ -42,6 +42,10 @@ class Fact(NamedTuple):
     if_negative: int = -1
 
 
+def _action_texts(rules: AnyRules, table: ActionTable) -> list[str]:
+    return [table.text(action) for action in range(table.num_actions)]
+
+
 class GameWords(NamedTuple):
     """The words of a game; this class without arguments is for games without their own.
 
@@ -68,9 +72,7 @@ class GameWords(NamedTuple):
     suit_texts: Sequence[str] = cards.SUIT_TEXT
     facts: tuple[Fact, ...] = ()
     size: Callable[[Any], list[str]] = lambda rules: [f"p{rules.num_players}"]
-    play_texts: Callable[[Any, ActionTable], list[str] | None] = lambda rules, table: [
-        table.text(action) for action in range(table.num_actions)
-    ]
+    play_texts: Callable[[Any, ActionTable], list[str] | None] = _action_texts
     play_words: Callable[[Any, ActionTable], list[str] | None] = lambda rules, table: None
     result_column: int = -1
     next_leader: Callable[[Any], bool] = lambda rules: False

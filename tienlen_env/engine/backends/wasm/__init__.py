@@ -10,8 +10,8 @@
 
 Numba turns the kernels into LLVM code for a generic processor, LLVM optimises it for wasm32
 (`tienlen_env.engine.backends.wasm.compile`), LLVM's linker makes the module
-(`tienlen_env.engine.backends.wasm.link`; it must be installed). Any registered game can be built; nothing in it is written for
-WebAssembly. The same sources and the same linker give the same bytes.
+(`tienlen_env.engine.backends.wasm.link`; it must be installed). Any registered game can be built; nothing in
+it is written for WebAssembly. The same sources and the same linker give the same bytes.
 """
 
 from __future__ import annotations

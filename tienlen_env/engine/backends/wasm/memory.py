@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import from_dtype, types
-from numba.core.types import Type
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -108,12 +107,10 @@ def clear(template: Any) -> None:
         array[...] = 0
 
 
-def type_of(template: Any) -> Type:
+def type_of(template: Any) -> Any:
     """The type of a template in compiled code; all arrays are writable."""
     if isinstance(template, tuple):
-        parts = [type_of(value) for value in template]
-        # Another type than that of arrays which are all alike would compile the same functions again.
-        return types.BaseTuple.from_types(parts, type(template))
+        return types.BaseTuple.from_types([type_of(value) for value in template], type(template))
     if isinstance(template, np.ndarray):
         return types.Array(from_dtype(template.dtype), template.ndim, "C")
     if isinstance(template, bool | np.bool_):
