@@ -22,7 +22,7 @@ pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.web_help import ROOT, Server
-from tienlen_agents.web.table import selection
+from tienlen_agents.web.table import selection, with_hands
 from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
@@ -600,6 +600,19 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     page.get_by_role("button", name="Play on from here").click()
     page.wait_for_selector(".hand")
     assert stored(page)[0].plays[:5] == played.plays[:5]
+
+
+def test_the_explorer_reads_records_with_hands(new_page: NewPage, host: str) -> None:
+    played = Round("cardgames", 8, leader=2)
+    while not played.is_over:
+        played.play(played.legal_plays()[-1])
+    page = new_page()
+    page.goto(f"{host}#record={with_hands(played).replace(' ', '%20')}&move=1")
+    expect(page.locator(".moves li")).to_have_count(len(played.plays))
+    page.get_by_role("button", name=re.compile("Replay with the champion")).click()
+    expect(page.locator(".duplicate-result")).to_contain_text("with the champion", timeout=120_000)
+    again = Round.from_record(page.locator(".duplicate-result textarea").input_value())
+    assert again.is_over
 
 
 def probabilities(played: Round) -> dict[str, float]:

@@ -71,6 +71,7 @@ class Client:
                 f"ws://127.0.0.1:{server.port}/ws",
                 origin=server.address if origin == "own" else origin,  # type: ignore[arg-type]
                 proxy=None,
+                max_queue=None,
             )
         )
         self.id = 0

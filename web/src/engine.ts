@@ -6,6 +6,7 @@ export interface RoundData {
   rules: string;
   num_players: number;
   key: string;
+  hands?: string[];
   round: number;
   leader: number | null;
   scores: number[] | null;

@@ -132,7 +132,7 @@ export class LocalHost implements Host {
   private dealNext(): void {
     const { rules, seats } = this.config;
     const last = this.round;
-    const { key } = last.data;
+    const key = last.data.hands ? this.game!.newKey() : last.data.key;
     this.rounds.push(this.game!.round({
       rules, num_players: seats.length, key, round: last.data.round + 1, leader: last.nextLeader, scores: last.scores,
     }));

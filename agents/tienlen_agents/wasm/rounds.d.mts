@@ -23,8 +23,10 @@ export interface Index {
 export interface RoundData {
   rules: string;
   num_players: number;
-  /** 16 hex digits. */
+  /** 16 hex digits; "" where hands are given. */
   key: string;
+  /** The hands of the deal, one text a seat; left out where a key deals. */
+  hands?: string[];
   /** Index of the round in the key's game. */
   round: number;
   /** null: as the rules say. */

@@ -100,6 +100,7 @@ def _words_data(words: GameWords) -> dict[str, Any]:
         "suit_texts": list(words.suit_texts),
         "facts": [fact._asdict() for fact in words.facts],
         "result_column": words.result_column,
+        "undealt_column": words.undealt_column,
     }
 
 
