@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
 import json
 import os
 import re
 import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -689,3 +691,14 @@ def test_the_page_is_ready_soon(new_page: NewPage, host: str) -> None:
     ready = page.evaluate("performance.now()")
     print(f"ready after {ready:.0f} ms")
     assert ready < 10_000  # 1,500 on a quiet machine
+
+
+@pytest.mark.skipif(not AXE.is_file() or not shutil.which("node"), reason="Node.js is not here: make web")
+def test_two_builds_of_the_page_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        subprocess.run(["node", "build.mjs", str(tmp_path / name)], cwd=ROOT / "web", check=True)
+    files = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert files == ["icon.svg", "index.html", "main.js", "style.css"]
+    assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
+    packed = sum(len(gzip.compress((tmp_path / "a" / name).read_bytes())) for name in files)
+    assert packed <= 60_000
