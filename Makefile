@@ -19,6 +19,9 @@ Tiến lên / Thirteen: environment, agents, training
   make format     let ruff format and fix what it can
   make docs       build the documentation into site/; ARGS=serve shows it while you write
   make notebooks  run the notebooks with small budgets
+  make play       open the table in the browser
+  make web        build the page of the table (needs Node.js and lld); `make docs` and `make wheel` contain it then
+  make wheel      build the wheel into dist/, with the page
   make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
   make web-speed  measure their speed in Node
   make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
@@ -32,7 +35,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lowest lint format docs notebooks bench web-engine web-speed clean distclean
+.PHONY: help install train test nightly lowest lint format docs notebooks bench web-engine web-speed web play wheel clean distclean
 
 help:
 	$(info $(HELP))
@@ -98,8 +101,34 @@ web-engine: $(STAMP)
 web-speed: web-engine
 	node build/web/speed.mjs
 
+# The page: TypeScript by esbuild, the games and agents by Numba and LLVM. Each is built anew when a source is newer.
+PAGE := agents/tienlen_agents/web/static
+PAGE_SOURCES := $(wildcard web/src/*) web/build.mjs web/package-lock.json
+ENGINE_SOURCES := $(shell find tienlen_env agents -name static -prune -o \( -name '*.py' -o -name '*.mjs' -o \
+    -name '*.mts' -o -name '*.safetensors' \) -print)
+
+web: $(PAGE)/index.html $(PAGE)/engine/index.json
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	@command -v npm >/dev/null 2>&1 || { echo 'error: the page is built with Node.js 20 or later and npm;' \
+	    'on Debian and Ubuntu: apt install nodejs npm' >&2; exit 1; }
+	cd web && npm ci --no-audit --no-fund
+	@touch $@
+
+$(PAGE)/index.html: $(PAGE_SOURCES) web/node_modules/.package-lock.json
+	cd web && node_modules/.bin/tsc && node build.mjs ../$(PAGE)
+
+$(PAGE)/engine/index.json: $(ENGINE_SOURCES) | $(STAMP)
+	$(PY) -m tienlen_agents.wasm --out $(PAGE)/engine
+
+play: $(STAMP) web
+	$(PY) -m tienlen_agents.web $(ARGS)
+
+wheel: $(STAMP) web
+	$(PY) -m build --wheel --no-isolation --outdir dist
+
 clean:
-	rm -rf build dist site .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf build dist site web/node_modules $(PAGE) .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name $(VENV) -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean

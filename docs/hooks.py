@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import logging
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -344,6 +346,15 @@ def on_files(files: Any, config: Any) -> Any:
     for path, text in generated_pages().items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_post_build(config: Any) -> None:
+    """Copy the table in the browser to ``play/``, if it is built (``make web``)."""
+    page = ROOT / "agents" / "tienlen_agents" / "web" / "static"
+    if (page / "index.html").is_file() and (page / "engine" / "index.json").is_file():
+        shutil.copytree(page, Path(config["site_dir"]) / "play", dirs_exist_ok=True)
+    else:
+        logging.getLogger("mkdocs.hooks").info("play/ is left out: the page is not built (make web)")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

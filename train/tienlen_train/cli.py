@@ -54,6 +54,7 @@ def _arena(name: str, description: str) -> Command:
 
 COMMANDS: Final[dict[str, Command | Group]] = {
     "play": Command("tienlen_agents.terminal.play", "play in the terminal, or watch agents play"),
+    "web": Command("tienlen_agents.web.__main__", "play in the browser, with a server on this machine"),
     "match": _arena("match", "compare two agents: duplicate matches of all compositions"),
     "compare": _arena("compare", "compare one agent with several others"),
     "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),
@@ -93,6 +94,8 @@ _EXTRA_OF: Final = {
     "openskill": "arena",
     "jinja2": "arena",
     "matplotlib": "arena",
+    "starlette": "web",
+    "uvicorn": "web",
 }
 
 

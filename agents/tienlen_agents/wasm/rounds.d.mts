@@ -23,8 +23,10 @@ export interface Index {
 export interface RoundData {
   rules: string;
   num_players: number;
-  /** 16 hex digits. */
+  /** 16 hex digits; "" where hands are given. */
   key: string;
+  /** The hands of the deal, one text a seat; left out where a key deals. */
+  hands?: string[];
   /** Index of the round in the key's game. */
   round: number;
   /** null: as the rules say. */
@@ -118,6 +120,8 @@ export class Round {
   readonly numPlays: number;
   /** The seat that leads the next round of the game; null: its deal decides, or this round is not over. */
   readonly nextLeader: number | null;
+  /** Whether the game of rounds to the target is over, too; without a target: whether the round is. */
+  readonly gameIsOver: boolean;
   legal(): LegalPlay[];
   /** The legal play of exactly these cards, null if there is none; `[]` is the pass. */
   find(cards: number[]): LegalPlay | null;

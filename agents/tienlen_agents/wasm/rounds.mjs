@@ -168,6 +168,17 @@ export class LoadedGame {
     return round;
   }
 
+  /** The hands of a record, as texts. */
+  readHands(texts, numPlayers, column) {
+    const masks = texts.map((text) => this.mask(text));
+    const sizes = masks.map((mask) => (mask === null ? 0 : cardsOf(mask).length));
+    const all = masks.reduce((found, mask) => found | (mask ?? 0n), 0n);
+    const isDeal = masks.length === numPlayers && !masks.includes(null);
+    if (!isDeal || sizes.some((size) => size < 1 || size > 13) || cardsOf(all).length !== sizes.reduce((a, b) => a + b))
+      throw new RecordError("hands: expected one a seat, of 1 to 13 cards, without a card twice", column);
+    return masks.map((mask) => this.text(mask));
+  }
+
   /** A round of its record. */
   fromRecord(line) {
     const words = [...line.matchAll(/\S+/g)].map((found) => ({ text: found[0], column: found.index + 1 }));
@@ -188,7 +199,9 @@ export class LoadedGame {
     if (!variant) throw new RecordError(`${rules.text}: no such rules, or not for so many players`, rules.column);
     at += variant.size.length;
     const start = words[at];
-    const key = value("key");
+    const given = this.words.undealt_column < 0 ? null : value("hands");
+    const hands = given === null ? null : this.readHands(given.split("/"), variant.num_players, start.column);
+    const key = given === null ? value("key") : "0000000000000000.0";
     if (key === null || !/^[0-9a-f]{16}\.\d{1,10}$/.test(key))
       throw new RecordError("expected key= with 16 hex digits, a dot and the round", start?.column ?? line.length + 1);
     const lead = value("lead");
@@ -197,9 +210,9 @@ export class LoadedGame {
       throw new RecordError("lead= without a seat", words[at - 1].column);
     const colon = take("':'");
     if (colon.text !== ":") throw new RecordError("expected ':' before the plays", colon.column);
-    const round = this.round({
-      rules: variant.rules, num_players: variant.num_players, key: key.slice(0, 16), round: Number(key.slice(17)), leader,
-    });
+    const { rules: name, num_players } = variant;
+    const deal = hands ? { key: "", round: 0, hands } : { key: key.slice(0, 16), round: Number(key.slice(17)) };
+    const round = new Round(this, { rules: name, num_players, ...deal, leader, scores: null, plays: [] });
     const names = variant.play_words && this.tables.texts[variant.play_words];
     while (at < words.length && words[at].text !== "=") {
       const { text, column } = take("a play");
@@ -226,7 +239,7 @@ export class Round {
     this.loaded = loaded;
     this.start = data;
     this.variant = engine.variant(data.rules, data.num_players);
-    if (!/^[0-9a-f]{16}$/.test(data.key)) throw new RangeError(`key ${data.key}: expected 16 hex digits`);
+    if (!data.hands && !/^[0-9a-f]{16}$/.test(data.key)) throw new RangeError(`key ${data.key}: expected 16 hex digits`);
     if (!Number.isInteger(data.round) || data.round < 0 || data.round >= 2 ** 31)
       throw new RangeError(`round ${data.round}: expected a number from 0`);
     const isSeat = Number.isInteger(data.leader) && data.leader >= 0 && data.leader < data.num_players;
@@ -241,8 +254,20 @@ export class Round {
 
   deal() {
     const { game, start } = this;
-    game.deal(BigInt.asIntN(64, BigInt(`0x${start.key}`)), start.round, start.leader ?? -1);
+    if (start.hands) this.setHands(start.hands, start.leader ?? -1);
+    else game.deal(BigInt.asIntN(64, BigInt(`0x${start.key}`)), start.round, start.leader ?? -1);
     start.scores?.forEach((score, seat) => (game.row[game.columns.score + seat] = BigInt(score)));
+  }
+
+  /** Begin with given hands, as Python's `set_hands` of the game. */
+  setHands(hands, leader) {
+    const { game, loaded } = this;
+    const masks = hands.map((text) => loaded.mask(text));
+    game.row.fill(0n);
+    masks.forEach((mask, seat) => (game.row[game.columns.hand + seat] = mask));
+    const deck = (1n << BigInt(loaded.cards.length)) - 1n;
+    game.row[loaded.words.undealt_column] = deck & ~masks.reduce((all, mask) => all | mask);
+    game.beginRound(leader);
   }
 
   /** Give the memory back; the round must not be used again. */
@@ -254,9 +279,10 @@ export class Round {
   }
 
   get data() {
-    const { rules, num_players, key, round, leader, scores } = this.start;
+    const { rules, num_players, key, round, leader, scores, hands } = this.start;
     const plays = this.plays.map(({ action, mask }) => ({ action, cards: this.loaded.text(mask) }));
-    return { rules, num_players, key, round, leader, scores: scores && [...scores], plays };
+    const found = { rules, num_players, key, round, leader, scores: scores && [...scores], plays };
+    return hands ? { ...found, hands: [...hands] } : found;
   }
 
   get numPlayers() {
@@ -286,6 +312,25 @@ export class Round {
   /** The seat that leads the next round; null: its deal decides, or this round is not over. */
   get nextLeader() {
     return this.isOver && this.variant.tables.next_leader ? this.places.indexOf(0) : null;
+  }
+
+  /** Whether the game is over, too: the module plays the last play again, in a game of rounds to the target. */
+  get gameIsOver() {
+    const { loaded, variant, plays } = this;
+    const { episode_game, spec } = variant.tables;
+    if (!this.isOver || episode_game < 0) return this.isOver;
+    variant.gameSpec ??= loaded.engine.takeNumbers(spec.map((number, i) => (i === episode_game ? 1 : number)));
+    const before = this.at(plays.length - 1);
+    const { action, mask } = plays[plays.length - 1];
+    const { game } = before;
+    try {
+      game.spec = variant.gameSpec.at;
+      const code = loaded.hasCardChoice ? game.play(action, mask) : game.play(action);
+      return (code & ~PAID) === FINISHED;
+    } finally {
+      game.spec = variant.spec.at;
+      before.free();
+    }
   }
 
   hands() {
@@ -431,7 +476,9 @@ export class Round {
   record() {
     const { loaded, start, variant } = this;
     const names = variant.tables.play_words && loaded.tables.texts[variant.tables.play_words];
-    const words = [loaded.words.record, variant.rules, ...variant.tables.size, `key=${start.key}.${start.round}`];
+    const hands = start.hands?.map((text) => loaded.text(loaded.mask(text), "")).join("/");
+    const deal = hands ? `hands=${hands}` : `key=${start.key}.${start.round}`;
+    const words = [loaded.words.record, variant.rules, ...variant.tables.size, deal];
     if (start.leader !== null) words.push(`lead=${start.leader}`);
     words.push(":");
     for (const { action, mask } of this.plays) words.push(names ? names[action] : loaded.text(mask, "") || "-");

@@ -16,6 +16,7 @@ from tienlen_agents.wasm.words import GameWords, words_named
 from tienlen_env.engine.backends.wasm.memory import layout_of
 from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.game import AnyGame, AnyRules
 
 WORLDS: Final = 32  # of the agent "search", unless the page asks for more
@@ -38,8 +39,9 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
 
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
     (by the digest of the rules); ``constants``, contents of arrays; ``without_history``, a variant whose rows
-    store no plays; and in each variant ``size``,
-    ``next_leader``, ``history`` (where past plays lie), ``play_texts`` and ``play_words`` (keys of
+    store no plays; and in each variant ``size``, ``next_leader``, ``episode_game`` (where in ``spec`` 1
+    stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
+    ``play_texts`` and ``play_words`` (keys of
     ``texts``, or null for the cards of a play), and ``memory`` (the arrays of the search and of the network).
     """
     words = words_named(game.name)
@@ -52,6 +54,7 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
         table = game.build_table(rules)
         variant["size"] = words.size(rules)
         variant["next_leader"] = words.next_leader(rules)
+        variant["episode_game"] = S.EPISODE_GAME if rules.target else -1
         variant["history"] = variant["row_size"] - tables["settings"]["history_length"]
         for name, found in (
             ("play_texts", words.play_texts(rules, table)),
@@ -97,6 +100,7 @@ def _words_data(words: GameWords) -> dict[str, Any]:
         "suit_texts": list(words.suit_texts),
         "facts": [fact._asdict() for fact in words.facts],
         "result_column": words.result_column,
+        "undealt_column": words.undealt_column,
     }
 
 

@@ -67,6 +67,7 @@ WORDS: Final = GameWords(
     ),
     play_texts=lambda rules, table: None,
     result_column=R.PLACE,
+    undealt_column=R.UNDEALT,
     next_leader=lambda rules: rules.opening != "every",
     find_action=find_action,
     can_extend=can_extend,

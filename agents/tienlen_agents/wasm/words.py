@@ -60,6 +60,7 @@ class GameWords(NamedTuple):
         play_texts: the text of each action in views; None: the cards of the play.
         play_words: the same in records.
         result_column: first of the columns of the results in a record.
+        undealt_column: of the cards in no hand, for records with hands; -1 in a game without these.
         next_leader: whether the seat that is first leads the next round; else the deal decides.
         find_action: ``(spec, actions, cards)``: the action of exactly these cards, -1 for none; None in a
             game in which an action stands for one set of cards.
@@ -76,6 +77,7 @@ class GameWords(NamedTuple):
     play_texts: Callable[[Any, ActionTable], list[str] | None] = _action_texts
     play_words: Callable[[Any, ActionTable], list[str] | None] = lambda rules, table: None
     result_column: int = -1
+    undealt_column: int = -1
     next_leader: Callable[[Any], bool] = lambda rules: False
     find_action: Callable[..., int] | None = None
     can_extend: Callable[..., bool] | None = None

@@ -1,0 +1,239 @@
+"""The ASGI application: the page's files, and one WebSocket for everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from tienlen_agents.web.guard import HEADERS, Bucket, Guard
+from tienlen_agents.web.hub import Hub
+from tienlen_agents.web.messages import (
+    VERSION,
+    Create,
+    GetRecord,
+    Hello,
+    Hint,
+    Join,
+    MessageError,
+    NextRound,
+    PlayMove,
+    Select,
+    Undo,
+    read,
+)
+from tienlen_agents.web.messages import Message as ClientMessage
+from tienlen_agents.web.table import PERSON, Table
+from tienlen_env.games.registry import PRESETS
+from tienlen_env.single.base import Facts, Json
+
+STATIC: Final = Path(__file__).with_name("static")
+MAX_CONNECTIONS: Final = 500
+MAX_WAITING: Final = 1000  # messages for a client that does not read
+MAX_ERRORS: Final = 50  # of a connection; then it is closed
+_POLICY_VIOLATION: Final = 1008
+_TRY_LATER: Final = 1013
+
+
+class Guarded:
+    """Refuses requests for other hosts and from other origins, and adds the headers of `HEADERS`."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app = app
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if scope["type"] == "websocket":
+            if not self._guard.is_origin(headers.get("origin", ""), host):
+                await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+                return
+            await self._app(scope, receive, send)
+            return
+        origin = headers.get("origin")
+        if not self._guard.is_host(host) or (origin and not self._guard.is_origin(origin, host)):
+            await PlainTextResponse("this server has another name", 403)(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                new = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *new]}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class Connection:
+    """A client: its messages are answered one after the other; a task of its own sends the answers."""
+
+    def __init__(self, socket: WebSocket, hub: Hub, join_token: str) -> None:
+        self.seat: int | None = None
+        self.num_events = 0
+        self._socket = socket
+        self._hub = hub
+        self._join_token = join_token
+        self._table: Table | None = None
+        self._is_known = False
+        self._num_errors = 0
+        self._rate, self._creating = Bucket(), Bucket(rate=0.2, burst=20)
+        self._outgoing: asyncio.Queue[str | None] = asyncio.Queue(MAX_WAITING)
+
+    def send(self, message: Facts) -> None:
+        """See `Listener.send`; a client that does not read is given up."""
+        try:
+            self._outgoing.put_nowait(json.dumps(message, separators=(",", ":"), ensure_ascii=False))
+        except asyncio.QueueFull:
+            self._leave()
+
+    async def serve(self) -> None:
+        """Answer until the client is gone."""
+        await self._socket.accept()
+        sender = asyncio.create_task(self._send_all())
+        try:
+            while True:
+                text = await self._socket.receive_text()
+                if not self._rate.take():
+                    self._error(MessageError("rate", "too many messages"))
+                    break
+                await self._answer(text)
+                if self._num_errors > MAX_ERRORS:
+                    break
+        except (WebSocketDisconnect, KeyError, RuntimeError):
+            pass  # it is gone, or sent bytes instead of text
+        finally:
+            self._leave()
+            await self._outgoing.put(None) if not self._outgoing.full() else sender.cancel()
+            await asyncio.wait([sender], timeout=1)
+            sender.cancel()
+
+    async def _send_all(self) -> None:
+        try:
+            while (text := await self._outgoing.get()) is not None:
+                await self._socket.send_text(text)
+            await self._socket.close(_POLICY_VIOLATION)
+        except (WebSocketDisconnect, RuntimeError):
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._table is not None:
+            table, self._table = self._table, None
+            table.leave(self)
+
+    def _error(self, error: MessageError, number: int | None = None) -> None:
+        self._num_errors += 1
+        found = number if error.id is None else error.id
+        self.send({"type": "error", "code": error.code, "message": str(error), "id": found})
+
+    async def _answer(self, text: str) -> None:
+        number: int | None = None
+        try:
+            message = read(text)
+            number = getattr(message, "id", None)
+            answer = await self._react(message)
+        except MessageError as error:
+            self._error(error, number)
+            if error.code in ("join", "illegal", "turn") and self._table is not None:
+                self._table.tell(self)
+            return
+        if answer is not None:
+            self.send({**answer, "id": number} if number is not None else answer)
+
+    async def _react(self, message: ClientMessage) -> Facts | None:
+        if isinstance(message, Hello):
+            if not secrets.compare_digest(message.join.encode(), self._join_token.encode()):
+                raise MessageError("join", "the address lacks the token of this server")
+            self._is_known = True
+            return self._welcome()
+        if not self._is_known:
+            raise MessageError("join", "the first message is hello")
+        if isinstance(message, Create):
+            if not self._creating.take():
+                raise MessageError("rate", "too many new tables; wait a little")
+            tokens: list[Json] = [{"token": token, "seat": seat} for token, seat in self._hub.create(message)]
+            return {"type": "table", "tokens": tokens}
+        if isinstance(message, Join):
+            table, seat = self._hub.find(message.token)
+            self._leave()
+            self._table, self.seat, self.num_events = table, seat, message.since
+            table.enter(self)
+            return None
+        table = self._the_table()
+        match message:
+            case PlayMove():
+                await table.play(self.seat, message.turn, message.play)
+            case Select():
+                return table.select(self.seat, message.turn, message.cards)
+            case Undo():
+                await table.undo(self.seat)
+            case Hint():
+                return await table.hint(self.seat, message.turn)
+            case NextRound():
+                await table.go_on(self.seat)
+            case GetRecord():
+                return table.record()
+        return None
+
+    def _the_table(self) -> Table:
+        if self._table is None:
+            raise MessageError("table", "join a table first")
+        return self._table
+
+    def _welcome(self) -> Facts:
+        return {
+            "type": "welcome",
+            "version": VERSION,
+            "agents": [PERSON, *self._hub.agents],
+            "rules": list(PRESETS),
+        }
+
+
+def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STATIC) -> ASGIApp:
+    """The application.
+
+    Args:
+        hub: the games; closed at the end.
+        guard: which requests are let in.
+        join_token: the token that clients must have; empty for none.
+        static: the folder of the built page.
+    """
+    connections: set[Connection] = set()
+
+    async def socket(websocket: WebSocket) -> None:
+        if len(connections) >= MAX_CONNECTIONS:
+            await websocket.close(_TRY_LATER)
+            return
+        connection = Connection(websocket, hub, join_token)
+        connections.add(connection)
+        try:
+            await connection.serve()
+        finally:
+            connections.discard(connection)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        hub.close()
+
+    routes = [
+        WebSocketRoute("/ws", socket),
+        Mount("/", StaticFiles(directory=static, html=True, check_dir=False)),
+    ]
+    return Guarded(Starlette(routes=routes, lifespan=lifespan), guard)

@@ -1,0 +1,189 @@
+"""All games of a server: makes them, finds them by their tokens, and keeps the live ones in memory."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+import tienlen_agents
+from tienlen_agents.networks.champion import ShippedNetworks, shipped
+from tienlen_agents.web.messages import Create, MessageError
+from tienlen_agents.web.store import Store
+from tienlen_agents.web.table import PERSON, Table
+from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.view import View
+from tienlen_env.errors import RulesError, TienLenError
+from tienlen_env.games.registry import PRESETS, games, get_rules
+from tienlen_env.single.session import Session
+
+# What a client may seat unless the command line says otherwise: no files and no programs.
+AGENTS: Final = ("random", "greedy", "heuristic", "champion", "search", "trickster")
+MAX_LIVE: Final = 1000  # games in memory; others are read again when they are needed
+_THREADS: Final = 16
+
+
+class SharedAgent:
+    """An agent that plays at several tables, one decision after the other."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._lock = threading.Lock()
+        self.name = agent.name
+        self.history = int(getattr(agent, "history", 0))
+
+    def reset(self, seed: int) -> None:
+        """See `Agent.reset`."""
+        self._agent.reset(seed)
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """See `Agent.act`."""
+        return self.act_cards(view)[0]
+
+    def act_cards(self, view: View) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """See `CardAgent.act_cards`."""
+        with self._lock:
+            return choose_cards(self._agent, view)
+
+
+class Hub:
+    """All games of a server.
+
+    Args:
+        store: where the games are.
+        agents: the names of the agents that a client may seat, as `tienlen_agents.load` reads them.
+
+    Raises:
+        ValueError: a name that `load` does not know.
+    """
+
+    def __init__(self, store: Store, agents: Sequence[str] = AGENTS) -> None:
+        self.store = store
+        self.agents = tuple(dict.fromkeys(agents))
+        self._executor = ThreadPoolExecutor(_THREADS, "agent")
+        self._live: dict[int, Table] = {}
+        self._shared: dict[str, Agent] = {}
+        self._networks: dict[str, ShippedNetworks] = {}
+        for name in self.agents:
+            self._load(name)
+
+    def prepare(self) -> None:
+        """Let every agent of the first game choose once, so that nothing is compiled while people wait.
+
+        What the others need is compiled when their first table is made: once for an installation.
+
+        Raises:
+            ValueError: an agent that cannot play, such as a policy for other observations.
+        """
+        for game in list(games())[:1]:
+            rules = next(iter(game.presets.values()))
+            agents = [self._load(name) for name in self.agents]
+            agents = [agent for agent in agents if getattr(agent, "plays", game.name) == game.name]
+            adviser = self._adviser(rules.name)
+            history = history_of([*agents, *([adviser] if adviser else [])])
+            session = Session(rules, 0, history_length=history)
+            for agent in agents:
+                if not isinstance(agent, FallibleAgent):  # a program is started when it is seated
+                    choose_cards(agent, session.agent_view())
+            if adviser is not None:
+                adviser.log_probabilities(session.agent_view())
+            session.apply(session.legal[0])
+            session.undo()
+
+    def _load(self, name: str) -> Agent:
+        """An agent; those that keep facts of a game, such as programs, are made anew for each seat."""
+        if name not in self._shared:
+            agent = tienlen_agents.load(name)
+            agent.reset(secrets.randbits(32))
+            if isinstance(agent, FallibleAgent):
+                return agent
+            plays = getattr(agent, "plays", "")
+            shared = SharedAgent(agent)
+            if plays:
+                shared.plays = plays  # type: ignore[attr-defined]
+            self._shared[name] = shared
+        return self._shared[name]
+
+    def _adviser(self, rules: str) -> ShippedNetworks | None:
+        if rules not in {preset for preset, _ in shipped()}:
+            return None
+        return self._networks.setdefault(rules, ShippedNetworks())
+
+    def create(self, message: Create) -> list[tuple[str, int | None]]:
+        """Make a game.
+
+        Returns:
+            The token of each seat of a person, and that of observers (seat None).
+
+        Raises:
+            MessageError: unknown rules or agents, or a wrong number of seats; nothing has been made.
+        """
+        if message.rules not in PRESETS:
+            raise MessageError("rules", f"rules: expected one of {', '.join(PRESETS)}")
+        try:
+            rules = get_rules(message.rules, len(message.seats))
+        except RulesError as error:
+            raise MessageError("seats", str(error)) from None
+        for name in message.seats:
+            if name != PERSON and name not in self.agents:
+                raise MessageError("agent", f"agents here: {', '.join((PERSON, *self.agents))}")
+        try:
+            check_plays([self._load(n) for n in message.seats if n != PERSON], Batch(rules, 1))
+        except TienLenError as error:
+            raise MessageError("agent", str(error)) from None
+        seats: list[int | None] = [seat for seat, name in enumerate(message.seats) if name == PERSON]
+        tokens = [(secrets.token_urlsafe(24), seat) for seat in [*seats, None]]
+        self.store.add(
+            message.rules,
+            secrets.randbits(64) - (1 << 63),
+            message.seats,
+            tokens,
+            whole_game=message.whole_game,
+            pause=message.pause,
+        )
+        return tokens
+
+    def find(self, token: str) -> tuple[Table, int | None]:
+        """The game and the seat of a token; the game is read from the store if it is not in memory.
+
+        Raises:
+            MessageError: there is none.
+        """
+        found = self.store.find(token)
+        if found is None:
+            raise MessageError("token", "there is no such seat")
+        number, seat = found
+        table = self._live.pop(number, None) or self._read(number)
+        self._live[number] = table  # the last is the one used last
+        if len(self._live) > MAX_LIVE:
+            self._forget()
+        return table, seat
+
+    def _read(self, number: int) -> Table:
+        stored = self.store.load(number)
+        unknown = [name for name in stored.seats if name != PERSON and name not in self.agents]
+        if unknown:
+            raise MessageError("agent", f"the server was started without {', '.join(unknown)}")
+        agents = [None if name == PERSON else self._load(name) for name in stored.seats]
+        return Table(stored, self.store, agents, self._adviser(stored.rules), self._executor)
+
+    def _forget(self) -> None:
+        """Take the game that nobody has looked at for longest out of memory."""
+        for number, table in self._live.items():
+            if not table.listeners:
+                table.stop()
+                del self._live[number]
+                return
+
+    def close(self) -> None:
+        """Stop all agents and close the store."""
+        for table in self._live.values():
+            table.stop()
+        self._executor.shutdown(cancel_futures=True)
+        self.store.close()

@@ -1,0 +1,187 @@
+"""The games of the server in SQLite.
+
+A move is in the file before anybody is told of it, so a server that is killed at any moment loses nothing
+that a player has seen. Of the tokens the file has only digests: who reads it cannot take a seat.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS games (
+    id INTEGER PRIMARY KEY,
+    created TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    rules TEXT NOT NULL,
+    key INTEGER NOT NULL,
+    whole_game INTEGER NOT NULL,
+    pause INTEGER NOT NULL,
+    seats TEXT NOT NULL,
+    rounds_seen INTEGER NOT NULL DEFAULT 0,
+    record TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS tokens (
+    digest TEXT PRIMARY KEY,
+    game INTEGER NOT NULL REFERENCES games (id),
+    seat INTEGER
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS plays (
+    game INTEGER NOT NULL REFERENCES games (id),
+    number INTEGER NOT NULL,
+    play TEXT NOT NULL,
+    PRIMARY KEY (game, number)
+) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+_VERSION: Final = 1
+
+
+class StoreError(OSError):
+    """The file is not a store of games, or one of another version."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A game as it is stored.
+
+    Attributes:
+        id: its number.
+        rules: name of the preset.
+        key: of the deals, signed.
+        whole_game: rounds to the target.
+        pause: milliseconds before an agent's play.
+        seats: ``"human"`` or an agent's name, by seat.
+        rounds_seen: the number of finished rounds after which a person went on.
+        plays: the texts of all plays.
+    """
+
+    id: int
+    rules: str
+    key: int
+    whole_game: bool
+    pause: int
+    seats: tuple[str, ...]
+    rounds_seen: int
+    plays: tuple[str, ...]
+
+
+def digest_of(token: str) -> str:
+    """What the file has of a token. A token has 192 random bits, so one round of SHA-256 is enough."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Store:
+    """The file.
+
+    Args:
+        path: of the file, made if it is not there; ``":memory:"`` for none.
+
+    Raises:
+        StoreError: the file cannot be opened or is of another version.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        if str(path) != ":memory:":
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._file = sqlite3.connect(str(path), isolation_level=None, check_same_thread=False)
+            self._file.execute("PRAGMA foreign_keys = ON")
+            (version,) = self._file.execute("PRAGMA user_version").fetchone()
+            if version not in (0, _VERSION):
+                raise StoreError(f"{path}: a store of version {version}, expected {_VERSION}")
+            self._file.execute("PRAGMA journal_mode = WAL")
+            self._file.execute("PRAGMA synchronous = NORMAL")
+            self._file.executescript(_TABLES)
+        except sqlite3.Error as error:
+            raise StoreError(f"{path}: not a store of games ({error})") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def add(
+        self,
+        rules: str,
+        key: int,
+        seats: Sequence[str],
+        tokens: Sequence[tuple[str, int | None]],
+        *,
+        whole_game: bool,
+        pause: int,
+    ) -> int:
+        """Store a new game; `tokens` are those of its seats, None for an observer.
+
+        Returns:
+            Its number.
+        """
+        self._file.execute("BEGIN")
+        try:
+            row = self._file.execute(
+                "INSERT INTO games (rules, key, whole_game, pause, seats) VALUES (?, ?, ?, ?, ?)",
+                (rules, key, whole_game, pause, json.dumps(list(seats))),
+            )
+            game = row.lastrowid
+            assert game is not None  # one row was inserted
+            self._file.executemany(
+                "INSERT INTO tokens VALUES (?, ?, ?)", [(digest_of(t), game, seat) for t, seat in tokens]
+            )
+        except BaseException:
+            self._file.execute("ROLLBACK")
+            raise
+        self._file.execute("COMMIT")
+        return game
+
+    def find(self, token: str) -> tuple[int, int | None] | None:
+        """The game and seat of a token; None if there is none."""
+        row = self._file.execute(
+            "SELECT game, seat FROM tokens WHERE digest = ?", (digest_of(token),)
+        ).fetchone()
+        return None if row is None else (int(row[0]), row[1])
+
+    def load(self, game: int) -> Stored:
+        """A game."""
+        row = self._file.execute(
+            "SELECT rules, key, whole_game, pause, seats, rounds_seen FROM games WHERE id = ?", (game,)
+        ).fetchone()
+        plays = self._file.execute("SELECT play FROM plays WHERE game = ? ORDER BY number", (game,))
+        rules, key, whole_game, pause, seats, rounds_seen = row
+        return Stored(
+            game,
+            rules,
+            key,
+            bool(whole_game),
+            pause,
+            tuple(json.loads(seats)),
+            rounds_seen,
+            tuple(text for (text,) in plays),
+        )
+
+    def add_play(self, game: int, number: int, play: str) -> None:
+        """Store a play."""
+        self._file.execute("INSERT INTO plays VALUES (?, ?, ?)", (game, number, play))
+
+    def cut(self, game: int, num_plays: int, rounds_seen: int) -> None:
+        """Keep the first plays only."""
+        self._file.execute("BEGIN")
+        self._file.execute("DELETE FROM plays WHERE game = ? AND number >= ?", (game, num_plays))
+        self._file.execute("UPDATE games SET rounds_seen = ? WHERE id = ?", (rounds_seen, game))
+        self._file.execute("COMMIT")
+
+    def set_rounds_seen(self, game: int, rounds_seen: int) -> None:
+        """Store that a person went on after so many rounds."""
+        self._file.execute("UPDATE games SET rounds_seen = ? WHERE id = ?", (rounds_seen, game))
+
+    def finish(self, game: int, record: str) -> None:
+        """Store the record of a finished game."""
+        self._file.execute("UPDATE games SET record = ? WHERE id = ?", (record, game))
+
+    def records(self) -> list[str]:
+        """The records of all finished games, oldest first."""
+        rows = self._file.execute("SELECT record FROM games WHERE record != '' ORDER BY id")
+        return [text for (text,) in rows]

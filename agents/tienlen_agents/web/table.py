@@ -1,0 +1,373 @@
+"""One game at the server: its seats, who may do what, and what each seat is told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from typing import Any, Final, Protocol, cast
+
+import numpy as np
+
+from tienlen_agents.wasm.words import words_named
+from tienlen_agents.web.messages import MessageError
+from tienlen_agents.web.store import Store, Stored
+from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, choose_cards, history_of
+from tienlen_env.errors import TienLenError
+from tienlen_env.rendering.view import printable
+from tienlen_env.single.base import AnyRound, Facts, Json, Play, round_type
+from tienlen_env.single.game import Game
+from tienlen_env.single.session import Session
+
+PERSON: Final = "human"
+logger = logging.getLogger(__name__)
+
+
+class Listener(Protocol):
+    """Who is told of a game: a connection.
+
+    Attributes:
+        seat: the seat whose information it gets; None for an observer.
+        num_events: the number of events that it has.
+    """
+
+    seat: int | None
+    num_events: int
+
+    def send(self, message: Facts) -> None:
+        """Send a message, at once or a little later, in order."""
+
+
+class Table:
+    """A game that is played.
+
+    All methods are called in one event loop. Moves are serialised by a lock, agents think in threads.
+
+    Args:
+        stored: the game.
+        store: where its plays go.
+        agents: by seat; None for a person.
+        adviser: for hints; None for none.
+        executor: in which agents think.
+
+    Raises:
+        TienLenError: the stored plays are not legal.
+    """
+
+    def __init__(
+        self,
+        stored: Stored,
+        store: Store,
+        agents: Sequence[Agent | None],
+        adviser: ScoringAgent | None,
+        executor: Executor,
+    ) -> None:
+        self.id = stored.id
+        self.names = stored.seats
+        self.listeners: set[Listener] = set()
+        self._store = store
+        self._agents = agents
+        self._adviser = adviser
+        self._executor = executor
+        self._pause = stored.pause / 1000
+        self._rounds_seen = stored.rounds_seen
+        self._lock = asyncio.Lock()
+        self._driver: asyncio.Task[None] | None = None
+        self._notices: list[str] = []
+        bots = [agent for agent in agents if agent is not None]
+        thinking = [*bots, *([] if adviser is None else [cast(Agent, adviser)])]
+        self.session = Session(
+            stored.rules,
+            stored.key,
+            num_players=len(agents),
+            whole_game=stored.whole_game,
+            history_length=history_of(thinking),
+        )
+        for text in stored.plays:
+            self.session.apply(text)
+
+    # ------------------------------------------------------------ what everybody may know
+
+    @property
+    def people(self) -> list[int]:
+        """The seats of people."""
+        return [seat for seat, agent in enumerate(self._agents) if agent is None]
+
+    @property
+    def num_rounds(self) -> int:
+        """The number of finished rounds."""
+        return sum(event["type"] == "round_over" for event in self.session.events)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a round is over and a person has to go on."""
+        return bool(self.people) and not self.session.is_over and self.num_rounds > self._rounds_seen
+
+    def _decision_before(self, seat: int) -> int | None:
+        """The number of plays before a seat's last play; None if it has made none."""
+        seats = [event["seat"] for event in self.session.events if event["type"] == "play"]
+        return max((number for number, other in enumerate(seats) if other == seat), default=None)
+
+    def _can_undo(self, seat: int | None) -> bool:
+        return seat is not None and self.people == [seat] and self._decision_before(seat) is not None
+
+    def view(self, seat: int | None, since: int = 0) -> Facts:
+        """The message ``view`` of a seat: `Session.view`, and facts about the table.
+
+        Args:
+            seat: the seat, None for an observer.
+            since: the number of events to leave out.
+        """
+        session = self.session
+        since = since if since <= len(session.events) else 0
+        seats: list[Json] = [
+            {
+                "name": printable(name),
+                "is_person": agent is None,
+                "is_here": agent is not None or any(other.seat == number for other in self.listeners),
+            }
+            for number, (name, agent) in enumerate(zip(self.names, self._agents, strict=True))
+        ]
+        return {
+            "type": "view",
+            "since": since,
+            "turn": len(session.plays),
+            "seats": seats,
+            "target": int(getattr(session.rules, "target", 0)) if session.whole_game else 0,
+            "waiting": self.is_waiting,
+            "can_undo": self._can_undo(seat),
+            "has_hints": self._adviser is not None,
+            "notices": list(self._notices),
+            **session.view(seat, since),
+        }
+
+    def tell(self, listener: Listener) -> None:
+        """Send a listener what is new."""
+        message = self.view(listener.seat, listener.num_events)
+        listener.num_events = len(self.session.events)
+        listener.send(message)
+
+    def tell_all(self) -> None:
+        """Send all listeners what is new."""
+        for listener in list(self.listeners):
+            self.tell(listener)
+
+    # ------------------------------------------------------------ listeners
+
+    def enter(self, listener: Listener) -> None:
+        """Add a listener."""
+        self.listeners.add(listener)
+        self.tell_all()
+        self.drive()
+
+    def leave(self, listener: Listener) -> None:
+        """Remove a listener."""
+        self.listeners.discard(listener)
+        self.tell_all()
+
+    # ------------------------------------------------------------ moves of people
+
+    async def play(self, seat: int | None, turn: int, text: str) -> None:
+        """Play for a seat. A move that has been made already, sent again after a lost connection, is ignored.
+
+        Raises:
+            MessageError: it is not this seat's turn, or the move is not legal; nothing has changed.
+        """
+        async with self._lock:
+            if not self._was_made(seat, turn):
+                self._check_turn(seat, turn)
+                try:
+                    self._apply(text)
+                except TienLenError as error:
+                    raise MessageError("illegal", printable(str(error))) from None
+        self.tell_all()
+        self.drive()
+
+    def _was_made(self, seat: int | None, turn: int) -> bool:
+        plays = [event for event in self.session.events if event["type"] == "play"]
+        return seat is not None and turn < len(plays) and plays[turn]["seat"] == seat
+
+    def _check_turn(self, seat: int | None, turn: int) -> None:
+        session = self.session
+        if session.is_over:
+            raise MessageError("over", "the game is over")
+        if self.is_waiting:
+            raise MessageError("waiting", "the next round has not begun")
+        if seat is None or session.current_seat != seat or self._agents[seat] is not None:
+            raise MessageError("turn", "it is not your turn")
+        if turn != len(session.plays):
+            raise MessageError("turn", "the position has changed")
+
+    def _apply(self, move: str | Play) -> None:
+        """Play for the current seat, and store it."""
+        session = self.session
+        number = len(session.plays)
+        session.apply(move)
+        text = next(event["text"] for event in reversed(session.events) if event["type"] == "play")
+        try:
+            self._store.add_play(self.id, number, str(text))
+        except BaseException:
+            session.undo()  # what is not stored has not happened
+            raise
+        if session.is_over:
+            self._store.finish(self.id, session.record())
+
+    def select(self, seat: int | None, turn: int, text: str) -> Facts:
+        """Whether selected cards are a legal move, and whether cards can be added to make another one.
+
+        Raises:
+            MessageError: it is not this seat's turn, or the text does not name cards.
+        """
+        self._check_turn(seat, turn)
+        session = self.session
+        try:
+            cards = session.batch.game.text.parse_cards(text) if text else 0
+        except TienLenError as error:
+            raise MessageError("illegal", printable(str(error))) from None
+        legal, more = selection(session, cards)
+        return {"type": "selection", "turn": turn, "cards": text, "legal": legal, "more": more}
+
+    async def undo(self, seat: int | None) -> None:
+        """Take the last move of a person back, and all moves of agents after it.
+
+        Raises:
+            MessageError: another person plays, or nothing has been played.
+        """
+        async with self._lock:
+            if seat is None or not self._can_undo(seat):
+                raise MessageError("undo", "only moves against agents can be taken back")
+            back = self._decision_before(seat)
+            assert back is not None  # checked by `_can_undo`
+            self.session.undo(len(self.session.plays) - back)
+            self._rounds_seen = min(self._rounds_seen, self.num_rounds)
+            self._store.cut(self.id, back, self._rounds_seen)
+            for listener in self.listeners:
+                listener.num_events = 0
+        self.tell_all()
+        self.drive()
+
+    async def go_on(self, seat: int | None) -> None:
+        """Deal the next round.
+
+        Raises:
+            MessageError: an observer asks.
+        """
+        if seat is None:
+            raise MessageError("turn", "only players go on")
+        if self.is_waiting:
+            self._rounds_seen = self.num_rounds
+            self._store.set_rounds_seen(self.id, self._rounds_seen)
+            self.tell_all()
+        self.drive()
+
+    async def hint(self, seat: int | None, turn: int) -> Facts:
+        """The probability of each legal play by the champion's network.
+
+        Raises:
+            MessageError: it is not this seat's turn, or no network plays these rules.
+        """
+        adviser = self._adviser
+        if adviser is None:
+            raise MessageError("hint", "there are no hints for these rules")
+        async with self._lock:
+            self._check_turn(seat, turn)
+            legal, view = self.session.legal, self.session.agent_view()
+            loop = asyncio.get_running_loop()
+            logarithms = await loop.run_in_executor(self._executor, adviser.log_probabilities, view)
+        plays: list[Json] = [
+            {"text": str(play), "id": play.action, "probability": float(np.exp(logarithm))}
+            for play, logarithm in zip(legal, logarithms.tolist(), strict=True)
+        ]
+        return {"type": "hint", "turn": turn, "plays": plays}
+
+    def record(self) -> Facts:
+        """The records of the finished rounds.
+
+        The key of a game deals all its rounds, so before the end the records have the hands instead.
+        """
+        session = self.session
+        if session.is_over:
+            lines = session.record().splitlines()
+        else:
+            finished = session.game.records if isinstance(session.game, Game) else []
+            kind = round_type(session.rules)
+            lines = [with_hands(kind.from_record(line, session.rules)) for line in finished]
+        found: list[Json] = list(lines)
+        return {"type": "record", "lines": found}
+
+    # ------------------------------------------------------------ agents
+
+    def drive(self) -> None:
+        """Let agents play until a person has to, in the background."""
+        if self._driver is None or self._driver.done():
+            self._driver = asyncio.get_running_loop().create_task(self._drive())
+
+    def stop(self) -> None:
+        """Stop the agents."""
+        if self._driver is not None:
+            self._driver.cancel()
+
+    async def _drive(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self.listeners:  # nobody waits for agents alone
+            if self._pause:
+                await asyncio.sleep(self._pause)
+            async with self._lock:
+                session = self.session
+                seat = session.current_seat
+                agent = None if seat < 0 or self.is_waiting else self._agents[seat]
+                if agent is None:
+                    return
+                try:
+                    play = await loop.run_in_executor(self._executor, self._choose, agent)
+                    self._apply(play)
+                except Exception as error:  # an agent is anybody's program; the game stays as it is
+                    self._notices.append(f"{self.names[seat]}: {printable(str(error))}")
+                    self.tell_all()
+                    logger.exception("game %d: %s failed", self.id, self.names[seat])
+                    return
+            self.tell_all()
+            await asyncio.sleep(0)
+
+    def _choose(self, agent: Agent) -> Play:
+        session = self.session
+        actions, cards = choose_cards(agent, session.agent_view())
+        if isinstance(agent, FallibleAgent):
+            for forfeit in agent.take_forfeits():
+                self._notices.append(f"{self.names[session.current_seat]}: {printable(forfeit.reason)}")
+                del self._notices[:-5]
+        play: Play = session.round.play_of(int(actions[0]), int(cards[0]))
+        return play
+
+
+def selection(session: Session, cards: int) -> tuple[bool, bool]:
+    """Whether cards of the hand to act are a legal move, and whether others can be added to make another one.
+
+    Args:
+        session: the game.
+        cards: a mask.
+    """
+    legal, game = session.legal, session.batch.game
+    words = words_named(game.name)
+    if words.find_action is None or words.can_extend is None:
+        masks = [play.cards for play in legal]
+        return cards != 0 and cards in masks, any(cards & ~mask == 0 and mask != cards for mask in masks)
+    rows, spec, actions = session.batch.kernel_arrays
+    row, fields = rows[0].tolist(), actions.tolist()
+    is_held = cards != 0 and cards & ~row[game.columns.hand + session.current_seat] == 0
+    action = words.find_action(spec.tolist(), fields, cards) if is_held else -1
+    is_legal = action in {play.action for play in legal} and bool(game.kernels.can_play_cards(row, cards))
+    more = any(words.can_extend(fields, play.action, play.cards, cards) for play in legal)
+    return is_legal, more
+
+
+def with_hands(played: AnyRound) -> str:
+    """The record of a round with its hands instead of its key."""
+    leader = played.leader
+    dealt = type(played)(played.rules, played.key, round_index=played.round_index, leader=leader)
+    hands = [int(dealt.hand(seat)) for seat in range(dealt.num_players)]
+    new: Any = type(played).from_hands(played.rules, hands, leader=leader, backend=played.backend)
+    for play in played.plays:
+        new.play(play)
+    return str(new.record())

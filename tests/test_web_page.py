@@ -1,0 +1,704 @@
+"""The table in the browser, in a real Chromium: by clicks, by keyboard, by touch, and with the server."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed: make install")
+pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.web_help import ROOT, Server
+from tienlen_agents.web.table import selection, with_hands
+from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
+from tienlen_env.single.game import Game
+from tienlen_env.single.session import Session
+from tienlen_env.single.tienlen import Round
+
+STATIC = ROOT / "agents" / "tienlen_agents" / "web" / "static"
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium here: apt install chromium"),
+    pytest.mark.skipif(
+        not (STATIC / "engine/index.json").is_file(), reason="the page is not built: make web"
+    ),
+]
+SLOW = 60_000  # milliseconds for what usually takes one
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[str]:
+    """A plain static host of the page: no headers of its own, no server behind it."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(STATIC))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("page") / "games.sqlite") as found:
+        yield found
+
+
+NewPage = Callable[..., Page]
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[NewPage]:
+    """Makes pages; at the end: no error of a page, and no request to anybody else."""
+    contexts: list[BrowserContext] = []
+    problems: list[str] = []
+
+    def make(width: int = 1280, height: int = 800, pause: int = 0, **options: Any) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, **{"locale": "en-US", **options}
+        )
+        context.set_default_timeout(SLOW)
+        contexts.append(context)
+        settings = json.dumps(json.dumps({"pause": pause}))
+        store = f"localStorage.getItem('settings') ?? localStorage.setItem('settings', {settings})"
+        context.add_init_script(f"if (location.protocol === 'http:') {{ {store} }}")
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: problems.append(request.url) if not is_ours(request.url) else None)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def is_ours(url: str) -> bool:
+    return re.match(r"(http|ws)://127\.0\.0\.1:\d+/|(data|blob):", url) is not None
+
+
+# ---------------------------------------------------------------- helpers
+
+
+def sit_down(
+    page: Page, host: str, key: int, *, whole_game: bool = False, seats: tuple[str, ...] = ()
+) -> None:
+    """Open a table with a given deal; the person has seat 0."""
+    seats = seats or ("human", "heuristic", "heuristic", "heuristic")
+    start = {"rules": "cardgames", "num_players": len(seats), "key": f"{key % 2**64:016x}", "round": 0}
+    game = {
+        "config": {"rules": "cardgames", "seats": seats, "whole_game": whole_game, "pause": 0},
+        "rounds": [{**start, "leader": None, "scores": None, "plays": []}],
+        "roundsSeen": 0,
+    }
+    page.goto(host)
+    page.evaluate("game => localStorage.setItem('game', game)", json.dumps(game))
+    page.goto(f"{host}#table=1")
+    expect(page.locator(".game, dialog").first).to_be_visible()
+
+
+def stored(page: Page) -> tuple[Round, list[dict[str, Any]]]:
+    """The round in play as Python plays it from what the page has stored: the same rules, or an error."""
+    rounds = json.loads(page.evaluate("localStorage.getItem('game')"))["rounds"]
+    data = rounds[-1]
+    played = Round("cardgames", int(data["key"], 16), round_index=data["round"], leader=data["leader"])
+    for play in data["plays"]:
+        played.play(play["cards"])
+    return played, rounds
+
+
+def wait(page: Page) -> str:
+    """Wait for the own turn, or for the end of a round or game."""
+    page.wait_for_selector(".my-turn, dialog .next, dialog .scores ~ .actions .main")
+    if page.locator("dialog .next").count():
+        return "round"
+    return "game" if page.locator("dialog .scores").count() else "turn"
+
+
+def choice_of(played: Round) -> str:
+    """A play that gets rid of as many cards as possible."""
+    legal = [format_cards(play.cards) for play in played.legal_plays()]
+    return max(legal, key=lambda text: (len(text), legal.index(text)))
+
+
+def click_cards(page: Page, text: str, act: str = "click") -> None:
+    for card in text.split():
+        getattr(page.locator(f'.hand .hold[data-card="{card}"]'), act)()
+
+
+def turn_of(page: Page) -> int:
+    return int(page.locator(".game").get_attribute("data-turn") or -1)
+
+
+def until(page: Page, condition: Callable[[], bool]) -> None:
+    """Wait for a condition (`wait_for_function` needs ``eval``, which the server's headers forbid)."""
+    end = time.monotonic() + SLOW / 1000
+    while not condition():
+        assert time.monotonic() < end, "it takes too long"
+        page.wait_for_timeout(20)
+
+
+def after(page: Page, turn: int) -> None:
+    """Wait until something was played."""
+    until(page, lambda: turn_of(page) > turn)
+
+
+def after_or_button(page: Page, turn: int) -> None:
+    """Wait until something was played or the button can be pressed."""
+    until(page, lambda: turn_of(page) > turn or page.locator(".play:not([disabled])").count() > 0)
+
+
+def play_cards(page: Page, text: str, act: str = "click") -> None:
+    """Select cards, and press Play unless they have played themselves."""
+    turn = turn_of(page)
+    click_cards(page, text, act)
+    after_or_button(page, turn)
+    if turn_of(page) == turn:
+        getattr(page.locator(".controls .play"), act)()
+    after(page, turn)
+
+
+def sideways(page: Page) -> int:
+    """Pixels by which the page is wider than the window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+
+def deal_where(wanted: Callable[[Session, list[int]], Any]) -> tuple[int, Any]:
+    """The first key with which seat 0 leads, and for which `wanted` finds something among its exact plays."""
+    for key in range(2000):
+        session = Session("cardgames", key, whole_game=False)
+        if session.current_seat == 0:
+            found = wanted(session, [int(play.cards) for play in session.round.legal_plays(exact=True)])
+            if found is not None:
+                return key, found
+    raise AssertionError("no such deal")
+
+
+# ---------------------------------------------------------------- whole games
+
+
+def test_a_whole_game_by_clicks(new_page: NewPage, host: str) -> None:
+    page = new_page()
+    sit_down(page, host, 7, whole_game=True)
+    while (state := wait(page)) != "game":
+        if state == "round":
+            page.locator("dialog .next").click()
+            page.wait_for_selector("dialog", state="detached")
+            continue
+        played, _ = stored(page)
+        if text := choice_of(played):
+            play_cards(page, text)
+        else:
+            turn = turn_of(page)
+            page.locator(".controls .pass").click()
+            after(page, turn)
+    rounds = stored(page)[1]
+    game = Game("cardgames", int(rounds[0]["key"], 16))
+    for data in rounds:
+        for play in data["plays"]:
+            game.play(play["cards"])
+    assert game.is_over
+    shown = page.locator("dialog .scores tbody tr td:last-child").all_inner_texts()
+    assert sorted(map(int, shown), reverse=True) == sorted(game.scores, reverse=True)
+    page.get_by_role("button", name="Look at it in the explorer").click()
+    expect(page.locator(".explorer .rounds button")).to_have_count(len(rounds))
+    assert page.url.count("tienlen%2F1") == len(rounds)
+
+
+def test_a_round_by_keyboard(new_page: NewPage, host: str) -> None:
+    page = new_page()
+    sit_down(page, host, 11)
+    has_undone = has_hinted = False
+    while wait(page) == "turn":
+        played, _ = stored(page)
+        turn = turn_of(page)
+        if not has_hinted:
+            page.keyboard.press("h")
+            expect(page.locator(".hints li").first).to_be_visible()
+            percents = [float(text.rstrip(" %")) for text in page.locator(".percent").all_inner_texts()]
+            assert percents == sorted(percents, reverse=True)
+            assert 95 < sum(percents) < 101 or len(percents) == 6
+            page.keyboard.press("h")
+            has_hinted = True
+        text = choice_of(played)
+        if not text:
+            page.keyboard.press("p")
+        else:
+            order = [card.get_attribute("data-card") for card in page.locator(".hand .hold").all()]
+            at = -1
+            for card in text.split():
+                target = order.index(card)
+                while at != target:
+                    page.keyboard.press("ArrowRight" if target > at else "ArrowLeft")
+                    at += 1 if target > at else -1
+                page.keyboard.press("Space")
+            after_or_button(page, turn)
+            if turn_of(page) == turn:
+                page.keyboard.press("Enter")
+        after(page, turn)
+        if not has_undone and wait(page) == "turn":
+            page.keyboard.press("z")
+            page.wait_for_selector(f'.game[data-turn="{turn}"]')
+            has_undone = True
+    assert has_undone
+    assert stored(page)[0].is_over
+
+
+def test_a_round_by_touch_on_a_phone(new_page: NewPage, host: str) -> None:
+    page = new_page(360, 740, has_touch=True, is_mobile=True, device_scale_factor=2)
+    sit_down(page, host, 13)
+    has_played_by_score = False
+    while wait(page) == "turn":
+        assert sideways(page) <= 0
+        sizes = page.locator(".hand .hold").evaluate_all(
+            "cards => cards.map(c => c.getBoundingClientRect().width)"
+        )
+        assert min(sizes) >= 40  # a thumb
+        played, _ = stored(page)
+        turn = turn_of(page)
+        legal = played.legal_plays()
+        longer = next((p for p in legal if p.cards and selection_of(played, int(p)) == (True, True)), None)
+        if longer is not None and not has_played_by_score:
+            click_cards(page, str(longer), "tap")
+            page.wait_for_selector(".play:not([disabled])")
+            double_tap(page)
+            has_played_by_score = True
+        elif text := choice_of(played):
+            play_cards(page, text, "tap")
+        else:
+            double_tap(page)
+        after(page, turn)
+    assert has_played_by_score
+    assert sideways(page) <= 0
+    assert stored(page)[0].is_over
+
+
+def double_tap(page: Page) -> None:
+    for _ in range(2):
+        page.locator(".my-score").tap()
+
+
+def selection_of(played: Round, cards: int) -> tuple[bool, bool]:
+    """`selection` of a round."""
+    session = Session(played.rules, played.key, whole_game=False)
+    for play in played.plays:
+        session.apply(play.action if not play.cards else str(play))
+    return selection(session, cards)
+
+
+# ---------------------------------------------------------------- habits
+
+
+def test_what_can_be_added_to_waits_for_the_button(new_page: NewPage, host: str) -> None:
+    def wanted(session: Session, masks: list[int]) -> tuple[int, int] | None:
+        pairs = [mask for mask in masks if mask.bit_count() == 2]
+        for whole in [mask for mask in pairs if selection(session, mask) == (True, False)]:
+            for card in card_ids(whole):
+                if selection(session, 1 << card) == (True, True):
+                    return 1 << card, whole & ~(1 << card)
+        return None
+
+    key, (part, rest) = deal_where(wanted)
+    page = new_page(pause=2000)
+    sit_down(page, host, key)
+    wait(page)
+    first, second = page.locator(f'.hand .hold[data-card="{format_cards(part)}"]'), format_cards(rest)
+    resting = first.bounding_box()
+    first.click()
+    expect(first).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".controls .play")).to_be_enabled()
+    page.wait_for_timeout(300)
+    raised = first.bounding_box()
+    assert resting
+    assert raised
+    assert raised["y"] < resting["y"] - 8
+    assert turn_of(page) == 0  # more could be added
+    first.click()  # another click lowers it
+    expect(first).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".controls .play")).to_be_disabled()
+    first.click()
+    page.locator(f'.hand .hold[data-card="{second}"]').click()  # nothing can be added now
+    after(page, 0)
+    assert stored(page)[0].plays[0] == parse_cards(f"{format_cards(part)} {second}")
+
+
+def test_two_sixes_on_two_fives_play_themselves(new_page: NewPage, host: str) -> None:
+    """On a pair in the middle of a round, a higher pair is played at its second card."""
+    key, turn, text = a_higher_pair()
+    page = new_page()
+    page.goto(host)
+    data = {
+        "rules": "cardgames",
+        "num_players": 4,
+        "key": f"{key:016x}",
+        "round": 0,
+        "leader": None,
+        "scores": None,
+    }
+    played = Round("cardgames", key)
+    plays = []
+    for _ in range(turn):
+        play = pair_first(played)
+        plays.append({"action": play.action, "cards": format_cards(play.cards)})
+        played.play(play)
+    seats = ["heuristic"] * 4
+    seats[played.current_seat] = "human"
+    game = {"config": {"rules": "cardgames", "seats": seats, "whole_game": False, "pause": 0},
+            "rounds": [{**data, "plays": plays}], "roundsSeen": 0}  # fmt: skip
+    page.evaluate("game => localStorage.setItem('game', game)", json.dumps(game))
+    page.goto(f"{host}#table=2")
+    wait(page)
+    one, two = text.split()
+    page.locator(f'.hand .hold[data-card="{one}"]').click()
+    page.wait_for_timeout(200)
+    assert turn_of(page) == turn
+    page.locator(f'.hand .hold[data-card="{two}"]').click()
+    after(page, turn)
+    assert str(stored(page)[0].plays[turn]) == text
+
+
+def pair_first(played: Round) -> Any:
+    """A pair if one is legal, else the first play."""
+    legal = played.legal_plays()
+    return next((p for p in legal if p.cards and int(p).bit_count() == 2), legal[0])
+
+
+def a_higher_pair() -> tuple[int, int, str]:
+    for key in range(500):
+        played = Round("cardgames", key)
+        for turn in range(12):
+            if played.is_over:
+                break
+            play = pair_first(played)
+            is_pair = played.table is not None and int(play).bit_count() == 2
+            if is_pair and selection_of(played, int(play)) == (True, False):
+                return key, turn, str(play)
+            played.play(play)
+    raise AssertionError("no such deal")
+
+
+def test_sorting_and_dragging(new_page: NewPage, host: str) -> None:
+    page = new_page(pause=2000)
+    sit_down(page, host, deal_where(lambda session, masks: True)[0])
+    wait(page)
+
+    def order() -> list[str | None]:
+        return [card.get_attribute("data-card") for card in page.locator(".hand .hold").all()]
+
+    by_rank = order()
+    assert by_rank == format_cards(int(stored(page)[0].hand(0))).split()
+    page.get_by_role("button", name="Sort by suit").click()
+    assert [str(card)[1] for card in order()] == sorted((str(card)[1] for card in by_rank), key="scdh".index)
+    page.get_by_role("button", name="Sort by rank").click()
+    assert order() == by_rank
+    page.locator(".hand .hold").first.hover()
+    page.mouse.down()
+    target = page.locator(".hand .hold").nth(3).bounding_box()
+    assert target
+    page.mouse.move(target["x"] + 20, target["y"] + 40, steps=8)
+    page.mouse.up()
+    moved = order()
+    assert moved != by_rank
+    assert moved.index(by_rank[0]) == 3
+    assert page.locator('.hand [aria-pressed="true"]').count() == 0
+    assert turn_of(page) == 0
+
+
+def test_a_reload_keeps_the_game(new_page: NewPage, host: str) -> None:
+    page = new_page()
+    sit_down(page, host, 21)
+    for _ in range(3):
+        assert wait(page) == "turn"
+        played, _ = stored(page)
+        turn = turn_of(page)
+        play_cards(page, choice_of(played)) if choice_of(played) else page.keyboard.press("p")
+        after(page, turn)
+    wait(page)
+    before = page.locator(".hand").inner_html()
+    turn = turn_of(page)
+    page.reload()
+    wait(page)
+    assert (turn_of(page), page.locator(".hand").inner_html()) == (turn, before)
+
+
+def test_watching(new_page: NewPage, host: str) -> None:
+    page = new_page(pause=2000)
+    sit_down(page, host, 5, seats=("heuristic",) * 4)
+    page.get_by_role("button", name="Pause").click()
+    turn = turn_of(page)
+    assert page.locator(".opponent").count() == 4
+    page.get_by_role("button", name="Step").click()
+    page.wait_for_selector(f'.game[data-turn="{turn + 1}"]')
+    page.locator("input[type=range]").fill("2000")
+    page.get_by_role("button", name="Continue").or_(page.get_by_role("button", name="Resume")).click()
+    expect(page.locator("dialog .scores")).to_be_visible()
+    assert stored(page)[0].is_over
+
+
+# ---------------------------------------------------------------- the server
+
+
+def create(page: Page, server: Server, people: int) -> None:
+    """A table on the server by the first screen."""
+    page.goto(server.address)
+    page.get_by_label("Where").select_option("server")
+    for seat in range(2, 5):
+        page.get_by_label(f"Seat {seat}").select_option("human" if seat <= people else "heuristic")
+    page.get_by_role("button", name="New game").click()
+    page.wait_for_selector(".hand")
+
+
+def move(page: Page) -> None:
+    """Some legal move on the server's table, found by its hints or by a pass."""
+    turn = turn_of(page)
+    if page.locator(".controls .pass").is_enabled():
+        page.locator(".controls .pass").click()
+    else:
+        page.locator(".tools .hint").click()
+        page.locator(".hints li button").first.click()
+        after_or_button(page, turn)
+        if turn_of(page) == turn:
+            page.locator(".controls .play").click()
+    after(page, turn)
+
+
+def test_the_server_is_killed_in_the_middle(new_page: NewPage, tmp_path: Path) -> None:
+    server = Server(tmp_path / "games.sqlite")
+    page = new_page()
+    with server:
+        create(page, server, 1)
+        wait(page)
+        move(page)
+        wait(page)
+        before = page.locator(".hand").inner_html()
+        turn = turn_of(page)
+    expect(page.get_by_role("alert")).to_contain_text("connection is lost")
+    with server:
+        expect(page.get_by_role("alert")).to_have_count(0)
+        assert (turn_of(page), page.locator(".hand").inner_html()) == (turn, before)
+        if wait(page) == "turn":
+            move(page)
+        page.goto("about:blank")
+
+
+def test_two_people_on_two_screens(new_page: NewPage, server: Server) -> None:
+    first, second = new_page(), new_page(400, 800)
+    create(first, server, 2)
+    link = first.locator(".invite a").get_attribute("href")
+    assert link
+    second.goto(link)
+    second.wait_for_selector(".hand")
+    for _ in range(6):
+        states = [page.locator(".game").get_attribute("data-current") for page in (first, second)]
+        page = first if states[0] == "0" else second if states[1] == "1" else None
+        if page is None:
+            first.wait_for_selector('.game[data-current="0"], .game[data-current="1"]')
+            continue
+        page.wait_for_selector(".my-turn")
+        turn = turn_of(page)
+        move(page)
+        after(first, turn)
+        after(second, turn)
+    hands = [
+        {c.get_attribute("data-card") for c in page.locator(".hand .hold").all()} for page in (first, second)
+    ]
+    assert hands[0] & hands[1] == set()
+    for page, other in ((first, hands[1]), (second, hands[0])):
+        text = page.locator(".game").inner_html()
+        assert not any(f'data-card="{card}"' in text for card in other)
+    for page in (first, second):
+        page.goto("about:blank")
+
+
+# ---------------------------------------------------------------- the explorer
+
+
+def a_record() -> str:
+    played = Round("cardgames", 3)
+    while not played.is_over:
+        played.play(played.legal_plays()[-1])
+    return played.record()
+
+
+def test_the_explorer(new_page: NewPage, host: str) -> None:
+    record = a_record()
+    played = Round.from_record(record)
+    page = new_page()
+    page.goto(f"{host}#explorer")
+    page.get_by_label("Record", exact=True).fill("tienlen/1 cardgames p4 key=nonsense : 3s")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("alert")).to_contain_text("column 24")
+    page.get_by_label("Record", exact=True).fill(record)
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator(".moves li")).to_have_count(len(played.plays))
+    expect(page.locator(".seat-row .card-row")).to_have_count(4)
+    # The champion's probabilities of the first position, as Python has them.
+    expect(page.locator(".probability").first).to_contain_text("%")
+    expected = probabilities(played)
+    shown = {
+        row.get_attribute("data-play"): float(row.locator(".probability").inner_text().rstrip(" %"))
+        for row in page.locator(".advice tbody tr").all()
+    }
+    assert shown.keys() == expected.keys()
+    assert all(abs(shown[text] - 100 * expected[text]) <= 0.11 for text in expected)
+    expect(page.locator("td.expected").first).to_contain_text("±")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".steps .at")).to_have_text(f"1 / {len(played.plays)}")
+    page.locator(".moves button").nth(5).click()
+    expect(page.locator(".steps .at")).to_have_text(f"5 / {len(played.plays)}")
+    page.get_by_label("Seen from").select_option("2")
+    expect(page.locator(".seat-row .card-row")).to_have_count(1)
+    page.get_by_role("button", name="Link to this position").click()
+    assert "move=5" in page.url
+    page.reload()
+    expect(page.locator(".steps .at")).to_have_text(f"5 / {len(played.plays)}")
+    page.get_by_label("Worlds").select_option("16")
+    page.get_by_role("button", name="Analyse the round").click()
+    expect(page.locator(".graph polyline")).to_have_count(4, timeout=120_000)
+    expect(page.locator(".losses li").first).to_contain_text("±", timeout=120_000)
+    expect(page.get_by_role("button", name="Analyse the round")).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name=re.compile("Replay with the champion")).click()
+    expect(page.locator(".duplicate-result")).to_contain_text("with the champion", timeout=120_000)
+    again = Round.from_record(page.locator(".duplicate-result textarea").input_value())
+    assert (again.key, again.is_over) == (played.key, True)
+    page.get_by_role("button", name="Play on from here").click()
+    page.wait_for_selector(".hand")
+    assert stored(page)[0].plays[:5] == played.plays[:5]
+
+
+def test_the_explorer_reads_records_with_hands(new_page: NewPage, host: str) -> None:
+    played = Round("cardgames", 8, leader=2)
+    while not played.is_over:
+        played.play(played.legal_plays()[-1])
+    page = new_page()
+    page.goto(f"{host}#record={with_hands(played).replace(' ', '%20')}&move=1")
+    expect(page.locator(".moves li")).to_have_count(len(played.plays))
+    page.get_by_role("button", name=re.compile("Replay with the champion")).click()
+    expect(page.locator(".duplicate-result")).to_contain_text("with the champion", timeout=120_000)
+    again = Round.from_record(page.locator(".duplicate-result textarea").input_value())
+    assert again.is_over
+
+
+def probabilities(played: Round) -> dict[str, float]:
+    """The champion's network at the first decision of a round."""
+    import numpy as np
+
+    from tienlen_agents.networks.champion import ShippedNetworks
+
+    session = Session(played.rules, played.key, whole_game=False, history_length=1)
+    logarithms = ShippedNetworks().log_probabilities(session.agent_view())
+    return {str(play): float(np.exp(x)) for play, x in zip(session.legal, logarithms.tolist(), strict=True)}
+
+
+# ---------------------------------------------------------------- everybody can use it
+
+
+@pytest.mark.parametrize(
+    ("locale", "language", "words"),
+    [("vi-VN", "vi", "Ván mới"), ("en-GB", "en", "New game"), ("fr-FR", "en", "New game")],
+)
+def test_languages(new_page: NewPage, host: str, locale: str, language: str, words: str) -> None:
+    page = new_page(locale=locale)
+    page.goto(host)
+    expect(page.get_by_role("button", name=words)).to_be_enabled()
+    assert page.locator("html").get_attribute("lang") == language
+    other = {
+        "vi": ("Cài đặt", "Ngôn ngữ", "en", "New game"),
+        "en": ("Settings", "Language", "vi", "Ván mới"),
+    }[language]
+    page.get_by_role("button", name=other[0]).click()
+    page.get_by_label(other[1]).select_option(other[2])
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name=other[3])).to_be_visible()
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make web")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int) -> None:
+    page = new_page(width, 800, color_scheme=scheme, reduced_motion="reduce")
+    record = a_record().replace(" ", "%20")
+
+    def result() -> None:
+        sit_down(page, host, 5, seats=("heuristic",) * 4)
+        page.wait_for_selector("dialog .scores")
+
+    def explorer() -> None:
+        page.goto("about:blank")
+        page.goto(f"{host}#record={record}&move=6")
+        page.wait_for_selector("td.expected.best")
+
+    screens: dict[str, Callable[[], object]] = {
+        "first screen": lambda: (page.goto(host), page.wait_for_selector(".start:not([disabled])")),
+        "settings": lambda: page.get_by_role("button", name="Settings").click(),
+        "table": lambda: (sit_down(page, host, deal_where(lambda s, m: True)[0]), wait(page)),
+        "selected": lambda: page.locator(".hand .hold").nth(4).click(),
+        "hint": lambda: (page.keyboard.press("h"), page.wait_for_selector(".hints li")),
+        "result": result,
+        "explorer": explorer,
+    }
+    for name, show in screens.items():
+        show()
+        assert sideways(page) <= 0, name
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
+        text = [(v["id"], [node["target"] for node in v["nodes"]][:3]) for v in found]
+        assert text == [], f"{name}, {scheme}, {width}"
+
+
+def test_the_page_is_ready_soon(new_page: NewPage, host: str) -> None:
+    page = new_page()
+    page.goto(host)
+    page.wait_for_selector(".start:not([disabled])")
+    ready = page.evaluate("performance.now()")
+    print(f"ready after {ready:.0f} ms")
+    assert ready < 10_000  # 1,500 on a quiet machine
+
+
+@pytest.mark.skipif(not AXE.is_file() or not shutil.which("node"), reason="Node.js is not here: make web")
+def test_two_builds_of_the_page_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        subprocess.run(["node", "build.mjs", str(tmp_path / name)], cwd=ROOT / "web", check=True)
+    files = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert files == ["icon.svg", "index.html", "main.js", "style.css"]
+    assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
+    packed = sum(len(gzip.compress((tmp_path / "a" / name).read_bytes())) for name in files)
+    assert packed <= 60_000

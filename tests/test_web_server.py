@@ -1,0 +1,521 @@
+"""The local server of the table: what it lets in, what it tells each seat, what it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import random
+import re
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [web] is not installed")
+pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
+pytest.importorskip("websockets", reason="the extra [web] is not installed")
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.web_help import Client, Server
+from tienlen_agents.web import messages
+from tienlen_agents.web.guard import Bucket, Guard
+from tienlen_agents.web.hub import Hub
+from tienlen_agents.web.messages import Create, MessageError
+from tienlen_agents.web.store import Store, StoreError
+from tienlen_agents.web.table import Table, selection, with_hands
+from tienlen_env.games.common.cards import CARD_TEXT, parse_cards
+from tienlen_env.games.registry import PRESETS
+from tienlen_env.single.game import Game
+from tienlen_env.single.session import Session
+from tienlen_env.single.tienlen import Round
+
+CARD = re.compile("|".join([*CARD_TEXT, r"\*[12]"]))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("web") / "games.sqlite") as found:
+        yield found
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    made = Hub(Store(":memory:"), ["random", "greedy", "heuristic", "trickster"])
+    yield made
+    made.close()
+
+
+# ---------------------------------------------------------------- nothing hidden is sent
+
+
+class Ear:
+    """A listener that reads every byte at the moment at which it is sent."""
+
+    def __init__(self, table: Table, seat: int | None) -> None:
+        self.table, self.seat, self.num_events = table, seat, 0
+        self.num_messages = 0
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.num_messages += 1
+        self.check(message, "")
+
+    def check(self, message: dict[str, Any], asked: str) -> None:
+        """No card that the seat cannot know: of other hands, or that nobody holds; and no key."""
+        session = self.table.session
+        if message["type"] == "view":
+            assert message["seat"] == self.seat
+            assert message.pop("events") == session.events[message["since"] :]  # public, with past rounds
+            assert message.pop("rules")["digest"] == session.rules.digest()  # has letters like a card's
+            assert {"key", "row", "hands", "tokens"}.isdisjoint(message)
+        text = json.dumps(message)
+        hand = session.view(self.seat)["hand"]
+        number = session.round.round_index
+        plays = [event for event in session.events if event["type"] == "play" and event["round"] == number]
+        public = [event["text"] for event in plays]
+        facts = session.view(None)
+        public += [facts.get(name) for name in ("aside", "last_pile", "pile", "trick", "must")]
+        known = CARD.findall(" ".join(map(str, [hand, asked, *public])))
+        assert set(CARD.findall(text)) <= set(known)
+        key = session.key % 2**64
+        assert not any(form in text for form in (str(session.key), str(key), f"{key:016x}"))
+
+
+async def listen_to_games(hub: Hub, num_games: int, rules: str, num_players: int) -> int:
+    """Play games with people and agents and every kind of message; the number of messages that were read."""
+    draw = random.Random(num_games)
+    num_messages = 0
+    for number in range(num_games):
+        people = sorted(draw.sample(range(num_players), draw.randint(1, num_players)))
+        bots = ["random", "trickster" if rules.startswith("thirteens") else "heuristic"]
+        seats = ["human" if seat in people else draw.choice(bots) for seat in range(num_players)]
+        tokens = hub.create(Create(rules, tuple(seats), number % 8 == 0, 0))
+        table, _ = hub.find(tokens[0][0])
+        ears = {seat: Ear(table, seat) for _, seat in tokens}
+        for ear in ears.values():
+            table.enter(ear)
+        while not table.session.is_over:
+            seat = table.session.current_seat
+            if table.is_waiting:
+                await table.go_on(people[0])
+            elif seat in people:
+                turn, legal = len(table.session.plays), table.session.view(seat)["legal"]
+                assert isinstance(legal, list)
+                if table.people == [seat] and table.view(seat)["can_undo"] and draw.random() < 0.05:
+                    await table.undo(seat)
+                    continue
+                asked = " ".join(draw.sample(CARD_TEXT, 2))
+                for other in ears.values():
+                    try:
+                        other.check(table.select(other.seat, turn, asked), asked)
+                        assert other.seat == seat
+                    except MessageError as error:
+                        other.check({"type": "error", "message": str(error)}, asked)
+                    try:
+                        if str(draw.choice(legal)) != asked:
+                            await table.play(other.seat, turn, f"{asked} {asked}")
+                            raise AssertionError("played")
+                    except MessageError as error:
+                        other.check({"type": "error", "message": str(error)}, asked)
+                await table.play(seat, turn, str(draw.choice(legal)))
+            else:
+                await asyncio.sleep(0)
+        num_messages += sum(ear.num_messages for ear in ears.values())
+        table.stop()
+    return num_messages
+
+
+@pytest.mark.parametrize(("rules", "num_players"), [("cardgames", 4), ("pagat", 2), ("thirteens", 4)])
+def test_a_seat_gets_no_hidden_card(hub: Hub, rules: str, num_players: int) -> None:
+    assert asyncio.run(listen_to_games(hub, 8, rules, num_players)) > 500
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("rules", "num_players"), [("cardgames", 4), ("foicica", 3), ("thirteens", 4)])
+def test_no_seat_gets_a_hidden_card_in_a_thousand_games(hub: Hub, rules: str, num_players: int) -> None:
+    assert asyncio.run(listen_to_games(hub, 1000, rules, num_players)) > 100_000
+
+
+# ---------------------------------------------------------------- what a selection is
+
+
+@pytest.mark.parametrize("rules", ["cardgames", "foicica", "pagat"])
+def test_a_selection_is_what_the_exact_plays_say(rules: str) -> None:
+    draw = random.Random(rules)
+    num_legal = num_more = 0
+    for key in range(12):
+        session = Session(rules, key, whole_game=False)
+        while not session.is_over:
+            plays = session.round.legal_plays(exact=True)
+            masks = [int(play.cards) for play in plays]
+            hand = session.round.hand(session.current_seat)
+            for _ in range(3):
+                whole = draw.choice(masks)
+                cards = [
+                    c
+                    for c in range(52)
+                    if hand >> c & 1 and (draw.random() < 0.2 or whole >> c & draw.getrandbits(1))
+                ]
+                chosen = sum(1 << c for c in cards)
+                for mask in {chosen, whole} - {0}:
+                    legal, more = selection(session, mask)
+                    assert legal == (mask in masks), (session.round.position, mask)
+                    assert more == any(mask & ~other == 0 and mask != other for other in masks)
+                    num_legal, num_more = num_legal + legal, num_more + more
+            session.apply(draw.choice(session.legal))
+    assert min(num_legal, num_more) > 100
+
+
+# ---------------------------------------------------------------- what is let in
+
+GOOD = {
+    "hello": {"version": 1, "join": ""},
+    "create": {"rules": "cardgames", "seats": ["human", "greedy", "greedy", "greedy"]},
+    "join": {"token": "x", "since": 0},
+    "play": {"id": 1, "turn": 0, "play": "3s"},
+    "select": {"id": 1, "turn": 0, "cards": "3s"},
+    "undo": {"id": 1},
+    "hint": {"id": 1, "turn": 0},
+    "next": {"id": 1},
+    "record": {"id": 1},
+}
+BAD: list[Any] = [None, True, -1, 1.5, 10**30, float("inf"), "", "x" * 5000, "3s " * 60, [], {}, ["a"] * 99]
+BAD += ["\x00", "\ud800", "../../etc/passwd", "$(touch /tmp/x)", "process:sh", "policy:/etc/passwd", "human"]
+BAD += ["'; DROP TABLE games; --", {"a": 1}, [["x"]]]
+
+
+def hostile(draw: random.Random) -> str:
+    """A message that is wrong in some way."""
+    kind, fields = draw.choice(list(GOOD.items()))
+    message: dict[str, Any] = {"type": kind, **fields}
+    match draw.randrange(5):
+        case 0:
+            return "".join(
+                chr(draw.choice([*range(32, 127), 0, 0x1F600, 0xE9])) for _ in range(draw.randrange(200))
+            )
+        case 1:
+            return json.dumps(draw.choice(BAD))
+        case 2:
+            return json.dumps(message)[: draw.randrange(1, 30)]
+        case 3:
+            return "[" * draw.randrange(1, 4000)
+        case _:
+            for name in draw.sample(list(message), draw.randint(1, len(message))):
+                message[name] = draw.choice(BAD)
+            return json.dumps(message)
+
+
+def test_hostile_messages_are_refused_with_a_typed_error() -> None:
+    draw = random.Random(0)
+    refused = longest = 0
+    codes: set[str] = set()
+    for _ in range(10_000):
+        text = hostile(draw)
+        try:
+            messages.read(text)
+        except MessageError as error:
+            refused += 1
+            codes.add(error.code)
+            longest = max(longest, len(str(error)))
+    assert refused > 8000
+    assert longest < 300
+    assert codes == {"invalid", "too-long"}
+    with pytest.raises(MessageError, match="load the page again"):
+        messages.read('{"type": "hello", "version": 2}')
+    for kind, fields in GOOD.items():
+        assert (
+            type(messages.read(json.dumps({"type": kind, **fields})))
+            .__name__.lower()
+            .endswith({"play": "playmove", "next": "nextround", "record": "getrecord"}.get(kind, kind))
+        )
+
+
+def test_hostile_messages_change_nothing_and_let_nothing_in(server: Server) -> None:
+    draw = random.Random(1)
+    own = Client(server)
+    tokens = own.create("human", "greedy", "greedy", "greedy")
+    before = own.wait(own.join(tokens[0]))
+    num_sent = 0
+    while num_sent < 1500:
+        other = Client(server)
+        with suppress(ConnectionClosed):  # the server hangs up
+            for _ in range(40):
+                other.socket.send(hostile(draw).encode("utf-8", "replace").decode())
+                num_sent += 1
+        other.close()
+    after = own.join(tokens[0])
+    assert {**after, "events": 0, "since": 0} == {**before, "events": 0, "since": 0}
+    assert Client(server).welcome["type"] == "welcome"
+    own.close()
+
+
+@pytest.mark.parametrize("origin", [None, "http://evil.example", "null", "http://127.0.0.1:1"])
+def test_other_origins_are_refused(server: Server, origin: str | None) -> None:
+    with pytest.raises(InvalidStatus):
+        Client(server, origin)
+
+
+def test_other_names_are_refused(server: Server) -> None:
+    for host, status in (("127.0.0.1", 0), ("evil.example", 403), ("localhost", 0), ("10.0.0.1", 403)):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        connection.request("GET", "/..%2f..%2f..%2fetc/passwd", headers={"Host": f"{host}:{server.port}"})
+        answer = connection.getresponse()
+        assert answer.status == (status or 404)
+        if not status:
+            policy = answer.getheader("Content-Security-Policy") or ""
+            assert "default-src 'none'" in policy
+            assert "unsafe-inline" not in policy
+            assert answer.getheader("X-Content-Type-Options") == "nosniff"
+        connection.close()
+
+
+def test_host_names_and_origins() -> None:
+    local = Guard(["localhost", "127.0.0.1"], any_address=False, port=8713)
+    home = Guard(["localhost", "box.local"], any_address=True, port=80)
+    good = ["localhost:8713", "127.0.0.1:8713", "LOCALHOST:8713"]
+    bad = ["localhost", "localhost:80", "localhost.evil.example:8713", "", ":8713", "[::1]:8713"]
+    bad += ["127.0.0.1:8713x", "localhost:8713:8713"]
+    assert all(map(local.is_host, good))
+    assert not any(map(local.is_host, bad))
+    assert all(map(home.is_host, ["box.local", "192.168.1.7", "192.168.1.7:80", "[fe80::1]"]))
+    assert not any(map(home.is_host, ["evil.example", "192.168.1.7:81", "[fe80::1", "1.2.3.4.evil.example"]))
+    assert local.is_origin("http://localhost:8713", "localhost:8713")
+    assert not local.is_origin("http://localhost:8713", "127.0.0.1:8713")
+    assert not local.is_origin("https://localhost:8713", "localhost:8713")
+
+
+def test_the_rate_is_limited() -> None:
+    now = [0.0]
+    bucket = Bucket(rate=2, burst=3, clock=lambda: now[0])
+    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
+    now[0] = 1.0
+    assert [bucket.take() for _ in range(3)] == [True, True, False]
+
+
+def test_a_client_that_sends_too_fast_is_hung_up(server: Server) -> None:
+    client = Client(server)
+    with suppress(ConnectionClosed):
+        for _ in range(300):
+            client.send({"type": "record"})
+    with pytest.raises(ConnectionClosed):
+        client.read("never")
+
+
+@pytest.mark.parametrize(
+    ("seats", "code"),
+    [
+        (("human", "process:touch /tmp/x", "greedy", "greedy"), "agent"),
+        (("human", "policy:/etc/passwd", "greedy", "greedy"), "agent"),
+        (("human", "search:worlds=100000", "greedy", "greedy"), "agent"),
+        (("human",), "seats"),
+        (("human", "trickster", "greedy", "greedy"), "agent"),
+    ],
+)
+def test_only_the_agents_of_the_command_line(hub: Hub, seats: tuple[str, ...], code: str) -> None:
+    with pytest.raises(MessageError) as caught:
+        hub.create(Create("cardgames", seats, True, 0))
+    assert caught.value.code == code
+    with pytest.raises(MessageError, match="rules"):
+        hub.create(Create("/etc/passwd", ("human",) * 4, True, 0))
+
+
+def test_tokens_open_one_seat(hub: Hub) -> None:
+    tokens = hub.create(Create("cardgames", ("human", "human", "greedy", "greedy"), True, 0))
+    assert [seat for _, seat in tokens] == [0, 1, None]
+    assert len({token for token, _ in tokens}) == 3
+    assert all(len(token) >= 32 for token, _ in tokens)
+    for token, seat in tokens:
+        assert hub.find(token)[1] == seat
+        for wrong in (token[:-1], token + "x", token.swapcase(), "", "%"):
+            with pytest.raises(MessageError, match="no such seat"):
+                hub.find(wrong)
+
+
+def test_an_observer_and_another_seat_cannot_play(server: Server) -> None:
+    client = Client(server)
+    tokens = client.create("human", "human", "human", "human")
+    view = client.join(tokens[0])
+    actor = view["current_seat"]
+    other = (actor + 1) % 4
+    for seat in (other, None):
+        client.join(tokens[seat])
+        for message in (
+            {"type": "play", "turn": 0, "play": "3s"},
+            {"type": "select", "turn": 0, "cards": "3s"},
+            {"type": "hint", "turn": 0},
+            {"type": "undo"},
+        ):
+            assert client.ask(message, "error")["code"] in ("turn", "undo")
+    client.close()
+
+
+def test_the_join_token_of_a_home_network(tmp_path: Path) -> None:
+    server = Server(tmp_path / "games.sqlite", "--host", "127.0.0.1")
+    with server:
+        assert len(server.join) >= 16
+        assert Client(server).welcome["type"] == "welcome"
+        stranger = Client(server, join="wrong", wanted="error")
+        assert stranger.welcome["code"] == "join"
+        assert stranger.ask({"type": "create", **GOOD["create"]}, "table", "error")["code"] == "join"
+        stranger.close()
+
+
+# ---------------------------------------------------------------- nothing is lost
+
+
+def play_on(client: Client, view: dict[str, Any], num_moves: int, draw: random.Random) -> dict[str, Any]:
+    """Play some moves of a seat."""
+    for _ in range(num_moves):
+        view = client.wait(view)
+        if view["result"]:
+            return view
+        if view["waiting"]:
+            client.send({"type": "next"})
+        else:
+            client.send({"type": "play", "turn": view["turn"], "play": draw.choice(view["legal"])})
+        view = client.read("view")
+    return client.wait(view)
+
+
+def test_a_game_goes_on_after_a_kill(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    server = Server(tmp_path / "games.sqlite")
+    with server:
+        client = Client(server)
+        tokens = client.create("human", "heuristic", "heuristic", "heuristic")
+        view = play_on(client, client.join(tokens[0]), 12, draw)
+        events: list[Any] = []
+    with server:  # the same port
+        client = Client(server)
+        again = client.join(tokens[0])
+        assert again["turn"] >= view["turn"]
+        assert again["hand"] == view["hand"]
+        assert again["num_events"] == view["num_events"]
+        while not view["result"]:
+            view = play_on(client, again if not events else view, 1, draw)
+            events.append(view["turn"])
+        text = "\n".join(client.ask({"type": "record"}, "record")["lines"])
+        assert Game.from_record(text).scores == tuple(view["result"]["scores"])
+        client.close()
+    store = Store(tmp_path / "games.sqlite")
+    assert [record.strip() for record in store.records()] == [text]
+
+
+def test_a_move_that_is_sent_twice_counts_once(server: Server) -> None:
+    client = Client(server)
+    tokens = client.create("human", "human")
+    view = client.join(tokens[0])
+    seat = view["current_seat"]
+    view = client.join(tokens[seat])
+    move = {"type": "play", "turn": view["turn"], "play": view["legal"][0]}
+    for _ in range(3):
+        client.send(move)
+    assert {client.read("view")["turn"] for _ in range(3)} == {1}
+    client.close()
+
+
+def test_only_new_events_are_sent_after_a_lost_connection(server: Server) -> None:
+    client = Client(server)
+    tokens = client.create("human", "greedy", "greedy", "greedy")
+    view = play_on(client, client.join(tokens[0]), 2, random.Random(1))
+    client.close()
+    client = Client(server)
+    again = client.join(tokens[0], since=view["num_events"] - 1)
+    assert (again["since"], len(again["events"])) == (view["num_events"] - 1, 1)
+    assert client.join(tokens[0], since=10**6)["since"] == 0
+    client.close()
+
+
+def test_records_before_the_end_have_no_key(hub: Hub) -> None:
+    played = Round("cardgames", 5)
+    while not played.is_over:
+        played.play(played.legal_plays()[-1])
+    line = with_hands(played)
+    assert "key=" not in line
+    assert Round.from_record(line).places == played.places
+
+
+def test_a_damaged_store_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "games.sqlite"
+    path.write_bytes(b"not a database, but long enough to be read as one" * 40)
+    with pytest.raises(StoreError, match="not a store of games"):
+        Store(path)
+
+
+# ---------------------------------------------------------------- many at once
+
+
+def play_for(
+    server: Server, seconds: float, times: list[float], errors: list[BaseException], seed: int
+) -> None:
+    try:
+        client, draw = Client(server), random.Random(seed)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            tokens = client.create("human", "heuristic", "greedy", "random")
+            view = client.wait(client.join(tokens[0]))
+            while not view["result"] and time.monotonic() < end:
+                if view["waiting"]:
+                    view = client.wait(client.ask({"type": "next"}, "view"))
+                    continue
+                time.sleep(draw.uniform(1.0, 2.0))  # a person thinks
+                begin = time.monotonic()
+                client.send({"type": "play", "turn": view["turn"], "play": draw.choice(view["legal"])})
+                view = client.read("view", "error")
+                assert view["type"] == "view"
+                times.append(time.monotonic() - begin)
+                view = client.wait(view)
+        client.close()
+    except BaseException as error:
+        errors.append(error)
+
+
+def run_clients(server: Server, num_clients: int, seconds: float) -> tuple[int, float]:
+    """Number of moves, and the 99th percentile of their times in seconds."""
+    times: list[float] = []
+    errors: list[BaseException] = []
+    threads = [
+        threading.Thread(target=play_for, args=(server, seconds, times, errors, seed))
+        for seed in range(num_clients)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    return len(times), statistics.quantiles(times, n=100)[98]
+
+
+def test_many_clients_at_once(server: Server) -> None:
+    num_moves, _ = run_clients(server, 30, 4)
+    assert num_moves > 30
+
+
+@pytest.mark.nightly
+def test_two_hundred_clients_at_once(server: Server) -> None:
+    num_moves, slowest = run_clients(server, 200, 30)
+    print(f"{num_moves} moves of 200 clients, p99 {1000 * slowest:.1f} ms")
+    assert slowest <= 0.1
+    assert num_moves > 1000
+
+
+def test_every_preset_can_be_played(hub: Hub) -> None:
+    for rules, preset in PRESETS.items():
+        tokens = hub.create(Create(rules, ("human", *["random"] * (preset.num_players - 1)), False, 0))
+        table, seat = hub.find(tokens[0][0])
+        assert table.view(seat)["rules"] == {
+            "game": table.session.batch.game.name, "name": rules, "digest": table.session.rules.digest(),
+        }  # fmt: skip
+
+
+def test_parse_cards_is_used_for_selections() -> None:
+    session = Session("cardgames", 1, whole_game=False)
+    hand = session.view(session.current_seat)["hand"]
+    other = next(card for card in CARD_TEXT if card not in str(hand))
+    assert selection(session, parse_cards(other))[0] is False

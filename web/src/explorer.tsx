@@ -1,0 +1,264 @@
+/** The explorer: any record, move by move, with what the champion and the search say of it. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { adviceOf, judge, playOut, type Judged } from "./analysis.ts";
+import { CardRow } from "./cards.tsx";
+import type { Advice, LoadedGame, Round } from "./engine.ts";
+import { openAgents, openLibrary } from "./engine.ts";
+import { Graph } from "./graph.tsx";
+import { agentWords, placeText, pointsText, t } from "./i18n.ts";
+import type { LocalGame } from "./local.ts";
+import { cardsOf, PERSON } from "./model.ts";
+import { Choice } from "./parts.tsx";
+
+interface Opened { game: LoadedGame; rounds: Round[]; text: string }
+const NUM_LOSSES = 3;
+const WORLDS = ["16", "32", "64", "128"] as const;
+const OPPONENTS = ["heuristic", "champion", "greedy", "random", "trickster"] as const;
+
+async function open(text: string): Promise<Opened> {
+  const library = await openLibrary();
+  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
+  const game = await library.loadRecord(lines[0] ?? "");
+  return { game, rounds: lines.map((line) => game.fromRecord(line)), text: lines.join("\n") };
+}
+
+/** The text of a link: the record in the address, so that no server needs to know it. */
+export const linkTo = (text: string, number: number, turn: number): string =>
+  `${location.origin}${location.pathname}#record=${encodeURIComponent(text)}&round=${number}&move=${turn}`;
+
+interface Props {
+  initial: string;
+  start: { round: number; move: number };
+  onLeave: () => void;
+  onSettings: () => void;
+  onPlay: (game: LocalGame) => void;
+  pause: number;
+}
+
+export function Explorer({ initial, start, onLeave, onSettings, onPlay, pause }: Props) {
+  const [text, setText] = useState(initial);
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const [error, setError] = useState("");
+  const [number, setNumber] = useState(start.round);
+  const [turn, setTurn] = useState(start.move);
+  const [seenFrom, setSeenFrom] = useState<string>("all");
+
+  const show = (record: string, at = { round: 0, move: 0 }): void => {
+    setError("");
+    open(record).then((found) => {
+      setOpened(found);
+      setNumber(Math.min(at.round, found.rounds.length - 1));
+      setTurn(at.move);
+    }, (problem: unknown) => {
+      setOpened(null);
+      setError(problem instanceof Error ? problem.message : String(problem));
+    });
+  };
+  useEffect(() => { if (initial) { setText(initial); show(initial, start); } }, [initial]);
+
+  const round = opened?.rounds[number];
+  return (
+    <main class="explorer">
+      <header class="bar-top">
+        <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>‹</button>
+        <h1>{t("explorer")}</h1>
+        <span class="tools"><button type="button" class="icon" onClick={onSettings} aria-label={t("settings")} title={t("settings")}>⚙</button></span>
+      </header>
+      <details class="open-record" open={!opened}>
+        <summary>{t("recordPaste")}</summary>
+        <label class="field"><span>{t("record")}</span>
+          <textarea rows={3} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} placeholder="tienlen/1 cardgames p4 key=… : 3s …" />
+        </label>
+        <p class="actions">
+          <label class="file button">{t("recordLoad")}<input type="file" accept=".txt,text/plain" onChange={(event) => { void event.currentTarget.files?.[0]?.text().then((found) => { setText(found); show(found); }); }} /></label>
+          <button type="button" class="main" onClick={() => show(text)} disabled={!text.trim()}>{t("recordShow")}</button>
+        </p>
+      </details>
+      {error && <p class="banner" role="alert">{t("badRecord", error)}</p>}
+      {opened && opened.rounds.length > 1 && (
+        <nav class="rounds" aria-label={t("rounds")}>
+          {opened.rounds.map((_, i) => <button type="button" key={i} aria-current={i === number} class={i === number ? "main" : ""} onClick={() => { setNumber(i); setTurn(0); }}>{i + 1}</button>)}
+        </nav>
+      )}
+      {opened && round && (
+        <OneRound key={`${opened.text}/${number}`} opened={opened} round={round} number={number} turn={Math.min(turn, round.numPlays)}
+          onTurn={setTurn} seenFrom={seenFrom} onSeenFrom={setSeenFrom} onPlay={onPlay} pause={pause} />
+      )}
+    </main>
+  );
+}
+
+function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, onPlay, pause }: {
+  opened: Opened; round: Round; number: number; turn: number; onTurn: (turn: number) => void;
+  seenFrom: string; onSeenFrom: (seat: string) => void; onPlay: (game: LocalGame) => void; pause: number;
+}) {
+  const { game } = opened;
+  const decisions = useMemo(() => round.history(), [round]);
+  const position = useMemo(() => round.at(turn), [round, turn]);
+  const view = useMemo(() => position.view(null), [position]);
+  const hands = useMemo(() => position.hands(), [position]);
+  const [champion, setChampion] = useState<Advice | null>(null);
+  const [search, setSearch] = useState<Advice | null>(null);
+  const [worlds, setWorlds] = useState<(typeof WORLDS)[number]>("32");
+  const [judged, setJudged] = useState<Judged[]>([]);
+  const [done, setDone] = useState<number | null>(null);
+  const [opponent, setOpponent] = useState<string>(game.name === "tienlen" ? "heuristic" : "trickster");
+  const [duplicate, setDuplicate] = useState<{ seat: number; round: Round } | null>(null);
+  const [copied, setCopied] = useState(false);
+  const stop = useRef(new AbortController());
+  const list = useRef<HTMLOListElement>(null);
+  const num = view.counts.length;
+  const names = Array.from({ length: num }, (_, seat) => t("seat", seat + 1));
+  const current = position.currentSeat;
+  const agents = useMemo(() => openAgents(), []);
+
+  useEffect(() => () => stop.current.abort(), []);
+  useEffect(() => { list.current?.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" }); }, [turn]);
+  useEffect(() => {
+    const control = new AbortController();
+    setChampion(null);
+    setSearch(null);
+    setCopied(false);
+    if (position.isOver) return;
+    const { data } = position;
+    void agents.then(async (client) => {
+      await client.advise(data, "champion", { signal: control.signal }).then((a) => !control.signal.aborted && setChampion(a), () => {});
+      if (control.signal.aborted) return;
+      await client.advise(data, "search", { worlds: Number(worlds), seed: 1, signal: control.signal }).then((a) => !control.signal.aborted && setSearch(a), () => {});
+    });
+    return () => control.abort();
+  }, [position, worlds]);
+
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      const active = document.activeElement;
+      if (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement || active instanceof HTMLSelectElement) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      const to: Record<string, number> = { ArrowLeft: turn - 1, ArrowRight: turn + 1, Home: 0, End: round.numPlays };
+      const next = to[event.key];
+      if (next === undefined) return;
+      event.preventDefault();
+      onTurn(Math.max(0, Math.min(round.numPlays, next)));
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  }, [turn, round, onTurn]);
+
+  const worst = [...judged].filter(({ loss }) => loss > 0.01).sort((a, b) => b.loss - a.loss).slice(0, NUM_LOSSES);
+  const analyse = (): void => {
+    stop.current.abort();
+    stop.current = new AbortController();
+    const { signal } = stop.current;
+    setDone(0);
+    void agents.then((client) => judge(client, round, "search", Number(worlds), signal, (found, count) => {
+      if (signal.aborted) return;
+      setJudged(found);
+      setDone(count);
+    })).catch(() => {}).finally(() => !signal.aborted && setDone(null));
+  };
+  const replay = (seat: number): void => {
+    const again = round.at(0);
+    const seats = names.map((_, i) => (i === seat ? "champion" : opponent));
+    void agents.then((client) => playOut(client, again, seats, stop.current.signal)).then(() => setDuplicate({ seat, round: again }), () => {});
+  };
+  const playOn = (seat: number): void => {
+    onPlay({
+      config: { rules: position.data.rules, seats: names.map((_, i) => (i === seat ? PERSON : opponent)), whole_game: false, pause },
+      rounds: [position.data], roundsSeen: 0,
+    });
+  };
+
+  const rows = position.legal().map((play) => ({
+    play,
+    probability: champion ? adviceOf(champion, play.action, play.cards)?.probability ?? null : null,
+    found: search ? adviceOf(search, play.action, play.cards) : undefined,
+    isPlayed: decisions[turn]?.action === play.action,
+  }));
+  const scoreOf = (row: (typeof rows)[number]): number => row.probability ?? row.found?.points ?? 0;
+  rows.sort((a, b) => scoreOf(b) - scoreOf(a));
+  const most = Math.max(...rows.map((row) => row.found?.points ?? -Infinity));
+  const mySeat = seenFrom === "all" ? Math.max(0, current) : Number(seenFrom);
+
+  return (
+    <div class="explored">
+      <section class="board" aria-label={t("table")}>
+        <div class="field-row">
+          <Choice label={t("seeFrom")} value={seenFrom} options={["all", ...names.map((_, i) => String(i))]} words={(o) => (o === "all" ? t("everything") : names[Number(o)]!)} onChange={onSeenFrom} />
+        </div>
+        <div class="felt flat">
+          {names.map((name, seat) => {
+            const isShown = seenFrom === "all" || seenFrom === String(seat);
+            const place = view.places[seat];
+            return (
+              <div class={`seat-row ${seat === current ? "turn" : ""}`} key={seat}>
+                <p class="who"><b>{name}</b> {place != null ? <span class="badge place">{placeText(place)}</span> : view.passed?.includes(seat) ? <span class="badge">{t("passed")}</span> : null}</p>
+                {isShown ? <CardRow cards={cardsOf(hands[seat]!)} label={`${name}: ${hands[seat]}`} /> : <p class="held"><span class="count">{view.counts[seat]}</span></p>}
+              </div>
+            );
+          })}
+          <div class="centre">
+            {(view.table ?? view.trick) ? <div class="on-table" data-cards={view.table ?? view.trick}><CardRow cards={cardsOf(view.table || view.trick || "")} /></div> : null}
+            <p class="owner">{view.owner != null ? names[view.owner] : current >= 0 ? t("leads", names[current]!) : t("roundOver", number + 1)}</p>
+          </div>
+        </div>
+        <p class="steps">
+          <button type="button" onClick={() => onTurn(0)} disabled={turn === 0} aria-label={t("firstStep")}>|◀</button>
+          <button type="button" class="prev" onClick={() => onTurn(turn - 1)} disabled={turn === 0} aria-label={t("prev")}>◀</button>
+          <span class="at" role="status">{turn} / {round.numPlays}</span>
+          <button type="button" class="forward" onClick={() => onTurn(turn + 1)} disabled={turn >= round.numPlays} aria-label={t("nextStep")}>▶</button>
+          <button type="button" onClick={() => onTurn(round.numPlays)} disabled={turn >= round.numPlays} aria-label={t("last")}>▶|</button>
+        </p>
+        <ol class="moves" ref={list} aria-label={t("moves")}>
+          {decisions.map((one, i) => (
+            <li key={i} aria-current={i === turn}><button type="button" class={worst.some((w) => w.turn === i) ? "loss" : ""} onClick={() => onTurn(i)}><small>{i + 1}. {names[one.seat]}</small> {one.text || t("pass")}</button></li>
+          ))}
+        </ol>
+      </section>
+
+      <section class="advice" aria-label={t("legalMoves")}>
+        {current >= 0 && (
+          <>
+            <h2>{t("turnOf", names[current]!)}</h2>
+            <div class="scroll" role="group" aria-label={t("legalMoves")} tabIndex={0}>
+              <table>
+                <thead><tr><th scope="col">{t("move")}</th><th scope="col">{t("probability")}</th><th scope="col">{t("expected")}</th></tr></thead>
+                <tbody>
+                  {rows.map(({ play, probability, found, isPlayed }) => (
+                    <tr key={play.action} class={isPlayed ? "played" : ""} data-play={play.text}>
+                      <th scope="row">{play.text ? <CardRow cards={cardsOf(play.text)} /> : t("pass")}{isPlayed && <span class="badge">●<span class="hidden">{t("played", names[current]!, "")}</span></span>}</th>
+                      <td class="probability">{probability === null ? "" : `${(100 * probability).toFixed(1)} %`}</td>
+                      <td class={found?.points === most ? "expected best" : "expected"}>{found?.points == null ? "" : `${found.points.toFixed(2)} ± ${(1.96 * (found.error ?? 0)).toFixed(2)}`}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </>
+        )}
+        {round.isOver && current < 0 && <ul class="result">{names.map((name, seat) => <li key={seat}><b>{name}</b> {placeText(round.places[seat] ?? 0)}, {pointsText(round.scores[seat]!)}</li>)}</ul>}
+        <Choice label={t("worlds")} value={worlds} options={WORLDS} words={(o) => o} onChange={setWorlds} />
+        <p class="actions">
+          {done === null ? <button type="button" class="main analyse" onClick={analyse}>{t("analyse")}</button>
+            : <><span role="status">{t("analysing", done, round.numPlays)}</span> <button type="button" onClick={() => { stop.current.abort(); setDone(null); }}>{t("stop")}</button></>}
+        </p>
+        <Graph judged={judged} numTurns={round.numPlays} turn={turn} names={names} worst={worst} onStep={onTurn} />
+        {worst.length > 0 && (
+          <><h3>{t("losses")}</h3>
+            <ol class="losses">{worst.map((one) => (
+              <li key={one.turn}><button type="button" onClick={() => onTurn(one.turn)}>{one.turn + 1}. {names[one.seat]}: {one.played || t("pass")} −{one.loss.toFixed(2)} ± {(1.96 * one.lossError).toFixed(2)} → {one.best || t("pass")}</button></li>
+            ))}</ol></>
+        )}
+        <Choice label={t("players")} value={opponent} options={OPPONENTS.filter((name) => (game.name === "tienlen") !== (name === "trickster"))} words={agentWords} onChange={setOpponent} />
+        <p class="actions">
+          <button type="button" class="play-on" onClick={() => playOn(mySeat)} disabled={position.isOver}>{t("playFrom")}</button>
+          <button type="button" class="duplicate" onClick={() => replay(mySeat)}>{t("duplicate", mySeat + 1)}</button>
+          <button type="button" onClick={() => { void navigator.clipboard?.writeText(linkTo(opened.text, number, turn)).then(() => setCopied(true)); history.replaceState(null, "", linkTo(opened.text, number, turn)); }}>{copied ? t("copied") : t("link")}</button>
+        </p>
+        {duplicate && (
+          <p class="duplicate-result" role="status">{t("duplicateTitle", round.isOver ? placeText(round.places[duplicate.seat] ?? 0) : "–", placeText(duplicate.round.places[duplicate.seat] ?? 0))}
+            <textarea readOnly rows={2} aria-label={t("record")} value={duplicate.round.record()} /></p>
+        )}
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+/** The words of the page, in English and Vietnamese. */
+
+const en = {
+  title: "Tiến lên", subtitle: "Thirteen, the card game of Vietnam",
+  newGame: "New game", continue: "Continue", watch: "Watch", explorer: "Explorer", play: "Play", pass: "Pass", hint: "Hint", undo: "Undo",
+  sortRank: "Sort by rank", sortSuit: "Sort by suit", settings: "Settings", close: "Close", back: "Back", start: "Start",
+  rules: "Rules", players: "Players", seat: "Seat {0}", you: "You", person: "A person", rounds: "Length", wholeGame: "Rounds to {0} points", wholeGamePlain: "Rounds to the target", oneRound: "One round",
+  pace: "Pace", slow: "slow", fast: "fast", language: "Language", theme: "Colours", auto: "automatic", light: "light", dark: "dark",
+  autoPass: "Pass for me when nothing can be played", where: "Where", inPage: "In this page", onServer: "On the server",
+  yourTurn: "Your turn", turnOf: "{0} is to play", leads: "{0} leads", youLead: "You lead: play any combination", must: "The play must contain {0}",
+  passed: "passed", passes: "{0} passes", played: "{0} plays {1}", cardsLeft: "{0} cards", cardLeft: "1 card", points: "{0} points", point: "1 point",
+  roundOver: "Round {0} is over", gameOver: "The game is over", winner: "{0} wins the game", youWin: "You win the game", nextRound: "Next round", leadsNext: "{0} leads the next round",
+  place: "Place", score: "Points", total: "Total", first: "1st", second: "2nd", third: "3rd", fourth: "4th", nth: "{0}th",
+  table: "Table", emptyTable: "The table is empty", yourHand: "Your hand", selected: "selected", cardBack: "hidden card", moves: "Moves", legalMoves: "Legal moves",
+  hintTitle: "What the champion would play", hintNone: "The champion does not play these rules", lost: "The connection is lost; trying again", connecting: "Connecting",
+  scoreHelp: "Double tap: play what is selected, or pass", keys: "Keys: ← → choose, space selects, enter plays, p passes, h hint, z undo",
+  invite: "Links for other people", inviteHelp: "Open one on another screen to take that seat.", copy: "Copy", copied: "Copied", record: "Record", openExplorer: "Look at it in the explorer",
+  recordPaste: "Paste a record", recordLoad: "Load a file", recordShow: "Show", badRecord: "This record cannot be read: {0}", link: "Link to this position",
+  firstStep: "Start", prev: "Back", nextStep: "Forward", last: "End", seeFrom: "Seen from", everything: "All hands", analyse: "Analyse the round", analysing: "Analysing {0} of {1}", stop: "Stop",
+  probability: "Champion", expected: "Expected points (95 %)", losses: "Largest losses", playFrom: "Play on from here", duplicate: "Replay with the champion in seat {0}", duplicateTitle: "Duplicate: place {0} here, place {1} with the champion",
+  graph: "Expected points over the round", move: "Move", pause: "Pause", resume: "Resume", speed: "Speed", step: "Step", open: "Open hands", loading: "Loading", error: "Error: {0}",
+  random: "random", greedy: "greedy", heuristic: "heuristic", champion: "champion", search: "search", round: "Round {0}", thinking: "thinking", notLegal: "This is not a legal play",
+  single: "single", pair: "pair", triple: "triple", quad: "four of a kind", run: "run", "double sequence": "double sequence", "triple sequence": "triple sequence", suited: "suited", skip: "Skip to the table", away: "away", worlds: "Worlds", none: "none", language_en: "English", language_vi: "Tiếng Việt",
+};
+export type Key = keyof typeof en;
+
+const vi: Record<Key, string> = {
+  title: "Tiến lên", subtitle: "Tiến lên, trò chơi bài của Việt Nam",
+  newGame: "Ván mới", continue: "Chơi tiếp", watch: "Xem", explorer: "Phân tích", play: "Đánh", pass: "Bỏ lượt", hint: "Gợi ý", undo: "Đi lại",
+  sortRank: "Xếp theo số", sortSuit: "Xếp theo chất", settings: "Cài đặt", close: "Đóng", back: "Quay lại", start: "Bắt đầu",
+  rules: "Luật", players: "Người chơi", seat: "Ghế {0}", you: "Bạn", person: "Một người", rounds: "Độ dài", wholeGame: "Nhiều ván đến {0} điểm", wholeGamePlain: "Nhiều ván đến điểm đích", oneRound: "Một ván",
+  pace: "Nhịp", slow: "chậm", fast: "nhanh", language: "Ngôn ngữ", theme: "Màu", auto: "tự động", light: "sáng", dark: "tối",
+  autoPass: "Tự bỏ lượt khi không đánh được", where: "Nơi chơi", inPage: "Trong trang này", onServer: "Trên máy chủ",
+  yourTurn: "Đến lượt bạn", turnOf: "Đến lượt {0}", leads: "{0} ra bài", youLead: "Bạn ra bài: đánh bộ nào cũng được", must: "Phải có lá {0}",
+  passed: "bỏ lượt", passes: "{0} bỏ lượt", played: "{0} đánh {1}", cardsLeft: "{0} lá", cardLeft: "1 lá", points: "{0} điểm", point: "1 điểm",
+  roundOver: "Hết ván {0}", gameOver: "Trò chơi kết thúc", winner: "{0} thắng", youWin: "Bạn thắng", nextRound: "Ván tiếp", leadsNext: "{0} ra bài ván sau",
+  place: "Hạng", score: "Điểm", total: "Tổng", first: "Nhất", second: "Nhì", third: "Ba", fourth: "Bét", nth: "Hạng {0}",
+  table: "Bàn", emptyTable: "Bàn trống", yourHand: "Bài của bạn", selected: "đã chọn", cardBack: "lá úp", moves: "Các nước", legalMoves: "Các nước hợp lệ",
+  hintTitle: "Nhà vô địch sẽ đánh", hintNone: "Nhà vô địch không chơi luật này", lost: "Mất kết nối; đang thử lại", connecting: "Đang kết nối",
+  scoreHelp: "Chạm hai lần: đánh các lá đã chọn, hoặc bỏ lượt", keys: "Phím: ← → di chuyển, cách để chọn, enter để đánh, p bỏ lượt, h gợi ý, z đi lại",
+  invite: "Liên kết cho người khác", inviteHelp: "Mở trên màn hình khác để ngồi vào ghế.", copy: "Chép", copied: "Đã chép", record: "Biên bản", openExplorer: "Xem trong phần phân tích",
+  recordPaste: "Dán biên bản", recordLoad: "Mở tệp", recordShow: "Xem", badRecord: "Không đọc được biên bản: {0}", link: "Liên kết đến thế bài này",
+  firstStep: "Đầu", prev: "Lùi", nextStep: "Tiến", last: "Cuối", seeFrom: "Nhìn từ", everything: "Mọi bài", analyse: "Phân tích cả ván", analysing: "Đang phân tích {0} trên {1}", stop: "Dừng",
+  probability: "Vô địch", expected: "Điểm kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", duplicate: "Đánh lại với nhà vô địch ở ghế {0}", duplicateTitle: "So sánh: hạng {0} ở đây, hạng {1} với nhà vô địch",
+  graph: "Điểm kỳ vọng trong ván", move: "Nước", pause: "Dừng", resume: "Tiếp", speed: "Tốc độ", step: "Từng nước", open: "Mở bài", loading: "Đang tải", error: "Lỗi: {0}",
+  random: "ngẫu nhiên", greedy: "tham lam", heuristic: "kinh nghiệm", champion: "vô địch", search: "tìm kiếm", round: "Ván {0}", thinking: "đang nghĩ", notLegal: "Nước này không hợp lệ",
+  single: "rác", pair: "đôi", triple: "sám cô", quad: "tứ quý", run: "sảnh", "double sequence": "đôi thông", "triple sequence": "sám thông", suited: "đồng chất", skip: "Đến bàn", away: "vắng mặt", worlds: "Số thế giới", none: "không", language_en: "English", language_vi: "Tiếng Việt",
+};
+
+export type Language = "en" | "vi";
+const words: Record<Language, Record<Key, string>> = { en, vi };
+let current: Language = "en";
+
+/** The language of the browser, if the page has it. */
+export const browserLanguage = (): Language =>
+  navigator.languages.map((tag) => tag.slice(0, 2)).find((tag): tag is Language => tag in words) ?? "en";
+
+export function setLanguage(language: Language): void {
+  current = language;
+  document.documentElement.lang = language;
+}
+
+/** A text with its arguments filled in. */
+export const t = (key: Key, ...values: (string | number)[]): string =>
+  words[current][key].replace(/\{(\d)\}/g, (_, i: string) => String(values[Number(i)] ?? ""));
+
+const PLACES: Key[] = ["first", "second", "third", "fourth"];
+export const placeText = (place: number): string => (PLACES[place] ? t(PLACES[place]) : t("nth", place + 1));
+export const pointsText = (n: number): string => (n === 1 ? t("point") : t("points", n));
+export const countText = (n: number): string => (n === 1 ? t("cardLeft") : t("cardsLeft", n));
+
+const SUITS: Record<Language, Record<string, string>> = {
+  en: { s: "spades", c: "clubs", d: "diamonds", h: "hearts" },
+  vi: { s: "bích", c: "chuồn", d: "rô", h: "cơ" },
+};
+const RANKS: Record<Language, Record<string, string>> = {
+  en: { T: "10", J: "jack", Q: "queen", K: "king", A: "ace", "*": "joker" },
+  vi: { T: "10", J: "bồi", Q: "đầm", K: "già", A: "xì", "2": "heo", "*": "phăng teo" },
+};
+/** A card as words, for screen readers. */
+export function cardWords(card: string): string {
+  const rank = RANKS[current][card[0]!] ?? card[0]!;
+  const suit = SUITS[current][card[1]!] ?? card[1]!;
+  return current === "en" ? (card[0] === "*" ? `${rank} ${suit}` : `${rank} of ${suit}`) : `${rank} ${suit}`;
+}
+export const cardsWords = (cards: string[]): string => (cards.length ? cards.map(cardWords).join(", ") : t("pass"));
+
+/** The name of an agent, in the reader's language where it has one. */
+export const agentWords = (name: string): string => (name in en ? t(name as Key) : name);

@@ -1,0 +1,234 @@
+/** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
+import type { LoadedGame, Round, RoundData } from "./engine.ts";
+import { openAgents, openLibrary, playsRules } from "./engine.ts";
+import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
+import { PERSON } from "./model.ts";
+
+/** All of a game; what is stored. */
+export interface LocalGame {
+  config: TableConfig;
+  rounds: RoundData[];
+  roundsSeen: number;
+}
+const KEY = "game";
+
+export function storedGame(): LocalGame | null {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "null") as LocalGame | null;
+  } catch {
+    return null;
+  }
+}
+
+export class LocalHost implements Host {
+  view: TableView | null = null;
+  status: Status = "connecting";
+  error = "";
+  onChange = () => {};
+  /** Milliseconds before an agent's play; null stops the agents. */
+  pace: number | null;
+  private game: LoadedGame | null = null;
+  private rounds: Round[] = [];
+  private roundsSeen: number;
+  private version = 0; // of the position; what was asked for an older one is dropped
+  private timer = 0;
+  private abort = new AbortController();
+  private hasHints = false;
+
+  constructor(
+    private readonly stored: LocalGame,
+    private readonly isKept = true,
+  ) {
+    this.pace = stored.config.pause;
+    this.roundsSeen = stored.roundsSeen;
+    this.open().catch((error: unknown) => this.fail(error));
+  }
+
+  private get config(): TableConfig {
+    return this.stored.config;
+  }
+  private get seat(): number | null {
+    const seat = this.config.seats.indexOf(PERSON);
+    return seat < 0 ? null : seat;
+  }
+  private get round(): Round {
+    return this.rounds[this.rounds.length - 1]!;
+  }
+
+  private fail(error: unknown): void {
+    this.error = error instanceof Error ? error.message : String(error);
+    this.onChange();
+  }
+
+  private async open(): Promise<void> {
+    const { rules, seats } = this.config;
+    const library = await openLibrary();
+    const game = (this.game = await library.loadRules(rules));
+    const info = library.index.games.find(({ name }) => name === game.name);
+    this.hasHints = info?.agents.some((agent) => agent.name === "champion" && playsRules(agent, rules, seats.length)) ?? false;
+    this.rounds = this.stored.rounds.map((data) => game.fromData(data));
+    if (!this.rounds.length) this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
+    this.status = "ready";
+    this.changed();
+  }
+
+  /** Whether the game is over: one round, or the target is reached as the engine says. */
+  private get isOver(): boolean {
+    return this.round.isOver && (!this.config.whole_game || this.round.gameIsOver);
+  }
+  private get isWaiting(): boolean {
+    const finished = this.rounds.filter((round) => round.isOver).length;
+    return this.seat !== null && !this.isOver && finished > this.roundsSeen;
+  }
+
+  private events(): GameEvent[] {
+    return this.rounds.flatMap((round, number) => {
+      const found: GameEvent[] = round.history().map(({ seat, action, text }) => ({ type: "play", round: number, seat, id: action, text }));
+      if (round.isOver) {
+        const before = round.data.scores ?? round.scores.map(() => 0);
+        found.push({
+          type: "round_over", round: number, places: round.places.map((place) => place ?? 0),
+          scores: round.scores.map((score, seat) => score - before[seat]!), totals: round.scores,
+        });
+      }
+      return found;
+    });
+  }
+
+  /** Show the position, store it, and let agents go on. */
+  private changed(): void {
+    this.version++;
+    this.abort.abort();
+    this.abort = new AbortController();
+    const { config, seat } = this;
+    if (this.round.isOver && !this.isOver) this.dealNext();
+    const round = this.round;
+    const isOpen = seat === null;
+    this.view = {
+      ...round.view(seat),
+      turn: this.rounds.reduce((sum, { numPlays }) => sum + numPlays, 0),
+      seats: config.seats.map((name) => ({ name, is_person: name === PERSON, is_here: true })),
+      target: 0,
+      waiting: this.isWaiting,
+      can_undo: seat !== null && this.lastDecision() !== null,
+      has_hints: this.hasHints,
+      notices: [],
+      rules: { game: this.game!.name, name: config.rules, digest: "" },
+      round: this.rounds.length - 1,
+      events: this.events(),
+      result: this.isOver ? { scores: round.scores, winner: config.whole_game ? bestOf(round.scores) : firstOf(round.places) } : null,
+      ...(isOpen ? { hands: round.hands() } : {}),
+    };
+    this.save();
+    this.onChange();
+    this.drive();
+  }
+
+  private save(): void {
+    const game: LocalGame = { config: this.config, rounds: this.rounds.map(({ data }) => data), roundsSeen: this.roundsSeen };
+    if (this.isKept) localStorage.setItem(KEY, JSON.stringify(game));
+  }
+
+  private dealNext(): void {
+    const { rules, seats } = this.config;
+    const last = this.round;
+    const key = last.data.hands ? this.game!.newKey() : last.data.key;
+    this.rounds.push(this.game!.round({
+      rules, num_players: seats.length, key, round: last.data.round + 1, leader: last.nextLeader, scores: last.scores,
+    }));
+  }
+
+  private drive(): void {
+    clearTimeout(this.timer);
+    if (this.pace === null || this.isOver || this.isWaiting || this.round.currentSeat === this.seat) return;
+    this.timer = window.setTimeout(() => void this.step(), this.pace);
+  }
+
+  /** Let the agent to act play. */
+  async step(): Promise<void> {
+    const { version, round } = this;
+    if (this.isOver || round.currentSeat === this.seat || round.currentSeat < 0) return;
+    try {
+      const agents = await openAgents();
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const choice = await agents.choose(round.data, this.config.seats[round.currentSeat]!, { seed, signal: this.abort.signal });
+      if (version !== this.version) return;
+      round.play(round.find(choice.cards) ?? choice.action);
+      this.changed();
+    } catch (error) {
+      if (version === this.version && !(error instanceof DOMException && error.name === "AbortError")) this.fail(error);
+    }
+  }
+
+  setPace(pace: number | null): void {
+    this.pace = pace;
+    this.drive();
+  }
+
+  private ids(cards: string[]): number[] {
+    return cards.map((card) => this.game!.cards.indexOf(card)).sort((a, b) => a - b);
+  }
+
+  async select(cards: string[]): Promise<Selection> {
+    const ids = this.ids(cards);
+    return { legal: ids.length > 0 && this.round.find(ids) !== null, more: this.round.extensions(ids).length > 0 };
+  }
+
+  async play(text: string): Promise<void> {
+    const { round } = this;
+    if (this.isWaiting || round.currentSeat !== this.seat) return;
+    const legal = round.legal().find((play) => play.text === text) ?? round.find(this.ids(text ? text.split(" ") : []));
+    if (!legal) throw new Error("illegal");
+    round.play(legal);
+    this.changed();
+  }
+
+  /** The round and the number of plays before the person's last play. */
+  private lastDecision(): [number, number] | null {
+    for (let number = this.rounds.length - 1; number >= 0; number--) {
+      const found = this.rounds[number]!.history().map(({ seat }) => seat).lastIndexOf(this.seat!);
+      if (found >= 0) return [number, found];
+    }
+    return null;
+  }
+
+  async undo(): Promise<void> {
+    const found = this.seat === null ? null : this.lastDecision();
+    if (!found) return;
+    const [number, plays] = found;
+    this.rounds.length = number + 1;
+    this.round.undo(this.round.numPlays - plays);
+    this.roundsSeen = Math.min(this.roundsSeen, number);
+    this.changed();
+  }
+
+  async hint(): Promise<HintPlay[]> {
+    const agents = await openAgents();
+    const advice = await agents.advise(this.round.data, "champion");
+    return advice.plays.map(({ text, action, probability }) => ({ text, id: action, probability: probability ?? 0 }));
+  }
+
+  async next(): Promise<void> {
+    if (!this.isWaiting) return;
+    this.roundsSeen = this.rounds.filter((round) => round.isOver).length;
+    this.changed();
+  }
+
+  async records(): Promise<string[]> {
+    return this.rounds.filter(({ isOver }) => isOver).map((round) => round.record());
+  }
+
+  close(): void {
+    this.version++;
+    this.abort.abort();
+    clearTimeout(this.timer);
+    this.pace = null;
+  }
+}
+
+/** The seat with the highest total; the engine has said that there is only one. */
+const bestOf = (scores: number[]): number => scores.indexOf(Math.max(...scores));
+const firstOf = (places: (number | null)[]): number | null => {
+  const first = places.indexOf(0);
+  return first >= 0 && first === places.lastIndexOf(0) ? first : null;
+};

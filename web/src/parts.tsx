@@ -1,0 +1,66 @@
+/** Small parts that several screens use. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { t, type Key } from "./i18n.ts";
+import type { Settings } from "./settings.ts";
+
+export function Dialog({ title, onClose, children, label }: { title: string; onClose?: () => void; children: ComponentChildren; label?: string }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current!;
+    if (!dialog.open) dialog.showModal();
+    return () => dialog.close();
+  }, []);
+  return (
+    <dialog ref={ref} aria-label={label ?? title} onCancel={(event) => { event.preventDefault(); onClose?.(); }}>
+      <h2>{title}</h2>
+      {children}
+      {onClose && <p class="actions"><button type="button" class="main" onClick={onClose}>{t("close")}</button></p>}
+    </dialog>
+  );
+}
+
+export function Choice<T extends string>({ label, value, options, words, onChange }: {
+  label: string; value: T; options: readonly T[]; words: (option: T) => string; onChange: (value: T) => void;
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value as T)}>
+        {options.map((option) => <option key={option} value={option} selected={option === value}>{words(option)}</option>)}
+      </select>
+    </label>
+  );
+}
+
+/** A slider from slow to fast; its value is a pause in milliseconds. */
+export function Pace({ value, onChange, label }: { value: number; onChange: (pause: number) => void; label?: Key }) {
+  return (
+    <label class="field pace">
+      <span>{t(label ?? "pace")}</span>
+      <span class="slider">
+        <span aria-hidden="true">{t("slow")}</span>
+        <input type="range" min="0" max="2000" step="100" value={2000 - value} onInput={(event) => onChange(2000 - Number(event.currentTarget.value))} />
+        <span aria-hidden="true">{t("fast")}</span>
+      </span>
+    </label>
+  );
+}
+
+export function SettingsDialog({ settings, onChange, onClose }: { settings: Settings; onChange: (s: Settings) => void; onClose: () => void }) {
+  const set = (part: Partial<Settings>): void => onChange({ ...settings, ...part });
+  return (
+    <Dialog title={t("settings")} onClose={onClose}>
+      <Choice label={t("language")} value={settings.language} options={["auto", "en", "vi"] as const}
+        words={(o) => (o === "auto" ? t("auto") : t(`language_${o}`))} onChange={(language) => set({ language })} />
+      <Choice label={t("theme")} value={settings.theme} options={["auto", "light", "dark"] as const}
+        words={(o) => t(o)} onChange={(theme) => set({ theme })} />
+      <Pace value={settings.pause} onChange={(pause) => set({ pause })} />
+      <label class="check">
+        <input type="checkbox" checked={settings.autoPass} onChange={(event) => set({ autoPass: event.currentTarget.checked })} />
+        <span>{t("autoPass")}</span>
+      </label>
+      <p class="quiet">{t("keys")}</p>
+    </Dialog>
+  );
+}

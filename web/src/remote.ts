@@ -1,0 +1,166 @@
+/** A game on the server: one WebSocket, joined again whenever it is lost. */
+import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
+
+export interface Welcome { type: "welcome"; agents: string[]; rules: string[] }
+export interface SeatToken { token: string; seat: number | null }
+type Answer = { type: string; id?: number | null } & Record<string, unknown>;
+type Wanted = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
+
+const VERSION = 1;
+const RETRY = [300, 600, 1200, 2500, 5000];
+
+const address = (): string => {
+  const url = new URL("ws", document.baseURI);
+  url.protocol = url.protocol.replace("http", "ws");
+  return url.href;
+};
+const joinToken = (): string => {
+  const given = new URLSearchParams(location.hash.slice(1)).get("join");
+  if (given) sessionStorage.setItem("join", given);
+  return given ?? sessionStorage.getItem("join") ?? "";
+};
+
+/** Ask a server for its agents and rules; null where the page has no server. */
+export async function findServer(): Promise<Welcome | null> {
+  if (!["http:"].includes(location.protocol)) return null;
+  const answer = await once({ type: "hello", version: VERSION, join: joinToken() }, "welcome").catch(() => null);
+  return answer as Welcome | null;
+}
+
+/** Make a table on the server: the tokens of its seats. */
+export async function createTable(config: TableConfig): Promise<SeatToken[]> {
+  const answer = await once({ type: "create", ...config, id: 1 }, "table");
+  return answer["tokens"] as SeatToken[];
+}
+
+/** One question to the server, on a connection of its own. */
+function once(message: Record<string, unknown>, wanted: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(address());
+    const timer = setTimeout(() => socket.close(), 20_000);
+    socket.onopen = () => {
+      if (message["type"] !== "hello") socket.send(JSON.stringify({ type: "hello", version: VERSION, join: joinToken() }));
+      socket.send(JSON.stringify(message));
+    };
+    socket.onmessage = ({ data }) => {
+      const answer = JSON.parse(String(data)) as Answer;
+      if (answer.type === wanted) resolve(answer);
+      else if (answer.type === "error") reject(new Error(String(answer["message"])));
+      else return;
+      socket.close();
+    };
+    socket.onclose = () => (clearTimeout(timer), reject(new Error("no server")));
+  });
+}
+
+export class RemoteHost implements Host {
+  view: TableView | null = null;
+  status: Status = "connecting";
+  error = "";
+  onChange = () => {};
+  private socket: WebSocket | null = null;
+  private readonly wanted = new Map<number, Wanted>();
+  private events: GameEvent[] = [];
+  private id = 0;
+  private tries = 0;
+  private isClosed = false;
+  /** The move that no view has confirmed yet; sent again after a lost connection. */
+  private pending: { turn: number; play: string } | null = null;
+
+  constructor(private readonly token: string) {
+    this.connect();
+  }
+
+  private connect(): void {
+    const socket = (this.socket = new WebSocket(address()));
+    socket.onopen = () => {
+      socket.send(JSON.stringify({ type: "hello", version: VERSION, join: joinToken() }));
+      socket.send(JSON.stringify({ type: "join", token: this.token, since: this.events.length }));
+      if (this.pending) this.send({ type: "play", ...this.pending });
+    };
+    socket.onmessage = ({ data }) => this.read(JSON.parse(String(data)) as Answer);
+    socket.onclose = () => {
+      for (const { reject } of this.wanted.values()) reject(new Error("lost"));
+      this.wanted.clear();
+      if (this.isClosed) return;
+      this.status = "lost";
+      this.onChange();
+      setTimeout(() => !this.isClosed && this.connect(), RETRY[Math.min(this.tries++, RETRY.length - 1)]);
+    };
+  }
+
+  private read(answer: Answer): void {
+    if (answer.type === "view") {
+      const view = answer as unknown as TableView & { since: number };
+      this.events = [...this.events.slice(0, view.since), ...view.events];
+      this.view = { ...view, events: this.events };
+      if (this.pending && view.turn > this.pending.turn) this.pending = null;
+      this.status = "ready";
+      this.tries = 0;
+      this.onChange();
+      return;
+    }
+    const wanted = answer.id == null ? undefined : this.wanted.get(answer.id);
+    if (answer.type === "error") {
+      this.pending = null;
+      const error = new Error(String(answer["message"]));
+      if (wanted) wanted.reject(error);
+      else {
+        this.error = error.message;
+        if (answer["code"] === "token" || answer["code"] === "agent") this.close();
+        this.onChange();
+      }
+    } else wanted?.resolve(answer);
+    if (answer.id != null) this.wanted.delete(answer.id);
+  }
+
+  private send(message: Record<string, unknown>): number {
+    const id = ++this.id;
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ ...message, id }));
+    return id;
+  }
+
+  private ask(message: Record<string, unknown>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.socket?.readyState !== WebSocket.OPEN) reject(new Error("lost"));
+      else this.wanted.set(this.send(message), { resolve, reject });
+    });
+  }
+
+  async select(cards: string[]): Promise<Selection> {
+    const answer = await this.ask({ type: "select", turn: this.view?.turn ?? 0, cards: cards.join(" ") });
+    return { legal: Boolean(answer["legal"]), more: Boolean(answer["more"]) };
+  }
+
+  play(text: string): Promise<void> {
+    const turn = this.view?.turn ?? 0;
+    this.pending = { turn, play: text };
+    const id = this.send({ type: "play", ...this.pending });
+    return new Promise((resolve, reject) => {
+      this.wanted.set(id, { resolve: () => resolve(), reject });
+      resolve(); // a view follows; a refusal shows as an error of the table
+    });
+  }
+
+  async undo(): Promise<void> {
+    this.send({ type: "undo" });
+  }
+
+  async hint(): Promise<HintPlay[]> {
+    const answer = await this.ask({ type: "hint", turn: this.view?.turn ?? 0 });
+    return answer["plays"] as HintPlay[];
+  }
+
+  async next(): Promise<void> {
+    this.send({ type: "next" });
+  }
+
+  async records(): Promise<string[]> {
+    return (await this.ask({ type: "record" }))["lines"] as string[];
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.socket?.close();
+  }
+}

@@ -1,0 +1,81 @@
+/** The first screen: who sits where, by which rules. */
+import { useEffect, useState } from "preact/hooks";
+import { CardRow } from "./cards.tsx";
+import { openLibrary, playsRules, type Index } from "./engine.ts";
+import { agentWords, t } from "./i18n.ts";
+import type { TableConfig } from "./model.ts";
+import { PERSON } from "./model.ts";
+import { Choice, Pace } from "./parts.tsx";
+import type { Welcome } from "./remote.ts";
+
+interface Props {
+  server: Welcome | null;
+  pause: number;
+  hasGame: boolean;
+  onPause: (pause: number) => void;
+  onStart: (config: TableConfig, isRemote: boolean) => void;
+  onContinue: () => void;
+  onExplore: () => void;
+  onSettings: () => void;
+}
+
+export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, onExplore, onSettings }: Props) {
+  const [index, setIndex] = useState<Index | null>(null);
+  const [rules, setRules] = useState("cardgames");
+  const [seats, setSeats] = useState<string[]>([PERSON, "champion", "champion", "champion"]);
+  const [isWhole, setWhole] = useState(true);
+  const [isRemote, setRemote] = useState(false);
+  const [error, setError] = useState("");
+  useEffect(() => { openLibrary().then(({ index: found }) => setIndex(found), (problem: unknown) => setError(String(problem))); }, []);
+
+  const game = index?.games.find(({ presets }) => presets.some(({ name }) => name === rules));
+  const preset = game?.presets.find(({ name }) => name === rules);
+  const here = game?.agents.filter((agent) => playsRules(agent, rules, seats.length)).map(({ name }) => name) ?? [];
+  const agents = isRemote ? (server?.agents.filter((name) => name !== PERSON) ?? []) : here;
+  const usual = (name: string): string => (agents.includes(name) ? name : here.find((other) => other !== "random") ?? agents[0] ?? "random");
+  const numbers = preset?.num_players ?? [4];
+  // Seats that the new rules, number of players or place cannot have are filled anew.
+  useEffect(() => {
+    if (!preset) return;
+    const count = numbers.includes(seats.length) ? seats.length : numbers[numbers.length - 1]!;
+    const next = Array.from({ length: count }, (_, i) => seats[i] ?? usual("champion"))
+      .map((name, i) => (name === PERSON ? (isRemote || i === 0 ? PERSON : usual("champion")) : usual(name)));
+    if (next.join("|") !== seats.join("|")) setSeats(next);
+  }, [preset, isRemote, seats.length]);
+
+  const presets = index?.games.flatMap((one) => one.presets.map(({ name }) => name)) ?? ["cardgames"];
+  const start = (): void => onStart({ rules, seats, whole_game: isWhole, pause }, isRemote);
+  const watch = (): void => onStart({ rules, seats: seats.map((name) => (name === PERSON ? usual("champion") : name)), whole_game: isWhole, pause }, false);
+  return (
+    <main class="setup">
+      <header class="title">
+        <CardRow cards={["3s", "6c", "Td", "2h"]} label="" />
+        <h1 lang="vi">{t("title")}</h1>
+        <p>{t("subtitle")}</p>
+      </header>
+      {error && <p class="banner" role="alert">{t("error", error)}</p>}
+      <form onSubmit={(event) => { event.preventDefault(); start(); }}>
+        <p class="actions first">
+          <button type="submit" class="main start" disabled={!index}>{t("newGame")}</button>
+          {hasGame && <button type="button" class="continue" onClick={onContinue}>{t("continue")}</button>}
+          <button type="button" class="watch" onClick={watch} disabled={!index}>{t("watch")}</button>
+          <button type="button" class="explore" onClick={onExplore}>{t("explorer")}</button>
+          <button type="button" onClick={onSettings}>{t("settings")}</button>
+        </p>
+        <fieldset>
+          <legend>{t("players")}</legend>
+          <Choice label={t("rules")} value={rules} options={presets} words={(o) => o} onChange={setRules} />
+          <Choice label={t("players")} value={String(seats.length)} options={numbers.map(String)} words={(o) => o}
+            onChange={(o) => setSeats(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? usual("champion")))} />
+          {seats.map((name, i) => (
+            <Choice key={i} label={t("seat", i + 1)} value={name} options={[...(i === 0 || isRemote ? [PERSON] : []), ...agents]}
+              words={(o) => (o === PERSON ? (i === 0 ? t("you") : t("person")) : agentWords(o))} onChange={(o) => setSeats(seats.map((old, k) => (k === i ? o : old)))} />
+          ))}
+          <Choice label={t("rounds")} value={isWhole ? "game" : "round"} options={["game", "round"] as const} words={(o) => (o === "game" ? t("wholeGamePlain") : t("oneRound"))} onChange={(o) => setWhole(o === "game")} />
+          {server && <Choice label={t("where")} value={isRemote ? "server" : "page"} options={["page", "server"] as const} words={(o) => (o === "page" ? t("inPage") : t("onServer"))} onChange={(o) => setRemote(o === "server")} />}
+          <Pace value={pause} onChange={onPause} />
+        </fieldset>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,352 @@
+/** The table: other players, what lies on it, the own hand and what can be done. */
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { CardBack, CardRow } from "./cards.tsx";
+import { Hand, moveFocus } from "./hand.tsx";
+import { agentWords, cardsWords, cardWords, countText, placeText, pointsText, t } from "./i18n.ts";
+import { LocalHost } from "./local.ts";
+import { cardsOf, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
+import { Dialog, Pace } from "./parts.tsx";
+import type { Settings } from "./settings.ts";
+
+const RANKS = "3456789TJQKA2*";
+const SUITS = "scdh12";
+const DOUBLE_TAP = 400; // milliseconds
+type Sorting = "rank" | "suit" | "own";
+
+const rankOf = (card: string): number => RANKS.indexOf(card[0]!);
+const suitOf = (card: string): number => SUITS.indexOf(card[1]!);
+/** The hand in the chosen order; only how it is held, not what beats what. */
+export function arranged(cards: string[], sorting: Sorting, own: string[]): string[] {
+  if (sorting === "own") return [...own.filter((card) => cards.includes(card)), ...cards.filter((card) => !own.includes(card))];
+  const by = sorting === "rank" ? [rankOf, suitOf] : [suitOf, rankOf];
+  return [...cards].sort((a, b) => by[0]!(a) - by[0]!(b) || by[1]!(a) - by[1]!(b));
+}
+
+const nameOf = (seat: number, seats: SeatInfo[], you: number | null): string => {
+  if (seat === you) return t("you");
+  const info = seats[seat]!;
+  const name = info.is_person ? t("person") : agentWords(info.name);
+  const same = seats.filter((other, i) => i !== you && other.name === info.name).length > 1;
+  return same ? `${name} ${seat + 1}` : name;
+};
+
+/** The last plays of the trick, by seat; the trick began when the table was seen empty. */
+function useTrick(view: TableView | null): (string | null)[] {
+  const start = useRef({ events: 0, round: -1 });
+  if (!view) return [];
+  const plays = view.events.filter((event): event is GameEvent & { type: "play" } => event.type === "play");
+  if (view.owner === null || view.round !== start.current.round) start.current = { events: plays.length, round: view.round };
+  if (start.current.events > plays.length) start.current.events = plays.length;
+  const shown: (string | null)[] = view.seats.map((_, seat) => (view.passed?.includes(seat) ? "" : null));
+  for (const play of plays.slice(start.current.events)) if (play.round === view.round) shown[play.seat] = play.text;
+  if (view.owner != null) shown[view.owner] = view.table ?? "";
+  return shown;
+}
+
+function useNarrow(): boolean {
+  const query = useMemo(() => matchMedia("(max-width: 620px)"), []);
+  const [isNarrow, set] = useState(query.matches);
+  useEffect(() => {
+    const listen = (): void => set(query.matches);
+    query.addEventListener("change", listen);
+    return () => query.removeEventListener("change", listen);
+  }, [query]);
+  return isNarrow;
+}
+
+function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: number; you: number | null; shown: string | null | undefined; place: string }) {
+  const info = view.seats[seat]!;
+  const isTurn = view.current_seat === seat && !view.waiting && !view.result;
+  const out = view.places[seat];
+  const name = nameOf(seat, view.seats, you);
+  return (
+    <section class={`opponent ${place} ${isTurn ? "turn" : ""} ${out != null ? "out" : ""}`} aria-label={name}>
+      <p class="who">
+        <b>{name}</b> <span class="score">{pointsText(view.scores[seat]!)}</span>
+        {!info.is_here && <span class="badge">{t("away")}</span>}
+      </p>
+      {view.hands
+        ? <CardRow cards={cardsOf(view.hands[seat]!)} />
+        : <p class="held" aria-label={countText(view.counts[seat]!)}>
+            <span class="backs" aria-hidden="true">{Array.from({ length: Math.min(view.counts[seat]!, 5) }, (_, i) => <CardBack key={i} />)}</span>
+            <span class="count">{view.counts[seat]}</span>
+          </p>}
+      <p class="did">
+        {out != null ? <span class="badge place">{placeText(out)}</span>
+          : shown === "" ? <span class="badge">{t("passed")}</span>
+          : shown && seat !== view.owner ? <CardRow cards={cardsOf(shown)} />
+          : isTurn && !info.is_person ? <span class="thinking">{t("thinking")}…</span> : null}
+      </p>
+    </section>
+  );
+}
+
+function Centre({ view, you }: { view: TableView; you: number | null }) {
+  const cards = cardsOf(view.table ?? view.trick ?? "");
+  const owner = view.owner ?? null;
+  const leader = view.current_seat;
+  return (
+    <section class="centre" aria-label={t("table")}>
+      {cards.length
+        ? <>
+            <div class="on-table" key={`${view.turn}${view.table}`} data-cards={cards.join(" ")}><CardRow cards={cards} /></div>
+            {owner !== null && <p class="owner">{nameOf(owner, view.seats, you)}</p>}
+          </>
+        : <p class="owner">{leader === null ? t("emptyTable") : leader === you ? t("youLead") : t("leads", nameOf(leader, view.seats, you))}</p>}
+      {view.must && <p class="must">{t("must", cardWords(view.must))}</p>}
+    </section>
+  );
+}
+
+function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (text: string) => void; onClose: () => void }) {
+  const best = [...plays].sort((a, b) => b.probability - a.probability).slice(0, 6);
+  return (
+    <aside class="hints" aria-label={t("hintTitle")}>
+      <h2>{t("hintTitle")}</h2>
+      <ol>
+        {best.map((play) => (
+          <li key={play.id}>
+            <button type="button" onClick={() => onPick(play.text)}>
+              <span class="bar-back"><span class="bar" ref={(bar) => { if (bar) bar.style.width = `${100 * play.probability}%`; }} /></span>
+              <span class="what">{play.text ? <CardRow cards={cardsOf(play.text)} /> : t("pass")}</span>
+              <span class="percent">{(100 * play.probability).toFixed(play.probability < 0.1 ? 1 : 0)} %</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+      <button type="button" class="quiet" onClick={onClose}>{t("close")}</button>
+    </aside>
+  );
+}
+
+function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; you: number | null; onNext: () => void; onLook: () => void; onNew: () => void }) {
+  const over = [...view.events].reverse().find((event) => event.type === "round_over");
+  if (!over || over.type !== "round_over") return null;
+  const order = view.seats.map((_, seat) => seat).sort((a, b) => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!);
+  const winner = view.result?.winner;
+  const title = view.result
+    ? (winner == null ? t("gameOver") : winner === you ? t("youWin") : t("winner", nameOf(winner, view.seats, you)))
+    : t("roundOver", over.round + 1);
+  return (
+    <Dialog title={title}>
+      <table class="scores">
+        <thead><tr><th scope="col">{t("place")}</th><th scope="col">{t("players")}</th><th scope="col">{t("score")}</th><th scope="col">{t("total")}</th></tr></thead>
+        <tbody>
+          {order.map((seat) => (
+            <tr key={seat} class={seat === you ? "me" : ""}>
+              <td>{placeText(over.places[seat]!)}</td><th scope="row">{nameOf(seat, view.seats, you)}</th>
+              <td>{over.scores[seat]! >= 0 ? `+${over.scores[seat]}` : over.scores[seat]}</td><td>{over.totals[seat]}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!view.result && view.current_seat !== null && <p>{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>}
+      <p class="actions">
+        <button type="button" onClick={onLook}>{t("openExplorer")}</button>
+        {view.result ? <button type="button" class="main" onClick={onNew} autofocus>{t("newGame")}</button>
+          : <button type="button" class="main next" onClick={onNext} autofocus>{t("nextRound")}</button>}
+      </p>
+    </Dialog>
+  );
+}
+
+/** What happened last, for the line above the hand and for screen readers. */
+function lastWords(view: TableView, you: number | null): string {
+  const last = [...view.events].reverse().find((event) => event.type === "play");
+  const words: string[] = [];
+  if (last?.type === "play" && last.round === view.round) {
+    const name = nameOf(last.seat, view.seats, you);
+    words.push(last.text ? t("played", name, cardsWords(cardsOf(last.text))) : t("passes", name));
+  }
+  if (view.current_seat !== null && !view.waiting)
+    words.push(view.current_seat === you ? t("yourTurn") : t("turnOf", nameOf(view.current_seat, view.seats, you)));
+  return words.join(". ");
+}
+
+interface Props {
+  host: Host;
+  settings: Settings;
+  invitations: { seat: number; link: string }[];
+  onLeave: () => void;
+  onSettings: () => void;
+  onExplore: (records: string[]) => void;
+  isPaused: boolean;
+}
+
+export function Table({ host, settings, invitations, onLeave, onSettings, onExplore, isPaused }: Props) {
+  const [, redraw] = useState(0);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [sorting, setSorting] = useState<Sorting>("rank");
+  const [own, setOwn] = useState<string[]>([]);
+  const [hints, setHints] = useState<HintPlay[] | null>(null);
+  const [notice, setNotice] = useState("");
+  const [canPlay, setCanPlay] = useState(false);
+  const [pace, setPace] = useState(settings.pause);
+  const [isStopped, setStopped] = useState(false);
+  const isNarrow = useNarrow();
+  const lastTap = useRef(0);
+  const asked = useRef(0);
+
+  useEffect(() => {
+    host.onChange = () => redraw((n) => n + 1);
+    redraw((n) => n + 1);
+    return () => { host.onChange = () => {}; };
+  }, [host]);
+
+  const { view } = host;
+  const trick = useTrick(view);
+  const you = view?.seat ?? null;
+  const isTurn = view !== null && you !== null && view.current_seat === you && !view.waiting && !view.result;
+  const cards = useMemo(() => arranged(cardsOf(view?.hand ?? ""), sorting, own), [view?.hand, sorting, own]);
+  const chosen = cards.filter((card) => selected.has(card));
+  const canPass = isTurn && view.legal.includes("");
+
+  // The selection belongs to the cards that are held; a question about it to the position.
+  useEffect(() => setSelected((old) => new Set([...old].filter((card) => cards.includes(card)))), [view?.hand]);
+  useEffect(() => setHints(null), [view?.turn]);
+
+  const play = useCallback((text: string) => {
+    setNotice("");
+    host.play(text).then(() => setSelected(new Set()), () => setNotice(t("notLegal")));
+  }, [host]);
+
+  const check = useCallback((next: ReadonlySet<string>) => {
+    const number = ++asked.current;
+    setCanPlay(false);
+    if (!isTurn || !next.size) return;
+    // Cards of the text in the order of the deck, as the record writes them.
+    const text = [...next].sort((a, b) => rankOf(a) - rankOf(b) || suitOf(a) - suitOf(b));
+    host.select(text).then(
+      ({ legal, more }) => {
+        if (number !== asked.current) return;
+        if (legal && !more) play(text.join(" "));
+        else setCanPlay(legal);
+      },
+      () => {},
+    );
+  }, [host, isTurn, play]);
+  useEffect(() => check(selected), [isTurn]);
+
+  const toggle = (card: string): void => {
+    setNotice("");
+    const next = new Set(selected);
+    if (!next.delete(card)) next.add(card);
+    setSelected(next);
+    check(next);
+  };
+  const playSelected = (): void => {
+    if (isTurn && chosen.length && canPlay) play(arranged(chosen, "rank", []).join(" "));
+    else if (isTurn && chosen.length) setNotice(t("notLegal"));
+  };
+  const pass = (): void => { if (canPass) play(""); };
+  const hint = (): void => {
+    if (!isTurn) return;
+    if (hints) return setHints(null);
+    host.hint().then(setHints, () => setNotice(t("hintNone")));
+  };
+  const undo = (): void => { if (view?.can_undo) void host.undo(); };
+  const sort = (): void => setSorting(sorting === "rank" ? "suit" : "rank");
+
+  useEffect(() => {
+    if (!settings.autoPass || !isTurn || view.legal.length !== 1 || view.legal[0] !== "") return;
+    const timer = setTimeout(() => play(""), settings.pause);
+    return () => clearTimeout(timer);
+  }, [isTurn, view?.turn, settings.autoPass]);
+
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (isPaused || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      const active = document.activeElement;
+      if (active instanceof HTMLInputElement || active instanceof HTMLSelectElement || active instanceof HTMLTextAreaElement) return;
+      const card = active instanceof HTMLElement && active.closest(".hand") ? active.dataset["card"] : undefined;
+      const actions: Record<string, () => void> = {
+        ArrowLeft: () => moveFocus(-1), ArrowRight: () => moveFocus(1),
+        ArrowUp: () => { if (card && !selected.has(card)) toggle(card); else if (!card) moveFocus(1); },
+        ArrowDown: () => { if (card && selected.has(card)) toggle(card); },
+        p: pass, h: hint, z: undo,
+      };
+      if (card || active === document.body || active === null) actions["Enter"] = playSelected;
+      const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+      if (!action) return;
+      event.preventDefault();
+      action();
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  });
+
+  if (!view) return <main class="waiting-page"><p role="status">{host.error ? t("error", host.error) : t("loading")}…</p><button type="button" onClick={onLeave}>{t("back")}</button></main>;
+
+  const num = view.seats.length;
+  const first = you ?? num - 1;
+  const others = Array.from({ length: num - 1 }, (_, i) => (first + 1 + i) % num);
+  const spots: Record<number, string[]> = { 1: ["top"], 2: ["left", "right"], 3: ["left", "top", "right"] };
+  const places = spots[others.length] ?? others.map(() => "row");
+  if (you === null) { others.push(first); places.push("bottom"); }
+  const explore = (): void => { host.records().then(onExplore, () => {}); };
+
+  return (
+    <main class={`game players-${num} ${isTurn ? "my-turn" : ""}`} data-turn={view.turn} data-seat={you ?? ""} data-current={view.current_seat ?? ""}>
+      <header class="bar-top">
+        <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>‹</button>
+        <h1><span class="wide">{view.rules.name}</span> <small>{t("round", view.round + 1)}</small></h1>
+        <span class="tools">
+          {you !== null && <button type="button" class="tool undo" onClick={undo} disabled={!view.can_undo}>{t("undo")}</button>}
+          {you !== null && <button type="button" class="tool hint" onClick={hint} disabled={!isTurn || !view.has_hints} aria-expanded={hints !== null}>{t("hint")}</button>}
+          <button type="button" class="icon" onClick={onSettings} aria-label={t("settings")} title={t("settings")}>⚙</button>
+        </span>
+      </header>
+      {host.status === "lost" && <p class="banner" role="alert">{t("lost")}…</p>}
+      {host.error && <p class="banner" role="alert">{t("error", host.error)}</p>}
+      {view.notices.length > 0 && <p class="banner">{view.notices[view.notices.length - 1]}</p>}
+
+      <div class={`felt ${others.length > 4 ? "many" : ""}`}>
+        {others.map((seat, i) => <Opponent key={seat} view={view} seat={seat} you={you} shown={trick[seat]} place={places[i] ?? "row"} />)}
+        <Centre view={view} you={you} />
+      </div>
+      <p class="status" role="status" aria-live="polite">{notice || lastWords(view, you)}</p>
+
+      {you !== null
+        ? <section class={`me ${isTurn ? "turn" : ""}`} aria-label={t("you")}>
+            <div class="controls">
+              <button type="button" class="my-score" title={t("scoreHelp")} aria-label={`${t("you")}: ${pointsText(view.scores[you]!)}. ${t("scoreHelp")}`}
+                onClick={() => {
+                  const now = performance.now();
+                  const isDouble = now - lastTap.current < DOUBLE_TAP;
+                  lastTap.current = isDouble ? 0 : now;
+                  if (isDouble) chosen.length ? playSelected() : pass();
+                }}>
+                <b>{t("you")}</b> {pointsText(view.scores[you]!)}
+                {view.places[you] != null ? <span class="badge place">{placeText(view.places[you]!)}</span> : trick[you] === "" ? <span class="badge">{t("passed")}</span> : null}
+              </button>
+              <button type="button" class="pass" onClick={pass} disabled={!canPass}>{t("pass")}</button>
+              <button type="button" class="main play" onClick={playSelected} disabled={!isTurn || !canPlay}>{t("play")}</button>
+              <button type="button" class="tool sort" onClick={sort} aria-label={sorting === "rank" ? t("sortSuit") : t("sortRank")} title={sorting === "rank" ? t("sortSuit") : t("sortRank")}>
+                <span aria-hidden="true">⇅</span><span class="wide">{sorting === "rank" ? t("sortSuit") : t("sortRank")}</span>
+              </button>
+            </div>
+            <Hand cards={cards} selected={selected} isTurn={isTurn} rows={isNarrow && cards.length > 7 ? 2 : 1} onToggle={toggle}
+              onOrder={(order) => { setOwn(order); setSorting("own"); }} />
+            {isTurn && view.rules.game !== "tienlen" && (
+              <ul class="texts" aria-label={t("legalMoves")}>{view.legal.map((text) => <li key={text}><button type="button" onClick={() => play(text)}>{text || t("pass")}</button></li>)}</ul>
+            )}
+          </section>
+        : host instanceof LocalHost && (
+            <div class="watching controls">
+              <button type="button" class="main" onClick={() => { const stop = !isStopped; setStopped(stop); host.setPace(stop ? null : pace); }}>{isStopped ? t("resume") : t("pause")}</button>
+              <button type="button" class="step" disabled={!isStopped} onClick={() => void host.step()}>{t("step")}</button>
+              <Pace label="speed" value={pace} onChange={(value) => { setPace(value); if (!isStopped) host.setPace(value); }} />
+            </div>
+          )}
+      {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!text) pass(); else { setSelected(next); check(next); } }} />}
+      {invitations.length > 0 && view.turn === 0 && (
+        <aside class="invite"><h2>{t("invite")}</h2><p>{t("inviteHelp")}</p>
+          <ul>{invitations.map(({ seat, link }) => <li key={seat}><b>{t("seat", seat + 1)}</b> <a href={link} target="_blank" rel="noopener">{link}</a></li>)}</ul>
+        </aside>
+      )}
+      {(view.waiting || (view.result && view.events.length > 0)) && (
+        <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} />
+      )}
+    </main>
+  );
+}
