@@ -93,6 +93,7 @@ _EXTRA_OF: Final = {
     "openskill": "arena",
     "jinja2": "arena",
     "matplotlib": "arena",
+    "ray": "cluster",
 }
 
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import tienlen_agents
+import tienlen_train
 from tienlen_agents import arena
+from tienlen_agents.arena.store import ArenaRunError
+from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 from tienlen_train.config import parse_args
+from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.runs import RunError, write_atomic
 
 FloatArray = npt.NDArray[np.float64]
@@ -59,6 +64,8 @@ class TuneConfig:
         held_out_deals: deals of the comparison at the end; the search does not use them.
         seed: of everything.
         out: JSON file for the parameters.
+        cluster: play on a Ray cluster: auto (the one that this machine belongs to), local (a new one on this
+            machine) or the address of its head node; None for this process.
     """
 
     rules: str = "cardgames"
@@ -75,6 +82,7 @@ class TuneConfig:
     held_out_deals: int = 2500
     seed: int = 1
     out: str = "runs/heuristic.json"
+    cluster: str | None = None
 
 
 class Search:
@@ -139,14 +147,45 @@ def player(values: npt.ArrayLike) -> HeuristicAgent:
     return HeuristicAgent(Parameters.from_array(np.where(bounded, np.abs(values), values)))
 
 
-def points(agent: Agent, opponent: Agent, rules: AnyRules, num_deals: int, seed: int) -> float:
-    """Mean points of the agent alone against the opponent in all other seats."""
-    result = arena.match(agent, opponent, rules=rules, num_deals=num_deals, seed=seed)
+class Evaluation(NamedTuple):
+    """A candidate against one opponent.
+
+    Attributes:
+        values: float64 (n,), the candidate's parameters.
+        opponent: a name in `tienlen_agents.load`, or the parameters of another candidate.
+        rules: the variant.
+        num_deals: each is played in all seats.
+        seed: of the deals.
+    """
+
+    values: FloatArray
+    opponent: str | FloatArray
+    rules: AnyRules
+    num_deals: int
+    seed: int
+
+
+def points(job: Evaluation) -> float:
+    """Mean points of the candidate alone against the opponent in all other seats."""
+    opponent = tienlen_agents.load(job.opponent) if isinstance(job.opponent, str) else player(job.opponent)
+    result = arena.match(
+        player(job.values), opponent, rules=job.rules, num_deals=job.num_deals, seed=job.seed
+    )
     return result.scores[0].points.mean
 
 
-def search(config: TuneConfig, start: Parameters, console: Console) -> Parameters:
-    """Run all generations; the parameters found."""
+def search(
+    config: TuneConfig, start: Parameters, console: Console, executor: Executor | None = None
+) -> Parameters:
+    """Run all generations; the parameters found.
+
+    Args:
+        config: the settings.
+        start: the first mean.
+        console: shows the progress.
+        executor: plays the evaluations of a generation; None for this process.
+    """
+    executor = executor or ThreadExecutor(1)
     rules = get_rules(config.rules, config.num_players)
     first = start.to_array()
     cma = Search(first, config.step * np.maximum(np.abs(first), 0.3), config.population, config.seed)
@@ -165,18 +204,19 @@ def search(config: TuneConfig, start: Parameters, console: Console) -> Parameter
         task = progress.add_task("tuning", total=config.generations, text="")
         for generation in range(config.generations):
             seed = (config.seed << 32) + generation
-            opponents: list[tuple[Agent, float]] = [
-                (tienlen_agents.load(n), w) for n, w in weights.items() if w
-            ]
+            opponents: list[tuple[str | FloatArray, float]] = [(n, w) for n, w in weights.items() if w]
             if config.mean:
-                opponents.append((player(cma.found), config.mean))
-            candidates = [player(values) for values in cma.ask()]
-            table = np.array(
-                [[points(a, b, rules, config.num_deals, seed) for b, _ in opponents] for a in candidates]
-            )
+                opponents.append((cma.found, config.mean))
+            jobs = [
+                Evaluation(values, opponent, rules, config.num_deals, seed)
+                for values in cma.ask()
+                for opponent, _ in opponents
+            ]
+            table = np.reshape(executor.map(points, jobs), (-1, len(opponents)))
             cma.tell(table @ [weight for _, weight in opponents])
             for (opponent, _), mean in zip(opponents, table.mean(axis=0).tolist(), strict=True):
-                smooth[opponent.name] = 0.9 * smooth.get(opponent.name, mean) + 0.1 * mean
+                name = opponent if isinstance(opponent, str) else HeuristicAgent.name
+                smooth[name] = 0.9 * smooth.get(name, mean) + 0.1 * mean
             text = " ".join(f"{v:.3f} v. {k}" for k, v in smooth.items())
             text += f" step {cma.sigma:.2f}"
             progress.update(task, advance=1, text=text)
@@ -230,9 +270,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if config.start is not None:
             start = Parameters(**json.loads(Path(config.start).read_text())["parameters"])
-        found = search(config, start, console)
+        with ExitStack() as stack:
+            executor = None
+            if config.cluster is not None:
+                from tienlen_agents.cluster import connect
+
+                executor = stack.enter_context(connect(config.cluster, packages=[tienlen_train])).pool
+            found = search(config, start, console, executor)
         write(config, found, check(found, start, config, console))
-    except (RunError, OSError) as error:
+    except (RunError, ArenaRunError, MissingExtraError, OSError) as error:
         raise SystemExit(f"error: {error}") from error
     console.print(f"wrote {config.out}")
     return 0

@@ -7,12 +7,13 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import Any
 
 import tienlen_agents
 from tienlen_agents.arena.curves import read_curves
+from tienlen_agents.arena.executors import Executor
 from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import unique_names
@@ -97,6 +98,12 @@ def _common() -> argparse.ArgumentParser:
         help=f"number of processes (1; this machine has {os.cpu_count()} cores)",
     )
     work.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="play on a Ray cluster instead: auto (the one that this machine belongs to), local (a new one "
+        "here) or the address of its head node; needs the extra 'cluster' (docs/cluster.md)",
+    )
+    work.add_argument(
         "--chunk",
         type=int,
         default=512,
@@ -165,7 +172,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _player(options: argparse.Namespace, command: str) -> Callable[..., Report]:
+def _player(options: argparse.Namespace, command: str, executor: Executor | None) -> Callable[..., Report]:
     """A function that plays the command, for a number of deals and a seed."""
     rules = [get_rules(name, options.players) for name in options.rules.split(",")]
 
@@ -178,6 +185,7 @@ def _player(options: argparse.Namespace, command: str) -> Callable[..., Report]:
             "permutations": options.permutations,
             "deals_per_job": options.chunk,
             "workers": options.workers,
+            "executor": executor,
             "command": command,
             **more,
         }
@@ -198,6 +206,15 @@ def _player(options: argparse.Namespace, command: str) -> Callable[..., Report]:
         return compare(options.agent, options.opponents, compositions=compositions, mixed=mixed, **shared)
 
     return play
+
+
+def _on_cluster(options: argparse.Namespace) -> AbstractContextManager[Executor]:
+    """The executor of ``--cluster``; Ray is imported here and not before."""
+    from tienlen_agents.cluster import connect
+
+    if options.workers != 1:
+        raise ValueError("--workers and --cluster: expected one of them")
+    return connect(options.cluster, [options.agent, *getattr(options, "opponents", PANEL)])
 
 
 def _latencies(options: argparse.Namespace) -> list[Latency]:
@@ -229,14 +246,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--deals and --precision: expected one of them")
     try:
         curves = tuple(curve for run in options.curves for curve in read_curves(run))
-        play = _player(options, shlex.join([*program(MODULE).split(), *arguments]))
-        found = None
-        num_deals = 2500 if options.deals is None else options.deals
-        if options.precision is not None:
-            found = pilot(play, options.precision, options.seed, options.pilot)
-            show_pilot(found)
-            num_deals = found.deals_needed
         with ExitStack() as stack:
+            executor = stack.enter_context(_on_cluster(options)) if options.cluster else None
+            play = _player(options, shlex.join([*program(MODULE).split(), *arguments]), executor)
+            found = None
+            num_deals = 2500 if options.deals is None else options.deals
+            if options.precision is not None:
+                found = pilot(play, options.precision, options.seed, options.pilot)
+                show_pilot(found)
+                num_deals = found.deals_needed
             report = play(
                 num_deals,
                 options.seed,

@@ -1,0 +1,68 @@
+"""Clusters of several Ray nodes on this machine, for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "include_dashboard": False}
+TIMES = ("created", "timing", "latencies", "command", "seconds")
+
+
+def environment() -> dict[str, str]:
+    """The environment of processes that run this checkout."""
+    paths = [str(ROOT), str(ROOT / "agents"), str(ROOT / "train")]
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OMP_NUM_THREADS": "1",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        # Ray stops work when a machine is short of memory; other tests may run beside this one.
+        "RAY_memory_monitor_refresh_ms": "0",
+    }
+
+
+@contextmanager
+def running_cluster(num_nodes: int) -> Iterator[Any]:
+    """A `ray.cluster_utils.Cluster` of nodes with one processor each."""
+    from ray.cluster_utils import Cluster
+
+    before = dict(os.environ)
+    os.environ.update(environment())
+    cluster = Cluster(initialize_head=True, head_node_args=NODE)
+    try:
+        for _ in range(num_nodes - 1):
+            cluster.add_node(**NODE)
+        cluster.wait_for_nodes()
+        yield cluster
+    finally:
+        cluster.shutdown()
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def without_times(value: Any) -> Any:
+    """A report as JSON values, without what differs between two runs of the same match."""
+    if isinstance(value, dict):
+        return {key: without_times(inner) for key, inner in value.items() if key not in TIMES}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+def figures(path: Path) -> str:
+    """The figures of an arena.json, as text."""
+    return json.dumps(without_times(json.loads(path.read_text())), indent=1)
+
+
+def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """Start a command of this checkout: the words after ``python -m``."""
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.Popen(
+        command, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options
+    )
