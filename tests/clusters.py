@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "include_dashboard": False}
+NODE = {"num_cpus": 2, "object_store_memory": 100 * 2**20, "include_dashboard": False}
 TIMES = ("created", "timing", "latencies", "command", "seconds")
 
 
@@ -31,7 +31,7 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def running_cluster(num_nodes: int) -> Iterator[Any]:
-    """A `ray.cluster_utils.Cluster` of nodes with one processor each."""
+    """A `ray.cluster_utils.Cluster` of nodes with two processors each."""
     from ray.cluster_utils import Cluster
 
     before = dict(os.environ)
@@ -66,3 +66,22 @@ def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options
     )
+
+
+def children(cluster: Any, title: bytes) -> list[int]:
+    """The processes of a cluster's nodes whose command begins with a title, by their ids."""
+    raylets = {
+        process.process.pid
+        for node in cluster.list_all_nodes()
+        for process in node.all_processes.get("raylet", [])
+    }
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (folder / "cmdline").read_bytes()
+        except (OSError, ValueError):
+            continue  # it has ended
+        if parent in raylets and command.startswith(title):
+            found.append(int(folder.name))
+    return sorted(found)

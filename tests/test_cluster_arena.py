@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.clusters import NODE, ROOT, environment, figures, running_cluster, start, without_times
 
+from tests.clusters import NODE, ROOT, running_cluster, without_times
 from tienlen_agents import arena, cluster
-from tienlen_agents.cluster import Identity, NodeRefusedError, RayExecutor, TaskPool
-from tienlen_agents.cluster.identity import is_shipped
 
 BOT = ROOT / "examples"
 OPTIONS = {"num_deals": 32, "deals_per_job": 8, "seed": 3}
@@ -51,7 +46,9 @@ def a_policy(path: Path) -> None:
     from tienlen_env.games.registry import get_rules
     from tienlen_train.action_network import ActionNetwork
 
-    module = ActionNetwork(NetworkConfig.of(get_rules("cardgames"), record=True, state_width=16, action_width=8))
+    module = ActionNetwork(
+        NetworkConfig.of(get_rules("cardgames"), record=True, state_width=16, action_width=8)
+    )
     rng = np.random.default_rng(1)
     for weight in module.parameters():
         weight.data.copy_(weight.data.new_tensor(rng.normal(0, 0.3, weight.shape)))

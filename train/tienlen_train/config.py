@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, Self, TypeVar, get_args, get_origin, get
 from tienlen_agents.networks.features import Prior
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules
+from tienlen_train.executor import NUM_SHARDS
 
 ConfigT = TypeVar("ConfigT")
 
@@ -108,6 +109,15 @@ class SelfPlayConfig(RunConfig):
         num_snapshots: number of stored snapshots; the oldest is dropped first.
         opponent_seats: seats of the opponent in such a game; 0: a random number, one to all but one.
         start_from: a network file to start from, instead of an untrained network.
+        shards: parts of the games of an iteration, each with its own random draws, and of every gradient
+            step; results depend on it.
+        staleness: iterations that the weights which play may be older than those which learn: 0 for none, 1
+            to play an iteration while the one before is learned. Results depend on it.
+        cluster: play on a Ray cluster: auto (the one that this machine belongs to), local (a new one on this
+            machine) or the address of its head node; None for this process.
+        actors: with a cluster: shards of the games that are played at the same time; None for all.
+        learners: with a cluster: processes that share the gradient steps, at most as many as shards; 1 is
+            this process.
         device: of the training; auto is cuda if available.
         precision: bf16 is two to five times as fast on processors that support it; auto detects that.
     """
@@ -130,6 +140,11 @@ class SelfPlayConfig(RunConfig):
     num_snapshots: int = 10
     opponent_seats: int = 0
     start_from: str | None = None
+    shards: int = NUM_SHARDS
+    staleness: int = 0
+    cluster: str | None = None
+    actors: int | None = None
+    learners: int = 1
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
 

@@ -33,7 +33,7 @@ RENAMED_METRICS: Final[Mapping[str, str]] = MappingProxyType(
     {"divergence": "approx_kl", "clipped": "clip_fraction"}
 )
 # Settings in which a resumed run may differ; those of the rules are compared by their digest.
-_FREE: Final = frozenset({"resume", "out", "env", "rules", "num_players"})
+_FREE: Final = frozenset({"resume", "out", "env", "rules", "num_players", "cluster", "actors", "learners"})
 
 
 class RunError(RuntimeError):

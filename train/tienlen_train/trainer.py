@@ -15,9 +15,10 @@ from __future__ import annotations
 import ctypes
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -30,11 +31,12 @@ from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import Agent
 from tienlen_train.action_network import ActionNetwork
 from tienlen_train.config import RunConfig, SelfPlayConfig, parse_args
-from tienlen_train.executor import NUM_SHARDS, Executor, ThreadExecutor
+from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.learner import Learner, ModelT
 from tienlen_train.opponent_pool import OpponentPool
+from tienlen_train.plans import Plan, Plans
 from tienlen_train.progress import TrainingProgress
-from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join, rollout
+from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join
 from tienlen_train.runs import RunError, RunFolder, sole_run, writing
 
 TrainerT = TypeVar("TrainerT", bound="Trainer")
@@ -92,6 +94,11 @@ class Trainer(ABC):
         Raises:
             RunError: the disk is full or the folder cannot be written; the old file is still there.
         """
+
+    @contextmanager
+    def workplace(self, console: Console) -> Iterator[None]:
+        """Where the run plays and learns."""
+        yield
 
     @property
     def description(self) -> str:
@@ -181,6 +188,16 @@ class Trainer(ABC):
         self.cpu_seconds = state["cpu_seconds"]
 
 
+class Link(Protocol):
+    """The connection of a run to a cluster."""
+
+    def learn(self, trajectories: Trajectories) -> dict[str, float]:
+        """`SelfPlayTrainer.learn`, in one or several processes."""
+
+    def metrics(self, seconds: float) -> dict[str, float]:
+        """Figures of the cluster in the iteration that has ended, which took so many seconds."""
+
+
 class SelfPlayTrainer(Trainer, Generic[ModelT]):
     """A run in which an `ActionNetwork` has all learning seats.
 
@@ -203,6 +220,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     def __init__(self, config: SelfPlayConfig, executor: Executor | None = None) -> None:
         super().__init__(config)
+        _check_shards(config)
         self.features = features_of(self.rules)
         self.device = torch.device(
             ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
@@ -210,9 +228,11 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.dtype = torch.bfloat16 if _use_bf16(config, self.device) else torch.float32
         self.executor: Executor = executor or ThreadExecutor(config.threads)
         torch.manual_seed(config.seed)
-        self.learner = Learner(self.make_model(self.make_network()), config, self.device, self.executor)
+        self.learner = self.make_learner(self.make_model(self.make_network()))
         names = self.features.baseline if config.baselines is None else config.baselines
         self.pool = OpponentPool(config, tuple(names.split()))
+        self.plans = Plans(config.staleness)
+        self.link: Link | None = None
         for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
             tienlen_agents.load(name)
 
@@ -222,6 +242,25 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         keep_memory()
         # Two OpenMP threads would wait for each other in every operation; ours wait twice a gradient step.
         torch.set_num_threads(1)
+
+    def make_learner(self, model: ModelT) -> Learner[ModelT]:
+        """The learner of a model."""
+        return Learner(model, self.config, self.device, self.executor)
+
+    @contextmanager
+    def workplace(self, console: Console) -> Iterator[None]:
+        """Where the run plays and learns: in this process, or on the cluster that the settings name.
+
+        Raises:
+            ClusterError: there is no cluster at the address.
+        """
+        if self.config.cluster is None:
+            yield
+            return
+        from tienlen_train.cluster.link import linked  # imports ray
+
+        with linked(self, console):
+            yield
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
@@ -286,35 +325,48 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         begin = time.perf_counter()
         trajectories = self.play()
         middle = time.perf_counter()
-        metrics = self.learn(trajectories)
+        metrics = self.learn(trajectories) if self.link is None else self.link.learn(trajectories)
         end = time.perf_counter()
         self.num_decisions += len(trajectories)
         self.num_games += self.config.num_games
-        num_parallel = NUM_SHARDS if self.config.threads > 1 else 1
+        num_parallel = self.config.shards if self.config.threads > 1 else 1
         in_network = trajectories.seconds_acting / num_parallel + end - middle
-        return {"outside_network": 1 - in_network / (end - begin), **metrics}
+        about = {} if self.link is None else self.link.metrics(end - begin)
+        return {"outside_network": 1 - in_network / (end - begin), **metrics, **about}
 
     def play(self) -> Trajectories:
         """Play the rounds of an iteration."""
-        config, seed = self.config, (self.config.seed, self.iteration)
-        rng = np.random.default_rng(seed)
+        plan = self.plans.next(self)
+        trajectories = join(plan.results(), self.executor)
+        self.pool.update_scores(plan.seating, trajectories.scores)
+        return trajectories
+
+    def plan(self, iteration: int) -> Plan:
+        """What is played in an iteration, with the present weights."""
+        config = self.config
+        rng = np.random.default_rng((config.seed, iteration))
         keys = rng.integers(-(2**63), 2**63, config.num_games, np.int64)
         seating = self.pool.seat(rng, self.rules.num_players)
         opponent_seeds = tuple(int(rng.integers(2**31)) for _ in self.pool.baselines)
-        weights = {name: value.detach().cpu() for name, value in self.network.state_dict().items()}
+        weights = {name: value.detach().cpu().clone() for name, value in self.network.state_dict().items()}
+        return Plan(iteration, keys, seating, opponent_seeds, self.iteration, weights)
+
+    def jobs(self, plan: Plan) -> list[RolloutJob]:
+        """The jobs of a plan, one for each shard."""
+        config = self.config
         policies = (
-            PolicyWeights(self.iteration, self.network.config, weights),
-            *self.pool.policies(seating, self.network.config),
+            PolicyWeights(plan.version, self.network.config, plan.weights),
+            *self.pool.policies(plan.seating, self.network.config),
         )
-        jobs = [
+        return [
             RolloutJob(
                 rules=self.rules,
-                keys=keys[part],
-                seat_policies=seating.seat_policies[part],
+                keys=plan.keys[part],
+                seat_policies=plan.seating.seat_policies[part],
                 policies=policies,
                 opponents=self.pool.baselines,
-                opponent_seeds=opponent_seeds,
-                seed=seed,
+                opponent_seeds=plan.opponent_seeds,
+                seed=(config.seed, plan.iteration),
                 shard=shard,
                 reward=config.reward,
                 inverse_temperature=self.inverse_temperature,
@@ -323,11 +375,8 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 device=str(self.device),
                 precision="bf16" if self.dtype == torch.bfloat16 else "fp32",
             )
-            for shard, part in enumerate(np.array_split(np.arange(config.num_games), NUM_SHARDS))
+            for shard, part in enumerate(np.array_split(np.arange(config.num_games), config.shards))
         ]
-        trajectories = join(self.executor.map(rollout, jobs), self.executor)
-        self.pool.update_scores(seating, trajectories.scores)
-        return trajectories
 
     def end_iteration(self) -> None:
         """Take a snapshot, every few iterations."""
@@ -339,13 +388,28 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     def state(self) -> dict[str, Any]:
         """The contents of a checkpoint."""
-        return {**self.learner.state(), **super().state(), **self.pool.state()}
+        return {**self.learner.state(), **super().state(), **self.pool.state(), **self.plans.state()}
 
     def restore(self, iteration: int, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
         super().restore(iteration, state)
         self.learner.restore(state)
         self.pool.restore(state)
+        self.plans.restore(state, self.pool)
+
+
+def _check_shards(config: SelfPlayConfig) -> None:
+    expected = {
+        "shards": (config.shards, 1, config.num_games),
+        "staleness": (config.staleness, 0, 100),
+        "actors": (1 if config.actors is None else config.actors, 1, 1_000_000),
+        "learners": (config.learners, 1, config.shards),
+    }
+    for name, (value, low, high) in expected.items():
+        if not low <= value <= high:
+            raise ValueError(f"{name}={value}: expected {low}..{high}")
+    if config.cluster is None and (config.learners > 1 or config.actors is not None):
+        raise ValueError("actors and learners: expected a cluster as well")
 
 
 def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:
@@ -383,7 +447,7 @@ def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> 
     trainer = make_trainer(config)
     out = Path(config.out or f"runs/{trainer.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     policy_path = out / trainer.policy_file
-    with sole_run(out):
+    with sole_run(out), trainer.workplace(console):
         folder = RunFolder(out, config, trainer.rules, resume=config.resume)
         if config.resume and (found := folder.load_checkpoint()) is not None:
             trainer.restore(*found)
