@@ -80,6 +80,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "inference": Command("tienlen_train.benchmarks.inference", "networks, compiled beside torch"),
             "endgame": Command("tienlen_train.benchmarks.endgame", "cost and gain of solving endgames"),
             "curves": Command("tienlen_train.benchmarks.curves", "learning curves of every algorithm"),
+            "cluster": Command("tienlen_train.benchmarks.cluster", "cost and gain of a Ray cluster"),
         },
     ),
     "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
