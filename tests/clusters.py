@@ -26,6 +26,9 @@ def environment() -> dict[str, str]:
         "RAY_USAGE_STATS_ENABLED": "0",
         # Ray stops work when a machine is short of memory; other tests may run beside this one.
         "RAY_memory_monitor_refresh_ms": "0",
+        # A busy machine starts a node slowly, and answers late.
+        "RAY_raylet_start_wait_time_s": "120",
+        "RAY_health_check_timeout_ms": "60000",
     }
 
 

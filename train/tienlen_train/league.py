@@ -241,7 +241,7 @@ class Population:
         config = self.config
         before = self._learners.get(name)
         if index < config.mains:
-            opponents = range(len(self.table.members))
+            opponents = list(range(len(self.table.members)))
         else:
             opponents = self._present(config.names[: config.mains])
         own = self._present((name,))
@@ -263,7 +263,7 @@ class Population:
             ),
         )
 
-    def _present(self, names: Sequence[str]) -> range | list[int]:
+    def _present(self, names: Sequence[str]) -> list[int]:
         """The indices of the newest selves of some learners."""
         members = self.table.members
         return [

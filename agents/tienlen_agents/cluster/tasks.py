@@ -147,7 +147,7 @@ class TaskPool:
             while True:
                 room = self._room() - len(waiting)
                 while room > 0 and (item := next(items, _END)) is not _END:
-                    waiting[self.submit(function, item, *shared)] = item  # type: ignore[assignment]
+                    waiting[self.submit(function, item, *shared)] = item
                     room -= 1
                 if not waiting:
                     break

@@ -34,6 +34,10 @@ def play_packed(job: RolloutJob, policies: tuple[PolicyWeights, ...]) -> PackedT
     return pack(rollout(replace(job, policies=policies)))
 
 
+def _is_rollout(function: object) -> bool:
+    return function is rollout
+
+
 @dataclass
 class _Started:
     """A job on its way."""
@@ -72,7 +76,7 @@ class ClusterExecutor(ThreadExecutor):
 
     def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
         """The results, in the order of the items; rollouts on the cluster."""
-        if function is rollout:
+        if _is_rollout(function):
             return self.start(function, items)()
         self._advance(0.0)
         return super().map(function, items)
@@ -81,7 +85,7 @@ class ClusterExecutor(ThreadExecutor):
         self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
     ) -> Callable[[], list[ResultT]]:
         """Start rollouts; a function that waits for them."""
-        if function is not rollout:
+        if not _is_rollout(function):
             return lambda: ThreadExecutor.map(self, function, items)
         import ray
 
