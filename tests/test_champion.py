@@ -35,7 +35,10 @@ def test_files_are_small_and_have_a_card(path: Path) -> None:
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     for word in ("command", "seed", "heuristic", "greedy_long", "exploit", "cannot"):
         assert word in card, word
-    assert NetworkAgent.load(path).network.config.rules == path.stem.split("-")[0]
+    agent = NetworkAgent.load(path)
+    assert agent.network.config.rules == path.stem.split("-")[0]
+    assert f"`{agent.digest}`" in card
+    assert agent.digest.encode() in path.read_bytes()
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -18,10 +18,10 @@ import torch
 from rich.console import Console
 
 from tests.clusters import NODE, children, running_cluster, start
+from tienlen_train.command import RunError
 from tienlen_train.config import flag_of
+from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import RunError
-from tienlen_train.trainer import train
 
 # Figures of time and place; all others must agree.
 FREE = {"time", "seconds", "cpu_seconds", "decisions_per_second", "outside_network"}

@@ -26,12 +26,14 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
 from tienlen_train import dmc, ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
+from tienlen_train.command import RunError
 from tienlen_train.config import RENAMED, SelfPlayConfig, field_help
 from tienlen_train.dmc import DMCConfig, DMCTrainer
+from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import RolloutJob, Trajectories, join, rollout
-from tienlen_train.runs import RENAMED_METRICS, RunError, RunFolder
-from tienlen_train.trainer import SelfPlayTrainer, train
+from tienlen_train.runs import RENAMED_METRICS, RunFolder
+from tienlen_train.trainer import SelfPlayTrainer
 
 TINY: dict[str, Any] = {
     "num_games": 12,

@@ -23,14 +23,16 @@ import tienlen_agents
 from tests.test_selfplay import TINY as TINY_NETWORK
 from tests.test_selfplay import curve
 from tienlen_agents import files
+from tienlen_agents.ranges import FreeText, Range
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
 from tienlen_train import ppo, ppo_sb3
-from tienlen_train.config import field_help, parse_args
+from tienlen_train.command import RunError
+from tienlen_train.config import Config, field_help, parse_args, setting
+from tienlen_train.loop import train
 from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
-from tienlen_train.runs import RunError, RunFolder, sole_run, write_atomic
-from tienlen_train.trainer import train
+from tienlen_train.runs import RunFolder, sole_run, write_atomic
 
 TINY: dict[str, Any] = {
     "decisions": 6 * 64,
@@ -47,7 +49,7 @@ TINY: dict[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmallConfig:
+class SmallConfig(Config):
     """For the tests.
 
     Attributes:
@@ -59,9 +61,9 @@ class SmallConfig:
         flag: yes or no.
     """
 
-    number: int = 3
-    text: str = "a"
-    maybe: str | None = None
+    number: int = setting(3, Range(0, 9))
+    text: str = setting("a", FreeText())
+    maybe: str | None = setting(None, FreeText())
     choice: Literal["x", "y"] = "x"
     flag: bool = False
 
@@ -72,7 +74,9 @@ def test_config_flags() -> None:
     assert field_help(SmallConfig)["number"] == "a number, on two lines."
 
 
-@pytest.mark.parametrize("argv", [["--number", "x"], ["--choice", "z"], ["--nothing", "1"]])
+@pytest.mark.parametrize(
+    "argv", [["--number", "x"], ["--number", "10"], ["--choice", "z"], ["--nothing", "1"]]
+)
 def test_config_refuses(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_args(SmallConfig, "test", argv)
@@ -207,7 +211,7 @@ def test_a_killed_run_goes_on_to_the_same_curve(
 
     killed = run(tmp_path / "killed")
     for _ in range(1200):
-        if list((tmp_path / "killed" / "checkpoints").glob("*.pt")) or killed.poll() is not None:
+        if list((tmp_path / "killed" / "checkpoints").glob("00000[1-9].pt")) or killed.poll() is not None:
             break
         time.sleep(0.05)
     killed.send_signal(signal.SIGKILL)

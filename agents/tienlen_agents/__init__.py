@@ -141,7 +141,8 @@ def load(text: str) -> Agent:
 
     Raises:
         ValueError: an unknown name or option, a missing argument, or a value that cannot be converted; the
-            message lists the valid ones.
+            message lists the valid ones. Also a policy's file that is damaged.
+        FileNotFoundError: a policy's file does not exist.
     """
     name, _, rest = text.partition(":")
     factory = _factory(name)
@@ -195,6 +196,10 @@ def load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agen
         path: a ``.safetensors`` file of this project or a ``.zip`` of stable-baselines3.
         trust: load a ``.zip``, which can execute code.
         sample: draw actions from the policy instead of taking the most probable one.
+
+    Raises:
+        ValueError: the file is damaged or not a policy, or a ``.zip`` is not trusted.
+        FileNotFoundError: there is no such file.
     """
     if path.endswith(".safetensors"):
         from tienlen_agents.networks.network import NetworkAgent

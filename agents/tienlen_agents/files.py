@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
+_TEMPORARY: Final = re.compile(r"\..+\.\d+\.tmp")
+
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Replace a file as a whole: a reader, or a kill at any moment, finds the old content or the new one.
+
+    When it returns, the new content is on the disk, and survives a power cut.
 
     Args:
         path: the file; its folder is made if it does not exist.
@@ -33,9 +39,43 @@ def write_atomic(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:
+    except BaseException:  # an interrupt, too, leaves nothing behind
         temporary.unlink(missing_ok=True)
         raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the names of the files in a folder on the disk, where the system can do that."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some file systems cannot do it for a folder.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Delete the temporary files of `write_atomic` that kills have left in a folder.
+
+    Call it only where nobody else writes: while the lock on the folder's work is held.
+
+    Args:
+        folder: it need not exist; folders inside it are not searched.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    if not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        if _TEMPORARY.fullmatch(path.name) and path.is_file():
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -21,11 +21,14 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks.champion import ChampionAgent
 from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.ranges import FreeText
 from tienlen_train.action_network import ActionNetwork
+from tienlen_train.command import command
+from tienlen_train.config import setting
 from tienlen_train.executor import Executor
+from tienlen_train.loop import run
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic
-from tienlen_train.trainer import run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +40,7 @@ class BestResponseConfig(PPOConfig):
         from_agent: start from the agent's own network, if it has one and no `start_from` is given.
     """
 
-    agent: str = "champion:worlds=0"
+    agent: str = setting("champion:worlds=0", FreeText("the name of an agent"))
     from_agent: bool = True
     decisions: int = 3_000_000
     learning_rate: float = 5e-4
@@ -96,6 +99,7 @@ class BestResponseTrainer(PPOTrainer):
         write_atomic(out / "exploitability.txt", (line + "\n").encode())
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Train the exploiter, and report its gain."""
     return run(

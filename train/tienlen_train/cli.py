@@ -137,8 +137,11 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
     # The arena has its own subcommands, so its parser begins with the script's name alone.
     program = PROGRAM if command.before else " ".join([PROGRAM, *path])
     sys.argv = [program, *command.before, *rest]  # argparse and reports read the program's name here
+    from tienlen_agents.interrupts import Interrupted, interruptible
+
     try:
-        code = import_module(command.module).main([*command.before, *rest])
+        with interruptible():
+            code = import_module(command.module).main([*command.before, *rest])
     except ModuleNotFoundError as error:
         extra = _EXTRA_OF.get((error.name or "").partition(".")[0])
         if extra is None:
@@ -149,9 +152,10 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    except KeyboardInterrupt:
-        print(f"{' '.join([PROGRAM, *path])}: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        what = str(error) if isinstance(error, Interrupted) else "interrupted"
+        print(f"{' '.join([PROGRAM, *path])}: {what}", file=sys.stderr)
+        return error.exit_code if isinstance(error, Interrupted) else 130
     return code if isinstance(code, int) else 0
 
 

@@ -1,4 +1,9 @@
-"""Settings of training runs, and command lines from config dataclasses: one field, one option."""
+"""Settings of training runs, and command lines from config dataclasses: one field, one option.
+
+The range of every field is in its metadata (`setting`), and is checked whenever a configuration is made: by a
+command line, which names the option, or in Python. A field that a subclass gives another default keeps its
+range.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,13 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from tienlen_agents.networks.features import Prior
+from tienlen_agents.networks.network import MAX_WIDTH
+from tienlen_agents.ranges import Allowed, Choice, ExistingFile, FreeText, Range
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules
 from tienlen_train.executor import NUM_SHARDS
 
-ConfigT = TypeVar("ConfigT")
+ConfigT = TypeVar("ConfigT", bound="Config")
 
 # Old names of settings: as options and Python arguments they are errors that name the new one; in the
 # config.json of older runs they are read as the new one (`tienlen_train.runs`).
@@ -29,8 +36,148 @@ RENAMED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class Several:
+    """Integers of a range as a text, separated by blanks; at least one.
+
+    Attributes:
+        each: the range.
+    """
+
+    each: Range
+
+    def __contains__(self, value: object) -> bool:
+        if not isinstance(value, str):
+            return False
+        parts = value.split()
+        return bool(parts) and all(
+            part.isdecimal() and len(part) < 20 and int(part) in self.each for part in parts
+        )
+
+    def __str__(self) -> str:
+        return f"numbers separated by blanks, each {self.each}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Word:
+    """A word that can be a part of a file's name: lower-case letters and digits."""
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and re.fullmatch("[a-z0-9]+", value) is not None
+
+    def __str__(self) -> str:
+        return "lower-case letters and digits"
+
+
+ALLOWED: Final = "allowed"  # key of a field's metadata
+
+# Ranges that several configurations use.
+COUNT: Final = Range(1)
+COUNT_OR_NONE: Final = Range(0)
+DEALS: Final = Range(2)  # one deal has no interval
+DEALS_OR_NONE: Final = Range(2, or_zero=True)
+ANY_SEED: Final = Range(0, 2**31 - 1)
+SEATS: Final = Range(1, 64)  # the rules of the run allow fewer
+THREADS: Final = Range(1, 1024)
+SHARE: Final = Range(0, 1)
+WIDTH: Final = Range(1, MAX_WIDTH)
+COEFFICIENT: Final = Range(0, 1e6)
+LEARNING_RATE: Final = Range(0, 1, above=True)
+GAMES: Final = Choice(lambda: [game.name for game in games()])
+PRESETS: Final = Choice(lambda: [name for game in games() for name in game.presets])
+AGENTS: Final = FreeText("names of agents")
+FOLDER: Final = FreeText("a folder")
+
+
+class ConfigError(ValueError):
+    """A setting out of its range.
+
+    Args:
+        config: the name of the configuration's class.
+        field: the setting.
+        problem: what is wrong with it: "expected 0..3, got 9".
+    """
+
+    def __init__(self, config: str, field: str, problem: str) -> None:
+        super().__init__(config, field, problem)
+        self.field = field
+        self.problem = problem
+
+    def __str__(self) -> str:
+        config, field, problem = self.args
+        return f"{config}: {field}: {problem}"
+
+
+def setting(default: Any, allowed: Allowed) -> Any:
+    """A field of a configuration, with its default and its range."""
+    return dataclasses.field(default=default, metadata={ALLOWED: allowed})
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RunConfig:
+class Config:
+    """Base of all configurations: refuses values that are out of range.
+
+    Raises:
+        ConfigError: it names the field and its range.
+    """
+
+    def __post_init__(self) -> None:
+        """Compare every field with its type and its range."""
+        for name, hint in hints_of(type(self)).items():
+            value = getattr(self, name)
+            if value is None and type(None) in get_args(hint):
+                continue
+            expected = expected_of(type(self), name)
+            if not _is_of_type(value, hint) or (expected is not None and value not in expected):
+                self.refuse(name, f"expected {_kind_of(hint) if expected is None else expected}")
+
+    def refuse(self, field: str, expected: str) -> None:
+        """Raise the error of a field.
+
+        Args:
+            field: its name.
+            expected: "expected 1..3".
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(type(self).__name__, field, f"{expected}, got {getattr(self, field)!r}")
+
+
+def hints_of(config_class: type) -> dict[str, Any]:
+    """The types of the fields of a configuration."""
+    hints = get_type_hints(config_class)
+    return {field.name: hints[field.name] for field in dataclasses.fields(config_class)}
+
+
+def expected_of(config_class: type, field: str) -> Allowed | None:
+    """The range of a field: of the class, or of the nearest base that has one."""
+    for base in config_class.__mro__:
+        found = base.__dict__.get("__dataclass_fields__", {}).get(field)
+        if found is not None and ALLOWED in found.metadata:
+            allowed: Allowed = found.metadata[ALLOWED]
+            return allowed
+    return None
+
+
+def _kind_of(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(get_args(hint))}"
+    return "True or False" if hint is bool else f"a value of {hint}"
+
+
+def _is_of_type(value: object, hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return isinstance(value, str) and value in get_args(hint)
+    kinds = get_args(hint) or (hint,)
+    if isinstance(value, bool):
+        return bool in kinds
+    # An integer is a valid value of a float field, as everywhere in Python.
+    return any(isinstance(value, (int, float) if kind is float else kind) for kind in kinds)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunConfig(Config):
     """Settings of every training run.
 
     Attributes:
@@ -47,21 +194,23 @@ class RunConfig:
         threads: processors to use; the result does not depend on it.
         out: run folder; None makes one under runs/, named by the time.
         resume: continue the run in `out`.
+        new_metrics: with `resume`: rename a damaged metrics.jsonl, and begin a new one.
     """
 
-    env: str | None = None
-    rules: str | None = None
-    num_players: int | None = None
-    decisions: int = 6_000_000
-    stop_after: int = 0
-    eval_every: int = 20
-    eval_deals: int = 250
-    final_deals: int = 2500
-    checkpoint_every: int = 10
-    seed: int = 1
-    threads: int = 2
-    out: str | None = None
+    env: str | None = setting(None, GAMES)
+    rules: str | None = setting(None, PRESETS)
+    num_players: int | None = setting(None, SEATS)
+    decisions: int = setting(6_000_000, COUNT)
+    stop_after: int = setting(0, COUNT_OR_NONE)
+    eval_every: int = setting(20, COUNT_OR_NONE)
+    eval_deals: int = setting(250, DEALS)
+    final_deals: int = setting(2500, DEALS_OR_NONE)
+    checkpoint_every: int = setting(10, COUNT)
+    seed: int = setting(1, ANY_SEED)
+    threads: int = setting(2, THREADS)
+    out: str | None = setting(None, FOLDER)
     resume: bool = False
+    new_metrics: bool = False
 
     def __new__(cls, *_: object, **settings: object) -> Self:
         """Refuse old names of settings with an error that names the new one."""
@@ -69,6 +218,15 @@ class RunConfig:
             if old not in cls.__dataclass_fields__:
                 raise TypeError(f"{cls.__name__}: {old} is now {RENAMED[old]}")
         return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        """Check the settings that depend on one another, too."""
+        super().__post_init__()
+        self.variant()
+        if self.resume and self.out is None:
+            self.refuse("resume", "expected the folder of the run as well: out")
+        if self.new_metrics and not self.resume:
+            self.refuse("new_metrics", "expected resume as well")
 
     def variant(self) -> AnyRules:
         """The rules of the run.
@@ -122,31 +280,49 @@ class SelfPlayConfig(RunConfig):
         precision: bf16 is two to five times as fast on processors that support it; auto detects that.
     """
 
-    num_games: int = 1024
-    batch_size: int = 4096
-    update_epochs: int = 2
-    learning_rate: float = 1e-3
-    max_grad_norm: float = 1.0
+    num_games: int = setting(1024, Range(1, 1_000_000))
+    batch_size: int = setting(4096, COUNT)
+    update_epochs: int = setting(2, Range(1, 1000))
+    learning_rate: float = setting(1e-3, LEARNING_RATE)
+    max_grad_norm: float = setting(1.0, Range(0, above=True))
     reward: Literal["zero_sum", "win"] = "zero_sum"
     prior: Prior = "heuristic"
-    prior_scale: float | None = None
+    prior_scale: float | None = setting(None, Range(-1e9, 1e9))
     record: bool = True
-    state_width: int = 256
-    action_width: int = 128
-    baseline_share: float = 0.2
-    baselines: str | None = None
-    snapshot_share: float = 0.2
-    snapshot_every: int = 10
-    num_snapshots: int = 10
-    opponent_seats: int = 0
-    start_from: str | None = None
-    shards: int = NUM_SHARDS
-    staleness: int = 0
-    cluster: str | None = None
-    actors: int | None = None
-    learners: int = 1
+    state_width: int = setting(256, WIDTH)
+    action_width: int = setting(128, Range(2, MAX_WIDTH))
+    baseline_share: float = setting(0.2, SHARE)
+    baselines: str | None = setting(None, AGENTS)
+    snapshot_share: float = setting(0.2, SHARE)
+    snapshot_every: int = setting(10, COUNT)
+    num_snapshots: int = setting(10, Range(1, 10_000))
+    opponent_seats: int = setting(0, COUNT_OR_NONE)
+    start_from: str | None = setting(None, ExistingFile())
+    shards: int = setting(NUM_SHARDS, Range(1, 1_000_000))
+    staleness: int = setting(0, Range(0, 100))
+    cluster: str | None = setting(None, FreeText("auto, local or an address"))
+    actors: int | None = setting(None, COUNT)
+    learners: int = setting(1, COUNT)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+
+    def __post_init__(self) -> None:
+        """Check the settings that depend on one another, too."""
+        super().__post_init__()
+        most = self.variant().num_players - 1
+        if self.opponent_seats > most:
+            self.refuse("opponent_seats", f"expected 0..{most}, a seat is the learner's")
+        if self.baseline_share + self.snapshot_share > 1:
+            most_share = 1 - self.baseline_share
+            self.refuse("snapshot_share", f"expected 0..{most_share:g}, what baseline_share leaves")
+        if self.shards > self.num_games:
+            self.refuse("shards", f"expected 1..{self.num_games}, a game each")
+        if self.learners > self.shards:
+            self.refuse("learners", f"expected 1..{self.shards}, a shard each")
+        if self.cluster is None and self.learners > 1:
+            self.refuse("learners", "expected a cluster as well")
+        if self.cluster is None and self.actors is not None:
+            self.refuse("actors", "expected a cluster as well")
 
 
 def field_help(config_class: type) -> dict[str, str]:
@@ -187,13 +363,13 @@ def parse_args(config_class: type[ConfigT], description: str, argv: Sequence[str
         argv: the arguments; None for those of the process.
 
     Raises:
-        SystemExit: ``--help``, or an option that cannot be read (argparse names it).
+        SystemExit: ``--help``, or an option that cannot be read or is out of its range (argparse names it).
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    hints, helps = get_type_hints(config_class), field_help(config_class)
-    fields = {field.name: field for field in dataclasses.fields(config_class)}  # type: ignore[arg-type]
+    hints, helps = hints_of(config_class), field_help(config_class)
+    fields = {field.name: field for field in dataclasses.fields(config_class)}
     for name, field in fields.items():
         hint = hints[name]
         options: dict[str, Any] = {"default": field.default, "help": helps[name].replace("%", "%%")}
@@ -215,4 +391,10 @@ def parse_args(config_class: type[ConfigT], description: str, argv: Sequence[str
                 default=argparse.SUPPRESS,
                 help=argparse.SUPPRESS,
             )
-    return config_class(**vars(parser.parse_args(argv)))
+    options = vars(parser.parse_args(argv))
+    try:
+        return config_class(**options)
+    except ConfigError as error:
+        parser.error(f"argument {flag_of(error.field)}: {error.problem}")
+    except ValueError as error:
+        parser.error(str(error))

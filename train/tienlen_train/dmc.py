@@ -9,7 +9,7 @@ target: the final result of its seat. With *counterfactual* returns every legal 
 plays the round on from each action with all hands known, and all seats follow the rule-based agent. The
 returns of one decision then differ by the action alone, not by the deal; the target is one step of policy
 improvement over the rule-based agent, averaged over the possible hands of the others. The rollouts are in
-`tienlen_train.rollout`, the loop of a run in `tienlen_train.trainer`.
+`tienlen_train.rollout`, the loop of a run in `tienlen_train.loop`.
 
 Source: Zha et al., DouZero: Mastering DouDizhu with Self-Play Deep Reinforcement Learning (2021).
 """
@@ -25,14 +25,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tienlen_agents.ranges import Range
 from tienlen_train.action_network import ActionNetwork, segment_log_softmax
-from tienlen_train.config import SelfPlayConfig
+from tienlen_train.command import command
+from tienlen_train.config import SelfPlayConfig, setting
 from tienlen_train.executor import Executor
 from tienlen_train.gae import advantages
 from tienlen_train.learner import Model
+from tienlen_train.loop import run
 from tienlen_train.minibatch import TrajectoryTensors, minibatches
 from tienlen_train.rollout import IntArray, Trajectories
-from tienlen_train.trainer import SelfPlayTrainer, run
+from tienlen_train.trainer import SelfPlayTrainer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +50,8 @@ class DMCConfig(SelfPlayConfig):
     """
 
     returns: Literal["played", "counterfactual"] = "played"
-    temperature: float = 0.15
-    inverse_temperature: float = 3.0
+    temperature: float = setting(0.15, Range(0, 1e6, above=True))
+    inverse_temperature: float = setting(3.0, Range(0, 1e6, above=True))
 
 
 class ActionValueModel(Model):
@@ -120,6 +123,7 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
         return dict(zip(("loss", "entropy"), (totals / num_updates).tolist(), strict=True))
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Train, compare over duplicate deals, print the result table and write the run folder."""
     return run(

@@ -38,13 +38,15 @@ from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig
+from tienlen_agents.ranges import Range
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.config import parse_args
+from tienlen_train.command import RunError, command
+from tienlen_train.config import COUNT, DEALS, parse_args, setting
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.league_table import Member, Table, show, table_json
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import RunError, RunFolder, sole_run, write_atomic
+from tienlen_train.runs import RunFolder, check_resumable, sole_run, write_atomic
 
 PAYOFF_SEED: Final = 3_000_000  # of the table's deals, plus the run's seed
 
@@ -63,23 +65,29 @@ class LeagueConfig(PPOConfig):
         snapshot_share: share of a main learner's games in which a member of the population has some seats.
     """
 
-    generations: int = 8
-    iterations: int = 20
-    mains: int = 1
-    exploiters: int = 1
-    payoff_deals: int = 500
+    generations: int = setting(8, COUNT)
+    iterations: int = setting(20, COUNT)
+    mains: int = setting(1, Range(1, 1000))
+    exploiters: int = setting(1, Range(0, 1000))
+    payoff_deals: int = setting(500, DEALS)
     decisions: int = 2_000_000
     snapshot_share: float = 0.5
     baseline_share: float = 0.1
     eval_every: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse the settings of a run on a cluster that a population does not have."""
+        super().__post_init__()
+        for name in ("staleness", "actors", "learners"):
+            if getattr(self, name) != PPOConfig.__dataclass_fields__[name].default:
+                self.refuse(name, "expected the default: a learner of a population trains in one process")
 
     def learner(self, index: int) -> PPOConfig:
         """The settings of a learner: the main learners first, then the exploiters."""
         shared = {field.name: getattr(self, field.name) for field in fields(PPOConfig)}
         shared.update(
             seed=self.seed + 1000 * index,
-            snapshot_every=2**31,  # the population takes the place of the learner's own snapshots
-            num_snapshots=2**31,
+            snapshot_every=10**9,  # the population takes the place of the learner's own snapshots
             threads=1,
             out=None,
             resume=False,
@@ -338,7 +346,7 @@ def _tensors(network: Network) -> dict[str, Tensor]:
 
 
 @contextmanager
-def _executor(config: LeagueConfig, console: Console) -> Iterator[Executor]:
+def _executor(config: LeagueConfig) -> Iterator[Executor]:
     """Where the generations are computed.
 
     Raises:
@@ -378,18 +386,15 @@ def train_league(
         RunError: the folder cannot be used or written to, or there is no cluster at the address.
         ValueError: invalid settings.
     """
-    low = {"generations": 1, "iterations": 1, "mains": 1, "exploiters": 0, "payoff_deals": 2}
-    for name, least in low.items():
-        if getattr(config, name) < least:
-            raise ValueError(f"{name}={getattr(config, name)}: expected {least} or more")
-    if config.staleness or config.learners > 1 or config.actors is not None:
-        raise ValueError(
-            "staleness, actors and learners: expected the defaults, a learner trains on one node"
-        )
+    if config.resume and config.out is not None:
+        check_resumable(Path(config.out))
     PPOTrainer.prepare_process(config)
     out = Path(config.out or f"runs/league-{time.strftime('%Y%m%d-%H%M%S')}")
-    with sole_run(out), _executor(config, console) as executor:
-        folder = RunFolder(out, config, config.variant(), resume=config.resume)
+    with (
+        sole_run(out),
+        _executor(config) as executor,
+        RunFolder(out, config, config.variant(), resume=config.resume) as folder,
+    ):
         population = Population(config, executor)
         if config.resume and (found := folder.load_checkpoint()) is not None:
             population.restore(*found)
@@ -420,14 +425,12 @@ def write(population: Population, out: Path) -> None:
     write_atomic(out / "league.json", table_json(population.table, cycles))
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Train a population, and report who exploits whom."""
     config = parse_args(LeagueConfig, "Train a population of main learners and exploiters.", argv)
     console = Console()
-    try:
-        population, out = train_league(config, console)
-    except (RunError, ValueError) as error:
-        raise SystemExit(f"error: {error}") from error
+    population, out = train_league(config, console)
     best = population.table.best()
     console.print(f"run folder: {out}")
     console.print(f"hardest to exploit: policy:{out / 'policies' / best.label}.safetensors")

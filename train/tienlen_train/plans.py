@@ -12,18 +12,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tienlen_train.executor import start
+from tienlen_train.executor import Executor, start
 from tienlen_train.opponent_pool import OpponentPool, Seating, Snapshot
-from tienlen_train.rollout import IntArray, Trajectories, rollout
-
-if TYPE_CHECKING:
-    from tienlen_train.trainer import SelfPlayTrainer
+from tienlen_train.rollout import IntArray, RolloutJob, Trajectories, rollout
 
 
 @dataclass(eq=False)
@@ -49,6 +46,24 @@ class Plan:
     results: Callable[[], list[Trajectories]] = list
 
 
+class Planner(Protocol):
+    """A trainer, as far as it plans.
+
+    Attributes:
+        iteration: its iteration.
+        executor: plays rollouts.
+    """
+
+    iteration: int
+    executor: Executor
+
+    def plan(self, iteration: int) -> Plan:
+        """What is played in an iteration, with the present weights."""
+
+    def jobs(self, plan: Plan) -> list[RolloutJob]:
+        """The jobs of a plan, one for each shard."""
+
+
 class Plans:
     """The plans that have been started and not yet learned.
 
@@ -64,21 +79,21 @@ class Plans:
         self.last_staleness = 0
         self._waiting: deque[Plan] = deque()
 
-    def next(self, trainer: SelfPlayTrainer[Any]) -> Plan:
+    def next(self, planner: Planner) -> Plan:
         """The plan of the trainer's iteration; those of the next S iterations are started as well."""
         for plan in self._waiting:
             if plan.results is list:  # of a checkpoint
-                self._start(trainer, plan)
+                self._start(planner, plan)
         while len(self._waiting) <= self.staleness:
-            plan = trainer.plan(trainer.iteration + len(self._waiting))
-            self._start(trainer, plan)
+            plan = planner.plan(planner.iteration + len(self._waiting))
+            self._start(planner, plan)
             self._waiting.append(plan)
         plan = self._waiting.popleft()
-        self.last_staleness = trainer.iteration - plan.version
+        self.last_staleness = planner.iteration - plan.version
         return plan
 
-    def _start(self, trainer: SelfPlayTrainer[Any], plan: Plan) -> None:
-        plan.results = start(trainer.executor, rollout, trainer.jobs(plan))
+    def _start(self, planner: Planner, plan: Plan) -> None:
+        plan.results = start(planner.executor, rollout, planner.jobs(plan))
 
     def state(self) -> dict[str, Any]:
         """The plans in a checkpoint; nothing without staleness."""

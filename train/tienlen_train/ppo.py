@@ -7,7 +7,7 @@
 
 The network scores legal actions (`tienlen_agents.networks.network`); the critic sees all hands, the policy
 does not. The inputs of a game and its rule-based agents are in `tienlen_agents.networks.features`;
-the rollouts in `tienlen_train.rollout`, the training loop in `tienlen_train.trainer`.
+the rollouts in `tienlen_train.rollout`, the training loop in `tienlen_train.loop`.
 
 ``python -m tienlen_train.ppo --env thirteens --decisions 1000000`` (a minute and a half of processor time,
 seed 1) gives a policy above the rule-based agent: alone against three `trickster` it has 10.73 ± 0.07 points
@@ -28,14 +28,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from tienlen_agents.networks.network import MAX_WIDTH
+from tienlen_agents.ranges import Range
 from tienlen_train.action_network import ActionNetwork, pad_rows, segment_log_softmax
-from tienlen_train.config import SelfPlayConfig
+from tienlen_train.command import command
+from tienlen_train.config import COEFFICIENT, COUNT_OR_NONE, SHARE, SelfPlayConfig, setting
 from tienlen_train.executor import Executor
 from tienlen_train.gae import advantages
 from tienlen_train.learner import Model
+from tienlen_train.loop import run
 from tienlen_train.minibatch import TrajectoryTensors, minibatches
 from tienlen_train.rollout import Critic, FloatArray, IntArray, Trajectories, num_privileged
-from tienlen_train.trainer import SelfPlayTrainer, run
+from tienlen_train.trainer import SelfPlayTrainer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,14 +62,14 @@ class PPOConfig(SelfPlayConfig):
     """
 
     learning_rate: float = 3e-3
-    gamma: float = 1.0
-    gae_lambda: float | None = None
-    clip_coef: float = 0.2
-    ent_coef: float = 0.01
-    vf_coef: float = 0.5
+    gamma: float = setting(1.0, SHARE)
+    gae_lambda: float | None = setting(None, SHARE)
+    clip_coef: float = setting(0.2, Range(0, 1, above=True))
+    ent_coef: float = setting(0.01, COEFFICIENT)
+    vf_coef: float = setting(0.5, COEFFICIENT)
     critic: Critic = "hands"
-    critic_width: int = 256
-    critic_warmup: int = 0
+    critic_width: int = setting(256, Range(2, MAX_WIDTH))
+    critic_warmup: int = setting(0, COUNT_OR_NONE)
 
 
 class ActorCritic(Model):
@@ -178,6 +182,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         return {**dict(zip(names, means, strict=True)), "explained_variance": explained_variance}
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Train, compare over duplicate deals, print the result table and write the run folder."""
     return run(

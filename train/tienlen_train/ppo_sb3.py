@@ -12,12 +12,14 @@ whole state of a run, and a resumed run follows the same curve as an unbroken on
 from __future__ import annotations
 
 import io
+import math
 import sys
+import zipfile
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import torch
@@ -27,11 +29,29 @@ from stable_baselines3.common.utils import ConstantSchedule
 
 import tienlen_agents
 from tienlen_agents.networks.sb3_policy import PolicyAgent
+from tienlen_agents.ranges import Range
 from tienlen_env.engine.agent import Agent
 from tienlen_env.envs.sb3 import OneSeatVecEnv
-from tienlen_train.config import RunConfig
+from tienlen_train.command import command
+from tienlen_train.config import COEFFICIENT, COUNT, LEARNING_RATE, SHARE, WIDTH, RunConfig, setting
+from tienlen_train.loop import run
 from tienlen_train.runs import write_atomic
-from tienlen_train.trainer import Trainer, run
+from tienlen_train.trainer import Trainer
+
+# What a model remembers of its last iteration; a model that was restored from a checkpoint has none of it.
+PASSING: Final = (
+    "_total_timesteps",
+    "_num_timesteps_at_start",
+    "start_time",
+    "_last_obs",
+    "_last_episode_starts",
+    "_last_original_obs",
+    "_episode_num",
+    "_current_progress_remaining",
+    "ep_info_buffer",
+    "ep_success_buffer",
+    "lr_schedule",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,25 +79,34 @@ class MaskablePPOConfig(RunConfig):
     """
 
     decisions: int = 1_000_000
-    num_games: int = 256
-    num_steps: int = 32
-    batch_size: int = 2048
-    update_epochs: int = 4
-    learning_rate: float = 5e-4
-    gamma: float = 1.0
-    gae_lambda: float = 0.95
-    clip_coef: float = 0.2
-    ent_coef: float = 0.03
-    vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
-    hidden: int = 256
-    baseline_share: float = 0.5
-    snapshot_share: float = 0.2
-    snapshot_every: int = 10
-    num_snapshots: int = 8
+    num_games: int = setting(256, Range(1, 1_000_000))
+    num_steps: int = setting(32, Range(1, 1_000_000))
+    batch_size: int = setting(2048, Range(2))
+    update_epochs: int = setting(4, Range(1, 1000))
+    learning_rate: float = setting(5e-4, LEARNING_RATE)
+    gamma: float = setting(1.0, SHARE)
+    gae_lambda: float = setting(0.95, SHARE)
+    clip_coef: float = setting(0.2, Range(0, 1, above=True))
+    ent_coef: float = setting(0.03, COEFFICIENT)
+    vf_coef: float = setting(0.5, COEFFICIENT)
+    max_grad_norm: float = setting(0.5, Range(0, above=True))
+    hidden: int = setting(256, WIDTH)
+    baseline_share: float = setting(0.5, SHARE)
+    snapshot_share: float = setting(0.2, SHARE)
+    snapshot_every: int = setting(10, COUNT)
+    num_snapshots: int = setting(8, Range(1, 10_000))
     eval_deals: int = 100
     final_deals: int = 1000
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the settings that depend on one another, too."""
+        super().__post_init__()
+        if self.num_games * self.num_steps < 2:
+            self.refuse("num_steps", "expected two decisions an iteration or more")
+        if self.baseline_share + self.snapshot_share > 1:
+            most_share = 1 - self.baseline_share
+            self.refuse("snapshot_share", f"expected 0..{most_share:g}, what baseline_share leaves")
 
 
 class MaskablePPOTrainer(Trainer):
@@ -128,6 +157,12 @@ class MaskablePPOTrainer(Trainer):
         torch.distributions.Distribution.set_default_validate_args(False)
 
     @property
+    def weights(self) -> Iterable[torch.Tensor]:
+        """The weights of actor and critic."""
+        found: Iterable[torch.Tensor] = self.model.policy.parameters()
+        return found
+
+    @property
     def num_iterations(self) -> int:
         """Iterations of the whole run."""
         return -(-self.config.decisions // (self.config.num_games * self.config.num_steps))
@@ -148,14 +183,18 @@ class MaskablePPOTrainer(Trainer):
         return PolicyAgent.from_model(self.model, sample=sample, name="ppo_sb3")
 
     def save_policy(self, path: Path) -> None:
-        """Write the current policy.
+        """Write the current policy; the same policy gives the same bytes.
 
         Raises:
             RunError: the disk is full or the folder cannot be written; the old file is still there.
         """
-        buffer = io.BytesIO()
-        self.model.save(buffer)
-        write_atomic(path, buffer.getvalue())
+        buffer, plain = io.BytesIO(), io.BytesIO()
+        self.model.save(buffer, exclude=PASSING)
+        # The same entries without the time at which they were written.
+        with zipfile.ZipFile(buffer) as saved, zipfile.ZipFile(plain, "w") as file:
+            for name in saved.namelist():
+                file.writestr(zipfile.ZipInfo(name), saved.read(name))
+        write_atomic(path, plain.getvalue())
 
     def set_opponents(self) -> None:
         """Fill the pool: baselines, older snapshots, the current policy."""
@@ -190,7 +229,9 @@ class MaskablePPOTrainer(Trainer):
         self.model.lr_schedule = ConstantSchedule(config.learning_rate * self.lr_factor)
         self.model.learn(config.num_games * config.num_steps, reset_num_timesteps=False, log_interval=1)
         self.num_decisions = self.model.num_timesteps
-        logged = self.model.logger.name_to_value
+        logged = dict(self.model.logger.name_to_value)
+        if not math.isfinite(logged.get("train/explained_variance", 0.0)):
+            del logged["train/explained_variance"]  # not defined where all returns are equal
         num_games = len(self.model.ep_info_buffer)
         self.num_games += num_games
         return {
@@ -221,9 +262,10 @@ class MaskablePPOTrainer(Trainer):
         self.model.policy.optimizer.load_state_dict(state["optimizer"])
         self.model.num_timesteps = state["num_timesteps"]
         self.model._n_updates = state["num_updates"]
-        self.snapshots.extend(state["snapshots"])
+        self.snapshots = deque(state["snapshots"], maxlen=self.config.num_snapshots)
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Train, compare over duplicate deals, print the result table and write the run folder."""
     return run(

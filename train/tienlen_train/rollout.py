@@ -209,6 +209,8 @@ def policy_fn(policy: PolicyWeights, rng: np.random.Generator, job: RolloutJob) 
                 .cpu()
                 .numpy()
             )
+        if not np.isfinite(log_probability).all():
+            raise FloatingPointError("the scores of the policy are not finite")
         chosen = sample(log_probability, inputs.segment_start, rng)
         return chosen, log_probability[chosen]
 

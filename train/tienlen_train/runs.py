@@ -1,5 +1,8 @@
 """Run folders: settings, metrics, and checkpoints that survive a kill at any moment.
 
+A checkpoint is written when the metrics up to it are on the disk, and the policy file after the checkpoint.
+So a resumed run finds all that it needs, or says what is damaged or missing: it never begins anew by itself.
+
 Folders of older versions load: this module maps the names that have changed.
 """
 
@@ -9,13 +12,17 @@ import dataclasses
 import hashlib
 import io
 import json
+import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import zip_longest
+from math import isfinite
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import torch
 from torch.utils.tensorboard import SummaryWriter
@@ -24,6 +31,7 @@ from tienlen_agents import files
 from tienlen_agents.command import command_line
 from tienlen_agents.versions import versions
 from tienlen_env.games.common.game import AnyRules
+from tienlen_train.command import RunError
 from tienlen_train.config import RENAMED
 
 if TYPE_CHECKING:
@@ -33,11 +41,13 @@ RENAMED_METRICS: Final[Mapping[str, str]] = MappingProxyType(
     {"divergence": "approx_kl", "clipped": "clip_fraction"}
 )
 # Settings in which a resumed run may differ; those of the rules are compared by their digest.
-_FREE: Final = frozenset({"resume", "out", "env", "rules", "num_players", "cluster", "actors", "learners"})
-
-
-class RunError(RuntimeError):
-    """A run folder that cannot be used: of another run, unreadable, or on a full disk."""
+_FREE: Final = frozenset(
+    {"resume", "new_metrics", "out", "env", "rules", "num_players", "cluster", "actors", "learners"}
+)
+_CHECKPOINT: Final = re.compile(r"\d{6,}\.pt")
+CONFIG: Final = "config.json"
+CHECKPOINTS: Final = "checkpoints"
+ANEW: Final = "put back a sound copy, or start anew with another --out"
 
 
 @contextmanager
@@ -53,7 +63,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RunError(f"cannot write {path}: {error.strerror}") from error
+        raise RunError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -72,8 +82,11 @@ def upgrade_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def upgrade_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of a metrics.jsonl of any age under its present names."""
-    return {RENAMED_METRICS.get(name, name): value for name, value in metrics.items()}
+    """A line of a metrics.jsonl of any age under its present names, without what JSON does not have."""
+    return {
+        RENAMED_METRICS.get(name, name): None if isinstance(value, float) and not isfinite(value) else value
+        for name, value in metrics.items()
+    }
 
 
 def upgrade_checkpoint(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,17 +103,40 @@ def upgrade_checkpoint(state: Mapping[str, Any]) -> dict[str, Any]:
 def sole_run(path: Path) -> Iterator[None]:
     """Hold an exclusive lock on a run folder; the system releases it when the process ends in any way.
 
+    Temporary files that a kill has left there are deleted.
+
     Raises:
         RunError: another process trains there.
     """
     with ExitStack() as stack:
         try:
-            stack.enter_context(files.locked(path / "config.json"))
+            stack.enter_context(files.locked(path / CONFIG))
+            for folder in (path, path / CHECKPOINTS):
+                files.remove_temporaries(folder)
         except BlockingIOError as error:
             raise RunError(f"another process is training in {path}") from error
         except OSError as error:
             raise RunError(f"cannot write {path}: {error.strerror}") from error
         yield
+
+
+def check_resumable(path: Path) -> None:
+    """Refuse to resume where there is no run; nothing is written.
+
+    Raises:
+        RunError: there is none, or its config.json is missing.
+    """
+    if (path / CONFIG).is_file():
+        return
+    if any(_holds_run(path)):
+        raise RunError(f"{path / CONFIG} is missing: {ANEW}")
+    raise RunError(f"{path} holds no run: leave out --resume to start one there")
+
+
+def _holds_run(path: Path) -> Iterator[Path]:
+    """What only a run writes."""
+    yield from path.glob("metrics.jsonl")
+    yield from (path / CHECKPOINTS).glob("*.pt")
 
 
 class RunFolder:
@@ -120,7 +156,8 @@ class RunFolder:
         resume: continue the run in the folder; otherwise the folder must not hold one.
 
     Raises:
-        RunError: the folder holds a run and `resume` is False, or the run has other settings or rules.
+        RunError: the folder holds a run and `resume` is False, or the run has other settings or rules, or its
+            config.json is damaged.
     """
 
     KEEP = 3
@@ -129,8 +166,23 @@ class RunFolder:
         self.path = path
         self.metrics_path = path / "metrics.jsonl"
         self._events: SummaryWriter | None = None
+        self._damaged: list[Path] = []  # checkpoints; deleted as soon as a new one is written
         settings = dataclasses.asdict(config)
-        described = {
+        config_path = path / CONFIG
+        if config_path.exists():
+            if not resume:
+                raise RunError(f"{path} already holds a run: use --resume, or another --out")
+            self._described = _read_description(config_path)
+            # A setting that is newer than the run had its default value.
+            old = {field.name: field.default for field in dataclasses.fields(config)}
+            old |= upgrade_settings(self._described["config"])
+            changed = {k: (old[k], v) for k, v in settings.items() if k not in _FREE and old[k] != v}
+            if changed or self._described["rules_digest"] != rules.digest():
+                raise RunError(f"{path} holds a run of other settings: {changed or 'other rules'}")
+            return
+        if any(_holds_run(path)):
+            raise RunError(f"{config_path} is missing, but the folder holds a run: {ANEW}")
+        self._described = {
             "config": settings,
             "rules": dataclasses.asdict(cast("DataclassInstance", rules)),
             "rules_digest": rules.digest(),
@@ -138,76 +190,212 @@ class RunFolder:
             "command": command_line(),
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
-        config_path = path / "config.json"
-        if config_path.exists():
-            if not resume:
-                raise RunError(f"{path} already holds a run: use --resume, or another --out")
-            before = json.loads(config_path.read_text())
-            # A setting that is newer than the run had its default value.
-            old = {field.name: field.default for field in dataclasses.fields(config)}
-            old |= upgrade_settings(before["config"])
-            changed = {k: (old[k], v) for k, v in settings.items() if k not in _FREE and old[k] != v}
-            if changed or before["rules_digest"] != rules.digest():
-                raise RunError(f"{path} holds a run of other settings: {changed or 'other rules'}")
-        else:
-            write_atomic(config_path, json.dumps(described, indent=1).encode())
+        self._write_description()
 
-    def log(self, metrics: dict[str, Any]) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        events, self._events = self._events, None
+        if events is None:
+            return
+        try:
+            with self._writing_events():
+                events.close()
+        except RunError:
+            if kind is None:  # otherwise the first error is the one to report
+                raise
+
+    def _write_description(self) -> None:
+        write_atomic(self.path / CONFIG, json.dumps(self._described, indent=1).encode())
+
+    @property
+    def first_iteration(self) -> int:
+        """The iteration of the first line of the metrics: 1, unless a damaged file was set aside."""
+        return int(self._described.get("first_iteration", 1))
+
+    # ------------------------------------------------------------ metrics
+
+    def log(self, metrics: Mapping[str, Any]) -> None:
         """Append one line to the metrics, and its numbers to TensorBoard's events.
 
         Args:
-            metrics: by name, with the ``iteration``.
+            metrics: by name, with the ``iteration``; finite numbers.
+
+        Raises:
+            RunError: the disk is full or the folder cannot be written.
         """
-        with self.metrics_path.open("a") as file:
-            file.write(json.dumps(metrics) + "\n")
+        line = json.dumps(metrics, allow_nan=False) + "\n"
+        with writing(self.metrics_path), self.metrics_path.open("a", encoding="utf-8") as file:
+            file.write(line)
         iteration = metrics["iteration"]
-        if self._events is None:
-            # A resumed run drops what was written after its checkpoint.
-            self._events = SummaryWriter(str(self.path / "tensorboard"), purge_step=iteration)
-        for name, value in metrics.items():
-            if name not in ("iteration", "time"):
-                self._events.add_scalar(name, value, iteration)
+        with self._writing_events():
+            if self._events is None:
+                # A resumed run drops what was written after its checkpoint.
+                self._events = SummaryWriter(str(self.path / "tensorboard"), purge_step=iteration)
+            for name, value in metrics.items():
+                if name not in ("iteration", "time"):
+                    self._events.add_scalar(name, value, iteration)
+
+    def _writing_events(self) -> AbstractContextManager[None]:
+        return writing(self.path / "tensorboard")
 
     def trim_metrics(self, iteration: int) -> None:
-        """Drop the lines after an iteration, and a line that a kill cut short, before the run continues."""
-        if not self.metrics_path.exists():
-            return
-        kept = []
-        for line in self.metrics_path.read_text().splitlines():
-            try:
-                metrics = json.loads(line)
-                if metrics["iteration"] <= iteration:
-                    kept.append(json.dumps(upgrade_metrics(metrics)))
-            except (ValueError, KeyError):
-                continue
+        """Drop the lines after an iteration, and a line that a kill cut short, before the run continues.
+
+        Args:
+            iteration: of the checkpoint.
+
+        Raises:
+            RunError: a line of the iterations before is damaged or missing.
+        """
+        kept = [json.dumps(metrics) for metrics in self._read_metrics(iteration)]
         write_atomic(self.metrics_path, "".join(f"{line}\n" for line in kept).encode())
+
+    def begin_new_metrics(self, iteration: int) -> None:
+        """Set a damaged metrics.jsonl aside, as metrics.jsonl.damaged; the new one begins after an iteration.
+
+        Raises:
+            RunError: the folder cannot be written.
+        """
+        with writing(self.metrics_path):
+            if self.metrics_path.exists():
+                os.replace(self.metrics_path, self.metrics_path.with_name("metrics.jsonl.damaged"))
+        self._described["first_iteration"] = iteration + 1
+        self._write_description()
+        write_atomic(self.metrics_path, b"")
+
+    def _read_metrics(self, iteration: int) -> list[dict[str, Any]]:
+        """The lines up to an iteration.
+
+        Raises:
+            RunError: a line is damaged or missing.
+        """
+        wanted = range(self.first_iteration, iteration + 1)
+        try:
+            lines = self.metrics_path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            lines = []
+        except OSError as error:
+            raise RunError(f"cannot read {self.metrics_path}: {error.strerror}") from error
+        found = []
+        for number, (expected, line) in enumerate(zip_longest(wanted, lines[: len(wanted)]), 1):
+            try:
+                metrics = json.loads(line or b"")
+                is_right = metrics["iteration"] == expected
+                is_right = is_right and all(v is None or type(v) in (int, float) for v in metrics.values())
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                is_right = False
+            if not is_right:
+                raise RunError(
+                    f"{self.metrics_path}: line {number} is not that of iteration {expected}, "
+                    "which is before the checkpoint: put back a sound copy, or continue with --new-metrics, which sets the "
+                    "file aside"
+                )
+            found.append(upgrade_metrics(metrics))
+        return found
+
+    # ------------------------------------------------------------ checkpoints
+
+    def checkpoint_path(self, iteration: int) -> Path:
+        """The file of a checkpoint."""
+        return self.path / CHECKPOINTS / f"{iteration:06d}.pt"
 
     def save_checkpoint(self, iteration: int, state: dict[str, Any]) -> Path:
         """Write a checkpoint atomically and delete all but the last few.
 
+        The metrics up to it are on the disk before. Damaged checkpoints that `load_checkpoint` has found are
+        deleted first; of the others the newest `KEEP` stay.
+
         Args:
             iteration: its number, and its name.
             state: tensors, numbers, strings, and lists and dicts of these.
+
+        Raises:
+            RunError: the disk is full or the folder cannot be written; the last checkpoint is still there.
         """
         buffer = io.BytesIO()
-        torch.save(state, buffer)
+        torch.save({**state, "iteration": iteration}, buffer)
         data = buffer.getvalue()
-        path = self.path / "checkpoints" / f"{iteration:06d}.pt"
+        path = self.checkpoint_path(iteration)
+        with writing(self.metrics_path):
+            if self.metrics_path.exists():
+                with self.metrics_path.open("rb+") as file:
+                    os.fsync(file.fileno())
         write_atomic(path, hashlib.sha256(data).digest() + data)
-        for old in sorted(path.parent.glob("*.pt"))[: -self.KEEP]:
-            old.unlink()
+        with writing(path.parent):
+            for damaged in self._damaged:
+                if damaged != path:
+                    damaged.unlink(missing_ok=True)
+            self._damaged = []
+            own = sorted(int(old.stem) for old in path.parent.iterdir() if _CHECKPOINT.fullmatch(old.name))
+            for old in own[: -self.KEEP]:
+                self.checkpoint_path(old).unlink(missing_ok=True)
         return path
 
     def load_checkpoint(self) -> tuple[int, dict[str, Any]] | None:
-        """The newest undamaged checkpoint, as (iteration, state); None if there is none.
+        """The newest undamaged checkpoint, as (iteration, state); None if the run has not written one yet.
 
         Only tensors and plain values are read; a file cannot run code.
+
+        Raises:
+            RunError: all checkpoints are damaged or gone, or a file is not a checkpoint of this run.
         """
-        for path in sorted((self.path / "checkpoints").glob("*.pt"), reverse=True):
-            data = path.read_bytes()
+        newest: tuple[Path, bytes] | None = None
+        self._damaged = []
+        for path in self._checkpoints():
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                raise RunError(f"cannot read {path}: {error.strerror}") from error
             if hashlib.sha256(data[32:]).digest() != data[:32]:
+                self._damaged.append(path)
                 print(f"{path} is damaged; falling back to the one before", file=sys.stderr)
-                continue
-            state = torch.load(io.BytesIO(data[32:]), weights_only=True)
-            return int(path.stem), upgrade_checkpoint(state)
-        return None
+            elif newest is None:
+                newest = path, data[32:]
+        if newest is None:
+            if self._damaged or any(_holds_run(self.path)):
+                state = f"all {len(self._damaged)} are damaged" if self._damaged else "there is none left"
+                raise RunError(f"{self.path / CHECKPOINTS}: {state}: {ANEW}")
+            return None
+        path, data = newest
+        try:
+            state = torch.load(io.BytesIO(data), weights_only=True)
+        except Exception as error:  # whatever a foreign file makes of the reader
+            raise RunError(f"{path} is not a checkpoint: {error}") from error
+        if not isinstance(state, dict) or state.get("iteration", int(path.stem)) != int(path.stem):
+            raise RunError(f"{path} is not the checkpoint of iteration {int(path.stem)} of a run")
+        return int(path.stem), upgrade_checkpoint(state)
+
+    def _checkpoints(self) -> list[Path]:
+        """The files, the newest first.
+
+        Raises:
+            RunError: another file or a folder is among them.
+        """
+        found = list((self.path / CHECKPOINTS).glob("*.pt"))
+        for path in found:
+            if not _CHECKPOINT.fullmatch(path.name) or not path.is_file():
+                raise RunError(f"{path} is not a checkpoint of this run: move it to another folder")
+        return sorted(found, key=lambda path: int(path.stem), reverse=True)
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    """The content of a config.json.
+
+    Raises:
+        RunError: the file is damaged.
+    """
+    try:
+        described = json.loads(path.read_bytes())
+        is_right = isinstance(described["config"], dict) and isinstance(described["rules_digest"], str)
+        is_right = is_right and type(described.get("first_iteration", 1)) is int
+    except OSError as error:
+        raise RunError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError):
+        is_right = False
+    if not is_right:
+        raise RunError(f"{path} is damaged: {ANEW}")
+    return cast("dict[str, Any]", described)

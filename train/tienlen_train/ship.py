@@ -24,11 +24,13 @@ from tienlen_agents import arena
 from tienlen_agents.networks import champion
 from tienlen_agents.networks.features import features_by_name, features_of
 from tienlen_agents.networks.network import Network, NetworkAgent
+from tienlen_agents.ranges import ExistingFile, FreeText, Range
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
 from tienlen_env.games.registry import get_rules
 from tienlen_train.benchmarks.speed import cpu_name
-from tienlen_train.config import parse_args
+from tienlen_train.command import command
+from tienlen_train.config import ANY_SEED, DEALS, Config, Word, parse_args, setting
 from tienlen_train.runs import write_atomic
 
 SEED = 3_000_001
@@ -40,7 +42,7 @@ LIMITS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShipConfig:
+class ShipConfig(Config):
     """Settings of the command.
 
     Attributes:
@@ -55,14 +57,14 @@ class ShipConfig:
         deals: held-out deals of each comparison, each in as many seatings as there are players.
     """
 
-    policy: str = ""
-    size: str = "small"
-    version: int = 1
-    how: str = ""
-    seed: int = 1
-    wall_time: str = ""
-    exploit: str = ""
-    deals: int = 2500
+    policy: str = setting("", ExistingFile(several=True))
+    size: str = setting("small", Word())
+    version: int = setting(1, Range(1, 9999))
+    how: str = setting("", FreeText("commands"))
+    seed: int = setting(1, ANY_SEED)
+    wall_time: str = setting("", FreeText())
+    exploit: str = setting("", FreeText())
+    deals: int = setting(2500, DEALS)
 
 
 def mean_policy(paths: Sequence[str]) -> NetworkAgent:
@@ -108,15 +110,13 @@ def _fill(text: str) -> str:
     return textwrap.fill(text, 110, break_on_hyphens=False, break_long_words=False)
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and write the weights and the card."""
     config = parse_args(ShipConfig, "Ship a trained policy with its card.", argv)
     console = Console()
-    try:
-        paths = config.policy.split()
-        agent = mean_policy(paths)
-    except (OSError, ValueError) as error:
-        raise SystemExit(f"error: {error}") from error
+    paths = config.policy.split()
+    agent = mean_policy(paths)
     made_for = agent.network.config
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
@@ -142,6 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     joined = " and ".join(f"`{path}`" for path in paths)
     mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""
+    agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     card = f"""\
 # {made_for.rules}-{config.size}-v{config.version}
 
@@ -155,6 +156,9 @@ prior: {made_for.prior}.
 
 {exploited}
 
+**Digest** (SHA-256 of weights, configuration and results in the file):
+`{agent.digest}`
+
 {trained}
 
 ```
@@ -163,7 +167,6 @@ prior: {made_for.prior}.
 
 {mean}{limits}
 """
-    agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     path = champion.WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
     agent.save(path)
     write_atomic(path.with_suffix(".md"), card.encode())

@@ -1,4 +1,4 @@
-"""The training loop: iterations, comparisons, checkpoints, and the policy file.
+"""Trainers: iterations, comparisons, the contents of checkpoints, and the policy file.
 
 `Trainer` is the base of every run; `SelfPlayTrainer` plays whole rounds with an `ActionNetwork` in all
 learning seats (`tienlen_train.rollout`), against the opponents of a pool (`tienlen_train.opponent_pool`).
@@ -13,12 +13,12 @@ An algorithm is a trainer with a method that learns from an iteration's trajecto
 from __future__ import annotations
 
 import ctypes
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol
 
 import numpy as np
 import torch
@@ -30,16 +30,14 @@ from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import Agent
 from tienlen_train.action_network import ActionNetwork
-from tienlen_train.config import RunConfig, SelfPlayConfig, parse_args
+from tienlen_train.command import DivergenceError
+from tienlen_train.config import RunConfig, SelfPlayConfig
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.learner import Learner, ModelT
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.plans import Plan, Plans
-from tienlen_train.progress import TrainingProgress
 from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join
-from tienlen_train.runs import RunError, RunFolder, sole_run, writing
-
-TrainerT = TypeVar("TrainerT", bound="Trainer")
+from tienlen_train.runs import writing
 
 
 class Trainer(ABC):
@@ -95,11 +93,6 @@ class Trainer(ABC):
             RunError: the disk is full or the folder cannot be written; the old file is still there.
         """
 
-    @contextmanager
-    def workplace(self, console: Console) -> Iterator[None]:
-        """Where the run plays and learns."""
-        yield
-
     @property
     def description(self) -> str:
         """A description of the run, for the console."""
@@ -120,10 +113,23 @@ class Trainer(ABC):
         """Factor on the learning rate: 1 at the start, falls linearly to a tenth at the end."""
         return 1 - 0.9 * self.progress
 
+    @property
+    @abstractmethod
+    def weights(self) -> Iterable[torch.Tensor]:
+        """The trained weights."""
+
     def iterate(self) -> dict[str, float]:
-        """Play and learn once; the metrics."""
+        """Play and learn once; the metrics.
+
+        Raises:
+            DivergenceError: a metric or a weight is not finite.
+        """
         begin, begin_cpu, before = time.perf_counter(), time.process_time(), self.num_decisions
-        metrics = self.play_and_learn()
+        try:
+            metrics = self.play_and_learn()
+        except FloatingPointError as error:
+            raise self._divergence(str(error)) from error
+        self.check_finite(metrics)
         seconds = time.perf_counter() - begin
         self.iteration += 1
         self.seconds += seconds
@@ -136,6 +142,24 @@ class Trainer(ABC):
             "decisions_per_second": (self.num_decisions - before) / seconds,
             **metrics,
         }
+
+    def check_finite(self, metrics: Mapping[str, float]) -> None:
+        """Refuse to go on with numbers that are not finite.
+
+        Raises:
+            DivergenceError: a metric or a weight is not finite.
+        """
+        for name, value in metrics.items():
+            if not math.isfinite(value):
+                raise self._divergence(f"{name} is {value}")
+        if not all(bool(torch.isfinite(weights).all()) for weights in self.weights):
+            raise self._divergence("a weight is not finite")
+
+    def _divergence(self, what: str) -> DivergenceError:
+        return DivergenceError(
+            f"the run has diverged in iteration {self.iteration + 1}: {what}. The checkpoints and the policy "
+            "are of before; start another run with a smaller --learning-rate"
+        )
 
     @abstractmethod
     def end_iteration(self) -> None:
@@ -180,12 +204,17 @@ class Trainer(ABC):
         }
 
     def restore(self, iteration: int, state: dict[str, Any]) -> None:
-        """Continue from a checkpoint."""
+        """Continue from a checkpoint.
+
+        Raises:
+            KeyError, TypeError, ValueError, RuntimeError: it is not the state of such a run; the trainer
+                cannot be used any more.
+        """
         self.iteration = iteration
-        self.num_decisions = state["num_decisions"]
-        self.num_games = state["num_games"]
-        self.seconds = state["seconds"]
-        self.cpu_seconds = state["cpu_seconds"]
+        self.num_decisions = int(state["num_decisions"])
+        self.num_games = int(state["num_games"])
+        self.seconds = float(state["seconds"])
+        self.cpu_seconds = float(state["cpu_seconds"])
 
 
 class Link(Protocol):
@@ -220,8 +249,9 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     def __init__(self, config: SelfPlayConfig, executor: Executor | None = None) -> None:
         super().__init__(config)
-        _check_shards(config)
         self.features = features_of(self.rules)
+        if config.device == "cuda" and not torch.cuda.is_available():
+            config.refuse("device", "expected auto or cpu, because torch finds no CUDA device here")
         self.device = torch.device(
             ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
         )
@@ -234,7 +264,10 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.plans = Plans(config.staleness)
         self.link: Link | None = None
         for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
-            tienlen_agents.load(name)
+            try:
+                tienlen_agents.load(name)
+            except (ValueError, OSError) as error:
+                raise ValueError(f"baselines: {error}") from error
 
     @classmethod
     def prepare_process(cls, config: RunConfig) -> None:
@@ -246,21 +279,6 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     def make_learner(self, model: ModelT) -> Learner[ModelT]:
         """The learner of a model."""
         return Learner(model, self.config, self.device, self.executor)
-
-    @contextmanager
-    def workplace(self, console: Console) -> Iterator[None]:
-        """Where the run plays and learns: in this process, or on the cluster that the settings name.
-
-        Raises:
-            ClusterError: there is no cluster at the address.
-        """
-        if self.config.cluster is None:
-            yield
-            return
-        from tienlen_train.cluster.link import linked  # imports ray
-
-        with linked(self, console):
-            yield
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
@@ -288,6 +306,11 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     @abstractmethod
     def learn(self, trajectories: Trajectories) -> dict[str, float]:
         """Improve the model by an iteration's trajectories; the metrics."""
+
+    @property
+    def weights(self) -> Iterable[torch.Tensor]:
+        """The weights of the policy and of what is trained with it."""
+        return self.learner.model.parameters()
 
     @property
     def network(self) -> ActionNetwork:
@@ -398,20 +421,6 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.plans.restore(state, self.pool)
 
 
-def _check_shards(config: SelfPlayConfig) -> None:
-    expected = {
-        "shards": (config.shards, 1, config.num_games),
-        "staleness": (config.staleness, 0, 100),
-        "actors": (1 if config.actors is None else config.actors, 1, 1_000_000),
-        "learners": (config.learners, 1, config.shards),
-    }
-    for name, (value, low, high) in expected.items():
-        if not low <= value <= high:
-            raise ValueError(f"{name}={value}: expected {low}..{high}")
-    if config.cluster is None and (config.learners > 1 or config.actors is not None):
-        raise ValueError("actors and learners: expected a cluster as well")
-
-
 def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:
     if config.precision != "auto":
         return config.precision == "bf16"
@@ -432,68 +441,3 @@ def keep_memory() -> None:
         return
     for setting, value in ((trim_threshold, 2**31 - 1), (top_pad, 2**26), (mmap_max, 0)):
         mallopt(setting, value)
-
-
-def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> tuple[TrainerT, Path]:
-    """Start or continue a run; returns the trainer and its run folder.
-
-    When it returns, the policy file in the folder is the policy of its last checkpoint.
-
-    Raises:
-        RunError: the run folder cannot be used, or written to.
-        ValueError: invalid settings.
-    """
-    make_trainer.prepare_process(config)
-    trainer = make_trainer(config)
-    out = Path(config.out or f"runs/{trainer.name}-{time.strftime('%Y%m%d-%H%M%S')}")
-    policy_path = out / trainer.policy_file
-    with sole_run(out), trainer.workplace(console):
-        folder = RunFolder(out, config, trainer.rules, resume=config.resume)
-        if config.resume and (found := folder.load_checkpoint()) is not None:
-            trainer.restore(*found)
-            # The run may have been stopped after it wrote the checkpoint and before it wrote the policy.
-            trainer.save_policy(policy_path)
-            console.print(f"continuing {out} after iteration {trainer.iteration}")
-        folder.trim_metrics(trainer.iteration)
-        console.print(f"training on {trainer.description}; run folder {out}")
-        with TrainingProgress(console, config.decisions, trainer.num_decisions) as progress:
-            scores: dict[str, float] = {}
-            while not trainer.is_done:
-                metrics = trainer.iterate()
-                done = trainer.is_done
-                if config.eval_every and trainer.iteration % config.eval_every == 0 and not done:
-                    scores = trainer.evaluate()
-                    metrics.update(scores)
-                folder.log({"iteration": trainer.iteration, "time": time.time(), **metrics})
-                if trainer.iteration % config.checkpoint_every == 0 or done:
-                    folder.save_checkpoint(trainer.iteration, trainer.state())
-                    trainer.save_policy(policy_path)
-                progress.update(
-                    trainer.num_decisions,
-                    trainer.num_games,
-                    metrics["decisions_per_second"],
-                    trainer.iteration,
-                    scores,
-                )
-    return trainer, out
-
-
-def run(
-    make_trainer: type[Trainer],
-    config_class: type[RunConfig],
-    description: str,
-    argv: Sequence[str] | None,
-) -> int:
-    """A training command: train, then compare the policy with other agents; the exit status."""
-    config = parse_args(config_class, description, argv)
-    console = Console()
-    try:
-        trainer, out = train(make_trainer, config, console)
-        if config.final_deals:
-            trainer.report(out, console)
-    except (RunError, ValueError) as error:
-        raise SystemExit(f"error: {error}") from error
-    console.print(f"run folder: {out}")
-    policy = f"policy:{out / trainer.policy_file}{trainer.policy_options}"
-    console.print(f"play with it: tienlen_agents.load({policy!r})")
-    return 0

@@ -29,15 +29,25 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 import tienlen_agents
 import tienlen_train
 from tienlen_agents import arena
-from tienlen_agents.arena.store import ArenaRunError
-from tienlen_agents.extras import MissingExtraError
+from tienlen_agents.ranges import ExistingFile, FreeText, Range
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
-from tienlen_train.config import parse_args
+from tienlen_train.command import RunError, command
+from tienlen_train.config import (
+    ANY_SEED,
+    COEFFICIENT,
+    COUNT,
+    DEALS,
+    PRESETS,
+    SEATS,
+    Config,
+    parse_args,
+    setting,
+)
 from tienlen_train.executor import Executor, ThreadExecutor
-from tienlen_train.runs import RunError, write_atomic
+from tienlen_train.runs import write_atomic
 
 FloatArray = npt.NDArray[np.float64]
 # The best of very many evaluations on the same deals is partly luck, so each purpose has its own deals.
@@ -46,7 +56,7 @@ SAVE_EVERY = 10  # generations
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuneConfig:
+class TuneConfig(Config):
     """Settings of a search.
 
     Attributes:
@@ -68,21 +78,28 @@ class TuneConfig:
             machine) or the address of its head node; None for this process.
     """
 
-    rules: str = "cardgames"
-    num_players: int = 4
-    generations: int = 300
-    population: int = 24
-    num_deals: int = 200
-    step: float = 0.3
-    greedy_long: float = 0.4
-    greedy: float = 0.1
-    random: float = 0.1
-    mean: float = 0.4
-    start: str | None = None
-    held_out_deals: int = 2500
-    seed: int = 1
-    out: str = "runs/heuristic.json"
-    cluster: str | None = None
+    rules: str = setting("cardgames", PRESETS)
+    num_players: int = setting(4, SEATS)
+    generations: int = setting(300, COUNT)
+    population: int = setting(24, Range(2, 100_000))
+    num_deals: int = setting(200, DEALS)
+    step: float = setting(0.3, Range(0, 100, above=True))
+    greedy_long: float = setting(0.4, COEFFICIENT)
+    greedy: float = setting(0.1, COEFFICIENT)
+    random: float = setting(0.1, COEFFICIENT)
+    mean: float = setting(0.4, COEFFICIENT)
+    start: str | None = setting(None, ExistingFile())
+    held_out_deals: int = setting(2500, DEALS)
+    seed: int = setting(1, ANY_SEED)
+    out: str = setting("runs/heuristic.json", FreeText("a file"))
+    cluster: str | None = setting(None, FreeText("auto, local or an address"))
+
+    def __post_init__(self) -> None:
+        """Check the settings that depend on one another, too."""
+        super().__post_init__()
+        get_rules(self.rules, self.num_players)
+        if not any((self.greedy_long, self.greedy, self.random, self.mean)):
+            self.refuse("mean", "expected a weight above 0 of at least one opponent")
 
 
 class Search:
@@ -256,30 +273,42 @@ def check(found: Parameters, start: Parameters, config: TuneConfig, console: Con
     return result
 
 
+def read(path: Path) -> Parameters:
+    """The parameters in a file of `write`.
+
+    Raises:
+        RunError: the file is not one of those.
+    """
+    try:
+        found = Parameters(**json.loads(path.read_bytes())["parameters"])
+        is_valid = np.isfinite(found.to_array()).all()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RunError(f"{path} does not hold parameters: {error!r}") from error
+    if not is_valid:
+        raise RunError(f"{path} has parameters that are not finite")
+    return found
+
+
 def write(config: TuneConfig, found: Parameters, held_out: dict[str, Any] | None = None) -> None:
     """Write the parameters found so far; `held_out` is given once the search is over."""
     record = {"parameters": asdict(found), "held_out": held_out, "config": asdict(config)}
     write_atomic(Path(config.out), (json.dumps(record, indent=1) + "\n").encode())
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Search, compare on held-out deals, and write the parameters."""
     config = parse_args(TuneConfig, "Tune the parameters of the rule-based agent by CMA-ES.", argv)
     console = Console()
-    start = Parameters()
-    try:
-        if config.start is not None:
-            start = Parameters(**json.loads(Path(config.start).read_text())["parameters"])
-        with ExitStack() as stack:
-            executor = None
-            if config.cluster is not None:
-                from tienlen_agents.cluster import connect
+    start = Parameters() if config.start is None else read(Path(config.start))
+    with ExitStack() as stack:
+        executor = None
+        if config.cluster is not None:
+            from tienlen_agents.cluster import connect
 
-                executor = stack.enter_context(connect(config.cluster, packages=[tienlen_train])).pool
-            found = search(config, start, console, executor)
+            executor = stack.enter_context(connect(config.cluster, packages=[tienlen_train])).pool
+        found = search(config, start, console, executor)
         write(config, found, check(found, start, config, console))
-    except (RunError, ArenaRunError, MissingExtraError, OSError) as error:
-        raise SystemExit(f"error: {error}") from error
     console.print(f"wrote {config.out}")
     return 0
 

@@ -5,8 +5,9 @@ A policy is a network (`tienlen_agents.networks.network`) refined by a small det
 ``champion:worlds=0`` is the network alone.
 
 The files are in ``agents/tienlen_agents/networks/weights``: ``<preset>-<size>-v<version>.safetensors``, and
-for each a model card, the same name with ``.md``, with its training commands and results. Files never change:
-better weights get a new version, and the highest version is used.
+for each a model card, the same name with ``.md``, with its training commands, its results and the digest of
+the file's content. Published weights never change: better ones get a new version, and the highest version is
+used.
 """
 
 from __future__ import annotations

@@ -28,20 +28,35 @@ from typing import Any, Final, Protocol, Self, get_args
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from tienlen_agents.files import write_atomic
+from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
 from tienlen_agents.networks.inference import Weights, logits_of, weights_of
+from tienlen_agents.ranges import Range
 from tienlen_env.engine.agent import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.spec import MAX_HISTORY
 from tienlen_env.games.registry import game_named, game_of, get_rules
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
 FORMAT: Final = "tienlen-network-1"
 STORED: Final = ("F32", "F16")  # types of weights in a file, by their names in safetensors
+MAX_WIDTH: Final = 8192  # units of a layer
+
+# What a configuration may say; the weights of a file must fit it as well.
+RANGES: Final = {
+    "num_players": Range(1, 64),
+    "history": Range(0, MAX_HISTORY),
+    "observation_size": Range(1, 100_000),
+    "num_derived": Range(0, 100_000),
+    "action_inputs": Range(1, 100_000),
+    "state_width": Range(1, MAX_WIDTH),
+    "action_width": Range(2, MAX_WIDTH),
+    "prior_scale": Range(-1e9, 1e9),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +127,12 @@ class NetworkConfig:
         Raises:
             ValueError: a value of another type, or out of range.
         """
-        least = {
-            "num_players": 1, "history": 0, "observation_size": 1, "num_derived": 0, "action_inputs": 1,
-            "state_width": 1, "action_width": 2,
-        }  # fmt: skip
         for name, value in asdict(self).items():
-            if name in least:
-                is_valid = type(value) is int and value >= least[name]
+            if name in RANGES:
+                kinds = (int, float) if name == "prior_scale" else (int,)
+                is_valid = type(value) in kinds and value in RANGES[name]
             elif name == "record":
                 is_valid = type(value) is bool
-            elif name == "prior_scale":
-                is_valid = type(value) in (int, float) and abs(value) <= 1e9  # False for NaN
             elif name == "prior":
                 is_valid = value in get_args(Prior)
             elif name == "game":
@@ -130,7 +140,16 @@ class NetworkConfig:
             else:
                 is_valid = isinstance(value, str)
             if not is_valid:
-                raise ValueError(f"{name}={value!r} is not a valid value")
+                expected = f", expected {RANGES[name]}" if name in RANGES else ""
+                raise ValueError(f"{name}={_short(value)} is not a valid value{expected}")
+
+
+def _short(value: object) -> str:
+    """A value for an error message; one of a file may be of any length."""
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return "a number of more than 20 digits"  # Python may refuse to convert it
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _is_game(name: str) -> bool:
@@ -220,9 +239,13 @@ class Network:
         """The network's scores, prior included, float32 (N,).
 
         Raises:
-            ValueError: the inputs do not have the sizes of the configuration.
+            ValueError: the inputs do not have the sizes of the configuration, or the weights are so large
+                that scores are not finite.
         """
-        return logits_of(self.weights, inputs)
+        found = logits_of(self.weights, inputs)
+        if not np.isfinite(found).all():
+            raise ValueError("the network's scores are not finite: its weights are too large")
+        return found
 
 
 def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
@@ -351,19 +374,28 @@ class NetworkAgent:
     def save(self, path: str | Path) -> None:
         """Write the network to a safetensors file: weights, configuration and card; no code.
 
+        The same network with the same card gives the same bytes; a digest of them is in the file.
+
         Raises:
             OSError: it cannot be written.
         """
-        metadata = {
-            "format": FORMAT,
-            "config": json.dumps(asdict(self.network.config)),
-            "card": json.dumps(self.card),
-        }
-        write_atomic(Path(path), save(self.network.tensors, metadata))
+        write_atomic(Path(path), policy_file.to_bytes(self.network.tensors, self._texts()))
+
+    @property
+    def digest(self) -> str:
+        """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
+        return policy_file.content_digest(self._texts(), self.network.tensors)
+
+    def _texts(self) -> dict[str, str]:
+        config = json.dumps(asdict(self.network.config))
+        return {"format": FORMAT, "config": config, "card": json.dumps(self.card)}
 
     @classmethod
     def load(cls, path: str | Path, *, sample: bool = False) -> Self:
         """Read what `save` wrote. Reading runs no code of the file.
+
+        Sizes are compared before memory is taken. If the file has a digest, as all newer ones have, it must
+        be that of the content.
 
         Raises:
             ValueError: the file is damaged, of another format, or its weights do not fit its configuration.
@@ -372,24 +404,27 @@ class NetworkAgent:
         if not Path(path).is_file():
             raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
         try:
+            policy_file.check_header(Path(path))
             with safe_open(path, "np") as file:
                 metadata = file.metadata() or {}
                 if metadata.get("format") != FORMAT:
-                    raise ValueError(f"policy {str(path)!r}: expected the format {FORMAT}")
+                    raise ValueError(f"expected the format {FORMAT}")
+                policy_file.check_metadata(metadata)
                 try:
                     config = NetworkConfig(**_with_game(json.loads(metadata["config"])))
                     config.check()
                     card = json.loads(metadata.get("card", "{}"))
                     if not isinstance(card, dict):
                         raise ValueError("the card is not a table")
-                    network = Network(config, _read_tensors(file, config))
-                    return cls(network, name=f"policy:{path}", sample=sample, card=card)
+                    stored = _read_tensors(file, config)
+                    policy_file.check_digest(metadata, stored)
+                    return cls(Network(config, stored), name=f"policy:{path}", sample=sample, card=card)
                 except (KeyError, TypeError, ValueError, RecursionError) as error:
-                    raise ValueError(
-                        f"policy {str(path)!r}: weights and configuration do not fit: {error}"
-                    ) from error
+                    raise ValueError(f"weights and configuration do not fit: {error}") from error
         except (SafetensorError, OSError) as error:
             raise ValueError(f"policy {str(path)!r}: not a valid safetensors file ({error})") from error
+        except ValueError as error:
+            raise ValueError(f"policy {str(path)!r}: {error}") from error
 
 
 def _with_game(config: dict[str, Any]) -> dict[str, Any]:
@@ -397,11 +432,11 @@ def _with_game(config: dict[str, Any]) -> dict[str, Any]:
     return config if "game" in config else {"game": game_of(get_rules(config["rules"])).name} | config
 
 
-def _read_tensors(file: Any, config: NetworkConfig) -> dict[str, FloatArray]:
+def _read_tensors(file: Any, config: NetworkConfig) -> dict[str, npt.NDArray[Any]]:
     """The weights of an open file; their types and shapes are compared before any is read."""
     parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
     check_shapes(config, {name: part.get_shape() for name, part in parts.items()})
     for name, part in parts.items():
         if part.get_dtype() not in STORED:
             raise ValueError(f"{name} is stored as {part.get_dtype()}, expected one of {', '.join(STORED)}")
-    return {name: np.asarray(file.get_tensor(name), np.float32) for name in parts}
+    return {name: file.get_tensor(name) for name in parts}

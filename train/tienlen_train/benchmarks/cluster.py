@@ -31,20 +31,31 @@ from rich.table import Table
 
 from tienlen_agents import arena
 from tienlen_agents.cluster import Identity, TaskPool, connect, connected
-from tienlen_agents.extras import MissingExtraError, require
+from tienlen_agents.extras import require
+from tienlen_agents.ranges import FreeText, Range
 from tienlen_train.cluster.packing import pack, unpack
 from tienlen_train.cluster.simulation import Cluster, Measured, simulate
-from tienlen_train.config import parse_args
+from tienlen_train.command import command
+from tienlen_train.config import (
+    AGENTS,
+    COUNT,
+    COUNT_OR_NONE,
+    DEALS,
+    Config,
+    Several,
+    parse_args,
+    setting,
+)
+from tienlen_train.loop import train
 from tienlen_train.minibatch import TrajectoryTensors
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import join, rollout
-from tienlen_train.trainer import train
 
 MEMORY = 150 * 2**20  # bytes of each node's object store
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterBenchConfig:
+class ClusterBenchConfig(Config):
     """Settings of the benchmark.
 
     Attributes:
@@ -60,15 +71,15 @@ class ClusterBenchConfig:
             relative to one processor here.
     """
 
-    pairs: int = 3
-    deals: int = 20_000
-    agents: str = "heuristic greedy"
-    nodes: str = "1 2 3"
-    iterations: int = 12
-    simulated: str = "1 10 100 1000"
-    games: int = 128
-    repeats: int = 12
-    learner_speed: float = 50.0
+    pairs: int = setting(3, COUNT_OR_NONE)
+    deals: int = setting(20_000, DEALS)
+    agents: str = setting("heuristic greedy", AGENTS)
+    nodes: str = setting("1 2 3", FreeText("numbers separated by blanks"))
+    iterations: int = setting(12, Range(4))
+    simulated: str = setting("1 10 100 1000", Several(COUNT))
+    games: int = setting(128, COUNT)
+    repeats: int = setting(12, Range(2))
+    learner_speed: float = setting(50.0, Range(0, above=True))
 
 
 @contextmanager
@@ -222,14 +233,12 @@ def show_simulation(measured: Measured, config: ClusterBenchConfig, console: Con
     console.print(table)
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and print what was measured."""
     config = parse_args(ClusterBenchConfig, "Measure the cost and the gain of a Ray cluster.", argv)
     console = Console()
-    try:
-        require("ray", "cluster", "this benchmark")
-    except MissingExtraError as error:
-        raise SystemExit(f"error: {error}") from error
+    require("ray", "cluster", "this benchmark")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if config.pairs:
         ratios = overhead(config, console)

@@ -18,7 +18,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tienlen_train.config import parse_args
+from tienlen_agents.ranges import FreeText, Range
+from tienlen_train.command import command
+from tienlen_train.config import FOLDER, Config, parse_args, setting
 
 COMMON = ("--threads", "1", "--final-deals", "0")
 # These numbers of decisions take one to three minutes on one core.
@@ -50,7 +52,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurvesConfig:
+class CurvesConfig(Config):
     """Settings.
 
     Attributes:
@@ -60,12 +62,13 @@ class CurvesConfig:
         more: further options for all of them, separated by blanks.
     """
 
-    seeds: int = 3
-    at_once: int = 2
-    out: str = "runs/curves"
-    more: str = ""
+    seeds: int = setting(3, Range(1, 1000))
+    at_once: int = setting(2, Range(1, 256))
+    out: str = setting("runs/curves", FOLDER)
+    more: str = setting("", FreeText("options"))
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the missing runs; the exit status is 1 if one failed."""
     config = parse_args(CurvesConfig, (__doc__ or "").partition("\n")[0], argv)
@@ -85,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             str(folder),
         ]
         command += config.more.split()
-        if folder.exists():
+        if (folder / "config.json").is_file():
             command.append("--resume")
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         console.print(f"{folder}: {'done' if done.returncode == 0 else done.stderr.strip()}", highlight=False)

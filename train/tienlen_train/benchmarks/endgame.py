@@ -23,16 +23,18 @@ import numpy.typing as npt
 import tienlen_agents
 from tienlen_agents.arena import match
 from tienlen_agents.endgame import MAX_NODES, Solver, open_endings
+from tienlen_agents.ranges import FreeText
 from tienlen_env import Rules
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_train.config import parse_args
+from tienlen_train.command import command
+from tienlen_train.config import AGENTS, ANY_SEED, COUNT, DEALS_OR_NONE, PRESETS, Config, parse_args, setting
 
 IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EndgameBenchConfig:
+class EndgameBenchConfig(Config):
     """Settings of the benchmark.
 
     Attributes:
@@ -45,13 +47,13 @@ class EndgameBenchConfig:
         seed: of deals and agents.
     """
 
-    rules: str = "cardgames"
-    base: str = "greedy_long"
-    players: str = "greedy_long,random,endgame:greedy_long"
-    rounds: int = 4000
-    deals: int = 10000
-    nodes: int = MAX_NODES
-    seed: int = 0
+    rules: str = setting("cardgames", PRESETS)
+    base: str = setting("greedy_long", FreeText("the name of an agent"))
+    players: str = setting("greedy_long,random,endgame:greedy_long", AGENTS)
+    rounds: int = setting(4000, COUNT)
+    deals: int = setting(10000, DEALS_OR_NONE)
+    nodes: int = setting(MAX_NODES, COUNT)
+    seed: int = setting(0, ANY_SEED)
 
 
 def endings(name: str, rules: str, num_rounds: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
@@ -79,12 +81,15 @@ def percentiles(values: Sequence[float], form: str) -> str:
     return "".join(f"{v:{form}}" for v in np.percentile(values, [50, 90, 99, 99.9, 100]))
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(EndgameBenchConfig, __doc__ or "", argv)
     rules = Batch(config.rules).rules
     if not isinstance(rules, Rules):
         raise SystemExit(f"error: rules={config.rules!r}: this game has no endgame solver")
+    for name in (config.base, *config.players.split(",")):
+        tienlen_agents.load(name)  # an unknown name is an error here, not after the first measurement
     solver = Solver(rules)
     head = "".join(f"{name:>9}" for name in ("50 %", "90 %", "99 %", "99.9 %", "max"))
     print(f"{config.rules}: endings from {config.rounds} rounds of an agent against itself\n{'':34}{head}")

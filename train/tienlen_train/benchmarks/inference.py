@@ -23,15 +23,17 @@ from tienlen_agents.networks import champion
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.networks.features.base import FloatArray
 from tienlen_agents.networks.network import Network, NetworkAgent, first_best
+from tienlen_agents.ranges import ExistingFile
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.registry import get_rules
 from tienlen_train.action_network import ActionNetwork, as_bfloat16
-from tienlen_train.config import parse_args
+from tienlen_train.command import command
+from tienlen_train.config import ANY_SEED, COUNT, COUNT_OR_NONE, Config, Several, parse_args, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class InferenceBenchConfig:
+class InferenceBenchConfig(Config):
     """Settings of the benchmark.
 
     Attributes:
@@ -42,11 +44,11 @@ class InferenceBenchConfig:
         seed: of the deals.
     """
 
-    policy: str = ""
-    batches: str = "1 4096"
-    decisions: int = 100_000
-    repeats: int = 15
-    seed: int = 1
+    policy: str = setting("", ExistingFile(several=True))
+    batches: str = setting("1 4096", Several(COUNT))
+    decisions: int = setting(100_000, COUNT_OR_NONE)
+    repeats: int = setting(15, COUNT)
+    seed: int = setting(1, ANY_SEED)
 
 
 class TorchNetwork(Network):
@@ -138,15 +140,13 @@ def differences(players: Sequence[NetworkAgent], config: InferenceBenchConfig) -
     return different, total
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(InferenceBenchConfig, __doc__ or "", argv)
     torch.set_num_threads(1)
-    try:
-        paths = config.policy.split() or [str(path) for path in champion.shipped().values()]
-        networks = [NetworkAgent.load(path) for path in paths]
-    except (OSError, ValueError) as error:
-        raise SystemExit(f"error: {error}") from error
+    paths = config.policy.split() or [str(path) for path in champion.shipped().values()]
+    networks = [NetworkAgent.load(path) for path in paths]
     print(f"{'decisions a second':<34}{'torch':>12}{'compiled':>12}{'ratio':>8}")
     for path, compiled in zip(paths, networks, strict=True):
         network = compiled.network

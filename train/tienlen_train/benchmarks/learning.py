@@ -27,17 +27,19 @@ from sb3_contrib.common.wrappers import ActionMasker
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tienlen_env  # noqa: F401  (registers the environment)
+from tienlen_agents.ranges import FreeText, Range
 from tienlen_agents.versions import versions
 from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_train.benchmarks.speed import cpu_name
-from tienlen_train.config import parse_args
+from tienlen_train.command import command
+from tienlen_train.config import COUNT, Config, parse_args, setting
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic
 from tienlen_train.trainer import keep_memory
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningBenchConfig:
+class LearningBenchConfig(Config):
     """Settings of the benchmark.
 
     Attributes:
@@ -46,9 +48,9 @@ class LearningBenchConfig:
         out: the JSON file of the result.
     """
 
-    seconds: float = 8.0
-    runs: int = 3
-    out: str = "runs/bench_learning.json"
+    seconds: float = setting(8.0, Range(0, 86_400, above=True))
+    runs: int = setting(3, COUNT)
+    out: str = setting("runs/bench_learning.json", FreeText("a file"))
 
 
 # Trains for at least this number of seconds; returns the decisions trained on, and the share of time outside
@@ -105,6 +107,7 @@ def default_env() -> VecEnv:
     )
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the table and write the JSON."""
     config = parse_args(LearningBenchConfig, (__doc__ or "").partition("\n")[0], argv)

@@ -22,14 +22,27 @@ import tienlen_agents
 from tienlen_agents.arena import match
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import estimate
+from tienlen_agents.ranges import FreeText
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
-from tienlen_train.config import parse_args
+from tienlen_train.command import command
+from tienlen_train.config import (
+    AGENTS,
+    ANY_SEED,
+    COUNT_OR_NONE,
+    DEALS_OR_NONE,
+    PRESETS,
+    SEATS,
+    THREADS,
+    Config,
+    parse_args,
+    setting,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchBenchConfig:
+class SearchBenchConfig(Config):
     """Settings of the benchmark.
 
     Attributes:
@@ -43,14 +56,14 @@ class SearchBenchConfig:
         seed: of deals and agents.
     """
 
-    agents: str = "search:inference=0 search"
-    base: str = "heuristic"
-    rules: str = "cardgames"
-    num_players: int = 4
-    rounds: int = 40
-    deals: int = 600
-    threads: int = 1
-    seed: int = 1
+    agents: str = setting("search:inference=0 search", AGENTS)
+    base: str = setting("heuristic", FreeText("the name of an agent"))
+    rules: str = setting("cardgames", PRESETS)
+    num_players: int = setting(4, SEATS)
+    rounds: int = setting(40, COUNT_OR_NONE)
+    deals: int = setting(600, DEALS_OR_NONE)
+    threads: int = setting(1, THREADS)
+    seed: int = setting(1, ANY_SEED)
 
 
 def decision_times(agent: Agent, base: Agent, config: SearchBenchConfig) -> tuple[list[float], list[float]]:
@@ -85,10 +98,13 @@ def gain(result: MatchResult, over: MatchResult) -> str:
     return f"{found.mean:+.3f} ± {found.half_width:.3f}"
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(SearchBenchConfig, __doc__ or "", argv)
     rules = get_rules(config.rules, config.num_players)
+    for name in (config.base, *config.agents.split()):
+        tienlen_agents.load(name)  # an unknown name is an error here, not after the first measurement
     print(f"{rules.name}, {config.num_players} players, against {config.base}", flush=True)
     first: MatchResult | None = None
     for name in config.agents.split():

@@ -31,13 +31,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tienlen_train.config import parse_args
+from tienlen_agents.ranges import FreeText, Range
+from tienlen_train.command import command
+from tienlen_train.config import COUNT, Config, parse_args, setting
 
 Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchConfig:
+class BenchConfig(Config):
     """Settings of the benchmark.
 
     Attributes:
@@ -47,10 +49,10 @@ class BenchConfig:
         out: the JSON file of the result.
     """
 
-    seconds: float = 2.0
-    runs: int = 3
-    only: str = ""
-    out: str = "runs/bench.json"
+    seconds: float = setting(2.0, Range(0, 86_400, above=True))
+    runs: int = setting(3, COUNT)
+    only: str = setting("", FreeText())
+    out: str = setting("runs/bench.json", FreeText("a file"))
 
 
 # ---------------------------------------------------------------- the AEC loop
@@ -389,6 +391,7 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
+@command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print the table and write the JSON."""
     from rich.box import SIMPLE_HEAD

@@ -23,11 +23,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 from tienlen_agents.cluster import Identity, NodeRefusedError
 from tienlen_train.cluster.packing import PackedTrajectories, unpack
+from tienlen_train.command import RunError
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.executor import ThreadExecutor
 from tienlen_train.learner import Learner, Loss, ModelT
 from tienlen_train.rollout import IntArray, join
-from tienlen_train.runs import RunError
 from tienlen_train.trainer import SelfPlayTrainer
 
 

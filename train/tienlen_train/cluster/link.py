@@ -14,9 +14,9 @@ from tienlen_agents.cluster import Identity, TaskPool, connected
 from tienlen_agents.extras import MissingExtraError
 from tienlen_train.cluster.actors import ClusterExecutor
 from tienlen_train.cluster.learners import Learners
+from tienlen_train.command import RunError
 from tienlen_train.executor import ThreadExecutor
 from tienlen_train.rollout import Trajectories
-from tienlen_train.runs import RunError
 from tienlen_train.trainer import SelfPlayTrainer
 
 SECONDS_BETWEEN_LINES: Final = 30.0

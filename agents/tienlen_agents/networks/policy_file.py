@@ -1,0 +1,103 @@
+"""The file of a policy: safetensors with the same bytes every time, and a digest that finds a changed bit.
+
+Its metadata are ``format``, ``config`` and ``card`` (JSON), and ``digest``: the SHA-256 of these texts and of
+the weights. Files of before have no digest, and load. No other key is allowed, so that damage to the word
+``digest`` does not turn a file into one of those.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import save
+
+DIGEST: Final = "digest"
+TEXTS: Final = ("format", "config", "card")
+MAX_HEADER: Final = 1_000_000  # bytes; those of policies have some thousands
+_LENGTH: Final = 8  # bytes of the header's length, which a file begins with
+_ALIGNMENT: Final = 8
+
+Tensors = Mapping[str, npt.NDArray[Any]]
+
+
+def content_digest(metadata: Mapping[str, str], tensors: Tensors) -> str:
+    """The digest of a policy.
+
+    Args:
+        metadata: the texts of the file.
+        tensors: the weights, in the types in which the file has them.
+
+    Returns:
+        64 hex digits.
+    """
+    digest = hashlib.sha256()
+    for key in TEXTS:
+        text = metadata.get(key, "").encode()
+        digest.update(f"{key} {len(text)}\n".encode() + text)
+    for name, tensor in sorted(tensors.items()):
+        little = np.ascontiguousarray(tensor, tensor.dtype.newbyteorder("<"))
+        digest.update(f"{name} {little.dtype.str} {tensor.shape}\n".encode() + little.tobytes())
+    return digest.hexdigest()
+
+
+def to_bytes(tensors: Tensors, metadata: Mapping[str, str]) -> bytes:
+    """The content of a file; the same policy gives the same bytes.
+
+    Args:
+        tensors: the weights.
+        metadata: the texts of `TEXTS`; the digest is added.
+    """
+    texts = {**metadata, DIGEST: content_digest(metadata, tensors)}
+    data = save(dict(tensors), texts)
+    # safetensors writes the metadata in the order of a hash table, which differs from run to run.
+    end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+    header = json.loads(data[_LENGTH:end])
+    header["__metadata__"] = texts
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    return len(text).to_bytes(_LENGTH, "little") + text + data[end:]
+
+
+def check_header(path: Path) -> None:
+    """Refuse a header of a size that no policy has, before it is read.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the header is too large.
+    """
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(_LENGTH), "little")
+    if size > MAX_HEADER:
+        raise ValueError(
+            f"not a valid safetensors file: a header of {size:,} bytes, expected at most {MAX_HEADER:,}"
+        )
+
+
+def check_metadata(metadata: Mapping[str, str]) -> None:
+    """Refuse unknown keys.
+
+    Raises:
+        ValueError: it names them.
+    """
+    if unknown := sorted(metadata.keys() - {*TEXTS, DIGEST}):
+        raise ValueError(f"unknown metadata: {', '.join(map(repr, unknown))}")
+
+
+def check_digest(metadata: Mapping[str, str], tensors: Tensors) -> None:
+    """Compare the digest, if the file has one.
+
+    Args:
+        metadata: of the file.
+        tensors: the weights, in the types in which the file has them.
+
+    Raises:
+        ValueError: the weights, the configuration or the card are not those that were written.
+    """
+    if DIGEST in metadata and metadata[DIGEST] != content_digest(metadata, tensors):
+        raise ValueError("its digest is not that of its content: the file is damaged or was changed")

@@ -1,0 +1,286 @@
+"""Kill a training run at any of its writes, resume it, and compare it with a run that was not killed.
+
+    python -m tests.kill_points ppo FOLDER every
+    python -m tests.kill_points ppo FOLDER 5 death,full
+
+A run writes files, renames and deletes them, and makes folders. Every such operation is a point, and each
+write is two: before it, and when half of it is in the file. One process imports everything and then forks a
+child for each run, so that a run takes a fraction of a second. What is done at a point:
+
+    death   the child kills itself with SIGKILL
+    power   the same, and what was never synchronised to the disk is cut off, as after a power cut
+    full    the operation fails with "No space left on device"
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+NEVER = 10**9
+STATUS_ERROR = 3  # of a child that ended with an error of one line
+STATUS_TRACEBACK = 4
+
+
+class Points:
+    """Counts the operations on files below a folder, and does something at one of them.
+
+    Args:
+        folder: of the run.
+        at: the number of the point, from 0.
+        what: "death", "power" or "full".
+    """
+
+    def __init__(self, folder: Path, at: int, what: str) -> None:
+        self.folder, self.at, self.what = str(folder), at, what
+        self.count = 0
+        self.synced: dict[str, int] = {}  # bytes on the disk, by path; of files that were written
+        self.names: list[str] = []
+
+    def point(self, name: str) -> bool:
+        """Pass a point; whether it is the one."""
+        self.names.append(name)
+        self.count += 1
+        return self.count - 1 == self.at
+
+    def act(self) -> None:
+        if self.what == "full":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if self.what == "power":
+            for path, size in self.synced.items():
+                if os.path.exists(path) and os.path.getsize(path) > size:
+                    os.truncate(path, size)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def is_ours(self, path: object) -> bool:
+        # TensorBoard writes in a thread of its own, and the run never reads what it has written.
+        text = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
+        return str(text).startswith(self.folder) and "tensorboard" not in str(text)
+
+    def wrap(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(path: Any, *args: Any, **options: Any) -> Any:
+            if self.is_ours(path) and self.point(f"{name} {Path(path).name}"):
+                self.act()
+            done = function(path, *args, **options)
+            if name == "replace" and str(path) in self.synced:
+                self.synced[str(args[0])] = self.synced.pop(str(path))
+            return done
+
+        return wrapped
+
+    def install(self) -> None:
+        """Replace the functions of this process that change files."""
+        for name in ("replace", "rename", "unlink", "remove", "mkdir"):
+            setattr(os, name, self.wrap(name, getattr(os, name)))
+        plain_open, plain_fsync, points = io.open, os.fsync, self
+        open_files: dict[int, str] = {}
+
+        class Counted:
+            """A file whose writes are points."""
+
+            def __init__(self, file: Any, path: str) -> None:
+                self.file, self.path = file, path
+                open_files[file.fileno()] = path
+                points.synced.setdefault(path, os.path.getsize(path))
+
+            def write(self, data: Any) -> Any:
+                name = Path(self.path).name
+                if points.point(f"before writing {name}"):
+                    points.act()
+                if points.point(f"half of {name}"):
+                    self.file.write(data[: len(data) // 2])
+                    self.file.flush()
+                    points.act()
+                written = self.file.write(data)
+                self.file.flush()
+                return written
+
+            def __enter__(self) -> Counted:
+                self.file.__enter__()
+                return self
+
+            def __exit__(self, *error: Any) -> Any:
+                return self.file.__exit__(*error)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self.file, name)
+
+        def counted_open(path: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
+            writes = any(letter in mode for letter in "wax+")
+            if not (writes and points.is_ours(path)) or str(path).endswith(".lock"):
+                return plain_open(path, mode, *args, **options)
+            if points.point(f"open {Path(path).name} {mode}"):
+                points.act()
+            return Counted(plain_open(path, mode, *args, **options), str(path))
+
+        def counted_fsync(descriptor: int) -> None:
+            path = open_files.get(descriptor, "a folder")
+            if points.point(f"fsync {Path(path).name}"):
+                points.act()
+            plain_fsync(descriptor)
+            if path in points.synced:
+                points.synced[path] = os.path.getsize(path)
+
+        io.open = builtins.open = counted_open  # type: ignore[assignment]
+        os.fsync = counted_fsync
+
+
+def settings_of(algorithm: str) -> tuple[Any, Any, str, dict[str, Any]]:
+    """The main of an algorithm, what compiles its loops without training, its policy file, its settings."""
+    if algorithm == "ppo_sb3":
+        from tienlen_train import ppo_sb3
+
+        own: dict[str, Any] = {
+            "num_games": 8,
+            "num_steps": 8,
+            "batch_size": 32,
+            "hidden": 16,
+            "snapshot_every": 1,
+        }
+        return ppo_sb3.main, ppo_sb3.MaskablePPOConfig, "policy.zip", own
+    own = {"num_games": 8, "batch_size": 64, "state_width": 8, "action_width": 8, "snapshot_every": 1}
+    own |= {"precision": "fp32"}
+    if algorithm == "dmc":
+        from tienlen_train import dmc
+
+        return dmc.main, dmc.DMCConfig, "policy.safetensors", own
+    own["critic_width"] = 8
+    if algorithm == "best_response":
+        from tienlen_train import best_response
+
+        return (
+            best_response.main,
+            best_response.BestResponseConfig,
+            "policy.safetensors",
+            {**own, "agent": "greedy", "num_games": 12},
+        )
+    from tienlen_train import ppo
+
+    return ppo.main, ppo.PPOConfig, "policy.safetensors", own
+
+
+SETTINGS = {
+    "stop_after": 4,
+    "checkpoint_every": 2,
+    "eval_every": 0,
+    "final_deals": 0,
+    "threads": 1,
+    "seed": 3,
+}
+TIMES = {"time", "seconds", "cpu_seconds", "decisions_per_second", "outside_network"}
+
+
+def results(folder: Path, policy: str) -> tuple[list[dict[str, Any]], bytes]:
+    """The curve of a run without its times, and the bytes of its policy."""
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    curve = [{k: v for k, v in json.loads(line).items() if k not in TIMES} for line in lines]
+    return curve, (folder / policy).read_bytes()
+
+
+class Runs:
+    """Runs of one algorithm, each in a process of its own.
+
+    Args:
+        algorithm: see `settings_of`.
+        folder: for all runs.
+    """
+
+    def __init__(self, algorithm: str, folder: Path) -> None:
+        self.main, _, self.policy, own = settings_of(algorithm)
+        self.flags = [f"--{k.replace('_', '-')}={v}" for k, v in {**SETTINGS, **own}.items()]
+        self.folder = folder
+
+    def run(self, out: Path, *extra: str, at: int = NEVER, what: str = "death") -> tuple[int, str]:
+        """Fork, and run; the exit status (minus the signal) and what was printed."""
+        log = self.folder / "log"
+        child = os.fork()
+        if child == 0:
+            status = STATUS_TRACEBACK
+            try:
+                descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+                os.dup2(descriptor, 1)
+                os.dup2(descriptor, 2)
+                points = Points(out, at, what)
+                points.install()
+                try:
+                    status = self.main([*self.flags, "--out", str(out), *extra])
+                except SystemExit as error:
+                    print(error.code)
+                    status = STATUS_ERROR
+                (self.folder / "points.json").write_text(json.dumps(points.names))
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        return os.waitstatus_to_exitcode(status), log.read_text(errors="replace")
+
+    def try_point(self, at: int, what: str, wanted: tuple[list[dict[str, Any]], bytes]) -> str:
+        """Stop a run at a point and resume it; what is wrong, empty if nothing is."""
+        out = self.folder / "stopped"
+        shutil.rmtree(out, ignore_errors=True)
+        status, printed = self.run(out, at=at, what=what)
+        if what == "full":
+            if status != STATUS_ERROR or "Traceback" in printed or "No space left" not in printed:
+                return f"a full disk ended with {status}: {printed[-2000:]}"
+        elif status != -signal.SIGKILL:
+            return f"was not killed: {status}: {printed[-2000:]}"
+        extra = ["--resume"] if (out / "config.json").exists() else []
+        status, printed = self.run(out, *extra)
+        if status:
+            return f"resumed: {status}: {printed[-2000:]}"
+        curve, policy = results(out, self.policy)
+        if curve != wanted[0]:
+            return f"another curve: {curve}"
+        if policy != wanted[1]:
+            return "another policy"
+        if left := [str(path) for path in out.rglob(".*.tmp")]:
+            return f"left behind: {left}"
+        return ""
+
+
+def main(algorithm: str, folder: Path, chosen: str, whats: str) -> int:
+    """Try the points; prints a line for each that fails, and a summary as JSON.
+
+    Args:
+        algorithm: see `settings_of`.
+        folder: an empty one.
+        chosen: "every", or the number of points drawn.
+        whats: of `Points`, separated by commas.
+    """
+    runs = Runs(algorithm, folder)
+    # In this process, so that its children find everything imported and compiled.
+    assert runs.main([*runs.flags, "--out", str(folder / "warm")]) == 0
+    status, printed = runs.run(folder / "whole")
+    assert status == 0, printed
+    names = json.loads((folder / "points.json").read_text())
+    wanted = results(folder / "whole", runs.policy)
+    assert results(folder / "warm", runs.policy) == wanted  # and two unbroken runs are the same
+    points = range(len(names))
+    if chosen != "every":
+        points = sorted(random.Random(algorithm).sample(points, int(chosen)))
+    failures = []
+    for what in whats.split(","):
+        for at in points:
+            if problem := runs.try_point(at, what, wanted):
+                failures.append(f"{what} at point {at}, {names[at]}: {problem}")
+                print(failures[-1], file=sys.stderr, flush=True)
+    print(json.dumps({"points": len(names), "tried": len(points), "failures": failures}))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], *(sys.argv[4:] or ["death"])))
