@@ -201,6 +201,7 @@ def test_a_killed_driver_resumes(nodes, tmp_path):
     [
         (["--cluster", "auto", "--workers", "2"], "expected one of them"),
         (["--cluster", "127.0.0.1:1"], "no Ray cluster answers"),
+        (["--cluster", "localhost"], "expected auto, local, HOST:PORT or ray://HOST:PORT"),
     ],
 )
 def test_errors_of_the_command(arguments, message, capsys):

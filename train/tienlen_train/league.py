@@ -32,7 +32,6 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-import tienlen_train
 from tienlen_agents import arena
 from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
@@ -360,7 +359,7 @@ def _executor(config: LeagueConfig) -> Iterator[Executor]:
     files = [f"policy:{config.start_from}"] if config.start_from else []
     names = [*files, *(config.baselines or "").split()]
     try:
-        connection = connect(config.cluster, names, packages=[tienlen_train], quiet=True)
+        connection = connect(config.cluster, names, packages=["tienlen_train"], quiet=True)
         executor = connection.__enter__()
     except (MissingExtraError, ValueError) as error:
         raise RunError(str(error)) from error

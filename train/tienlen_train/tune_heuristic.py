@@ -27,7 +27,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import tienlen_agents
-import tienlen_train
 from tienlen_agents import arena
 from tienlen_agents.ranges import ExistingFile, FreeText, Range
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters
@@ -306,7 +305,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if config.cluster is not None:
             from tienlen_agents.cluster import connect
 
-            executor = stack.enter_context(connect(config.cluster, packages=[tienlen_train])).pool
+            executor = stack.enter_context(connect(config.cluster, packages=["tienlen_train"])).pool
         found = search(config, start, console, executor)
         write(config, found, check(found, start, config, console))
     console.print(f"wrote {config.out}")

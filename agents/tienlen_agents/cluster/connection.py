@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from tienlen_agents.arena.store import ArenaRunError
@@ -19,6 +19,7 @@ from tienlen_agents.cluster.tasks import TaskPool
 from tienlen_agents.extras import require
 from tienlen_env.rendering.view import plural
 
+ANSWER_SECONDS: Final = 10.0  # to wait for a connection
 # One thread for each task: Ray gives a task one processor.
 _ENVIRONMENT: Final = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
@@ -52,6 +53,7 @@ def connected(address: str, identity: Identity) -> Iterator[str]:
 
     if ray.is_initialized():
         raise ClusterError("this process is connected to a Ray cluster already: end that connection first")
+    _check_answers(address)
     with ExitStack() as stack:
         environment: dict[str, Any] = {"env_vars": _ENVIRONMENT}
         if identity.shipped:
@@ -69,16 +71,35 @@ def connected(address: str, identity: Identity) -> Iterator[str]:
                 include_dashboard=None,
             )
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise ClusterError(
-                f"--cluster {address}: no Ray cluster answers ({_first_line(error)}). "
-                "Start one with 'ray start --head', or use --cluster local"
-            ) from error
+            raise _no_answer(address, error) from error
         stack.callback(ray.shutdown)
         yield description(str(context.dashboard_url or ""))
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+def _check_answers(address: str) -> None:
+    """Refuse an address where nothing listens; Ray would wait for minutes.
+
+    Raises:
+        ClusterError: nothing listens there, or it is not an address.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address in ("auto", "local"):
+        return
+    if not colon or not host or not port.isdecimal():
+        raise ClusterError(f"--cluster {address}: expected auto, local, HOST:PORT or ray://HOST:PORT")
+    try:
+        with socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS):
+            pass
+    except (OSError, OverflowError) as error:
+        raise _no_answer(address, error) from error
+
+
+def _no_answer(address: str, error: Exception) -> ClusterError:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return ClusterError(
+        f"--cluster {address}: no Ray cluster answers ({reason}). "
+        "Start one with 'ray start --head', or use --cluster local"
+    )
 
 
 def description(dashboard: str) -> str:
@@ -96,7 +117,7 @@ def connect(
     address: str,
     agents: Sequence[str] = (),
     *,
-    packages: Iterable[ModuleType] = (),
+    packages: Iterable[str] = (),
     quiet: bool = False,
 ) -> Iterator[RayExecutor]:
     """Connect to a Ray cluster; yields an executor for the functions of the arena.

@@ -12,8 +12,8 @@ import platform
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path, PurePath
-from types import ModuleType
 from typing import NamedTuple, Self
 
 from tienlen_agents.arena.store import ArenaRunError, file_digests
@@ -61,15 +61,15 @@ class Identity:
     processor: str
 
     @classmethod
-    def here(cls, names: Sequence[str] = (), packages: Iterable[ModuleType] = ()) -> Self:
+    def here(cls, names: Sequence[str] = (), packages: Iterable[str] = ()) -> Self:
         """The identity of this process.
 
         Args:
             names: of agents, in `tienlen_agents.load`.
-            packages: more packages whose sources determine results.
+            packages: names of more packages whose sources determine results.
         """
         code = {"tienlen_agents": code_digest()}
-        code.update((package.__name__, sources_digest(package)) for package in packages)
+        code.update((package, sources_digest(package)) for package in packages)
         return cls(versions(), code, file_digests(list(names)), processor())
 
     def differences(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class Identity:
             if found.get(name) != self.versions.get(name)
         ]
         for name, digest in self.code.items():
-            here = code_digest() if name == "tienlen_agents" else sources_digest(_imported(name))
+            here = code_digest() if name == "tienlen_agents" else sources_digest(name)
             if here != digest:
                 reasons.append(f"the code of {name} has digest {here[:_SHOWN]}, expected {digest[:_SHOWN]}")
         for path, digest in self.files.items():
@@ -108,19 +108,13 @@ def is_shipped(path: str) -> bool:
     return not pure.is_absolute() and ".." not in pure.parts
 
 
-def sources_digest(package: ModuleType) -> str:
+def sources_digest(package: str) -> str:
     """16 hex digits: a digest of a package's Python sources."""
     digest = hashlib.sha256()
-    root = Path(package.__path__[0])
+    root = Path(import_module(package).__path__[0])
     for path in sorted(root.rglob("*.py")):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
-
-
-def _imported(name: str) -> ModuleType:
-    from importlib import import_module
-
-    return import_module(name)
 
 
 def _file_digest(path: str) -> str:

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from rich.console import Console
 
-import tienlen_train
 from tienlen_agents.cluster import Identity, TaskPool, connected
 from tienlen_agents.extras import MissingExtraError
 from tienlen_train.cluster.actors import ClusterExecutor
@@ -95,7 +94,7 @@ def linked(trainer: SelfPlayTrainer[Any], console: Console) -> Iterator[None]:
     files = [f"policy:{config.start_from}"] if config.start_from else []
     with ExitStack() as stack:
         try:
-            identity = Identity.here([*trainer.pool.baselines, *files], [tienlen_train])
+            identity = Identity.here([*trainer.pool.baselines, *files], ["tienlen_train"])
             text = stack.enter_context(connected(config.cluster or "auto", identity))
         except (MissingExtraError, ValueError) as error:
             raise RunError(str(error)) from error
