@@ -43,10 +43,19 @@ MOMENTS = 5
 
 
 @pytest.fixture(scope="module")
-def nodes():
+def all_nodes():
     pytest.importorskip("ray")
     with running_cluster(3) as found:
         yield found
+
+
+@pytest.fixture
+def nodes(all_nodes):
+    """A cluster of three nodes, whatever an earlier test did to them."""
+    while len(all_nodes.list_all_nodes()) < 3:
+        all_nodes.add_node(**NODE)
+    all_nodes.wait_for_nodes()
+    return all_nodes
 
 
 def curve(out: Path) -> list[dict[str, float]]:
@@ -122,7 +131,6 @@ def test_two_learners_are_near_one_process_with_two_shards(nodes, tmp_path, alon
 
 def remove_a_node(nodes: Any) -> None:
     nodes.remove_node(sorted(nodes.worker_nodes, key=id)[0], allow_graceful=False)
-    nodes.add_node(**NODE)
 
 
 def kill_an_actor(nodes: Any) -> None:

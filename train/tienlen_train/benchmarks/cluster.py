@@ -139,7 +139,7 @@ def settings(games: int, shards: int = 1) -> PPOConfig:
 
 
 def measure(config: ClusterBenchConfig, task_seconds: float) -> Measured:
-    """Times and sizes of this machine, each the median of several jobs."""
+    """Times of the processor and sizes on this machine, each the median of several jobs."""
     run = settings(config.games)
     PPOTrainer.prepare_process(run)
     trainer = PPOTrainer(run)
@@ -148,15 +148,15 @@ def measure(config: ClusterBenchConfig, task_seconds: float) -> Measured:
     decisions, sizes = [], []
     for number in range(config.repeats + 1):
         plan = trainer.plan(number)
-        clock = [time.perf_counter()]
+        clock = [time.process_time()]
         packed = pack(rollout(trainer.jobs(plan)[0]))
-        clock.append(time.perf_counter())
+        clock.append(time.process_time())
         trajectories = join([unpack(packed)])
-        clock.append(time.perf_counter())
+        clock.append(time.process_time())
         trainer.values(TrajectoryTensors(trajectories, trainer.device, trainer.dtype))
-        clock.append(time.perf_counter())
+        clock.append(time.process_time())
         trainer.learn(trajectories)
-        clock.append(time.perf_counter())
+        clock.append(time.process_time())
         if number:  # the first one compiles
             for name, seconds in zip(names, np.diff(clock), strict=True):
                 times[name].append(float(seconds))
@@ -187,14 +187,14 @@ def nothing(item: int) -> int:
 
 
 def seconds_of_a_task(address: str, num_tasks: int = 300) -> float:
-    """Time of the driver for a task without content."""
+    """Processor time of the driver for a task without content."""
     identity = Identity.here()
     with connected(address, identity):
         tasks = TaskPool(identity)
         tasks.map(nothing, range(20))
-        begin = time.perf_counter()
+        begin = time.process_time()
         tasks.map(nothing, range(num_tasks))
-        return (time.perf_counter() - begin) / num_tasks
+        return (time.process_time() - begin) / num_tasks
 
 
 def training_rate(num_nodes: int, config: ClusterBenchConfig) -> float:
@@ -212,21 +212,20 @@ def training_rate(num_nodes: int, config: ClusterBenchConfig) -> float:
 def show_simulation(measured: Measured, config: ClusterBenchConfig, console: Console) -> None:
     """Print the table of clusters of any size."""
     table = Table(title="simulated: 16 actors a node, 10 Gbit/s, one job an actor and iteration")
-    for name in ("nodes", "learner", "staleness", "decisions/s", "actors play", "learner", "link", "limit"):
-        table.add_column(name, justify="right")
+    for name in ("nodes", "learner x", "staleness", "decisions/s", "actors", "learner", "link", "limit"):
+        table.add_column(name, justify="right", no_wrap=True)
     for speed in (1.0, config.learner_speed):
         for staleness in (0, 1):
             for nodes in map(int, config.simulated.split()):
                 cluster = Cluster(nodes, staleness=staleness, learner_speed=speed)
                 found = simulate(measured, cluster)
-                busy = found.learning + found.unpacking
                 table.add_row(
                     f"{nodes:,}",
-                    "a processor" if speed == 1 else f"{speed:g} times that",
+                    f"{speed:g}",
                     str(staleness),
                     f"{found.decisions_per_second:,.0f}",
-                    f"{found.playing:.0%}",
-                    f"{busy:.0%}",
+                    f"{found.playing:.1%}",
+                    f"{found.learning + found.unpacking:.0%}",
                     f"{found.receiving:.1%}",
                     found.limit,
                 )

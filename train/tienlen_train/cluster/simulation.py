@@ -8,6 +8,7 @@ a run: a task of Ray costs the driver a fixed time, and nodes have one link each
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -100,7 +101,7 @@ def simulate(measured: Measured, cluster: Cluster, *, iterations: int = 40, seed
     Args:
         measured: times and sizes of one machine.
         cluster: the cluster.
-        iterations: how many; the first fifth does not count.
+        iterations: how many, at least 5; the first fifth does not count.
         seed: of the times of the jobs.
     """
     m, c = measured, cluster
@@ -108,39 +109,36 @@ def simulate(measured: Measured, cluster: Cluster, *, iterations: int = 40, seed
     num_jobs = c.nodes * c.actors_per_node
     slower = 1.0 if c.processors is None else max(1.0, num_jobs / c.processors)
     broadcast = math.ceil(math.log2(c.nodes + 1)) * (m.weight_bytes / c.bytes_per_second + c.latency)
+    reduce = 2 * (c.learners - 1) / c.learners * m.gradient_bytes / c.bytes_per_second
+    reduce += 2 * c.latency * (c.learners > 1)
+    # Further learners get the packed jobs from the first and unpack all of them as well.
+    copies = num_jobs * (m.job_bytes / c.bytes_per_second + m.unpack_seconds) * (c.learners > 1)
+    own = num_jobs * (m.value_seconds + m.step_seconds / c.learners) / c.learner_speed
+    learn = copies + own + num_jobs * m.steps * reduce
+
     free = np.zeros(num_jobs)  # when each actor has ended its last job
-    ready = [0.0]  # when the weights after each iteration are there
-    link = driver = 0.0
-    played = received = learned = handled = 0.0
-    first = iterations // 5
-    for iteration in range(iterations):
-        if iteration == first:
-            begin, played, received, learned, handled = ready[-1], 0.0, 0.0, 0.0, 0.0
-        sent = ready[max(0, iteration - c.staleness)] + broadcast + num_jobs * m.task_seconds
+    sent: deque[float] = deque()  # when the jobs of the next iterations reach the nodes
+    driver = link = 0.0  # when they are free
+    marks = []  # the end of each iteration, and the seconds that the actors played in it
+    for _ in range(iterations):
+        while len(sent) <= c.staleness:
+            driver += num_jobs * m.task_seconds
+            sent.append(driver + broadcast)
         spread = np.maximum(0.3, 1 + m.play_spread * rng.standard_normal(num_jobs))
         seconds = m.play_seconds * slower * spread
-        free = np.maximum(free, sent) + seconds
-        driver = max(driver, ready[-1])
+        free = np.maximum(free, sent.popleft()) + seconds
         for end in np.sort(free):
             link = max(link, float(end) + c.latency) + m.job_bytes / c.bytes_per_second
             driver = max(driver, link) + m.unpack_seconds
-        reduce = 2 * (c.learners - 1) / c.learners * m.gradient_bytes / c.bytes_per_second
-        reduce += 2 * c.latency * (c.learners > 1)
-        # Further learners get the packed jobs from the first and unpack all of them as well.
-        copies = num_jobs * (m.job_bytes / c.bytes_per_second + m.unpack_seconds) * (c.learners > 1)
-        own = num_jobs * (m.value_seconds + m.step_seconds / c.learners) / c.learner_speed
-        learn = copies + own + num_jobs * m.steps * reduce
-        ready.append(driver + learn)
-        driver = ready[-1]
-        played += float(seconds.sum())
-        received += num_jobs * m.job_bytes / c.bytes_per_second
-        handled += num_jobs * (m.unpack_seconds + m.task_seconds)
-        learned += learn
-    elapsed = ready[-1] - begin
+        driver += learn
+        marks.append((driver, float(seconds.mean())))
+    first = iterations // 5
+    counted = iterations - first
+    elapsed = marks[-1][0] - marks[first - 1][0]
     return Simulated(
-        (iterations - first) * num_jobs * m.job_decisions / elapsed,
-        played / elapsed / num_jobs,
-        learned / elapsed,
-        handled / elapsed,
-        received / elapsed,
+        counted * num_jobs * m.job_decisions / elapsed,
+        sum(played for _, played in marks[first:]) / elapsed,
+        counted * learn / elapsed,
+        counted * num_jobs * (m.unpack_seconds + m.task_seconds) / elapsed,
+        counted * num_jobs * m.job_bytes / c.bytes_per_second / elapsed,
     )
