@@ -12,6 +12,7 @@ import platform
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path, PurePath
 from typing import NamedTuple, Self
@@ -124,6 +125,7 @@ def _file_digest(path: str) -> str:
         return ""
 
 
+@cache
 def processor() -> str:
     """The model of the processor, as the system names it."""
     if os.path.exists("/proc/cpuinfo"):

@@ -6,6 +6,7 @@ a repeated task gives the same result.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
@@ -84,7 +85,10 @@ class TaskPool:
         self.tasks_of: Counter[str] = Counter()
         self.seconds_of: dict[str, float] = {}
         self._processors = {identity.processor}
+        self._remote: Any = None
         self._identity_reference: Any = None
+        self._num_wanted = 0
+        self._counted = -math.inf
 
     def submit(self, function: Callable[..., Any], item: object, *shared: object) -> Any:
         """Start a task; its reference in Ray, for `result`.
@@ -96,13 +100,13 @@ class TaskPool:
         """
         import ray
 
-        if self._identity_reference is None:
+        if self._remote is None:  # once: every remote function is sent to the cluster
+            self._remote = ray.remote(run_here)
             self._identity_reference = ray.put(self.identity)
         options: dict[str, Any] = {"num_cpus": 1, "max_retries": RETRIES}
         if self.refusals:
             options["label_selector"] = {NODE_ID: f"!in({','.join(sorted(self.refusals))})"}
-        remote = ray.remote(run_here).options(**options)
-        return remote.remote(function, item, self._identity_reference, *shared)
+        return self._remote.options(**options).remote(function, item, self._identity_reference, *shared)
 
     def result(self, reference: Any) -> Answer[Any] | None:
         """The answer of a finished task; None if its node refused, which then gets no more tasks.
@@ -181,7 +185,10 @@ class TaskPool:
 
         if self.limit is not None:
             return self.limit
-        return int(ray.cluster_resources().get("CPU", 1)) + 2
+        if time.monotonic() - self._counted > 1:
+            self._num_wanted = int(ray.cluster_resources().get("CPU", 1)) + 2
+            self._counted = time.monotonic()
+        return self._num_wanted
 
     def _leave_out(self, refusal: Refusal) -> None:
         import ray
