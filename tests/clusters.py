@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
 NODE = {"num_cpus": 2, "object_store_memory": 100 * 2**20, "include_dashboard": False}
+TRIALS = 4
 TIMES = ("created", "timing", "latencies", "command", "seconds")
 
 
@@ -26,10 +27,17 @@ def environment() -> dict[str, str]:
         "RAY_USAGE_STATS_ENABLED": "0",
         # Ray stops work when a machine is short of memory; other tests may run beside this one.
         "RAY_memory_monitor_refresh_ms": "0",
-        # A busy machine starts a node slowly, and answers late.
-        "RAY_raylet_start_wait_time_s": "120",
+        # A busy machine answers late.
         "RAY_health_check_timeout_ms": "60000",
     }
+
+
+def add_node(cluster: Any, **options: Any) -> Any:
+    """Start a node; Ray waits 30 s for it, which can be too short on a busy machine."""
+    for _ in range(TRIALS - 1):
+        with suppress(Exception):
+            return cluster.add_node(**NODE, **options)
+    return cluster.add_node(**NODE, **options)
 
 
 @contextmanager
@@ -39,11 +47,11 @@ def running_cluster(num_nodes: int) -> Iterator[Any]:
 
     before = dict(os.environ)
     os.environ.update(environment())
-    cluster = Cluster(initialize_head=True, head_node_args=NODE)
+    cluster = Cluster()
     try:
-        for _ in range(num_nodes - 1):
-            cluster.add_node(**NODE)
-        cluster.wait_for_nodes()
+        for _ in range(num_nodes):
+            add_node(cluster)
+        cluster.wait_for_nodes(60)
         yield cluster
     finally:
         cluster.shutdown()

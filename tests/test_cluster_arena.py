@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.clusters import NODE, ROOT, environment, figures, running_cluster, start, without_times
+from tests.clusters import ROOT, add_node, environment, figures, running_cluster, start, without_times
 from tienlen_agents import arena, cluster, load
 from tienlen_agents.arena.__main__ import main
 from tienlen_agents.cluster import Identity, NodeRefusedError
@@ -46,7 +46,7 @@ class Change:
         if self.num_chunks == 2:
             self.nodes.remove_node(sorted(self.nodes.worker_nodes, key=id)[0], allow_graceful=False)
         if self.num_chunks == 4:
-            self.nodes.add_node(**NODE)
+            add_node(self.nodes)
 
 
 def a_policy(path: Path) -> None:
@@ -112,9 +112,9 @@ def test_a_node_with_other_code_is_left_out(nodes, tmp_path, capsys):
     with (other / "tienlen_agents" / "versions.py").open("a") as file:
         file.write("# changed\n")
     paths = os.pathsep.join([str(other), environment()["PYTHONPATH"]])
-    node = nodes.add_node(**NODE, env_vars={"PYTHONPATH": paths})
+    node = add_node(nodes, env_vars={"PYTHONPATH": paths})
     try:
-        nodes.wait_for_nodes()
+        nodes.wait_for_nodes(60)
         with cluster.connect(nodes.address, ["heuristic", "greedy"], quiet=True) as executor:
             spread = arena.match("heuristic", "greedy", executor=executor, num_deals=64, deals_per_job=4)
             refusals = dict(executor.pool.refusals)

@@ -17,7 +17,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from tests.clusters import NODE, children, running_cluster, start
+from tests.clusters import add_node, children, running_cluster, start
 from tienlen_train.command import RunError
 from tienlen_train.config import flag_of
 from tienlen_train.loop import train
@@ -53,8 +53,8 @@ def all_nodes():
 def nodes(all_nodes):
     """A cluster of three nodes, whatever an earlier test did to them."""
     while len(all_nodes.list_all_nodes()) < 3:
-        all_nodes.add_node(**NODE)
-    all_nodes.wait_for_nodes()
+        add_node(all_nodes)
+    all_nodes.wait_for_nodes(60)
     return all_nodes
 
 

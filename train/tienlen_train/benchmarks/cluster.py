@@ -239,7 +239,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     require("ray", "cluster", "this benchmark")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # a busy machine starts a node slowly
     if config.pairs:
         ratios = overhead(config, console)
         console.print(
