@@ -210,17 +210,21 @@ def training_rate(num_nodes: int, config: ClusterBenchConfig) -> float:
 
 
 def show_simulation(measured: Measured, config: ClusterBenchConfig, console: Console) -> None:
-    """Print the table of clusters of any size."""
+    """Print the table of clusters of any size: one learner, one on every node, and a fast one."""
     table = Table(title="simulated: 16 actors a node, 10 Gbit/s, one job an actor and iteration")
-    for name in ("nodes", "learner x", "staleness", "decisions/s", "actors", "learner", "link", "limit"):
+    for name in ("nodes", "learners", "speed", "stale", "decisions/s", "actors", "learner", "link", "limit"):
         table.add_column(name, justify="right", no_wrap=True)
-    for speed in (1.0, config.learner_speed):
+    sizes = [int(nodes) for nodes in config.simulated.split()]
+    for learners, speed in ((1, 1.0), (None, 1.0), (1, config.learner_speed)):
         for staleness in (0, 1):
-            for nodes in map(int, config.simulated.split()):
-                cluster = Cluster(nodes, staleness=staleness, learner_speed=speed)
-                found = simulate(measured, cluster)
+            for nodes in sizes:
+                found = simulate(
+                    measured,
+                    Cluster(nodes, learners=learners or nodes, staleness=staleness, learner_speed=speed),
+                )
                 table.add_row(
                     f"{nodes:,}",
+                    f"{learners or nodes:,}",
                     f"{speed:g}",
                     str(staleness),
                     f"{found.decisions_per_second:,.0f}",
