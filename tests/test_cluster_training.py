@@ -116,13 +116,12 @@ def test_a_stale_run_resumes_exactly(tmp_path, alone):
     assert_same_run(out, alone(staleness=2))
 
 
+@pytest.mark.nightly  # tests/test_cluster_learners.py has the same without Ray
 def test_two_learners_are_near_one_process_with_two_shards(nodes, tmp_path, alone):
     out = tmp_path / "run"
     trainer = run(out, cluster=nodes.address, learners=2)
     for ours, theirs in zip(curve(out), curve(alone(staleness=0)), strict=True):
         assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-5)
-    again = tmp_path / "again"
-    run(again, stop_after=1)
     assert trainer.iteration == SMALL["stop_after"]
 
 
