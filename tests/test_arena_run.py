@@ -19,7 +19,7 @@ import pytest
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main
-from tienlen_agents.arena.chunk import Chunk, Job, play_chunk
+from tienlen_agents.arena.chunk import Chunk, ChunkShape, Job, play_chunk
 from tienlen_agents.arena.store import ChunkStore
 from tienlen_env.games.tienlen.rules import CARDGAMES
 
@@ -109,7 +109,7 @@ def test_options_out_of_range_are_refused(options):
 def test_a_chunk_survives_json():
     job = Job((0, 1, 1, 1), CARDGAMES, seed=3, first_deal=512, num_deals=5, blunder_deals=515)
     chunk = play_chunk([tienlen_agents.load("random"), tienlen_agents.load("greedy")], job)
-    again = Chunk.from_dict(json.loads(json.dumps(chunk.to_dict())))
+    again = Chunk.from_dict(json.loads(json.dumps(chunk.to_dict())), ChunkShape(5, 4, 4, 2))
     for before, after in zip(chunk, again, strict=True):
         if isinstance(before, np.ndarray):
             assert before.dtype == after.dtype

@@ -209,3 +209,14 @@ def test_a_fresh_environment_beside_openai_agents(wheel: Path, tmp_path: Path) -
     assert call([python, "-c", code], tmp_path, env).strip() == "True"
     out = call([tienlen, "match", "champion", "heuristic", "--deals", "50", "--quiet"], tmp_path, env)
     assert "champion" in out
+
+
+def test_actions_of_ci_are_pinned_by_digest() -> None:
+    used = [
+        line.partition("uses:")[2].split()[0]
+        for path in (ROOT / ".github" / "workflows").glob("*.yml")
+        for line in path.read_text().splitlines()
+        if "uses:" in line
+    ]
+    assert used
+    assert [name for name in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name)] == []

@@ -1,6 +1,7 @@
 """A person at the terminal, over a pipe."""
 
 import io
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tienlen_agents.terminal.dialogue import symbols
 from tienlen_agents.terminal.human import HumanAgent, Leave
 from tienlen_agents.terminal.play import main, short_names
 from tienlen_agents.terminal.prompt import say
+from tienlen_env import tienlen_v0
 from tienlen_env.engine.agent import CardAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
@@ -185,7 +187,10 @@ def test_the_end_of_the_input_leaves(play, tmp_path):
     assert not Round.from_record(path.read_text()).is_over
 
 
-def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "word", "code"), [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "terminated", 143)]
+)
+def test_a_signal_leaves_with_the_record_saved(tmp_path, number, word, code):
     path = tmp_path / "left.txt"
     command = [
         sys.executable,
@@ -206,11 +211,11 @@ def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
         while "you play" not in seen or not seen.endswith("helps): "):
             seen += process.stdout.read(1) or pytest.fail(seen)
         time.sleep(0.1)  # it waits for a line
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert err == ""
-    assert "interrupted" in out
+    assert word in out
     assert not Round.from_record(path.read_text()).is_over
 
 
@@ -223,7 +228,7 @@ def test_ctrl_c_leaves_with_the_record_saved(tmp_path):
         ([*THREE, "--rated", "--key", "1"], "--rated: the key is drawn"),
         ([*THREE, "--rated", "--seed", "1"], "--rated: the key is drawn"),
         ([*THREE, "--seed", "1", "--key", "1"], "not allowed with argument --seed"),
-        ([*THREE, "--seed", "-1"], "--seed -1: expected 0 or more"),
+        ([*THREE, "--seed", "-1"], "argument --seed: expected 0 or more"),
         ([*THREE, "--save", str(ROOT / "README.md")], "is there already"),
         ([*THREE, "--save", "/no/such/folder/x"], "its folder is not"),
         ([*THREE, "--hint", "nobody"], "unknown agent 'nobody'"),
@@ -314,8 +319,38 @@ def test_no_color(monkeypatch, is_terminal, no_color):
     assert stream.getvalue() == wanted[is_terminal, no_color]
 
 
-@pytest.mark.parametrize("typed", ["hint", "x", "７", "²"])  # a word, a letter, digits of other kinds
+@pytest.mark.parametrize("key", [5, 7])
+def test_a_printed_round_has_colours_only_in_a_terminal(monkeypatch, key):
+    played = Round("cardgames", key)
+    plain, env = str(played), tienlen_v0.raw_env(render_mode="human")
+    env.reset(seed=1)
+    assert "\033" not in plain
+    for is_terminal, no_color, coloured in ((True, "", True), (True, "1", False), (False, "", False)):
+        stream = io.StringIO()
+        stream.isatty = lambda is_terminal=is_terminal: is_terminal
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setenv("NO_COLOR", no_color)
+        print(played)
+        env.render()
+        assert ("\033[" in stream.getvalue()) == coloured
+        assert re.sub(r"\033\[[0-9;]*m", "", stream.getvalue()).startswith(plain)
+
+
+@pytest.mark.parametrize("typed", ["fo", "x", "７", "²"])  # a word, a letter, digits of other kinds
 def test_unknown_words_point_to_the_help(play, typed):
     _, out = play([*THREE, "--key", "7"], [typed, "q"])
     assert "h for help" in out
     assert "you play" not in out
+
+
+@pytest.mark.parametrize("rules", ["cardgames", "thirteens"])
+def test_commands_are_words_too(play, rules):
+    def shown(lines):
+        _, out = play(["--rules", rules, "--key", "7", "--seats", "human", *["random"] * 3], lines)
+        first, *answers = out.split("your play (? lists, h helps): ")
+        return [first, *(answer.partition("\n")[2] for answer in answers)]  # without what was typed
+
+    whole = shown(["help", "list", "hint", "table", "undo", "quit"])
+    assert whole == shown(["h", "?", "s", "t", "u", "q"])
+    assert len(whole) == 7
+    assert "would play" in whole[3]

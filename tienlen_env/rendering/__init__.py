@@ -8,7 +8,7 @@ that is not face up only the number of cards is used. `render_cards` draws sets 
 
 from __future__ import annotations
 
-from tienlen_env.rendering.ansi import render_ansi
+from tienlen_env.rendering.ansi import for_stream, render_ansi
 from tienlen_env.rendering.raster import render_rgb
 from tienlen_env.rendering.row import render_cards
 from tienlen_env.rendering.svg import render_svg
@@ -19,6 +19,7 @@ __all__ = [
     "TableView",
     "TrickView",
     "View",
+    "for_stream",
     "render_ansi",
     "render_cards",
     "render_rgb",

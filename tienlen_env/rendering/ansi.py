@@ -6,9 +6,11 @@ both work. Every colour repeats what words or marks say: the text without colour
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TextIO
 
 from tienlen_env.games.common.cards import NO_CARD, RANK_TEXT, SUIT_SYMBOLS, rank_of, suit_of
 from tienlen_env.rendering.cards import is_joker
@@ -84,6 +86,21 @@ def _table(view: View) -> Iterator[str]:
         yield f"         {_fit(text, COLUMNS - 9).rstrip()}"
     if centre.small:
         yield f"         {_cards(centre.small)}"
+
+
+def for_stream(text: str, stream: TextIO) -> str:
+    """The text as it is written to a stream.
+
+    Args:
+        text: with ANSI codes.
+        stream: to a terminal, colours are left out if ``NO_COLOR`` is set (https://no-color.org); to anything
+            else, a file or a pipe, all codes are left out.
+    """
+    if not stream.isatty():
+        return re.sub("\033\\[[0-9;]*[A-Za-z]", "", text)
+    if os.environ.get("NO_COLOR"):
+        return re.sub("\033\\[[0-9;]*m", "", text)
+    return text
 
 
 def render_ansi(view: View) -> str:

@@ -17,6 +17,7 @@ itself. All have the same methods:
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -45,7 +46,7 @@ from tienlen_env.games.common.notation import (
 )
 from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import PRESETS, game_named, get_rules
-from tienlen_env.rendering import PlainView, TableView, TrickView, render_ansi, render_svg
+from tienlen_env.rendering import PlainView, TableView, TrickView, for_stream, render_ansi, render_svg
 from tienlen_env.rendering.cards import cards_of
 from tienlen_env.single.by_game import ByGame
 
@@ -700,7 +701,8 @@ class BaseRound(Generic[RulesT, PlayT]):
         return render_svg(self.view())
 
     def __str__(self) -> str:
-        return render_ansi(self.view())
+        """The table as text, with colours if standard output is a terminal (see `rendering.for_stream`)."""
+        return for_stream(render_ansi(self.view()), sys.stdout)
 
     def __repr__(self) -> str:
         text = self.position if self._first_row is not None else self.record()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import renamed
-from tienlen_env.rendering import render_ansi, render_rgb, render_svg
+from tienlen_env.rendering import for_stream, render_ansi, render_rgb, render_svg
 from tienlen_env.single.base import round_type
 
 RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
@@ -40,7 +41,7 @@ class Painter:
         text = render_ansi(view)
         if mode == "ansi":
             return text
-        print(text)
+        print(for_stream(text, sys.stdout))
         return None
 
     __getattr__ = renamed(forget="reset", note="record_play")

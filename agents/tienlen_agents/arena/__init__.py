@@ -7,11 +7,11 @@ round-robin:
 
     from tienlen_agents import arena
 
-    report = arena.gauntlet("greedy", num_deals=1000, seed=1, workers=2)
+    report = arena.gauntlet("greedy", panel=arena.FAST_PANEL, num_deals=1000, seed=1)
     report.print()
     report.write("runs/greedy")
 
-In a terminal: ``tienlen gauntlet greedy --deals 1000 --seed 1 --workers 2``.
+In a terminal: ``tienlen gauntlet greedy --fast --deals 1000 --seed 1``.
 
 Agents are given by name (``"search:worlds=64"``) or as objects; worker processes and runs that can be
 resumed need names. A script that uses ``workers`` above 1 has its calls under ``if __name__ ==
@@ -22,10 +22,11 @@ from typing import Any
 
 from tienlen_agents.arena.curves import Curve, read_curves
 from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task, play_task
+from tienlen_agents.arena.forfeits import MAX_FORFEITS, FailedAgent
 from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import blocks, seatings
-from tienlen_agents.arena.match import PANEL, compare, gauntlet, match, match_up
+from tienlen_agents.arena.match import FAST_PANEL, PANEL, compare, gauntlet, match, match_up
 from tienlen_agents.arena.pilot import pilot
 from tienlen_agents.arena.play import Forfeits, Played, play_deals
 from tienlen_agents.arena.report import Report
@@ -37,11 +38,14 @@ from tienlen_agents.arena.store import ArenaRunError
 from tienlen_agents.arena.terminal import LiveProgress
 
 __all__ = [
+    "FAST_PANEL",
+    "MAX_FORFEITS",
     "PANEL",
     "ArenaRunError",
     "Curve",
     "Estimate",
     "Executor",
+    "FailedAgent",
     "Forfeits",
     "Latency",
     "League",

@@ -7,24 +7,31 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import tienlen_agents
+from tienlen_agents.arena.chunk import BLOCK_DEALS
 from tienlen_agents.arena.curves import read_curves
 from tienlen_agents.arena.executors import Executor
+from tienlen_agents.arena.forfeits import MAX_FORFEITS
 from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import unique_names
-from tienlen_agents.arena.match import PANEL, all_rules, compare, gauntlet
+from tienlen_agents.arena.match import FAST_PANEL, PANEL, SLOW_PANEL, all_rules, compare, gauntlet, panel_of
 from tienlen_agents.arena.pilot import PILOT_DEALS, pilot
 from tienlen_agents.arena.report import Report, missing_outputs
-from tienlen_agents.arena.run import load_all
+from tienlen_agents.arena.run import CHUNKS_FILE, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
 from tienlen_agents.command import complete_agents, program
 from tienlen_agents.extras import MissingExtraError
+from tienlen_agents.interrupts import Interrupted, interruptible
+from tienlen_agents.ranges import Range
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import PRESETS, get_rules
+from tienlen_env.rendering.view import printable
 
 MODULE = "tienlen_agents.arena"
 COMMANDS = ("compare", "match", "league", "gauntlet")
@@ -40,26 +47,35 @@ def _common() -> argparse.ArgumentParser:
         metavar="NAME[,NAME]",
         help=f"the variant, or several: {', '.join(PRESETS)} (%(default)s)",
     )
-    game.add_argument("--players", type=int, metavar="N", help="number of players (as in the rules)")
+    count, natural = Range(1).reader(int), Range(0).reader(int)
+    game.add_argument(
+        "--players", type=Range(2).reader(int), metavar="N", help="number of players (as in the rules)"
+    )
     game.add_argument(
         "--history",
-        type=int,
+        type=natural,
         default=0,
         metavar="K",
         help="number of past plays in observations, for policies",
     )
     size = parser.add_argument_group("how much")
-    size.add_argument("--deals", type=int, metavar="N", help="deals of each match-up (2500)")
+    size.add_argument("--deals", type=Range(2).reader(int), metavar="N", help="deals of each match-up (2500)")
     size.add_argument(
         "--precision",
-        type=float,
+        type=Range(0, above=True).reader(float),
         metavar="POINTS",
         help="instead of --deals: as many deals as give intervals of ± POINTS, estimated by a pilot match",
     )
     size.add_argument(
-        "--pilot", type=int, default=PILOT_DEALS, metavar="N", help="deals of the pilot (%(default)s)"
+        "--pilot",
+        type=Range(2).reader(int),
+        default=PILOT_DEALS,
+        metavar="N",
+        help="deals of the pilot (%(default)s)",
     )
-    size.add_argument("--seed", type=int, default=0, metavar="N", help="of deals and agents (%(default)s)")
+    size.add_argument(
+        "--seed", type=natural, default=0, metavar="N", help="of deals and agents (%(default)s)"
+    )
     size.add_argument(
         "--permutations",
         choices=("rotations", "all"),
@@ -76,14 +92,14 @@ def _common() -> argparse.ArgumentParser:
     more = parser.add_argument_group("what else is measured")
     more.add_argument(
         "--blunders",
-        type=int,
+        type=natural,
         default=0,
         metavar="N",
         help="count blunders in solved endgames of the first N deals",
     )
     more.add_argument(
         "--latency",
-        type=int,
+        type=natural,
         default=0,
         metavar="N",
         help="measure the time of N single decisions of each agent",
@@ -92,7 +108,7 @@ def _common() -> argparse.ArgumentParser:
     work = parser.add_argument_group("work and output")
     work.add_argument(
         "--workers",
-        type=int,
+        type=count,
         default=1,
         metavar="N",
         help=f"number of processes (1; this machine has {os.cpu_count()} cores)",
@@ -105,8 +121,8 @@ def _common() -> argparse.ArgumentParser:
     )
     work.add_argument(
         "--chunk",
-        type=int,
-        default=512,
+        type=_chunk,
+        default=BLOCK_DEALS,
         metavar="N",
         help="deals that a worker plays at a time, a divisor of 512: fewer for slow agents (%(default)s)",
     )
@@ -124,8 +140,36 @@ def _common() -> argparse.ArgumentParser:
         metavar="RUN",
         help="show the learning curves of a training run",
     )
+    work.add_argument(
+        "--max-forfeits",
+        type=Range(0, 1).reader(float),
+        default=MAX_FORFEITS,
+        metavar="SHARE",
+        help="a program that does not start, or forfeits a larger share of its rounds, makes the command "
+        "fail, and a league does not rate it (%(default)s; 1: never)",
+    )
+    work.add_argument(
+        "--records",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="with --out: keep the records of N rounds, as text files that the page links",
+    )
+    work.add_argument(
+        "--records-url",
+        default="",
+        metavar="URL",
+        help="the links to records begin with this address of a page that shows them (default: the files)",
+    )
     work.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
+
+
+def _chunk(text: str) -> int:
+    """Read ``--chunk``."""
+    if not text.isascii() or not text.isdigit() or not int(text) or BLOCK_DEALS % int(text):
+        raise argparse.ArgumentTypeError(f"expected a divisor of {BLOCK_DEALS}, got {text!r}")
+    return int(text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -165,6 +209,11 @@ def _parser() -> argparse.ArgumentParser:
         "gauntlet", parents=common, help=f"one agent against each of {', '.join(PANEL)}"
     )
     panel.add_argument("agent", help="the agent to evaluate")
+    panel.add_argument(
+        "--fast",
+        action="store_true",
+        help=f"without {' and '.join(SLOW_PANEL)}, which take nearly all of the time",
+    )
     for command in (one, two, many, panel):
         for action in command._actions:
             if action.dest in ("agent", "opponents"):
@@ -186,13 +235,15 @@ def _player(options: argparse.Namespace, command: str, executor: Executor | None
             "deals_per_job": options.chunk,
             "workers": options.workers,
             "executor": executor,
+            "max_forfeits": options.max_forfeits,
+            "records": options.records,
             "command": command,
             **more,
         }
         if options.play == "league":
             return league([options.agent, *options.opponents], **shared)
         if options.play == "gauntlet":
-            return gauntlet(options.agent, **shared)
+            return gauntlet(options.agent, panel=_opponents(options), **shared)
         compositions = options.composition
         if compositions is None:
             # All compositions of two agents, one against the rest first; all variants have the same P.
@@ -208,17 +259,55 @@ def _player(options: argparse.Namespace, command: str, executor: Executor | None
     return play
 
 
+@runtime_checkable
+class _Startable(Protocol):
+    """An agent that can fail to start: a program."""
+
+    def check_start(self, rules: AnyRules) -> None:
+        """Start it; a ValueError says why this fails."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+def _rules(options: argparse.Namespace) -> tuple[AnyRules, ...]:
+    return all_rules(options.rules.split(","), options.players)
+
+
+def _opponents(options: argparse.Namespace) -> list[str]:
+    if options.play == "gauntlet":
+        return [*FAST_PANEL] if options.fast else panel_of(_rules(options))
+    found: list[str] = options.opponents
+    return found
+
+
+def _check_start(options: argparse.Namespace) -> None:
+    """Start each program once, before anything is played.
+
+    Raises:
+        ValueError: one does not start.
+    """
+    for agent in load_all(list(dict.fromkeys([options.agent, *_opponents(options)]))):
+        if isinstance(agent, _Startable):
+            with closing(agent):
+                for rules in _rules(options):
+                    try:
+                        agent.check_start(rules)
+                    except ValueError as error:
+                        raise ValueError(f"{error}. --max-forfeits 1 plays the match without it") from None
+
+
 def _on_cluster(options: argparse.Namespace) -> AbstractContextManager[Executor]:
     """The executor of ``--cluster``; Ray is imported here and not before."""
     from tienlen_agents.cluster import connect
 
     if options.workers != 1:
         raise ValueError("--workers and --cluster: expected one of them")
-    return connect(options.cluster, [options.agent, *getattr(options, "opponents", PANEL)])
+    return connect(options.cluster, [options.agent, *_opponents(options)])
 
 
 def _latencies(options: argparse.Namespace) -> list[Latency]:
-    distinct = list(dict.fromkeys([options.agent, *getattr(options, "opponents", PANEL)]))
+    distinct = list(dict.fromkeys([options.agent, *_opponents(options)]))
     loaded = load_all(distinct)
     chosen: dict[str, Any] = {
         "decisions": options.latency,
@@ -227,16 +316,19 @@ def _latencies(options: argparse.Namespace) -> list[Latency]:
     }
     return [
         latency(agent, rules, name=name, **chosen)
-        for rules in all_rules(options.rules.split(","), options.players)
+        for rules in _rules(options)
         for agent, name in zip(loaded, unique_names(loaded), strict=True)
     ]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
         arguments: instead of the command line's.
+
+    Returns:
+        The exit code: 0; 1 if an agent failed (see `arena.forfeits`); 130 after Ctrl-C, 143 after SIGTERM.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
@@ -244,31 +336,53 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments if is_command else ["compare", *arguments])
     if options.deals is not None and options.precision is not None:
         parser.error("--deals and --precision: expected one of them")
+    if options.records and not options.out:
+        parser.error("--records: expected --out, too, the folder for the records")
+    if options.records_url and not options.records_url.startswith(("http://", "https://", "/", "./", "../")):
+        parser.error("--records-url: expected an address that begins with http://, https://, /, ./ or ../")
     try:
-        curves = tuple(curve for run in options.curves for curve in read_curves(run))
-        with ExitStack() as stack:
-            executor = stack.enter_context(_on_cluster(options)) if options.cluster else None
-            play = _player(options, shlex.join([*program(MODULE).split(), *arguments]), executor)
-            found = None
-            num_deals = 2500 if options.deals is None else options.deals
-            if options.precision is not None:
-                found = pilot(play, options.precision, options.seed, options.pilot)
-                show_pilot(found)
-                num_deals = found.deals_needed
-            report = play(
-                num_deals,
-                options.seed,
-                stop_when_clear=options.stop_when_clear,
-                blunder_deals=options.blunders,
-                out=options.out,
-                fresh=options.fresh,
-                progress=None if options.quiet else stack.enter_context(LiveProgress()),
-            )
-        latencies = tuple(_latencies(options)) if options.latency else ()
+        with interruptible():
+            return _run(options, shlex.join([*program(MODULE).split(), *arguments]))
+    except Interrupted as error:
+        saved = ""
+        if options.out and (chunks := Path(options.out) / CHUNKS_FILE).exists():
+            saved = f"; the results so far are in {chunks}, the same command resumes from them"
+        print(f"{parser.prog}: {error}{saved}", file=sys.stderr)
+        return error.exit_code
     except (ValueError, OSError, MissingExtraError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
+        parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
+
+
+def _run(options: argparse.Namespace, command: str) -> int:
+    curves = tuple(curve for run in options.curves for curve in read_curves(run))
+    if options.max_forfeits < 1:
+        _check_start(options)
+    with ExitStack() as stack:
+        executor = stack.enter_context(_on_cluster(options)) if options.cluster else None
+        play = _player(options, command, executor)
+        found = None
+        num_deals = 2500 if options.deals is None else options.deals
+        if options.precision is not None:
+            found = pilot(play, options.precision, options.seed, options.pilot)
+            show_pilot(found)
+            num_deals = found.deals_needed
+        report = play(
+            num_deals,
+            options.seed,
+            stop_when_clear=options.stop_when_clear,
+            blunder_deals=options.blunders,
+            out=options.out,
+            fresh=options.fresh,
+            progress=None if options.quiet else stack.enter_context(LiveProgress()),
+        )
+    latencies = tuple(_latencies(options)) if options.latency else ()
     report = replace(
-        report, pilot=found, latencies=latencies, curves=curves, with_bootstrap=options.bootstrap
+        report,
+        pilot=found,
+        latencies=latencies,
+        curves=curves,
+        with_bootstrap=options.bootstrap,
+        records_url=options.records_url,
     )
     report.print()
     if options.out:
@@ -276,7 +390,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"wrote {path}")
         if missing := missing_outputs():
             print(f"left out {' and '.join(missing)}: pip install 'tienlen-env[arena]'")
+    if report.failures:
+        failed = ", ".join(dict.fromkeys(one.name for one in report.failures))
+        print(f"{program(MODULE)}: failed: {printable(failed)} (--max-forfeits)", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

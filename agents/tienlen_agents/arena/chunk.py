@@ -1,14 +1,16 @@
 """`play_chunk(agents, job)`: the unit of work of the arena, a pure function of the agents and a `Job`.
 
 Executors play jobs in any order (`executors`), a file keeps one chunk a line (`store`), and `result.add_up`
-merges all chunks of a match-up. A chunk holds the points and places of every game, as integers.
+merges all chunks of a match-up. A chunk holds the points and places of every game, as integers. A chunk from
+a file is checked value by value (`Chunk.from_dict`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ from numpy.random import SeedSequence
 from tienlen_agents.arena.blunders import BlunderCounter
 from tienlen_agents.arena.lineup import Permutations, blocks
 from tienlen_agents.arena.play import Forfeits, IntArray, play_deals
+from tienlen_agents.arena.recorder import Recorder
 from tienlen_agents.endgame import can_solve
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
@@ -24,6 +27,9 @@ from tienlen_env.games.common.game import AnyRules
 # The keys of so many deals are drawn at once, and agents are reset at least as often. It is part of the
 # definition of every result: another number gives other games.
 BLOCK_DEALS = 512
+# Points of a round are int32, so that sums and products of totals fit in int64 (see `stats`).
+MAX_POINTS: Final = 2**31 - 1
+_MAX_COUNT: Final = 2**53  # of decisions; JSON readers may keep no larger integer
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Job:
         history: number of past plays in observations.
         blunder_deals: blunders are counted in the first `blunder_deals` deals of the match.
         deals_per_job: agents are reset after so many deals.
+        num_records: keep the records of the first so many games of the chunk.
     """
 
     lineup: tuple[int, ...]
@@ -51,31 +58,52 @@ class Job:
     history: int = 0
     blunder_deals: int = 0
     deals_per_job: int = BLOCK_DEALS
+    num_records: int = 0
+
+
+class ChunkShape(NamedTuple):
+    """The sizes of a chunk.
+
+    Attributes:
+        num_deals: D.
+        num_games: R, of each deal.
+        num_slots: P.
+        num_agents: E.
+    """
+
+    num_deals: int
+    num_games: int
+    num_slots: int
+    num_agents: int
 
 
 class Chunk(NamedTuple):
     """Played games (D deals, R games of each, P slots in the order of the lineup, E agents).
 
     Attributes:
-        points: int16 (D, R, P), of each slot.
+        points: int32 (D, R, P), of each slot.
         places: int8 (D, R, P), 0 is first.
         decisions: int64 (E,), number of decisions of each agent.
         seconds: float64 (E,), time that each agent took for them.
         forfeits: E tuples, the forfeits of each agent.
         blunders: int64 (L, E, 2), blunders and counted decisions in solved endgames of each of the first L
             deals.
+        records: of the first games, in the order of `points`.
     """
 
-    points: npt.NDArray[np.int16]
+    points: npt.NDArray[np.int32]
     places: npt.NDArray[np.int8]
     decisions: IntArray
     seconds: npt.NDArray[np.float64]
     forfeits: tuple[tuple[Forfeits, ...], ...]
     blunders: IntArray
+    records: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """As plain JSON values; ``records`` only if there are any."""
+        records = {"records": list(self.records)} if self.records else {}
         return {
+            **records,
             "points": self.points.tolist(),
             "places": self.places.tolist(),
             "decisions": self.decisions.tolist(),
@@ -85,23 +113,86 @@ class Chunk(NamedTuple):
         }
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Chunk:
+    def from_dict(cls, values: Mapping[str, object], shape: ChunkShape) -> Chunk:
         """Read what `to_dict` returned.
 
+        Args:
+            values: any JSON values.
+            shape: the sizes that the chunk must have.
+
         Raises:
-            KeyError, ValueError, TypeError: the values are not those of a chunk.
+            ValueError: a value is missing, of another type or shape, or out of range; the message names it.
         """
-        chunk = cls(
-            points=np.array(values["points"], np.int16),
-            places=np.array(values["places"], np.int8),
-            decisions=np.array(values["decisions"], np.int64),
-            seconds=np.array(values["seconds"], np.float64),
-            forfeits=tuple(tuple(Forfeits(*f) for f in one) for one in values["forfeits"]),
-            blunders=np.array(values["blunders"], np.int64).reshape(-1, len(values["decisions"]), 2),
+        games, agents = shape[:3], (shape.num_agents,)
+        blunders = values.get("blunders")
+        counted = len(blunders) if isinstance(blunders, list) else 0
+        if counted > shape.num_deals:
+            raise ValueError(f"blunders of {counted} deals: expected at most {shape.num_deals}")
+        # In a file, blunders of no deals are an empty list.
+        endings = (counted, *agents, 2) if counted else (0,)
+        return cls(
+            points=_integers(values, "points", games, -MAX_POINTS, MAX_POINTS).astype(np.int32),
+            places=_integers(values, "places", games, 0, shape.num_slots - 1).astype(np.int8),
+            decisions=_integers(values, "decisions", agents, 0, _MAX_COUNT),
+            seconds=_seconds(values, shape.num_agents),
+            forfeits=_forfeits(values, shape),
+            blunders=_integers(values, "blunders", endings, 0, _MAX_COUNT).reshape(-1, *agents, 2),
+            records=_records(values, shape),
         )
-        if chunk.points.ndim != 3 or chunk.points.shape != chunk.places.shape:
-            raise ValueError("points and places: expected (D, R, P) each")
-        return chunk
+
+
+def _integers(
+    values: Mapping[str, object], name: str, shape: tuple[int, ...], low: int, high: int
+) -> IntArray:
+    """An array of integers of this shape and range, from nested lists.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+    what = f"{name}: expected integers {low}..{high} of shape {shape}"
+    if not isinstance(values.get(name), list):
+        raise ValueError(what)
+    try:
+        found = np.array(values[name], dtype=object)
+    except ValueError:  # lists of different lengths
+        raise ValueError(what) from None
+    flat = found.ravel().tolist()
+    # An object array keeps what JSON has: True is not 1, 1.0 is not 1, and no integer is too large.
+    if found.shape != shape or not all(type(value) is int and low <= value <= high for value in flat):
+        raise ValueError(what)
+    return found.astype(np.int64)
+
+
+def _seconds(values: Mapping[str, object], num_agents: int) -> npt.NDArray[np.float64]:
+    found = values.get("seconds")
+    if isinstance(found, list) and len(found) == num_agents:
+        times = [value for value in found if type(value) in (int, float) and 0 <= value < math.inf]
+        if len(times) == num_agents:
+            return np.array(times, np.float64)
+    raise ValueError(f"seconds: expected {num_agents} finite numbers, 0 or more")
+
+
+def _forfeits(values: Mapping[str, object], shape: ChunkShape) -> tuple[tuple[Forfeits, ...], ...]:
+    found = values.get("forfeits")
+    if not isinstance(found, list) or len(found) != shape.num_agents:
+        raise ValueError(f"forfeits: expected {shape.num_agents} lists")
+    most = math.prod(shape[:3])
+    for one in found:
+        for entry in one if isinstance(one, list) else [None]:
+            match entry:
+                case [str(), int(number), str()] if type(number) is int and 1 <= number <= most:
+                    continue
+            raise ValueError(f"forfeits: expected lists of [reason, rounds, example], 1..{most} rounds")
+    return tuple(tuple(Forfeits(*entry) for entry in one) for one in found)
+
+
+def _records(values: Mapping[str, object], shape: ChunkShape) -> tuple[str, ...]:
+    found, most = values.get("records", []), shape.num_deals * shape.num_games
+    if isinstance(found, list) and len(found) <= most:
+        lines = [line for line in found if isinstance(line, str) and line.isprintable()]
+        if len(lines) == len(found):
+            return tuple(lines)
+    raise ValueError(f"records: expected at most {most} lines of text")
 
 
 def play_chunk(
@@ -113,6 +204,9 @@ def play_chunk(
         agents: E agents; they are reset.
         job: what to play.
         on_step: see `play_deals`.
+
+    Raises:
+        ValueError: a round has more than `MAX_POINTS` points.
     """
     block, first = divmod(job.first_deal, BLOCK_DEALS)
     part = () if job.deals_per_job == BLOCK_DEALS else (first,)
@@ -131,14 +225,17 @@ def play_chunk(
     if job.blunder_deals > job.first_deal and can_solve(job.rules):
         num_counted = min(job.blunder_deals - job.first_deal, job.num_deals)
         counter = BlunderCounter(job.rules, num_counted, num_games, len(agents))
+    dealt = np.repeat(keys.view(np.int64), num_games)
+    recorder = Recorder(job.rules, dealt[: job.num_records]) if job.num_records else None
     played = play_deals(
         agents,
         seats,
-        np.repeat(keys.view(np.int64), num_games),
+        dealt,
         job.rules,
         history=job.history,
         on_step=on_step,
         on_decisions=counter,
+        on_plays=recorder,
     )
 
     def by_slot(values: IntArray) -> IntArray:
@@ -146,11 +243,14 @@ def play_chunk(
         np.put_along_axis(out, slot_of, values, axis=1)
         return out.reshape(job.num_deals, num_games, -1)
 
+    if played.points.size and max(-int(played.points.min()), int(played.points.max())) > MAX_POINTS:
+        raise ValueError(f"{job.rules.name}: points of a round: expected -{MAX_POINTS}..{MAX_POINTS}")
     return Chunk(
-        points=by_slot(played.points).astype(np.int16),
+        points=by_slot(played.points).astype(np.int32),
         places=by_slot(played.places).astype(np.int8),
         decisions=played.decisions,
         seconds=played.seconds,
         forfeits=played.forfeits,
         blunders=np.zeros((0, len(agents), 2), np.int64) if counter is None else counter.counts,
+        records=() if recorder is None else recorder.records,
     )

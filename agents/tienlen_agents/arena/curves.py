@@ -28,7 +28,7 @@ def read_curves(folder: str | Path) -> list[Curve]:
     """The evaluations in a run's ``metrics.jsonl``, or its reward if it was not evaluated.
 
     Args:
-        folder: of the run. Incomplete lines are left out.
+        folder: of the run. Lines and values that are not metrics are left out.
 
     Raises:
         ValueError: there are no metrics.
@@ -37,16 +37,18 @@ def read_curves(folder: str | Path) -> list[Curve]:
     if not path.is_file():
         raise ValueError(f"no learning curves: there is no {path}")
     found: dict[str, list[tuple[float, float]]] = {}
-    for line in path.read_text().splitlines():
+    for line in path.read_bytes().splitlines():
         try:
             metrics = json.loads(line)
-            at = float(metrics["iteration"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, RecursionError):
             continue
-        for key, value in metrics.items():
-            is_wanted = key.startswith("points_v_") or key == "reward"
-            if is_wanted and isinstance(value, int | float) and math.isfinite(value):
-                found.setdefault(key, []).append((at, float(value)))
+        at = _number(metrics.get("iteration")) if isinstance(metrics, dict) else None
+        if at is None:
+            continue
+        for key, given in metrics.items():
+            value = _number(given)
+            if value is not None and (key.startswith("points_v_") or key == "reward"):
+                found.setdefault(key, []).append((at, value))
     if len(found) > 1:
         found.pop("reward", None)
     if not found:
@@ -60,3 +62,14 @@ def read_curves(folder: str | Path) -> list[Curve]:
         )
         for key, points in found.items()
     ]
+
+
+def _number(value: object) -> float | None:
+    """A finite number, or None for any other JSON value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

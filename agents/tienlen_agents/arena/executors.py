@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -98,6 +99,7 @@ class ProcessExecutor:
 
     def play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
         """Play the tasks as processes become free (see `Executor.play`)."""
+        others = set(multiprocessing.active_children())
         # Each worker is a new interpreter: a fork would copy the threads of Numba and torch in mid-work.
         context = multiprocessing.get_context("spawn")
         waiting: dict[Future[Chunk], Task] = {}
@@ -115,12 +117,20 @@ class ProcessExecutor:
                 raise ArenaRunError(
                     "a worker process of the arena died; a run with `out` resumes from its last chunk"
                 ) from error
+            except BaseException:  # Ctrl-C, or a chunk cannot be saved: nobody waits for the tasks in work
+                for worker in set(multiprocessing.active_children()) - others:
+                    worker.terminate()
+                raise
             finally:
                 pool.shutdown(cancel_futures=True)
 
 
 def _end_with_parent() -> None:
-    """In a worker: exit when the parent process has died, instead of waiting for work for ever."""
+    """In a worker: exit when the parent process has died, instead of waiting for work for ever.
+
+    Ctrl-C reaches every process of a terminal; the parent alone answers it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
         return

@@ -8,17 +8,23 @@ slots and meets every other agent equally often. The result has three parts:
   game;
 - the *payoff matrix*: for each pair, the difference of points in match-ups of the two only. Unlike one number
   per agent it can show cycles: A above B, B above C, C above A.
+
+Every forfeit of a program lifts the others at its match-ups. So a program that forfeits too many rounds
+(`forfeits`) is left out of all three, with its match-ups; those that remain are the league of the other
+agents.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents.arena.forfeits import MAX_FORFEITS, FailedAgent, check_limit, failed_agents
 from tienlen_agents.arena.lineup import rosters, unique_names
 from tienlen_agents.arena.match import all_rules, make_match_up
 from tienlen_agents.arena.report import Report
@@ -64,6 +70,8 @@ def league(
         raise ValueError(f"a league of {len(agents)}: expected two agents or more")
     if options.get("stop_when_clear"):
         raise ValueError("stop_when_clear: not possible in a league, whose match-ups share their deals")
+    limit = options.get("max_forfeits", MAX_FORFEITS)
+    check_limit(limit)
     loaded = load_all(agents)
     names = unique_names(loaded)
     variants = all_rules(rules, num_players)
@@ -77,11 +85,33 @@ def league(
             seated_at.append(tuple(seated))
     results = play_match_ups(match_ups, agents, loaded, **options)
     seed = options.get("seed", 0)
-    leagues = []
+    leagues: list[League] = []
+    not_rated: list[FailedAgent] = []
     for variant in variants:
         mine = [(s, r) for s, r in zip(seated_at, results, strict=True) if r.rules == variant]
-        leagues.append(evaluate(names, [s for s, _ in mine], [r for _, r in mine], seed))
-    return Report(tuple(results), command, leagues=tuple(leagues))
+        failed = _failed(names, mine, f"the league of {variant.name}", limit)
+        rated = [index for index, name in enumerate(names) if name not in {one.name for one in failed}]
+        if len(rated) < 2:
+            not_rated += failed
+            continue
+        remaining = [(s, r) for s, r in mine if set(s) <= set(rated)]
+        seats = [tuple(rated.index(index) for index in s) for s, _ in remaining]
+        found = evaluate([names[index] for index in rated], seats, [r for _, r in remaining], seed)
+        leagues.append(replace(found, failed=failed))
+    return Report(
+        tuple(results), command, leagues=tuple(leagues), max_forfeits=limit, not_rated=tuple(not_rated)
+    )
+
+
+def _failed(
+    names: Sequence[str], mine: Sequence[tuple[tuple[int, ...], MatchResult]], where: str, limit: float
+) -> tuple[FailedAgent, ...]:
+    """The agents of a league that forfeited too many rounds in all their match-ups together."""
+    seats = [
+        (name, [(result, seated.index(index)) for seated, result in mine if index in seated])
+        for index, name in enumerate(names)
+    ]
+    return failed_agents(seats, where, limit)
 
 
 def evaluate(

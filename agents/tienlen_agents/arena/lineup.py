@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.agent import Agent
+from tienlen_env.rendering.view import printable
 
 IntArray = npt.NDArray[np.int64]
 Permutations = Literal["rotations", "all"]
@@ -98,8 +99,8 @@ def rosters(num_agents: int, num_players: int) -> list[tuple[int, ...]]:
 
 
 def unique_names(agents: Sequence[Agent]) -> list[str]:
-    """The agents' names, numbered where several share one: ``"greedy #1"``."""
-    return numbered([agent.name for agent in agents])
+    """The agents' names on one line each, numbered where several share one: ``"greedy #1"``."""
+    return numbered([printable(agent.name) for agent in agents])
 
 
 def numbered(names: Sequence[str]) -> list[str]:

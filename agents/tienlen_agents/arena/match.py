@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Final, Unpack
 
+from tienlen_agents.arena.forfeits import MAX_FORFEITS
 from tienlen_agents.arena.lineup import lineup_of, unique_names
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import MatchResult
@@ -13,7 +14,9 @@ from tienlen_agents.arena.run import Entrant, MatchUp, Options, load_all, play_m
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 
-PANEL: Final = ("random", "greedy", "greedy_long", "heuristic", "endgame:heuristic")
+FAST_PANEL: Final = ("random", "greedy", "greedy_long", "heuristic", "endgame:heuristic")
+SLOW_PANEL: Final = ("search", "champion")
+PANEL: Final = (*FAST_PANEL, *SLOW_PANEL)
 
 
 def match(
@@ -138,13 +141,14 @@ def compare(
         for seated, lineup in seatings:
             names = unique_names([loaded[index] for index in seated])
             match_ups.append(make_match_up(seated, names, lineup, variant))
-    return Report(tuple(play_match_ups(match_ups, entrants, loaded, **options)), command)
+    limit = options.get("max_forfeits", MAX_FORFEITS)
+    return Report(tuple(play_match_ups(match_ups, entrants, loaded, **options)), command, max_forfeits=limit)
 
 
 def gauntlet(
     agent: Entrant,
     *,
-    panel: Sequence[Entrant] = PANEL,
+    panel: Sequence[Entrant] | None = None,
     rules: str | AnyRules | Sequence[str | AnyRules] = "cardgames",
     num_players: int | None = None,
     command: str = "",
@@ -154,7 +158,8 @@ def gauntlet(
 
     Args:
         agent: the agent to evaluate, or its name.
-        panel: the opponents.
+        panel: the opponents; None: those of `PANEL` that play these rules. `FAST_PANEL` leaves out the two
+            that are slow.
         rules: the variant, or several.
         num_players: P; None keeps the number in `rules`.
         command: that gives the same result, for the report.
@@ -163,6 +168,16 @@ def gauntlet(
     Raises:
         ValueError: see `match` and `match_up`.
     """
+    if panel is None:
+        panel = panel_of(all_rules(rules, num_players))
     return compare(
         agent, panel, rules=rules, num_players=num_players, mixed=False, command=command, **options
     )
+
+
+def panel_of(variants: Sequence[AnyRules]) -> list[str]:
+    """The agents of `PANEL` that play all these rules: `champion` only with those that it was trained for."""
+    from tienlen_agents.networks.champion import shipped  # imports all that searches
+
+    trained_for = {get_rules(preset) for preset, _ in shipped()}
+    return [name for name in PANEL if name != "champion" or trained_for.issuperset(variants)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tienlen_agents.arena.labels import decisions_per_second, interval_note, ordinal, place_colours
+from tienlen_agents.arena.records import FOLDER, record_files
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.games.common.game import AnyRules
@@ -101,8 +102,16 @@ def page(report: RunResults) -> str:
         pilot=report.pilot,
         latencies=report.latencies,
         charts=_charts(report.curves),
+        failures=[str(failed) for failed in report.failures],
+        is_league=bool(report.leagues or report.not_rated),
+        has_ratings=bool(report.leagues),
+        has_long_programs=any(
+            name.startswith("process:") and "name=" not in name for result in results for name in result.names
+        ),
+        records=_records(report),
+        num_records=sum(len(result.records) for result in results),
         forfeits=[
-            (result.title, score.name, f.num_rounds, f.reason, printable(f.example))
+            (result.title, score.name, f.num_rounds, printable(f.reason), printable(f.example))
             for result in results
             for score in result.scores
             for f in score.forfeits
@@ -116,7 +125,28 @@ def _title(report: RunResults) -> str:
     if report.leagues:
         return f"League of {len(report.leagues[0].standings)}"
     results = report.results
-    return results[0].names[0].removesuffix(" #1") if len(results) > 1 else results[0].title
+    if len(results) == 1:
+        return results[0].title
+    first = results[0].names[0].removesuffix(" #1")
+    others = list(dict.fromkeys(name.removesuffix(" #2") for r in results for name in r.names[1:]))
+    if len(others) == 1:
+        return f"{first} v. {others[0]}"
+    return f"{first} v. {len(others)} agents"
+
+
+def _records(report: RunResults) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """The records of each match-up: its title; of each its address, deal and seats.
+
+    If there is one record for each match-up, all are together, without a title.
+    """
+    base = report.records_url or f"{FOLDER}/"
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for file in record_files(report.results):
+        title = file.match_up if len(report.variants) == 1 else f"{file.match_up} · {file.rules}"
+        found.setdefault(title, []).append((base + file.name, f"deal {file.deal}", ", ".join(file.seats)))
+    if all(len(files) == 1 for files in found.values()):
+        return [("", [files[0] for files in found.values()])] if found else []
+    return list(found.items())
 
 
 def _variant(report: RunResults, rules: AnyRules) -> dict[str, Any]:
@@ -175,6 +205,8 @@ def _result(result: MatchResult, rows: Any) -> dict[str, Any]:
         )
     stopped = result.planned_deals is not None and result.num_deals < result.planned_deals
     note = f"clear after {result.num_deals:,} of {result.planned_deals:,} deals" if stopped else ""
+    if result.has_identical_decisions:
+        note = f"identical decisions: each of {result.num_deals:,} deals ended the same in all its seatings"
     return {"title": result.title, "note": note, "rows": lines}
 
 
@@ -192,6 +224,7 @@ def _league(league: League, results: Sequence[MatchResult]) -> dict[str, Any]:
             {"label": s.name, "rating": r, "points": p, "first": f, "places": _places(s.places)}
             for s, r, p, f in zip(standings, ratings, points, first, strict=True)
         ],
+        "failed": [str(failed) for failed in league.failed],
         "names": [s.name for s in standings],
         "payoffs": [
             [

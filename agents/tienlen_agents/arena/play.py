@@ -15,6 +15,7 @@ from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
+from tienlen_env.rendering.view import printable
 
 IntArray = npt.NDArray[np.int64]
 
@@ -68,6 +69,7 @@ def play_deals(
     history: int = 0,
     on_step: Callable[[float, int], None] | None = None,
     on_decisions: Callable[[int, View, IntArray], None] | None = None,
+    on_plays: Callable[[IntArray, IntArray | None], None] | None = None,
 ) -> Played:
     """Play one round of each game, all games at once; agents are not reset.
 
@@ -80,6 +82,8 @@ def play_deals(
         history: number of past plays in observations; a policy needs the number it was trained with.
         on_step: called after every step with its games and decisions (see `Progress.advance`).
         on_decisions: called with an agent's index, its view and the actions it chose, before they are played.
+        on_plays: called after every step with the actions, int64 (B,), -1 for games that are over, and their
+            exact cards, int64 (B,); None if all actions play their lowest cards.
 
     Raises:
         IllegalPlayError: an agent chose an action that is not legal; the message names the agent.
@@ -132,12 +136,14 @@ def play_deals(
                 action=error.action,
                 clause=error.clause,
             ) from error
+        if on_plays is not None:
+            on_plays(actions, cards)
         if on_step is not None:
             before, running = cards_left, batch.state.turn >= 0
             cards_left = int(np.bitwise_count(batch.state.hands[running]).sum())
             on_step((before - cards_left) / num_dealt * len(keys), len(games))
     forfeits = tuple(
-        by_reason(Forfeits(f.reason, 1, f.detail) for f in agent.take_forfeits())
+        by_reason(Forfeits(printable(f.reason), 1, f.detail) for f in agent.take_forfeits())
         if isinstance(agent, FallibleAgent)
         else ()
         for agent in agents

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tienlen_agents.arena.chunk import BLOCK_DEALS
+from tienlen_agents.arena.forfeits import FailedAgent
 from tienlen_agents.arena.labels import decisions_per_second
 from tienlen_agents.arena.page import page
+from tienlen_agents.arena.records import FOLDER, RecordFile, record_files, write_records
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.run_results import League, RunResults
 from tienlen_agents.arena.stats import Estimate
@@ -25,6 +27,7 @@ from tienlen_agents.extras import is_installed, require
 from tienlen_agents.files import write_atomic
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.rendering.view import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +61,9 @@ class Report(RunResults):
             "leagues": [_league_dict(league) for league in self.leagues],
             "pilot": None if self.pilot is None else self.pilot.to_dict(),
             "latencies": [latency._asdict() for latency in self.latencies],
+            "max_forfeits": self.max_forfeits,
+            "records": [_record_dict(file) for file in record_files(self.results)],
+            "failures": [_failure_dict(failed) for failed in self.failures],
         }
 
     def _result_dict(self, result: MatchResult) -> dict[str, Any]:
@@ -88,6 +94,7 @@ class Report(RunResults):
             "planned_deals": result.planned_deals,
             "num_seatings": result.num_seatings,
             "num_games": result.num_games,
+            "identical_decisions": result.has_identical_decisions,
             "parity": {"points": result.parity_points, "first": result.parity_first},
             "agents": rows,
             "timing": {"seconds": result.seconds},
@@ -109,7 +116,7 @@ class Report(RunResults):
         )
         for result in self.results:
             for score in result.scores:
-                row: list[object] = [result.title, score.name, score.num_seats]
+                row: list[object] = [csv_text(result.title), csv_text(score.name), score.num_seats]
                 for value, parity in (
                     (score.points, result.parity_points),
                     (score.first, result.parity_first),
@@ -121,7 +128,12 @@ class Report(RunResults):
                 row += [score.variance_ratio, score.decisions, score.seconds]
                 row += [sum(forfeits.num_rounds for forfeits in score.forfeits)]
                 row += [None if score.blunders is None else score.blunders.mean, score.endings]
-                row += [result.num_deals, result.num_games, result.rules.name, result.rules.digest()]
+                row += [
+                    result.num_deals,
+                    result.num_games,
+                    csv_text(result.rules.name),
+                    result.rules.digest(),
+                ]
                 writer.writerow([*row, result.rules.num_players, result.seed])
         return out.getvalue()
 
@@ -148,6 +160,8 @@ class Report(RunResults):
     def write(self, folder: str | Path) -> list[Path]:
         """Write ``arena.json`` and ``.csv``, and ``.png`` and ``.html`` if their libraries are installed.
 
+        The records of rounds, if there are any, are text files in the folder ``records`` there.
+
         Each file is replaced as a whole. The extra ``arena`` contains the libraries (see `missing_outputs`).
 
         Args:
@@ -159,16 +173,28 @@ class Report(RunResults):
         folder = Path(folder)
         missing = missing_outputs()
         contents = {
-            "arena.json": (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode(),
-            "arena.csv": self.to_csv().encode(),
+            "arena.json": _encoded(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"),
+            "arena.csv": _encoded(self.to_csv()),
         }
         if "arena.png" not in missing:
             contents["arena.png"] = self.to_png()
         if "arena.html" not in missing:
-            contents["arena.html"] = self.to_html().encode()
+            contents["arena.html"] = _encoded(self.to_html())
         for name, content in contents.items():
             write_atomic(folder / name, content)
+        write_records(folder, record_files(self.results))
         return [folder / name for name in contents]
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8; lone surrogates, as in names of files that are not UTF-8, become the escapes of JSON."""
+    return text.encode(errors="backslashreplace")
+
+
+def csv_text(text: str) -> str:
+    """A text for a cell of a CSV file; a spreadsheet would take one that begins with ``=`` as a formula."""
+    text = printable(text)
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
 def missing_outputs() -> list[str]:
@@ -187,6 +213,16 @@ def estimate_dict(value: Estimate, parity: float | None = None) -> dict[str, Any
     bounds = [value.low, value.high] if math.isfinite(value.half_width) else [None, None]
     found: dict[str, Any] = {"mean": value.mean, "low": bounds[0], "high": bounds[1]}
     return found if parity is None else {**found, "verdict": value.verdict(parity)}
+
+
+def _failure_dict(failed: FailedAgent) -> dict[str, Any]:
+    return {"name": failed.name, "where": failed.where, "share": failed.share, "text": str(failed)}
+
+
+def _record_dict(file: RecordFile) -> dict[str, Any]:
+    where = file._asdict()
+    del where["text"]
+    return where | {"name": f"{FOLDER}/{file.name}"}
 
 
 def _league_dict(league: League) -> dict[str, Any]:
@@ -210,4 +246,5 @@ def _league_dict(league: League) -> dict[str, Any]:
             [None if value is None else estimate_dict(value, 0.0) for value in row] for row in league.payoffs
         ],
         "cycles": [list(cycle) for cycle in league.cycles],
+        "not_rated": [failed.name for failed in league.failed],
     }

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.arena.chunk import Chunk
-from tienlen_agents.arena.lineup import title_of
+from tienlen_agents.arena.lineup import Permutations, blocks, title_of
 from tienlen_agents.arena.play import Forfeits, IntArray, by_reason
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, ratio_estimate, variance_ratio
 from tienlen_env.games.common.game import AnyRules
@@ -64,10 +64,12 @@ class MatchResult:
         num_deals: D.
         planned_deals: None for a fixed number of deals; else the maximum of a match that could stop earlier,
             with intervals that are valid at every number of deals (see `sequential`).
-        points: int16 (D, R, P), of each slot in each game.
+        points: int32 (D, R, P), of each slot in each game.
         game_places: int8 (D, R, P), 0 is first.
         scores: E scores.
         seconds: from the first game to the last, including games of other match-ups between them.
+        permutations: the seatings of each deal, see `lineup.blocks`.
+        records: of the first games, one line each, deal by deal; all seatings of a deal are adjacent.
     """
 
     title: str
@@ -77,10 +79,12 @@ class MatchResult:
     seed: int
     num_deals: int
     planned_deals: int | None
-    points: npt.NDArray[np.int16]
+    points: npt.NDArray[np.int32]
     game_places: npt.NDArray[np.int8]
     scores: tuple[Score, ...]
     seconds: float
+    permutations: Permutations = "rotations"
+    records: tuple[str, ...] = ()
 
     @property
     def num_seatings(self) -> int:
@@ -115,6 +119,27 @@ class MatchResult:
         mine = np.flatnonzero(np.asarray(self.lineup) == index)
         counts: IntArray = place_shares(self.game_places)[:, :, mine, place].sum(axis=(1, 2))
         return counts
+
+    def seats_of(self, deal: int) -> IntArray:
+        """int64 (R, P): the agent in each seat, an index into `names`, in each game of a deal."""
+        slots = blocks(self.lineup, self.permutations)
+        seats: IntArray = np.asarray(self.lineup)[slots[deal % len(slots)]]
+        return seats
+
+    @property
+    def has_identical_decisions(self) -> bool:
+        """Whether each deal ended the same for every seat in all its seatings.
+
+        Then it made no difference which agent sat where: the agents took the same decisions, or decisions
+        with the same results. (One deal can end like this by chance; many cannot.)
+        """
+        slots = blocks(self.lineup, self.permutations)  # (N, R, P): the slot in each seat
+        which = slots[np.arange(self.num_deals) % len(slots)]
+        for values in (self.points, self.game_places):
+            by_seat = np.take_along_axis(values, which, axis=2)
+            if (by_seat != by_seat[:, :1]).any():
+                return False
+        return True
 
     @property
     def parity_points(self) -> float:
@@ -167,6 +192,8 @@ def add_up(
     seed: int,
     planned_deals: int | None,
     seconds: float,
+    permutations: Permutations = "rotations",
+    num_records: int = 0,
 ) -> MatchResult:
     """Merge the chunks of a match-up.
 
@@ -178,6 +205,8 @@ def add_up(
         seed: of deals and agents.
         planned_deals: None for a fixed number.
         seconds: of the whole match.
+        permutations: the seatings of each deal.
+        num_records: how many records to keep, at most.
     """
     parts = list(chunks)
     points = np.concatenate([part.points for part in parts])
@@ -225,4 +254,6 @@ def add_up(
         game_places=places,
         scores=tuple(scores),
         seconds=seconds,
+        permutations=permutations,
+        records=tuple(record for part in parts for record in part.records)[:num_records],
     )

@@ -16,12 +16,14 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpac
 import tienlen_agents
 from tienlen_agents.arena.chunk import BLOCK_DEALS, Chunk, Job
 from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task
+from tienlen_agents.arena.forfeits import MAX_FORFEITS, check_limit
 from tienlen_agents.arena.lineup import Permutations, blocks, title_of
 from tienlen_agents.arena.result import MatchResult, add_up
 from tienlen_agents.arena.sequential import FIRST_LOOK
 from tienlen_agents.arena.store import ChunkStore, file_digests
 from tienlen_agents.versions import code_digest, versions
-from tienlen_env.engine.agent import Agent
+from tienlen_env.engine.agent import Agent, check_plays
+from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import plural
 
@@ -58,6 +60,9 @@ class Options(TypedDict, total=False):
         out: a folder for the chunks; the run resumes from those that are there. Agents must be given by name.
         fresh: delete the chunks in `out` first (False).
         progress: receives the progress.
+        max_forfeits: an agent that forfeits a larger share of its rounds has failed: it is in
+            `Report.failures`, and a league does not rate it (0.1).
+        records: keep the records of so many rounds, the first ones of each match-up (0).
     """
 
     num_deals: int
@@ -72,6 +77,8 @@ class Options(TypedDict, total=False):
     out: str | Path | None
     fresh: bool
     progress: Progress | None
+    max_forfeits: float
+    records: int
 
 
 @dataclass(frozen=True)
@@ -139,6 +146,7 @@ def play_match_ups(
     Raises:
         TypeError: an unknown option.
         ValueError: a setting out of range, or an agent that is not given by name where that is necessary.
+        WrongGameError: an agent plays another game.
         ArenaRunError: `out` holds another match, another run writes there, or a worker died.
         IllegalPlayError: an agent chose an action that is not legal.
     """
@@ -147,6 +155,7 @@ def play_match_ups(
     settings = Settings(**{f.name: values[f.name] for f in fields(Settings) if f.name in values})
     workers, out, progress = options.get("workers", 1), options.get("out"), options.get("progress")
     executor = options.get("executor")
+    check_limit(options.get("max_forfeits", MAX_FORFEITS))
     if workers < 1:
         raise ValueError(f"workers={workers}: expected 1 or more")
     names = [entrant for entrant in entrants if isinstance(entrant, str)]
@@ -161,7 +170,12 @@ def play_match_ups(
         executor = LocalExecutor(loaded, None if progress is None else progress.advance)
     elif executor is None:
         executor = ProcessExecutor(workers)
-    run = _Run(match_ups, settings, progress)
+    records = options.get("records", 0)
+    if records < 0:
+        raise ValueError(f"records={records}: expected 0 or more")
+    for match_up in match_ups:
+        check_plays([loaded[index] for index in match_up.seated], Batch(match_up.rules, 1))
+    run = _Run(match_ups, settings, progress, records)
     with ExitStack() as stack:
         if out is not None:
             store = ChunkStore(Path(out) / CHUNKS_FILE, run.header(names), fresh=options.get("fresh", False))
@@ -190,7 +204,9 @@ def _check_names(options: Mapping[str, object]) -> None:
 class _Run:
     """The chunks that each match-up has, and the tasks that remain."""
 
-    def __init__(self, match_ups: Sequence[MatchUp], settings: Settings, progress: Progress | None) -> None:
+    def __init__(
+        self, match_ups: Sequence[MatchUp], settings: Settings, progress: Progress | None, records: int = 0
+    ) -> None:
         self.match_ups = match_ups
         self.settings = settings
         self.progress = progress
@@ -200,6 +216,8 @@ class _Run:
         self._num_looked_at = [0] * len(match_ups)
         self._games_per_deal = [blocks(m.lineup, settings.permutations).shape[1] for m in match_ups]
         self._times: list[list[float]] = [[] for _ in match_ups]
+        share, more = divmod(records, len(match_ups))
+        self._num_records = [share + (index < more) for index in range(len(match_ups))]
         if progress is not None:
             first = title_of(match_ups[0].names, match_ups[0].lineup)
             title = first if len(match_ups) == 1 else plural(len(match_ups), "match-up")
@@ -228,7 +246,9 @@ class _Run:
         for index in range(len(self.match_ups)):
             for first_deal, num_deals in self._parts():
                 chunk = store.chunks.get((index, first_deal))
-                if chunk is not None and len(chunk.points) == num_deals:
+                # Chunks of a run that kept fewer records are played again.
+                missing = chunk is None or len(chunk.records) < self._records_of(index, first_deal, num_deals)
+                if chunk is not None and not missing and len(chunk.points) == num_deals:
                     self.add(index, first_deal, chunk)
         self._store = store
 
@@ -237,6 +257,11 @@ class _Run:
         size, total = self.settings.deals_per_job, self.settings.num_deals
         for first_deal in range(0, total, size):
             yield first_deal, min(size, total - first_deal)
+
+    def _records_of(self, index: int, first_deal: int, num_deals: int) -> int:
+        """The number of records that a chunk of a match-up keeps."""
+        games: int = self._games_per_deal[index]
+        return min(max(self._num_records[index] - first_deal * games, 0), num_deals * games)
 
     def tasks(self, names: Sequence[str]) -> Iterator[Task]:
         """The tasks that remain; evaluated lazily, since results may end a match-up.
@@ -253,6 +278,7 @@ class _Run:
                     job = Job(
                         match_up.lineup, match_up.rules, s.seed, first_deal, num_deals,
                         s.permutations, s.history, s.blunder_deals, s.deals_per_job,
+                        self._records_of(index, first_deal, num_deals),
                     )  # fmt: skip
                     yield Task(index, seated, tuple(names[i] for i in seated) if names else (), job)
 
@@ -299,6 +325,8 @@ class _Run:
             seed=settings.seed,
             planned_deals=settings.num_deals if settings.stop_when_clear else None,
             seconds=times[-1] - times[0],
+            permutations=settings.permutations,
+            num_records=self._num_records[index],
         )
 
     def results(self) -> list[MatchResult]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tienlen_agents.arena.curves import Curve
+from tienlen_agents.arena.forfeits import MAX_FORFEITS, FailedAgent, failed_agents
 from tienlen_agents.arena.latency import Latency
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import Estimate
@@ -46,6 +47,8 @@ class League:
         cycles: each a tuple of names; each agent is proven above the next, and the last above the first.
         num_deals: of each match-up.
         rated_games: number of games that the ratings use.
+        failed: agents that are not rated, because they forfeited too many rounds. Their match-ups are left
+            out.
     """
 
     rules: AnyRules
@@ -54,6 +57,7 @@ class League:
     cycles: tuple[tuple[str, ...], ...]
     num_deals: int
     rated_games: int
+    failed: tuple[FailedAgent, ...] = ()
 
     @property
     def ranking(self) -> tuple[int, ...]:
@@ -133,6 +137,9 @@ class RunResults:
         curves: learning curves to be shown beside.
         pilot: if the number of deals was chosen for a precision.
         with_bootstrap: show and write bootstrap intervals beside the analytic ones.
+        max_forfeits: largest share of forfeited rounds, see `failures`.
+        records_url: the address with which the page's links to records begin; empty: the files beside it.
+        not_rated: agents that failed in leagues without ratings, because fewer than two agents did not fail.
     """
 
     results: tuple[MatchResult, ...]
@@ -142,6 +149,9 @@ class RunResults:
     curves: tuple[Curve, ...] = ()
     pilot: Pilot | None = None
     with_bootstrap: bool = False
+    max_forfeits: float = MAX_FORFEITS
+    not_rated: tuple[FailedAgent, ...] = ()
+    records_url: str = ""
 
     __getattr__ = renamed(tables="results")
 
@@ -167,6 +177,18 @@ class RunResults:
             Headline(_with_rules(r.title, r.rules, self), r.scores[0].points, r.num_deals)
             for r in self.results
         )
+
+    @property
+    def failures(self) -> tuple[FailedAgent, ...]:
+        """The agents that forfeited more than `max_forfeits` of their rounds in a match-up or league."""
+        if self.leagues or self.not_rated:
+            return (*self.not_rated, *(failed for league in self.leagues for failed in league.failed))
+        found: list[FailedAgent] = []
+        for result in self.results:
+            agents = [(name, [(result, index)]) for index, name in enumerate(result.names)]
+            where = _with_rules(repr(result.title), result.rules, self)
+            found += failed_agents(agents, where, self.max_forfeits)
+        return tuple(found)
 
     @property
     def variance_saved(self) -> float | None:

@@ -1,8 +1,8 @@
 """Estimates with 95 % intervals, clustered by deal.
 
 The games of one deal share its cards, so they are not independent observations; their total is one
-observation. All inputs are integers (points, places), and sums stay integers until the last division. So a
-match-up of identical agents gives parity exactly, with an interval of width 0.
+observation. All inputs are integers (points, places), and all sums are exact until the last division. So a
+match-up of identical agents gives parity exactly, with an interval of width 0, and large points do not wrap.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def estimate(totals: IntArray, per_deal: int, *, planned: int | None = None) -> 
             valid at every D simultaneously (see `sequential`).
     """
     num_deals, first, second = _moments(totals)
-    mean = first / (num_deals * per_deal)
+    mean = float(first / (num_deals * per_deal))
     variance = _variance(num_deals, first, second) / per_deal**2
     if planned is not None:
         return Estimate(mean, float(anytime_factor(num_deals, planned)) * math.sqrt(variance))
@@ -165,11 +165,15 @@ def variance_ratio(deal_totals: IntArray, game_totals: IntArray) -> float | None
     return float(_variance(*_moments(deal_totals)) / (games_per_deal * of_games)) if of_games else None
 
 
-def _moments(values: IntArray) -> tuple[int, int, int]:
-    """The number of values, their sum and the sum of their squares."""
-    return len(values), int(values.sum()), int((values * values).sum())
+def _moments(values: npt.NDArray[np.int64 | np.float64]) -> tuple[int, Fraction, Fraction]:
+    """The number of values, their sum and the sum of their squares; exact, whatever their size."""
+    # Fractions do not wrap, as squares of large points would; there are far fewer values than deals.
+    found, counts = np.unique(values, return_counts=True)
+    pairs = [(Fraction(value), count) for value, count in zip(found.tolist(), counts.tolist(), strict=True)]
+    first = sum((value * count for value, count in pairs), Fraction(0))
+    return len(values), first, sum((value * value * count for value, count in pairs), Fraction(0))
 
 
-def _variance(count: int, first: int, second: int) -> Fraction:
+def _variance(count: int, first: Fraction, second: Fraction) -> Fraction:
     """The unbiased sample variance from `_moments`."""
-    return Fraction(count * second - first * first, count * (count - 1))
+    return (count * second - first * first) / (count * (count - 1))

@@ -2,13 +2,19 @@
 
 The first line is a header:
 
-    {"schema": 1, "seed": 1, ..., "tables": [...], "code": "...", "versions": {...}}
-    {"table": 0, "first_deal": 0, "num_deals": 512, "points": [[...]], ...}
+    {"schema": 2, "seed": 1, ..., "tables": [...], "code": "...", "versions": {...}}
+    {"table": 0, "first_deal": 0, "num_deals": 512, "points": [[...]], ..., "sha256": "..."}
     {"table": 0, "first_deal": 512, ...}
 
 The header has everything that determines a chunk; a file with a different header is refused. It does not have
 the number of deals, so that a longer run of the same match can resume from a shorter one. ``table`` is the
 index of the match-up.
+
+The last key of a chunk is the SHA-256 of the line without it, so every changed byte is found. (It is not a
+signature: whoever changes a line can also compute its checksum.) Files of schema 1, from before, have no
+    checksums;
+they are read too, and get checksums on the lines that are added. The type, shape and range of every value are
+checked in both.
 """
 
 from __future__ import annotations
@@ -22,11 +28,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from tienlen_agents.arena.chunk import Chunk
+from tienlen_agents.arena.chunk import Chunk, ChunkShape
+from tienlen_agents.arena.lineup import blocks
 from tienlen_agents.files import locked, write_atomic
+from tienlen_env.rendering.view import printable
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
+WITHOUT_CHECKSUMS: Final = 1  # the schema before
 
+_WHERE: Final = ("table", "first_deal", "num_deals")
+_CHECKSUM = re.compile(rb',"sha256":"([0-9a-f]{64})"\}')
+_CHECKSUM_BYTES: Final = 11 + 64 + 2
 _WORD = re.compile(r"[^\s,:=]+")
 
 
@@ -85,34 +97,40 @@ class ChunkStore:
     def _read(self, header: dict[str, Any]) -> None:
         data = self.path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
+        first, *lines = whole.split(b"\n")[:-1] or [b""]
         try:
-            first, *lines = whole.splitlines()
-            there = json.loads(first)
-            if not isinstance(there, dict):
-                raise ValueError("no header")
+            there = _values(first)
         except ValueError as error:
             raise ArenaRunError(f"{self.path} is not a file of arena chunks") from error
-        if there != header:
-            changed = [key for key in {**there, **header} if there.get(key) != header.get(key)]
-            changes = "; ".join(f"{key}: {there.get(key)} there, {header.get(key)} now" for key in changed)
+        schema = there.get("schema")
+        expected = {**header, "schema": schema} if schema == WITHOUT_CHECKSUMS else header
+        if there != expected:
+            changed = [key for key in {**there, **expected} if there.get(key) != expected.get(key)]
+            changes = "; ".join(f"{key}: {there.get(key)} there, {expected.get(key)} now" for key in changed)
             raise ArenaRunError(
-                f"{self.path} holds another match ({changes}). Start afresh (--fresh), or elsewhere (--out)"
+                f"{self.path} holds another match ({printable(changes)}). Start afresh (--fresh), "
+                "or elsewhere (--out)"
             )
         for number, line in enumerate(lines, start=2):
             try:
-                values = json.loads(line)
-                key = int(values["table"]), int(values["first_deal"])
-                self.chunks[key] = Chunk.from_dict(values)
-            except (ValueError, KeyError, TypeError) as error:
-                raise ArenaRunError(f"{self.path}, line {number}: damaged ({error})") from error
+                values = _checked(line, must=schema != WITHOUT_CHECKSUMS)
+                key, shape = _place(values, header)
+                self.chunks[key] = Chunk.from_dict(values, shape)
+            except ValueError as error:
+                raise ArenaRunError(
+                    f"{self.path}, line {number}: damaged ({error}). Delete the line, so that its deals are "
+                    "played again, or start afresh (--fresh)"
+                ) from error
         if len(whole) < len(data):  # a kill cut the last line short
             os.truncate(self.path, len(whole))
 
     def add(self, match_up: int, first_deal: int, chunk: Chunk) -> None:
         """Append a chunk; after this returns, a kill does not lose it."""
         self.chunks[match_up, first_deal] = chunk
-        where = {"table": match_up, "first_deal": first_deal, "num_deals": len(chunk.points)}
-        self._file.write(_line({**where, **chunk.to_dict()}))
+        where = dict(zip(_WHERE, (match_up, first_deal, len(chunk.points)), strict=True))
+        line = _line({**where, **chunk.to_dict()})[:-2]  # without the closing brace
+        digest = hashlib.sha256(line + b"}").hexdigest()
+        self._file.write(line + f',"sha256":"{digest}"}}\n'.encode())
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -126,4 +144,70 @@ class ChunkStore:
 
 
 def _line(values: dict[str, Any]) -> bytes:
-    return json.dumps(values, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    # ASCII: a text may hold lone surrogates, which cannot be encoded (names of files that are not UTF-8).
+    return json.dumps(values, separators=(",", ":")).encode() + b"\n"
+
+
+def _values(line: bytes) -> dict[str, Any]:
+    """The JSON object in a line.
+
+    Raises:
+        ValueError: it is not one.
+    """
+
+    def refuse(text: str) -> None:
+        raise ValueError(f"{text} is not JSON")
+
+    try:
+        values = json.loads(line, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(values, dict):
+        raise ValueError("it is not a JSON object")
+    return values
+
+
+def _checked(line: bytes, *, must: bool) -> dict[str, Any]:
+    """The values of a chunk's line.
+
+    Args:
+        line: with its checksum or, in a file of schema 1, perhaps without.
+        must: it must have one.
+
+    Raises:
+        ValueError: the line does not match its checksum, or is not a JSON object.
+    """
+    found = _CHECKSUM.fullmatch(line[-_CHECKSUM_BYTES:])
+    if found is not None:
+        line = line[:-_CHECKSUM_BYTES] + b"}"
+        if hashlib.sha256(line).hexdigest() != found[1].decode():
+            raise ValueError("it does not match its checksum")
+    elif must:
+        raise ValueError("it has no checksum at its end")
+    values = _values(line)
+    if {"records", *values} != {*_WHERE, *Chunk._fields}:  # records are optional
+        raise ValueError(f"expected the keys {', '.join((*_WHERE, *Chunk._fields))}")
+    return values
+
+
+def _place(values: dict[str, Any], header: dict[str, Any]) -> tuple[tuple[int, int], ChunkShape]:
+    """The key of a chunk in `ChunkStore.chunks`, and its sizes by the header.
+
+    Raises:
+        ValueError: the header has no such match-up or chunk.
+    """
+
+    def integer(name: str, low: int, high: int) -> int:
+        value = values.get(name)
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"{name}: expected an integer {low}..{high}")
+        return value
+
+    tables, most = header["tables"], header["chunk_deals"]
+    match_up, first_deal = integer("table", 0, len(tables) - 1), integer("first_deal", 0, 2**53)
+    if first_deal % most:
+        raise ValueError(f"first_deal: expected a multiple of {most}")
+    lineup = tuple(tables[match_up]["lineup"])
+    num_games = blocks(lineup, header["permutations"]).shape[1]
+    shape = ChunkShape(integer("num_deals", 1, most), num_games, len(lineup), len(tables[match_up]["agents"]))
+    return (match_up, first_deal), shape

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from tienlen_agents.arena.labels import decisions_per_second, heading, interval_note, ordinal
+from tienlen_agents.arena.play import Forfeits, by_reason
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_env.rendering.view import plural, printable
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from tienlen_env.games.common.game import AnyRules
 
 STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
+
+LONG_NAME: Final = 24  # characters
 
 _MARK: Final[dict[Verdict, str]] = {"above": "▲", "at": "=", "below": "▼"}
 
@@ -66,16 +69,51 @@ def show(report: RunResults, console: Console | None = None) -> None:
                 markup=False,
                 highlight=False,
             )
+        if result.has_identical_decisions:
+            console.print(
+                f"{result.title!r}: identical decisions: each of {result.num_deals:,} deals ended the same "
+                "in all its seatings, so the intervals have no width.",
+                style="yellow",
+                markup=False,
+                highlight=False,
+            )
+    for where, name, forfeits in _forfeits(report):
+        console.print(
+            f"forfeited in {where}: {plural(forfeits.num_rounds, 'round')} by {name}: "
+            f"{printable(forfeits.reason)}; the first: {printable(forfeits.example)}",
+            style="red",
+            markup=False,
+            highlight=False,
+        )
+    if any(len(name) > LONG_NAME and "name=" not in name for name in _programs(report)):
+        console.print(
+            "A program's name in these tables can be shorter: 'process:<command>,name=NAME'.",
+            style="dim",
+            markup=False,
+            highlight=False,
+        )
+    for failed in report.failures:
+        console.print(f"failed: {failed}", style="bold red", markup=False, highlight=False)
+    if report.not_rated:
+        console.print("No ratings: fewer than two agents did not fail.", style="bold red")
+
+
+def _forfeits(report: RunResults) -> Iterator[tuple[str, str, Forfeits]]:
+    """The forfeits of each agent in each match-up; in a league, those in all its match-ups together."""
+    found: dict[tuple[str, str], list[Forfeits]] = {}
+    for result in report.results:
+        is_league = bool(report.leagues or report.not_rated)
+        where = f"the league of {result.rules.name}" if is_league else repr(result.title)
         for score in result.scores:
-            for forfeits in score.forfeits:
-                rounds = plural(forfeits.num_rounds, "round")
-                console.print(
-                    f"forfeited in {result.title!r}: {rounds} by {score.name}: {forfeits.reason}; "
-                    f"the first: {printable(forfeits.example)}",
-                    style="red",
-                    markup=False,
-                    highlight=False,
-                )
+            found.setdefault((where, score.name), []).extend(score.forfeits)
+    for (where, name), several in found.items():
+        for forfeits in by_reason(several):
+            yield where, name, forfeits
+
+
+def _programs(report: RunResults) -> list[str]:
+    names = (name for result in report.results for name in result.names)
+    return [name for name in names if name.startswith("process:")]
 
 
 def show_pilot(pilot: Pilot, console: Console | None = None) -> None:

@@ -14,16 +14,18 @@ import os
 import selectors
 import shlex
 import shutil
-import signal
 import subprocess
+import sys
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import IO, Final, cast
 
+from tienlen_agents.external.keeper import GRACE_S, KILL_S
 from tienlen_agents.external.messages import (
     STDERR_KEPT,
     VERSION,
@@ -46,7 +48,7 @@ from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 
 MAX_LINE: Final = 1 << 16  # bytes of an answer; a legal one has less than a hundred
-GRACE_S: Final = 0.5  # seconds to exit after stdin is closed
+KEEPER: Final = Path(__file__).with_name("keeper.py")
 
 
 def _check_length(line: bytes) -> None:
@@ -61,7 +63,8 @@ class Child:
     """A running command with non-blocking I/O on all three pipes.
 
     One loop serves them: while it waits for answers, it sends data as fast as the child reads, and reads
-    stderr.
+    stderr. The command runs under a keeper (`tienlen_agents.external.keeper`), which ends it and everything
+    it has started when this process ends in any way.
 
     Args:
         arguments: the command and its arguments.
@@ -73,10 +76,28 @@ class Child:
     def __init__(self, arguments: list[str]) -> None:
         self._owner = os.getpid()
         pipe = subprocess.PIPE
-        # In its own session: Ctrl-C does not reach it, and its children can be killed with it.
-        self._process = subprocess.Popen(
-            arguments, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
-        )
+        # The keeper sees the end of `life` when this process ends; nobody else has the other end of the pipe.
+        life, self._life = os.pipe()
+        report, reporter = os.pipe()
+        keeper = [sys.executable, "-I", "-S", str(KEEPER), str(life), str(reporter), *arguments]
+        try:
+            # In its own session: Ctrl-C does not reach it.
+            self._process = subprocess.Popen(
+                keeper,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=(life, reporter),
+            )
+        except OSError:
+            for descriptor in (self._life, report):
+                os.close(descriptor)
+            raise
+        finally:
+            os.close(life)
+            os.close(reporter)
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._in, self._out, self._err = (cast(IO[bytes], stream) for stream in streams)  # all are pipes
         self._selector = selectors.DefaultSelector()
@@ -89,6 +110,11 @@ class Child:
         self._lines: deque[bytes] = deque()
         self._ended = self._stopped = False
         self._stderr = b""
+        with os.fdopen(report, "rb") as lines:
+            problem = lines.read()
+        if problem:
+            self.stop(grace=0)
+            raise OSError(problem.decode(errors="backslashreplace").strip())
 
     def send(self, data: bytes) -> None:
         """Queue data; `line` sends it while it waits for answers."""
@@ -165,7 +191,7 @@ class Child:
         return f"{how}; {self.stderr}"
 
     def stop(self, grace: float = GRACE_S) -> int | None:
-        """End it and its children, and leave no zombie; a second call has no effect.
+        """End it and all that it has started, and leave no zombie; a second call has no effect.
 
         Args:
             grace: seconds to exit after its stdin is closed.
@@ -179,17 +205,26 @@ class Child:
         self._selector.close()
         self._in.close()
         code = None
-        with suppress(subprocess.TimeoutExpired):
+        try:
             code = self._process.wait(grace)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        except subprocess.TimeoutExpired:
+            self._process.terminate()  # the keeper kills the program, and ends
+            try:
+                self._process.wait(KILL_S + 1)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        os.close(self._life)
         self._out.close()
         self._err.close()
         return code
 
 
 # ---------------------------------------------------------------- the agent
+
+
+class ProgramError(ValueError):
+    """A program that does not start."""
 
 
 class ProcessAgent:
@@ -372,6 +407,18 @@ class ProcessAgent:
             raise Failure("no handshake", detail, broken=True)
         child.send(encode({"type": "reset", "seed": self._seed}))
         return child
+
+    def check_start(self, rules: AnyRules) -> None:
+        """Start the program, if it does not run, to see whether it can play by these rules.
+
+        Raises:
+            ProgramError: it does not start, or does not answer ``hello``.
+        """
+        try:
+            self.start(rules)
+        except Failure as failure:
+            self._kill()
+            raise ProgramError(f"{self.name} does not start: {failure.reason}: {failure.detail}") from None
 
     def _kill(self) -> None:
         if self._child is not None:

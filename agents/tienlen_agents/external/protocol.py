@@ -8,6 +8,7 @@ at once, whole rounds under every preset, and the end. The exit code is 0 if all
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -27,6 +28,8 @@ from tienlen_agents.external.messages import (
     validate_answer,
 )
 from tienlen_agents.external.process import Child, ProcessAgent
+from tienlen_agents.interrupts import Interrupted, interruptible
+from tienlen_agents.ranges import Range
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.game import AnyRules
@@ -194,15 +197,25 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
         default="cardgames",
         help="a preset of the game that it plays (%(default)s)",
     )
-    parser.add_argument("--limit-ms", type=int, default=1000, help="limit of an answer (%(default)s)")
-    parser.add_argument("--start-ms", type=int, default=10_000, help="limit of the start (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="of each preset (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the deals (%(default)s)")
+    count = Range(1).reader(int)
+    parser.add_argument("--limit-ms", type=count, default=1000, help="limit of an answer (%(default)s)")
+    parser.add_argument("--start-ms", type=count, default=10_000, help="limit of the start (%(default)s)")
+    parser.add_argument("--rounds", type=count, default=5, help="of each preset (%(default)s)")
+    parser.add_argument("--seed", type=Range(0).reader(int), default=0, help="of the deals (%(default)s)")
     options = parser.parse_args(argv)
     try:
         agent = ProcessAgent(options.command, limit_ms=options.limit_ms, start_ms=options.start_ms)
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
+    try:
+        with interruptible():
+            return _report(agent, options, write)
+    except Interrupted as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def _report(agent: ProcessAgent, options: argparse.Namespace, write: Callable[[str], object]) -> int:
     failed = total = 0
     for line in check(agent, rules=options.rules, num_rounds=options.rounds, seed=options.seed):
         total += 1

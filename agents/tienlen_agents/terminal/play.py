@@ -16,6 +16,8 @@ import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
 from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
+from tienlen_agents.interrupts import Interrupted, interruptible
+from tienlen_agents.ranges import Range
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.terminal.prompt import Command, Hints, ask, read_line, say, tell
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
@@ -226,32 +228,40 @@ def _parser() -> argparse.ArgumentParser:
     length.add_argument("--game", action="store_true", help="rounds to the target of the rules (the default)")
     length.add_argument("--round", action="store_true", help="one round")
     deals = parser.add_mutually_exclusive_group()
-    deals.add_argument("--seed", type=lambda text: int(text, 0), help="of the deals and the agents (random)")
-    deals.add_argument("--key", type=lambda text: int(text, 0), help="64-bit key of the deals, as in records")
+    seed = Range(0).reader(lambda text: int(text, 0))
+    deals.add_argument("--seed", type=seed, help="of the deals and the agents (random)")
+    deals.add_argument("--key", type=_read_key, help="64-bit key of the deals, as in records")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the record to this new file")
     parser.add_argument("--rated", action="store_true", help="rated: no undo, suggestions, --key or --seed")
     parser.add_argument(
         "--hint", default="", metavar="AGENT", help="for suggestions (greedy_long; trickster in Thirteens)"
     )
     parser.add_argument(
-        "--history", type=int, default=0, metavar="K", help="last plays in observations, for policies"
+        "--history",
+        type=Range(0).reader(int),
+        default=0,
+        metavar="K",
+        help="last plays in observations, for policies",
     )
     return parser
 
 
-def _key(options: argparse.Namespace) -> int:
-    """The key of the deals, unsigned.
+def _read_key(text: str) -> int:
+    """Read ``--key``."""
+    try:
+        key = int(text, 0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected an integer of 64 bits, got {text!r}") from None
+    if not -(2**63) <= key < 2**64:
+        raise argparse.ArgumentTypeError(f"expected an integer of 64 bits, got {text!r}")
+    return key
 
-    Raises:
-        ValueError: a key of more than 64 bits, or a negative seed.
-    """
+
+def _key(options: argparse.Namespace) -> int:
+    """The key of the deals, unsigned."""
     if options.seed is not None:
-        if options.seed < 0:
-            raise ValueError(f"--seed {options.seed}: expected 0 or more")
         return int(np.random.default_rng(options.seed).integers(2**64, dtype=np.uint64))
     key: int = secrets.randbits(64) if options.key is None else options.key
-    if not -(2**63) <= key < 2**64:
-        raise ValueError(f"--key {key}: expected an integer of 64 bits")
     return key % 2**64
 
 
@@ -300,7 +310,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: its arguments; None: those of the command line.
 
     Returns:
-        The exit code: 0, or 130 after Ctrl-C.
+        The exit code: 0, or 130 after Ctrl-C and 143 after SIGTERM.
     """
     parser = _parser()
     options = parser.parse_args(argv)
@@ -318,9 +328,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     code = 0
     try:
-        if not table.play():
-            say("  you have left the table\n")
-    except KeyboardInterrupt:
+        with interruptible():
+            if not table.play():
+                say("  you have left the table\n")
+    except Interrupted as error:
+        say(f"\n  {error}\n")
+        code = error.exit_code
+    except KeyboardInterrupt:  # in another thread than the main one
         say("\n  interrupted\n")
         code = 130
     finally:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import sys
 import textwrap
 from enum import Enum
@@ -16,7 +14,7 @@ from tienlen_env.engine.view import View
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
-from tienlen_env.rendering import render_ansi
+from tienlen_env.rendering import for_stream, render_ansi
 from tienlen_env.single.base import AnyRound, Picture, Play
 
 HELP = """\
@@ -25,6 +23,7 @@ HELP = """\
   u       take back your last play
   t       show the table again
   q       leave
+  Whole words work, too: help, list, hint, undo, table, quit.
 """
 
 
@@ -74,16 +73,16 @@ def ask(decision: Decision) -> Play | Command:
                     continue
                 case "h" | "help":
                     say(dialogue.help + HELP)
-                case "t":
+                case "t" | "table":
                     say(render_ansi(decision.picture()))
-                case "?":
+                case "?" | "list":
                     say("\n".join(dialogue.listing(played)) + "\n")
-                case "s":
+                case "s" | "hint":
                     tell(decision.suggestion())
-                case "u":
+                case "u" | "undo":
                     decision.check_undo()
                     return Command.UNDO
-                case "q":
+                case "q" | "quit":
                     return Command.LEAVE
                 case _:
                     after = played.copy()
@@ -156,11 +155,7 @@ class Hints:
 
 def say(text: str) -> None:
     """Write, with colours and other codes only to a terminal, and without colours if NO_COLOR is set."""
-    if not sys.stdout.isatty():
-        text = re.sub("\033\\[[0-9;]*[A-Za-z]", "", text)
-    elif os.environ.get("NO_COLOR"):
-        text = re.sub("\033\\[[0-9;]*m", "", text)
-    sys.stdout.write(text)
+    sys.stdout.write(for_stream(text, sys.stdout))
     sys.stdout.flush()
 
 
