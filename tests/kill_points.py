@@ -1,7 +1,7 @@
 """Kill a training run at any of its writes, resume it, and compare it with a run that was not killed.
 
     python -m tests.kill_points ppo FOLDER every
-    python -m tests.kill_points ppo FOLDER 5 death,full
+    python -m tests.kill_points ppo,dmc FOLDER 5 death,full
 
 A run writes files, renames and deletes them, and makes folders. Every such operation is a point, and each
 write is two: before it, and when half of it is in the file. One process imports everything and then forks a
@@ -70,7 +70,8 @@ class Points:
 
     def wrap(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(path: Any, *args: Any, **options: Any) -> Any:
-            if self.is_ours(path) and self.point(f"{name} {Path(path).name}"):
+            is_new = name != "mkdir" or not os.path.isdir(path)
+            if self.is_ours(path) and is_new and self.point(f"{name} {Path(path).name}"):
                 self.act()
             done = function(path, *args, **options)
             if name == "replace" and str(path) in self.synced:
@@ -252,15 +253,25 @@ class Runs:
         return ""
 
 
-def main(algorithm: str, folder: Path, chosen: str, whats: str) -> int:
+def main(algorithms: str, folder: Path, chosen: str, whats: str) -> int:
     """Try the points; prints a line for each that fails, and a summary as JSON.
 
     Args:
-        algorithm: see `settings_of`.
+        algorithms: see `settings_of`; separated by commas.
         folder: an empty one.
         chosen: "every", or the number of points drawn.
         whats: of `Points`, separated by commas.
     """
+    found: dict[str, Any] = {}
+    for algorithm in algorithms.split(","):
+        (folder / algorithm).mkdir()
+        found[algorithm] = try_points(algorithm, folder / algorithm, chosen, whats.split(","))
+    print(json.dumps(found))
+    return 1 if any(each["failures"] for each in found.values()) else 0
+
+
+def try_points(algorithm: str, folder: Path, chosen: str, whats: list[str]) -> dict[str, Any]:
+    """The number of points, of those tried, and what failed."""
     runs = Runs(algorithm, folder)
     # In this process, so that its children find everything imported and compiled.
     assert runs.main([*runs.flags, "--out", str(folder / "warm")]) == 0
@@ -269,17 +280,17 @@ def main(algorithm: str, folder: Path, chosen: str, whats: str) -> int:
     names = json.loads((folder / "points.json").read_text())
     wanted = results(folder / "whole", runs.policy)
     assert results(folder / "warm", runs.policy) == wanted  # and two unbroken runs are the same
-    points = range(len(names))
-    if chosen != "every":
-        points = sorted(random.Random(algorithm).sample(points, int(chosen)))
-    failures = []
-    for what in whats.split(","):
+    failures, num_tried = [], 0
+    for what in whats:
+        points = list(range(len(names)))
+        if chosen != "every":
+            points = sorted(random.Random(algorithm + what).sample(points, int(chosen)))
         for at in points:
+            num_tried += 1
             if problem := runs.try_point(at, what, wanted):
                 failures.append(f"{what} at point {at}, {names[at]}: {problem}")
                 print(failures[-1], file=sys.stderr, flush=True)
-    print(json.dumps({"points": len(names), "tried": len(points), "failures": failures}))
-    return 1 if failures else 0
+    return {"points": len(names), "tried": num_tried, "failures": failures}
 
 
 if __name__ == "__main__":

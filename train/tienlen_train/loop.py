@@ -86,7 +86,7 @@ class _Run(Generic[TrainerT]):
                 trainer.check_finite({})
             except DivergenceError as error:
                 raise RunError(
-                    f"{path} holds weights that are not finite: remove it to use the one before"
+                    f"{path} holds the weights of a run that has diverged: remove it to use the one before"
                 ) from error
             except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
                 raise RunError(f"{path} does not hold the state of such a run: {error!r}") from error

@@ -290,9 +290,9 @@ class RunFolder:
                 is_right = False
             if not is_right:
                 raise RunError(
-                    f"{self.metrics_path}: line {number} is not that of iteration {expected}, "
-                    "which is before the checkpoint: put back a sound copy, or continue with --new-metrics, which sets the "
-                    "file aside"
+                    f"{self.metrics_path}: line {number} is not that of iteration {expected}, and the "
+                    "checkpoint is of a later one: put back a sound copy, or continue with --new-metrics, "
+                    "which sets the file aside"
                 )
             found.append(upgrade_metrics(metrics))
         return found
@@ -367,7 +367,10 @@ class RunFolder:
             raise RunError(f"{path} is not a checkpoint: {error}") from error
         if not isinstance(state, dict) or state.get("iteration", int(path.stem)) != int(path.stem):
             raise RunError(f"{path} is not the checkpoint of iteration {int(path.stem)} of a run")
-        return int(path.stem), upgrade_checkpoint(state)
+        try:
+            return int(path.stem), upgrade_checkpoint(state)
+        except TypeError as error:
+            raise RunError(f"{path} does not hold the state of a run: {error}") from error
 
     def _checkpoints(self) -> list[Path]:
         """The files, the newest first.

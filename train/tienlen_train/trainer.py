@@ -18,7 +18,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol
+from typing import Any, ClassVar, Final, Generic, Protocol
 
 import numpy as np
 import torch
@@ -38,6 +38,8 @@ from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.plans import Plan, Plans
 from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join
 from tienlen_train.runs import writing
+
+LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
 
 
 class Trainer(ABC):
@@ -122,7 +124,7 @@ class Trainer(ABC):
         """Play and learn once; the metrics.
 
         Raises:
-            DivergenceError: a metric or a weight is not finite.
+            DivergenceError: see `check_finite`.
         """
         begin, begin_cpu, before = time.perf_counter(), time.process_time(), self.num_decisions
         try:
@@ -144,16 +146,17 @@ class Trainer(ABC):
         }
 
     def check_finite(self, metrics: Mapping[str, float]) -> None:
-        """Refuse to go on with numbers that are not finite.
+        """Refuse to go on with numbers that are not finite, or weights that will soon make such numbers.
 
         Raises:
-            DivergenceError: a metric or a weight is not finite.
+            DivergenceError: a metric is not finite, or a weight is not in -LARGEST..LARGEST.
         """
         for name, value in metrics.items():
             if not math.isfinite(value):
                 raise self._divergence(f"{name} is {value}")
-        if not all(bool(torch.isfinite(weights).all()) for weights in self.weights):
-            raise self._divergence("a weight is not finite")
+        for weights in self.weights:
+            if not bool((weights.detach().abs() <= LARGEST).all()):  # False for NaN, too
+                raise self._divergence(f"a weight is not in -{LARGEST:g}..{LARGEST:g}")
 
     def _divergence(self, what: str) -> DivergenceError:
         return DivergenceError(

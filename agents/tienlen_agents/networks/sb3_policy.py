@@ -116,10 +116,15 @@ class PolicyAgent:
 
         Returns:
             float32 (n, A).
+
+        Raises:
+            ValueError: they are not finite, because the weights are too large.
         """
         with torch.inference_mode(), threads_for(len(observation)):
             features = self._features(torch.from_numpy(observation).float())
             logits: npt.NDArray[np.float32] = self._head(self._mlp.forward_actor(features)).numpy()
+        if not np.isfinite(logits).all():
+            raise ValueError("the network's scores are not finite: its weights are too large")
         return logits
 
     def _draw(self, logits: npt.NDArray[np.float32]) -> IntArray:
