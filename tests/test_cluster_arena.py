@@ -64,7 +64,7 @@ def a_policy(path: Path) -> None:
     NetworkAgent.from_module(module, "small").save(path)
 
 
-def test_a_lost_node_and_a_new_one_change_no_figure(nodes, tmp_path, monkeypatch):
+def test_a_lost_node_and_a_new_one_change_no_figure(nodes, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     a_policy(Path("policies/small.safetensors"))
     bot = Path("bots/first.py")
@@ -76,6 +76,9 @@ def test_a_lost_node_and_a_new_one_change_no_figure(nodes, tmp_path, monkeypatch
         spread = arena.league(agents, executor=executor, progress=change, **OPTIONS)
         assert len(executor.pool.tasks_of) > 1
         assert change.num_chunks == sum(executor.pool.tasks_of.values())
+    shown = capsys.readouterr().err
+    assert "3 nodes, 6 processors" in shown
+    assert f"jobs by node: {min(executor.pool.tasks_of)[:8]} " in shown
     alone = arena.league(agents, **OPTIONS)
     assert json.dumps(without_times(spread.to_dict())) == json.dumps(without_times(alone.to_dict()))
 

@@ -136,4 +136,7 @@ def connect(
     with connected(address, identity) as text:
         if not quiet:
             print(text, file=sys.stderr)
-        yield RayExecutor(TaskPool(identity))
+        pool = TaskPool(identity)
+        yield RayExecutor(pool)
+        if not quiet:
+            print(pool.summary(), file=sys.stderr)

@@ -179,6 +179,14 @@ class TaskPool:
             found[number] = result
         return [found[number] for number in range(len(items))]
 
+    def summary(self) -> str:
+        """One line: the jobs that each node has finished, and the time that it spent on them."""
+        each = (
+            f"{node[:8]} {count} in {self.seconds_of[node]:.0f} s"
+            for node, count in sorted(self.tasks_of.items())
+        )
+        return f"jobs by node: {', '.join(each) or 'none'}"
+
     def _room(self) -> int:
         """The number of tasks to have at a time: two more than run, so that no processor waits."""
         import ray
