@@ -57,7 +57,7 @@ $(STAMP): pyproject.toml constraints.txt
 	    echo 'Making $(VENV) ...'; \
 	    $(PYTHON) -m venv --clear $(VENV); \
 	fi
-	$(PY) -m pip install --disable-pip-version-check -c constraints.txt -e '.[train,dev,docs]'
+	$(PY) -m pip install --disable-pip-version-check -c constraints.txt -e '.[train,cluster,dev,docs]'
 	@touch $@
 
 # Two processes on two cores: a second layer of OpenMP threads only gets in their way.

@@ -67,6 +67,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "ppo": Command("tienlen_train.ppo", "PPO in self-play on action scores"),
             "dmc": Command("tienlen_train.dmc", "Deep Monte Carlo in self-play"),
             "best-response": Command("tienlen_train.best_response", "an exploiter of one fixed agent"),
+            "league": Command("tienlen_train.league", "a population: main learners, exploiters, past selves"),
             "ppo-sb3": Command("tienlen_train.ppo_sb3", "MaskablePPO of stable-baselines3"),
         },
     ),
@@ -80,6 +81,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "inference": Command("tienlen_train.benchmarks.inference", "networks, compiled beside torch"),
             "endgame": Command("tienlen_train.benchmarks.endgame", "cost and gain of solving endgames"),
             "curves": Command("tienlen_train.benchmarks.curves", "learning curves of every algorithm"),
+            "cluster": Command("tienlen_train.benchmarks.cluster", "cost and gain of a Ray cluster"),
         },
     ),
     "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
@@ -96,6 +98,7 @@ _EXTRA_OF: Final = {
     "matplotlib": "arena",
     "starlette": "web",
     "uvicorn": "web",
+    "ray": "cluster",
 }
 
 

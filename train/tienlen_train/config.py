@@ -267,11 +267,20 @@ class SelfPlayConfig(RunConfig):
         num_snapshots: number of stored snapshots; the oldest is dropped first.
         opponent_seats: seats of the opponent in such a game; 0: a random number, one to all but one.
         start_from: a network file to start from, instead of an untrained network.
+        shards: parts of the games of an iteration, each with its own random draws, and of every gradient
+            step; results depend on it.
+        staleness: iterations that the weights which play may be older than those which learn: 0 for none, 1
+            to play an iteration while the one before is learned. Results depend on it.
+        cluster: play on a Ray cluster: auto (the one that this machine belongs to), local (a new one on this
+            machine) or the address of its head node; None for this process.
+        actors: with a cluster: shards of the games that are played at the same time; None for all.
+        learners: with a cluster: processes that share the gradient steps, at most as many as shards; 1 is
+            this process.
         device: of the training; auto is cuda if available.
         precision: bf16 is two to five times as fast on processors that support it; auto detects that.
     """
 
-    num_games: int = setting(1024, Range(NUM_SHARDS, 1_000_000))
+    num_games: int = setting(1024, Range(1, 1_000_000))
     batch_size: int = setting(4096, COUNT)
     update_epochs: int = setting(2, Range(1, 1000))
     learning_rate: float = setting(1e-3, LEARNING_RATE)
@@ -289,6 +298,11 @@ class SelfPlayConfig(RunConfig):
     num_snapshots: int = setting(10, Range(1, 10_000))
     opponent_seats: int = setting(0, COUNT_OR_NONE)
     start_from: str | None = setting(None, ExistingFile())
+    shards: int = setting(NUM_SHARDS, Range(1, 1_000_000))
+    staleness: int = setting(0, Range(0, 100))
+    cluster: str | None = setting(None, FreeText("auto, local or an address"))
+    actors: int | None = setting(None, COUNT)
+    learners: int = setting(1, COUNT)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
 
@@ -301,6 +315,14 @@ class SelfPlayConfig(RunConfig):
         if self.baseline_share + self.snapshot_share > 1:
             most_share = 1 - self.baseline_share
             self.refuse("snapshot_share", f"expected 0..{most_share:g}, what baseline_share leaves")
+        if self.shards > self.num_games:
+            self.refuse("shards", f"expected 1..{self.num_games}, a game each")
+        if self.learners > self.shards:
+            self.refuse("learners", f"expected 1..{self.shards}, a shard each")
+        if self.cluster is None and self.learners > 1:
+            self.refuse("learners", "expected a cluster as well")
+        if self.cluster is None and self.actors is not None:
+            self.refuse("actors", "expected a cluster as well")
 
 
 def field_help(config_class: type) -> dict[str, str]:

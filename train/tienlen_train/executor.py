@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, runtime_checkable
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
-# Parts of the games and of every gradient step; a constant, so results do not depend on the threads.
+# Parts of the games and of every gradient step if the settings name no number. Results depend on it, but not
+# on the threads, processes or machines that do the work.
 NUM_SHARDS: Final = 2
 
 
@@ -22,6 +23,29 @@ class Executor(Protocol):
 
     def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
         """The results, in the order of the items."""
+
+
+@runtime_checkable
+class StartingExecutor(Executor, Protocol):
+    """An executor that can work on items while the caller does something else."""
+
+    def start(
+        self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Callable[[], list[ResultT]]:
+        """Start to run a function on several items; a function that waits for the results, in order."""
+
+
+def start(
+    executor: Executor, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
+) -> Callable[[], list[ResultT]]:
+    """Start to run a function on several items, if the executor can do that.
+
+    Returns:
+        A function that gives the results, in the order of the items.
+    """
+    if isinstance(executor, StartingExecutor):
+        return executor.start(function, items)
+    return lambda: executor.map(function, items)
 
 
 class ThreadExecutor:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from tienlen_train.action_network import ActionNetwork
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.executor import NUM_SHARDS, Executor
+from tienlen_train.executor import Executor
 from tienlen_train.rollout import IntArray
 
 
@@ -35,8 +35,8 @@ Loss = Callable[[ModelT, IntArray], tuple[Tensor, Tensor]]
 class Learner(Generic[ModelT]):
     """A model, its optimiser, and gradient steps on minibatches.
 
-    Every gradient step is computed in `NUM_SHARDS` parts, which may run at the same time; the result does not
-    depend on that.
+    Every gradient step is computed in `config.shards` parts, which may run at the same time; the result does
+    not depend on that.
 
     Args:
         model: the trained model.
@@ -53,9 +53,10 @@ class Learner(Generic[ModelT]):
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
         )
+        self.num_shards = config.shards
         self._executor = executor
         # Each shard sums its gradients on a copy of the model that shares its weights.
-        self._shards = [self.model, *(copy.deepcopy(self.model) for _ in range(NUM_SHARDS - 1))]
+        self._shards = [self.model, *(copy.deepcopy(self.model) for _ in range(config.shards - 1))]
         for shard in self._shards[1:]:
             for ours, theirs in zip(self.model.parameters(), shard.parameters(), strict=True):
                 theirs.data = ours.data
@@ -83,7 +84,7 @@ class Learner(Generic[ModelT]):
             torch.autograd.backward(value * weight)
             return metrics.detach() * weight
 
-        parts = np.array_split(decisions, NUM_SHARDS)
+        parts = np.array_split(decisions, self.num_shards)
         metrics = self._executor.map(backward, list(zip(self._shards, parts, strict=True)))
         self._apply_gradients()
         return torch.stack(metrics).sum(0).cpu()

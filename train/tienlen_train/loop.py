@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -14,7 +15,7 @@ from tienlen_train.command import DivergenceError, RunError
 from tienlen_train.config import RunConfig, parse_args
 from tienlen_train.progress import TrainingProgress
 from tienlen_train.runs import RunFolder, check_resumable, sole_run
-from tienlen_train.trainer import Trainer
+from tienlen_train.trainer import SelfPlayTrainer, Trainer
 
 TrainerT = TypeVar("TrainerT", bound=Trainer)
 
@@ -36,7 +37,11 @@ def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> 
     make_trainer.prepare_process(config)
     trainer = make_trainer(config)
     out = Path(config.out or f"runs/{trainer.name}-{time.strftime('%Y%m%d-%H%M%S')}")
-    with sole_run(out), RunFolder(out, config, trainer.rules, resume=config.resume) as folder:
+    with (
+        sole_run(out),
+        _workplace(trainer, console),
+        RunFolder(out, config, trainer.rules, resume=config.resume) as folder,
+    ):
         run = _Run(trainer, folder)
         run.begin(console)
         try:
@@ -46,6 +51,15 @@ def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> 
                 error.add_note(f"{out} holds iteration {trainer.iteration}: continue with --resume")
             raise
     return trainer, out
+
+
+def _workplace(trainer: Trainer, console: Console) -> AbstractContextManager[None]:
+    """Where a run plays and learns: in this process, or on the cluster that the settings name."""
+    if not isinstance(trainer, SelfPlayTrainer) or trainer.config.cluster is None:
+        return nullcontext()
+    from tienlen_train.cluster.link import linked  # imports ray
+
+    return linked(trainer, console)
 
 
 class _Run(Generic[TrainerT]):

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.executor import NUM_SHARDS
 from tienlen_train.rollout import LEARNER, FloatArray, IntArray, PolicyWeights
 
+NUM_SAMPLED: Final = 2  # snapshots that play in an iteration
 PRIORITY: Final = 2.0  # a snapshot's sampling weight is exp(-PRIORITY * the learner's score against it)
 SCORE_RATE: Final = 0.3  # of the running mean of these scores
 
@@ -28,14 +28,14 @@ class Seating(NamedTuple):
     Attributes:
         seat_policies: int64 (B, P), see `RolloutJob`: the learner, then the sampled snapshots, then the
             baselines.
-        snapshots: indices of the sampled snapshots in the pool.
+        snapshots: the sampled snapshots.
     """
 
     seat_policies: IntArray
-    snapshots: list[int]
+    snapshots: list[Snapshot]
 
 
-@dataclass
+@dataclass(eq=False)
 class Snapshot:
     """An older policy.
 
@@ -68,9 +68,8 @@ class OpponentPool:
         config = self.config
         sampled: list[int] = []
         if self.snapshots and config.snapshot_share > 0:
-            # One for each shard of the games.
             weight = np.exp(-PRIORITY * np.array([snapshot.score for snapshot in self.snapshots]))
-            num = min(NUM_SHARDS, len(self.snapshots))
+            num = min(NUM_SAMPLED, len(self.snapshots))
             sampled = rng.choice(len(self.snapshots), num, replace=False, p=weight / weight.sum()).tolist()
         shares = [config.snapshot_share if sampled else 0.0]
         shares += [config.baseline_share / len(self.baselines) for _ in self.baselines]
@@ -80,12 +79,12 @@ class OpponentPool:
         seats = config.opponent_seats or rng.integers(1, num_players, config.num_games)
         order = rng.random((config.num_games, num_players)).argsort(axis=1)
         theirs = order < np.reshape(seats, (-1, 1))
-        return Seating(np.where(theirs, who[:, None], LEARNER), sampled)
+        chosen = [self.snapshots[index] for index in sampled]
+        return Seating(np.where(theirs, who[:, None], LEARNER), chosen)
 
     def policies(self, seating: Seating, config: NetworkConfig) -> list[PolicyWeights]:
         """The sampled snapshots, for a `RolloutJob`; `config` is the shape of their networks."""
-        sampled = [self.snapshots[index] for index in seating.snapshots]
-        return [PolicyWeights(snapshot.version, config, snapshot.weights) for snapshot in sampled]
+        return [PolicyWeights(one.version, config, one.weights) for one in seating.snapshots]
 
     def update_scores(self, seating: Seating, scores: FloatArray) -> None:
         """Update the scores of the snapshots that played by the results of an iteration.
@@ -94,11 +93,10 @@ class OpponentPool:
             seating: the policies in the seats.
             scores: float32 (B, P), the rewards of all seats.
         """
-        for index, which in enumerate(seating.snapshots, 1):
+        for index, snapshot in enumerate(seating.snapshots, 1):
             games = (seating.seat_policies == index).any(axis=1)
             mine = scores[games][seating.seat_policies[games] == LEARNER]
             if mine.size:
-                snapshot = self.snapshots[which]
                 snapshot.score += SCORE_RATE * (float(mine.mean()) - snapshot.score)
 
     def add(self, version: int, weights: Mapping[str, Tensor]) -> None:

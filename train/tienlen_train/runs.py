@@ -41,7 +41,9 @@ RENAMED_METRICS: Final[Mapping[str, str]] = MappingProxyType(
     {"divergence": "approx_kl", "clipped": "clip_fraction"}
 )
 # Settings in which a resumed run may differ; those of the rules are compared by their digest.
-_FREE: Final = frozenset({"resume", "new_metrics", "out", "env", "rules", "num_players"})
+_FREE: Final = frozenset(
+    {"resume", "new_metrics", "out", "env", "rules", "num_players", "cluster", "actors", "learners"}
+)
 _CHECKPOINT: Final = re.compile(r"\d{6,}\.pt")
 CONFIG: Final = "config.json"
 CHECKPOINTS: Final = "checkpoints"

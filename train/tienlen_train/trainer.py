@@ -18,7 +18,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic
+from typing import Any, ClassVar, Final, Generic, Protocol
 
 import numpy as np
 import torch
@@ -32,10 +32,11 @@ from tienlen_env.engine.agent import Agent
 from tienlen_train.action_network import ActionNetwork
 from tienlen_train.command import DivergenceError
 from tienlen_train.config import RunConfig, SelfPlayConfig
-from tienlen_train.executor import NUM_SHARDS, Executor, ThreadExecutor
+from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.learner import Learner, ModelT
 from tienlen_train.opponent_pool import OpponentPool
-from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join, rollout
+from tienlen_train.plans import Plan, Plans
+from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join
 from tienlen_train.runs import writing
 
 LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
@@ -219,6 +220,16 @@ class Trainer(ABC):
         self.cpu_seconds = float(state["cpu_seconds"])
 
 
+class Link(Protocol):
+    """The connection of a run to a cluster."""
+
+    def learn(self, trajectories: Trajectories) -> dict[str, float]:
+        """`SelfPlayTrainer.learn`, in one or several processes."""
+
+    def metrics(self, seconds: float) -> dict[str, float]:
+        """Figures of the cluster in the iteration that has ended, which took so many seconds."""
+
+
 class SelfPlayTrainer(Trainer, Generic[ModelT]):
     """A run in which an `ActionNetwork` has all learning seats.
 
@@ -250,9 +261,11 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.dtype = torch.bfloat16 if _use_bf16(config, self.device) else torch.float32
         self.executor: Executor = executor or ThreadExecutor(config.threads)
         torch.manual_seed(config.seed)
-        self.learner = Learner(self.make_model(self.make_network()), config, self.device, self.executor)
+        self.learner = self.make_learner(self.make_model(self.make_network()))
         names = self.features.baseline if config.baselines is None else config.baselines
         self.pool = OpponentPool(config, tuple(names.split()))
+        self.plans = Plans(config.staleness)
+        self.link: Link | None = None
         for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
             try:
                 tienlen_agents.load(name)
@@ -265,6 +278,10 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         keep_memory()
         # Two OpenMP threads would wait for each other in every operation; ours wait twice a gradient step.
         torch.set_num_threads(1)
+
+    def make_learner(self, model: ModelT) -> Learner[ModelT]:
+        """The learner of a model."""
+        return Learner(model, self.config, self.device, self.executor)
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
@@ -334,35 +351,48 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         begin = time.perf_counter()
         trajectories = self.play()
         middle = time.perf_counter()
-        metrics = self.learn(trajectories)
+        metrics = self.learn(trajectories) if self.link is None else self.link.learn(trajectories)
         end = time.perf_counter()
         self.num_decisions += len(trajectories)
         self.num_games += self.config.num_games
-        num_parallel = NUM_SHARDS if self.config.threads > 1 else 1
+        num_parallel = self.config.shards if self.config.threads > 1 else 1
         in_network = trajectories.seconds_acting / num_parallel + end - middle
-        return {"outside_network": 1 - in_network / (end - begin), **metrics}
+        about = {} if self.link is None else self.link.metrics(end - begin)
+        return {"outside_network": 1 - in_network / (end - begin), **metrics, **about}
 
     def play(self) -> Trajectories:
         """Play the rounds of an iteration."""
-        config, seed = self.config, (self.config.seed, self.iteration)
-        rng = np.random.default_rng(seed)
+        plan = self.plans.next(self)
+        trajectories = join(plan.results(), self.executor)
+        self.pool.update_scores(plan.seating, trajectories.scores)
+        return trajectories
+
+    def plan(self, iteration: int) -> Plan:
+        """What is played in an iteration, with the present weights."""
+        config = self.config
+        rng = np.random.default_rng((config.seed, iteration))
         keys = rng.integers(-(2**63), 2**63, config.num_games, np.int64)
         seating = self.pool.seat(rng, self.rules.num_players)
         opponent_seeds = tuple(int(rng.integers(2**31)) for _ in self.pool.baselines)
-        weights = {name: value.detach().cpu() for name, value in self.network.state_dict().items()}
+        weights = {name: value.detach().cpu().clone() for name, value in self.network.state_dict().items()}
+        return Plan(iteration, keys, seating, opponent_seeds, self.iteration, weights)
+
+    def jobs(self, plan: Plan) -> list[RolloutJob]:
+        """The jobs of a plan, one for each shard."""
+        config = self.config
         policies = (
-            PolicyWeights(self.iteration, self.network.config, weights),
-            *self.pool.policies(seating, self.network.config),
+            PolicyWeights(plan.version, self.network.config, plan.weights),
+            *self.pool.policies(plan.seating, self.network.config),
         )
-        jobs = [
+        return [
             RolloutJob(
                 rules=self.rules,
-                keys=keys[part],
-                seat_policies=seating.seat_policies[part],
+                keys=plan.keys[part],
+                seat_policies=plan.seating.seat_policies[part],
                 policies=policies,
                 opponents=self.pool.baselines,
-                opponent_seeds=opponent_seeds,
-                seed=seed,
+                opponent_seeds=plan.opponent_seeds,
+                seed=(config.seed, plan.iteration),
                 shard=shard,
                 reward=config.reward,
                 inverse_temperature=self.inverse_temperature,
@@ -371,11 +401,8 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 device=str(self.device),
                 precision="bf16" if self.dtype == torch.bfloat16 else "fp32",
             )
-            for shard, part in enumerate(np.array_split(np.arange(config.num_games), NUM_SHARDS))
+            for shard, part in enumerate(np.array_split(np.arange(config.num_games), config.shards))
         ]
-        trajectories = join(self.executor.map(rollout, jobs), self.executor)
-        self.pool.update_scores(seating, trajectories.scores)
-        return trajectories
 
     def end_iteration(self) -> None:
         """Take a snapshot, every few iterations."""
@@ -387,13 +414,14 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     def state(self) -> dict[str, Any]:
         """The contents of a checkpoint."""
-        return {**self.learner.state(), **super().state(), **self.pool.state()}
+        return {**self.learner.state(), **super().state(), **self.pool.state(), **self.plans.state()}
 
     def restore(self, iteration: int, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
         super().restore(iteration, state)
         self.learner.restore(state)
         self.pool.restore(state)
+        self.plans.restore(state, self.pool)
 
 
 def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:

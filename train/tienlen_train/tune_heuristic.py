@@ -16,9 +16,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,7 @@ from tienlen_train.config import (
     parse_args,
     setting,
 )
+from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.runs import write_atomic
 
 FloatArray = npt.NDArray[np.float64]
@@ -71,6 +73,8 @@ class TuneConfig(Config):
         held_out_deals: deals of the comparison at the end; the search does not use them.
         seed: of everything.
         out: JSON file for the parameters.
+        cluster: play on a Ray cluster: auto (the one that this machine belongs to), local (a new one on this
+            machine) or the address of its head node; None for this process.
     """
 
     rules: str = setting("cardgames", PRESETS)
@@ -87,6 +91,7 @@ class TuneConfig(Config):
     held_out_deals: int = setting(2500, DEALS)
     seed: int = setting(1, ANY_SEED)
     out: str = setting("runs/heuristic.json", FreeText("a file"))
+    cluster: str | None = setting(None, FreeText("auto, local or an address"))
 
     def __post_init__(self) -> None:
         """Check the settings that depend on one another, too."""
@@ -158,14 +163,45 @@ def player(values: npt.ArrayLike) -> HeuristicAgent:
     return HeuristicAgent(Parameters.from_array(np.where(bounded, np.abs(values), values)))
 
 
-def points(agent: Agent, opponent: Agent, rules: AnyRules, num_deals: int, seed: int) -> float:
-    """Mean points of the agent alone against the opponent in all other seats."""
-    result = arena.match(agent, opponent, rules=rules, num_deals=num_deals, seed=seed)
+class Evaluation(NamedTuple):
+    """A candidate against one opponent.
+
+    Attributes:
+        values: float64 (n,), the candidate's parameters.
+        opponent: a name in `tienlen_agents.load`, or the parameters of another candidate.
+        rules: the variant.
+        num_deals: each is played in all seats.
+        seed: of the deals.
+    """
+
+    values: FloatArray
+    opponent: str | FloatArray
+    rules: AnyRules
+    num_deals: int
+    seed: int
+
+
+def points(job: Evaluation) -> float:
+    """Mean points of the candidate alone against the opponent in all other seats."""
+    opponent = tienlen_agents.load(job.opponent) if isinstance(job.opponent, str) else player(job.opponent)
+    result = arena.match(
+        player(job.values), opponent, rules=job.rules, num_deals=job.num_deals, seed=job.seed
+    )
     return result.scores[0].points.mean
 
 
-def search(config: TuneConfig, start: Parameters, console: Console) -> Parameters:
-    """Run all generations; the parameters found."""
+def search(
+    config: TuneConfig, start: Parameters, console: Console, executor: Executor | None = None
+) -> Parameters:
+    """Run all generations; the parameters found.
+
+    Args:
+        config: the settings.
+        start: the first mean.
+        console: shows the progress.
+        executor: plays the evaluations of a generation; None for this process.
+    """
+    executor = executor or ThreadExecutor(1)
     rules = get_rules(config.rules, config.num_players)
     first = start.to_array()
     cma = Search(first, config.step * np.maximum(np.abs(first), 0.3), config.population, config.seed)
@@ -184,18 +220,19 @@ def search(config: TuneConfig, start: Parameters, console: Console) -> Parameter
         task = progress.add_task("tuning", total=config.generations, text="")
         for generation in range(config.generations):
             seed = (config.seed << 32) + generation
-            opponents: list[tuple[Agent, float]] = [
-                (tienlen_agents.load(n), w) for n, w in weights.items() if w
-            ]
+            opponents: list[tuple[str | FloatArray, float]] = [(n, w) for n, w in weights.items() if w]
             if config.mean:
-                opponents.append((player(cma.found), config.mean))
-            candidates = [player(values) for values in cma.ask()]
-            table = np.array(
-                [[points(a, b, rules, config.num_deals, seed) for b, _ in opponents] for a in candidates]
-            )
+                opponents.append((cma.found, config.mean))
+            jobs = [
+                Evaluation(values, opponent, rules, config.num_deals, seed)
+                for values in cma.ask()
+                for opponent, _ in opponents
+            ]
+            table = np.reshape(executor.map(points, jobs), (-1, len(opponents)))
             cma.tell(table @ [weight for _, weight in opponents])
             for (opponent, _), mean in zip(opponents, table.mean(axis=0).tolist(), strict=True):
-                smooth[opponent.name] = 0.9 * smooth.get(opponent.name, mean) + 0.1 * mean
+                name = opponent if isinstance(opponent, str) else HeuristicAgent.name
+                smooth[name] = 0.9 * smooth.get(name, mean) + 0.1 * mean
             text = " ".join(f"{v:.3f} v. {k}" for k, v in smooth.items())
             text += f" step {cma.sigma:.2f}"
             progress.update(task, advance=1, text=text)
@@ -263,8 +300,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = parse_args(TuneConfig, "Tune the parameters of the rule-based agent by CMA-ES.", argv)
     console = Console()
     start = Parameters() if config.start is None else read(Path(config.start))
-    found = search(config, start, console)
-    write(config, found, check(found, start, config, console))
+    with ExitStack() as stack:
+        executor = None
+        if config.cluster is not None:
+            from tienlen_agents.cluster import connect
+
+            executor = stack.enter_context(connect(config.cluster, packages=["tienlen_train"])).pool
+        found = search(config, start, console, executor)
+        write(config, found, check(found, start, config, console))
     console.print(f"wrote {config.out}")
     return 0
 

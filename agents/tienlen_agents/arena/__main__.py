@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import tienlen_agents
 from tienlen_agents.arena.chunk import BLOCK_DEALS
 from tienlen_agents.arena.curves import read_curves
+from tienlen_agents.arena.executors import Executor
 from tienlen_agents.arena.forfeits import MAX_FORFEITS
 from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import league
@@ -111,6 +112,12 @@ def _common() -> argparse.ArgumentParser:
         default=1,
         metavar="N",
         help=f"number of processes (1; this machine has {os.cpu_count()} cores)",
+    )
+    work.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="play on a Ray cluster instead: auto (the one that this machine belongs to), local (a new one "
+        "here) or the address of its head node; needs the extra 'cluster' (docs/cluster.md)",
     )
     work.add_argument(
         "--chunk",
@@ -214,7 +221,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _player(options: argparse.Namespace, command: str) -> Callable[..., Report]:
+def _player(options: argparse.Namespace, command: str, executor: Executor | None) -> Callable[..., Report]:
     """A function that plays the command, for a number of deals and a seed."""
     rules = [get_rules(name, options.players) for name in options.rules.split(",")]
 
@@ -227,6 +234,7 @@ def _player(options: argparse.Namespace, command: str) -> Callable[..., Report]:
             "permutations": options.permutations,
             "deals_per_job": options.chunk,
             "workers": options.workers,
+            "executor": executor,
             "max_forfeits": options.max_forfeits,
             "records": options.records,
             "command": command,
@@ -289,6 +297,15 @@ def _check_start(options: argparse.Namespace) -> None:
                         raise ValueError(f"{error}. --max-forfeits 1 plays the match without it") from None
 
 
+def _on_cluster(options: argparse.Namespace) -> AbstractContextManager[Executor]:
+    """The executor of ``--cluster``; Ray is imported here and not before."""
+    from tienlen_agents.cluster import connect
+
+    if options.workers != 1:
+        raise ValueError("--workers and --cluster: expected one of them")
+    return connect(options.cluster, [options.agent, *_opponents(options)])
+
+
 def _latencies(options: argparse.Namespace) -> list[Latency]:
     distinct = list(dict.fromkeys([options.agent, *_opponents(options)]))
     loaded = load_all(distinct)
@@ -338,16 +355,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace, command: str) -> int:
     curves = tuple(curve for run in options.curves for curve in read_curves(run))
-    play = _player(options, command)
     if options.max_forfeits < 1:
         _check_start(options)
-    found = None
-    num_deals = 2500 if options.deals is None else options.deals
-    if options.precision is not None:
-        found = pilot(play, options.precision, options.seed, options.pilot)
-        show_pilot(found)
-        num_deals = found.deals_needed
     with ExitStack() as stack:
+        executor = stack.enter_context(_on_cluster(options)) if options.cluster else None
+        play = _player(options, command, executor)
+        found = None
+        num_deals = 2500 if options.deals is None else options.deals
+        if options.precision is not None:
+            found = pilot(play, options.precision, options.seed, options.pilot)
+            show_pilot(found)
+            num_deals = found.deals_needed
         report = play(
             num_deals,
             options.seed,

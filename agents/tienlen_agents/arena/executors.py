@@ -147,6 +147,12 @@ _loaded: dict[tuple[str, int], Agent] = {}
 _warm: set[tuple[tuple[str, ...], AnyRules]] = set()
 
 
+def forget_agents() -> None:
+    """Load agents again from their names at the next `play_task`, since their files may have changed."""
+    _loaded.clear()
+    _warm.clear()
+
+
 def play_task(task: Task) -> Chunk:
     """Load the agents of a task by name, and play it.
 

@@ -1,0 +1,142 @@
+"""The connection to a Ray cluster, for the arena and for training."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from tienlen_agents.arena.store import ArenaRunError
+from tienlen_agents.cluster.executor import RayExecutor
+from tienlen_agents.cluster.identity import Identity
+from tienlen_agents.cluster.tasks import TaskPool
+from tienlen_agents.extras import require
+from tienlen_env.rendering.view import plural
+
+ANSWER_SECONDS: Final = 10.0  # to wait for a connection
+# One thread for each task: Ray gives a task one processor.
+_ENVIRONMENT: Final = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+
+
+class ClusterError(ArenaRunError):
+    """A cluster that cannot be reached or used."""
+
+
+@contextmanager
+def connected(address: str, identity: Identity) -> Iterator[str]:
+    """Connect this process to a Ray cluster.
+
+    Args:
+        address: ``"auto"``: the cluster that this machine is a node of (or that RAY_ADDRESS names);
+            ``"local"``: a new one on this machine, which ends with the connection; else ``HOST:PORT`` of the
+            head node, or ``ray://HOST:PORT`` from a machine that is not a node.
+        identity: its files with relative paths are sent to the nodes.
+
+    Yields:
+        One line that describes the cluster, with the address of its dashboard.
+
+    Raises:
+        ClusterError: there is no cluster at the address.
+        MissingExtraError: ray is not installed (``pip install "tienlen-env[cluster]"``).
+    """
+    require("ray", "cluster", "--cluster")
+    os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "1")
+    # A run reports no usage to Ray's authors unless the user has chosen so.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    if ray.is_initialized():
+        raise ClusterError("this process is connected to a Ray cluster already: end that connection first")
+    _check_answers(address)
+    with ExitStack() as stack:
+        environment: dict[str, Any] = {"env_vars": _ENVIRONMENT}
+        if identity.shipped:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tienlen-")))
+            for name in identity.shipped:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(name, folder / name)
+            environment["working_dir"] = str(folder)
+        try:
+            context = ray.init(
+                address=address,
+                runtime_env=environment,
+                log_to_driver=False,
+                logging_level="ERROR",
+                include_dashboard=None,
+            )
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise _no_answer(address, error) from error
+        stack.callback(ray.shutdown)
+        yield description(str(context.dashboard_url or ""))
+
+
+def _check_answers(address: str) -> None:
+    """Refuse an address where nothing listens; Ray would wait for minutes.
+
+    Raises:
+        ClusterError: nothing listens there, or it is not an address.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address in ("auto", "local"):
+        return
+    if not colon or not host or not port.isdecimal():
+        raise ClusterError(f"--cluster {address}: expected auto, local, HOST:PORT or ray://HOST:PORT")
+    try:
+        with socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS):
+            pass
+    except (OSError, OverflowError) as error:
+        raise _no_answer(address, error) from error
+
+
+def _no_answer(address: str, error: Exception) -> ClusterError:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return ClusterError(
+        f"--cluster {address}: no Ray cluster answers ({reason}). "
+        "Start one with 'ray start --head', or use --cluster local"
+    )
+
+
+def description(dashboard: str) -> str:
+    """One line on the cluster that this process is connected to."""
+    import ray
+
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    cpus = sum(node["Resources"].get("CPU", 0) for node in alive)
+    text = f"cluster: {plural(len(alive), 'node')}, {plural(int(cpus), 'processor')}"
+    return f"{text}, dashboard http://{dashboard}" if dashboard else text
+
+
+@contextmanager
+def connect(
+    address: str,
+    agents: Sequence[str] = (),
+    *,
+    packages: Iterable[str] = (),
+    quiet: bool = False,
+) -> Iterator[RayExecutor]:
+    """Connect to a Ray cluster; yields an executor for the functions of the arena.
+
+    Args:
+        address: see `connected`.
+        agents: the names of all agents that will play. Files that they mention are sent to the nodes if their
+            paths are relative, and are expected at the same path on every node if they are absolute.
+        packages: see `Identity.here`.
+        quiet: print nothing.
+
+    Raises:
+        ClusterError, MissingExtraError: see `connected`.
+    """
+    identity = Identity.here(agents, packages)
+    with connected(address, identity) as text:
+        if not quiet:
+            print(text, file=sys.stderr)
+        pool = TaskPool(identity)
+        yield RayExecutor(pool)
+        if not quiet:
+            print(pool.summary(), file=sys.stderr)

@@ -1,0 +1,232 @@
+"""Pure functions as Ray tasks, run only by processes that have the expected code, versions and files.
+
+Ray places the tasks, moves data, and repeats a task whose node or process is lost. Since a function is pure,
+a repeated task gives the same result.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from tienlen_agents.arena import executors
+from tienlen_agents.arena.store import ArenaRunError
+from tienlen_agents.cluster.identity import Identity, NodeRefusedError, Refusal, processor
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+RETRIES: Final = 20  # of a task whose node or process is lost
+NODE_ID: Final = "ray.io/node-id"  # a label that Ray gives to every node
+
+
+class Answer(NamedTuple, Generic[ResultT]):
+    """The answer of a process that ran a task.
+
+    Attributes:
+        result: of the function.
+        node: id of the process's node in Ray.
+        processor: the node's processor, see `Identity`.
+        seconds: time that the function took.
+    """
+
+    result: ResultT
+    node: str
+    processor: str
+    seconds: float
+
+
+_accepted: Identity | None = None  # of this worker process
+
+
+def run_here(
+    function: Callable[..., ResultT], item: object, expected: Identity, *shared: object
+) -> Answer[ResultT] | Refusal:
+    """In a worker process: call a function if this process has the expected identity."""
+    global _accepted
+    import ray
+
+    node = ray.get_runtime_context().get_node_id()
+    if _accepted != expected:
+        refusal = expected.refusal(node)
+        if refusal is not None:
+            return refusal
+        # Agents of an earlier run may have come from other bytes of the same files.
+        executors.forget_agents()
+        _accepted = expected
+    begin = time.perf_counter()
+    result = function(item, *shared)
+    return Answer(result, node, processor(), time.perf_counter() - begin)
+
+
+class TaskPool:
+    """Runs functions on the cluster that this process is connected to.
+
+    A node whose versions, code or files differ is left out, with a warning on stderr.
+
+    Args:
+        identity: of this process, with the files of all agents.
+        limit: maximum number of tasks that run at a time; None for all processors.
+
+    Attributes:
+        refusals: the nodes that do not take part, by their ids.
+        tasks_of: the number of tasks that each node has finished, by its id.
+        seconds_of: the time that each node spent in functions, by its id.
+    """
+
+    def __init__(self, identity: Identity, limit: int | None = None) -> None:
+        self.identity = identity
+        self.limit = limit
+        self.refusals: dict[str, Refusal] = {}
+        self.tasks_of: Counter[str] = Counter()
+        self.seconds_of: dict[str, float] = {}
+        self._processors = {identity.processor}
+        self._remote: Any = None
+        self._identity_reference: Any = None
+        self._num_wanted = 0
+        self._counted = -math.inf
+
+    def submit(self, function: Callable[..., Any], item: object, *shared: object) -> Any:
+        """Start a task; its reference in Ray, for `result`.
+
+        Args:
+            function: a module's function; its result depends on its arguments alone.
+            item: its first argument.
+            shared: its other arguments, or references to them from `ray.put`.
+        """
+        import ray
+
+        if self._remote is None:  # once: every remote function is sent to the cluster
+            self._remote = ray.remote(run_here)
+            self._identity_reference = ray.put(self.identity)
+        options: dict[str, Any] = {"num_cpus": 1, "max_retries": RETRIES}
+        if self.refusals:
+            options["label_selector"] = {NODE_ID: f"!in({','.join(sorted(self.refusals))})"}
+        return self._remote.options(**options).remote(function, item, self._identity_reference, *shared)
+
+    def result(self, reference: Any) -> Answer[Any] | None:
+        """The answer of a finished task; None if its node refused, which then gets no more tasks.
+
+        Raises:
+            NodeRefusedError: no node is left.
+            ArenaRunError: the cluster lost the task too often.
+            Exception: what the function raised.
+        """
+        import ray
+        from ray.exceptions import RayError, RayTaskError
+
+        try:
+            answer: Answer[Any] | Refusal = ray.get(reference)
+        except RayTaskError as error:
+            raise error.cause from error
+        except RayError as error:
+            raise ArenaRunError(
+                f"the cluster lost a job {RETRIES} times ({type(error).__name__}); "
+                "the same command resumes a run with an output folder"
+            ) from error
+        if isinstance(answer, Refusal):
+            self._leave_out(answer)
+            return None
+        self.tasks_of[answer.node] += 1
+        self.seconds_of[answer.node] = self.seconds_of.get(answer.node, 0.0) + answer.seconds
+        self._compare_processor(answer.processor)
+        return answer
+
+    def unordered(
+        self, function: Callable[..., ResultT], items: Iterator[ItemT], *shared: object
+    ) -> Iterator[tuple[ItemT, ResultT]]:
+        """Yield each item with the function's result, as they are finished; few items are taken in advance.
+
+        Raises:
+            see `result`.
+        """
+        import ray
+
+        waiting: dict[Any, ItemT] = {}
+        try:
+            while True:
+                room = self._room() - len(waiting)
+                while room > 0 and (item := next(items, _END)) is not _END:
+                    waiting[self.submit(function, item, *shared)] = item
+                    room -= 1
+                if not waiting:
+                    break
+                done, _ = ray.wait(list(waiting), num_returns=1, timeout=1.0)
+                for reference in done:
+                    item = waiting.pop(reference)
+                    answer = self.result(reference)
+                    if answer is None:
+                        waiting[self.submit(function, item, *shared)] = item
+                    else:
+                        yield item, answer.result
+        finally:
+            for reference in waiting:
+                ray.cancel(reference, force=False)
+
+    def map(self, function: Callable[..., ResultT], items: Sequence[Any], *shared: object) -> list[ResultT]:
+        """The results, in the order of the items.
+
+        Raises:
+            see `result`.
+        """
+        found: dict[int, ResultT] = {}
+        numbered = iter(list(enumerate(items)))
+        for (number, _), result in self.unordered(_OnSecond(function), numbered, *shared):
+            found[number] = result
+        return [found[number] for number in range(len(items))]
+
+    def summary(self) -> str:
+        """One line: the jobs that each node has finished, and the time that it spent on them."""
+        each = (
+            f"{node[:8]} {count} in {self.seconds_of[node]:.0f} s"
+            for node, count in sorted(self.tasks_of.items())
+        )
+        return f"jobs by node: {', '.join(each) or 'none'}"
+
+    def _room(self) -> int:
+        """The number of tasks to have at a time: two more than run, so that no processor waits."""
+        import ray
+
+        if self.limit is not None:
+            return self.limit
+        if time.monotonic() - self._counted > 1:
+            self._num_wanted = int(ray.cluster_resources().get("CPU", 1)) + 2
+            self._counted = time.monotonic()
+        return self._num_wanted
+
+    def _leave_out(self, refusal: Refusal) -> None:
+        import ray
+
+        if refusal.node not in self.refusals:
+            self.refusals[refusal.node] = refusal
+            print(f"left out, since its results could differ: {refusal}", file=sys.stderr)
+        able = {node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")}
+        if able <= self.refusals.keys():
+            reasons = "; ".join(str(self.refusals[node]) for node in sorted(able))
+            raise NodeRefusedError(f"every node of the cluster refuses to play: {reasons}")
+
+    def _compare_processor(self, processor: str) -> None:
+        if processor not in self._processors:
+            self._processors.add(processor)
+            print(
+                f"a node has another processor ({processor}, here {self.identity.processor}): "
+                "networks may play differently there in rare cases",
+                file=sys.stderr,
+            )
+
+
+_END: Final[Any] = object()
+
+
+class _OnSecond(Generic[ResultT]):
+    """A function of the second value of a pair."""
+
+    def __init__(self, function: Callable[..., ResultT]) -> None:
+        self._function = function
+
+    def __call__(self, pair: tuple[int, Any], *shared: object) -> ResultT:
+        return self._function(pair[1], *shared)
