@@ -138,7 +138,9 @@ def main(argv: list[str] | None = None) -> int:
     """Fuzz, and print what was found."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", type=int, default=20, help="of each method, at least")
-    parser.add_argument("--budget", type=float, default=0.0, help="seconds of processor time for more calls of each")
+    parser.add_argument(
+        "--budget", type=float, default=0.0, help="seconds of processor time for more calls of each"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="methods whose names have this in them")
     parser.add_argument("--part", default="0/1", help="i/n: the i-th of n parts")
