@@ -33,7 +33,7 @@ from tienlen_env.games.registry import get_rules
 # SHA-256 of the names, shapes and bytes of the published weights; they never change.
 PUBLISHED = {
     "cardgames-medium-v4": "d7b67c67eb036110383343292d1ce3d3c3d96dc48244b169461bccbd08b8a6c2",
-    "foicica-small-v1": "df4f4a9ababdbc5c5af3bc6bd85a54294c4983f15dbd815f9f6cac53dd84cedf",
+    "foicica-small-v2": "df4f4a9ababdbc5c5af3bc6bd85a54294c4983f15dbd815f9f6cac53dd84cedf",
 }
 
 
