@@ -79,7 +79,7 @@ def test_what_is_booked_sums_to_zero_long(name: str, num_players: int) -> None:
 @pytest.mark.parametrize("backend", ["numba", "python"])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_ledger_adds_up_to_the_rewards(name: str, backend: BackendName) -> None:
-    """Over a round, with ``auto_reset``: what was booked is the sum of the rewards, and what was owed is paid."""
+    """With ``auto_reset``: what was booked in a round is the sum of its rewards, and nothing stays owed."""
     num_games = 40 if backend == "numba" else 6
     batch = Batch(name, num_games, reward="payments", auto_reset=True, backend=backend)
     batch.reset(3)

@@ -274,7 +274,8 @@ def search(memory: EndgameMemory, seat: int, other: int, start: int, max_nodes: 
         ends[depth] -= 1
         i = ends[depth]
         apply_to(
-            stack[depth], stack[depth + 1], num_columns(memory.spec), memory.spec, memory.actions, memory.ids[i],
+            stack[depth], stack[depth + 1], num_columns(memory.spec), memory.spec, memory.actions,
+            memory.ids[i],
             memory.cards[i], memory.rewards,
         )  # fmt: skip
         depth += 1
@@ -312,7 +313,8 @@ def solve_row(
         select_next(memory, 0, left)
         action = memory.ids[left - 1]
         apply_to(
-            root, memory.stack[1], num_columns(memory.spec), memory.spec, memory.actions, action, memory.cards[left - 1],
+            root, memory.stack[1], num_columns(memory.spec), memory.spec, memory.actions, action,
+            memory.cards[left - 1],
             memory.rewards,
         )  # fmt: skip
         winner, num_more = search(memory, seat, other, end, max_nodes - num_nodes)
@@ -490,7 +492,8 @@ class EndgameAgent:
     """Wraps another agent and overrides it in solved endgames.
 
     The other agent's action is played if it wins the endgame too, or if no win is proven: a lost endgame,
-    more players, unknown cards, too many positions, rules with payments. Otherwise an action that wins replaces it.
+    more players, unknown cards, too many positions, rules with payments. Otherwise an action that wins
+    replaces it.
 
     ``EndgameAgent(base)`` is an `EndgameCardAgent` or `EndgameFallibleAgent` if `base` chooses its cards one
     by one (`CardAgent`) or may fail to answer (`FallibleAgent`).

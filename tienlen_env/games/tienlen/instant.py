@@ -57,10 +57,13 @@ def pair_run_top(cards: int, suits_bind: int) -> int:
 
 
 def six_pairs_top(cards: int, suits_bind: int, quad_is_two: int) -> int:
-    """Six pairs; where suits bind, each of one colour."""
+    """Six pairs; where suits bind, each of one colour, but for pairs of 2s."""
     if suits_bind:
-        coloured = pairs_of_a_colour(cards)
-        return highest_plus_1(coloured) if popcount(coloured) >= 6 else 0
+        coloured, twos = pairs_of_a_colour(cards & _NO_TWOS), cards & ~_NO_TWOS
+        num_of_twos = popcount(twos) >> 1
+        if popcount(coloured) + num_of_twos < 6:
+            return 0
+        return highest_plus_1(twos if num_of_twos > 0 else coloured)
     pairs = cards ^ lowest_of_rank(cards)
     ranks = ranks_of(pairs)
     num = popcount(ranks)
