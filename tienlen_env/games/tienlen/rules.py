@@ -93,10 +93,10 @@ class Rules(RulesBase):
             0: no target, a game is one round.
         rejoin_twos: a trick is reopened to players who passed (`rejoin`) only if a 2 or set of 2s is, or has
             been, in play in it; False: by any table that a `rejoin` shape beats (3.6).
-        suits_bind: combinations and answers are bound to suits (4.20, 4.21): pairs in one colour, runs in
-            one suit, double sequences in one colour; a single is beaten by its own suit, a triple by its own three
-            suits, the others by their own suit or colour; 2s beat any single, pair or triple. Bombs of one
-            shape beat one another by the top card, whatever their suits.
+        suits_bind: combinations and answers are bound to suits (4.20, 4.21): pairs in one colour, runs in one
+            suit, double sequences in one colour; a single is beaten by its own suit, a triple by its own
+            three suits, the others by their own suit or colour; 2s beat any single, pair or triple. Bombs of
+            one shape beat one another by the top card, whatever their suits.
         round_end: ``"last"`` the round goes on until one player holds cards (1.11); ``"first"`` it ends when
             the first goes out, and the other places go by cards left, then by the order of play (4.18).
         instant_wins: hands that win at the deal, the strongest kind first, the higher top card among equals
