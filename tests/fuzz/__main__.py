@@ -30,9 +30,9 @@ from tests.fuzz.values import VALUES, junk
 CALLS_PER_SUBJECT = 40
 
 # What a method may raise: the project's errors and Python's `ValueError` (they are all of this type), and
-# `gymnasium.error.Error` for a seed. For an argument that is an object of another type, also `TypeError` and
+# `gymnasium.error.Error` for a seed, and `MemoryError` for more games than there is memory. For an argument that is an object of another type, also `TypeError` and
 # `AttributeError`, where they come before any compiled code.
-ALLOWED = (ValueError, gymnasium.error.Error)
+ALLOWED = (ValueError, gymnasium.error.Error, MemoryError)
 OF_TYPES = (TypeError, AttributeError)
 COMPILED = ("/numba/", "/backends/", "/kernels.py")
 
@@ -138,7 +138,9 @@ def main(argv: list[str] | None = None) -> int:
     """Fuzz, and print what was found."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", type=int, default=20, help="of each method, at least")
-    parser.add_argument("--budget", type=float, default=0.0, help="seconds of processor time for more calls of each")
+    parser.add_argument(
+        "--budget", type=float, default=0.0, help="seconds of processor time for more calls of each"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="methods whose names have this in them")
     parser.add_argument("--part", default="0/1", help="i/n: the i-th of n parts")

@@ -87,7 +87,7 @@ class ActionTable:
         Raises:
             ValueError: not the id of a combination.
         """
-        if not 0 < action < self.num_actions:
+        if not isinstance(action, int | np.integer) or not 0 < action < self.num_actions:
             raise ValueError(f"action={action}: expected 1..{self.num_actions - 1}")
         return Shape(int(self.width[action]), int(self.length[action]))
 
