@@ -29,10 +29,11 @@ from tests.fuzz.values import VALUES, junk
 
 CALLS_PER_SUBJECT = 40
 
-# What a method may raise: the project's errors and Python's `ValueError` (they are all of this type), and
-# `gymnasium.error.Error` for a seed. For an argument that is an object of another type, also `TypeError` and
-# `AttributeError`, where they come before any compiled code.
-ALLOWED = (ValueError, gymnasium.error.Error)
+# What a method may raise: the project's errors and Python's `ValueError` (they are all of this type),
+# `gymnasium.error.Error` for a seed, and `MemoryError` for more games than there is memory. For an argument
+# that is an object of another type, also `TypeError` and `AttributeError`, where they come before any
+# compiled code.
+ALLOWED = (ValueError, gymnasium.error.Error, MemoryError)
 OF_TYPES = (TypeError, AttributeError)
 COMPILED = ("/numba/", "/backends/", "/kernels.py")
 

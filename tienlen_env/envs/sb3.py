@@ -15,6 +15,7 @@ from gymnasium import spaces
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
+from tienlen_env.engine.checks import as_index
 from tienlen_env.envs.one_seat import OneSeatGames, OneSeatSettings, Opponents, payment_infos
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import Painter, check_render_mode
@@ -183,7 +184,9 @@ class OneSeatVecEnv(VecEnv):
         if method_name == "action_masks":
             if indices is None:
                 return self._mask_rows
-            return [self._mask_rows[i] for i in self._get_indices(indices)]
+            return [
+                self._mask_rows[as_index(i, self.num_envs, "indices")] for i in self._get_indices(indices)
+            ]
         result = getattr(self, method_name)(*method_args, **method_kwargs)
         return [result] * self._count(indices)
 

@@ -102,7 +102,8 @@ class ActionTable:
         Raises:
             ValueError: not the id of a combination.
         """
-        if not 0 < action < self.num_actions or action == self.declare:
+        is_id = isinstance(action, int | np.integer) and 0 < action < self.num_actions
+        if not is_id or action == self.declare:
             raise ValueError(f"action={action}: not the id of a combination")
         return Shape(int(self.width[action]), int(self.length[action]))
 
