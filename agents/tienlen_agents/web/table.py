@@ -97,7 +97,7 @@ class Table:
     @property
     def num_rounds(self) -> int:
         """The number of finished rounds."""
-        return sum(event["type"] == "round_over" for event in self.session.events)
+        return self.session.round.round_index + self.session.is_over
 
     @property
     def is_waiting(self) -> bool:
@@ -110,7 +110,9 @@ class Table:
         return max((number for number, other in enumerate(seats) if other == seat), default=None)
 
     def _can_undo(self, seat: int | None) -> bool:
-        return seat is not None and self.people == [seat] and self._decision_before(seat) is not None
+        if seat is None or self.people != [seat]:
+            return False
+        return any(event["type"] == "play" and event["seat"] == seat for event in self.session.events)
 
     def view(self, seat: int | None, since: int = 0) -> Facts:
         """The message ``view`` of a seat: `Session.view`, and facts about the table.
