@@ -74,7 +74,7 @@ def _return_to_files(files: Sequence[str]) -> None:
     Several nodes on one machine share that folder. One that joins writes it anew, and processes of the others
     are then in a folder that is deleted.
     """
-    folder = os.environ.get("RAY_RUNTIME_ENV_CREATE_WORKING_DIR")
+    folder = os.environ.get("PWD")  # the shell that started this process went there
     for _ in range(REPLACED_TRIALS):
         if folder is None or all(Path(file).exists() for file in files):
             return
