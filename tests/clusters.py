@@ -47,9 +47,14 @@ def running_cluster(num_nodes: int) -> Iterator[Any]:
 
     before = dict(os.environ)
     os.environ.update(environment())
-    cluster = Cluster()
+    for _ in range(TRIALS):
+        cluster = Cluster()
+        with suppress(Exception):
+            cluster.add_node(**NODE)
+            break
+        cluster.shutdown()
     try:
-        for _ in range(num_nodes):
+        for _ in range(num_nodes - 1):
             add_node(cluster)
         cluster.wait_for_nodes(60)
         yield cluster

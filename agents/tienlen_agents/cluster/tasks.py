@@ -7,10 +7,13 @@ a repeated task gives the same result.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from tienlen_agents.arena import executors
@@ -21,6 +24,7 @@ ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
 RETRIES: Final = 20  # of a task whose node or process is lost
+REPLACED_TRIALS: Final = 50  # each 0.2 s
 NODE_ID: Final = "ray.io/node-id"  # a label that Ray gives to every node
 
 
@@ -51,6 +55,7 @@ def run_here(
     import ray
 
     node = ray.get_runtime_context().get_node_id()
+    _return_to_files(expected.shipped)
     if _accepted != expected:
         refusal = expected.refusal(node)
         if refusal is not None:
@@ -61,6 +66,22 @@ def run_here(
     begin = time.perf_counter()
     result = function(item, *shared)
     return Answer(result, node, processor(), time.perf_counter() - begin)
+
+
+def _return_to_files(files: Sequence[str]) -> None:
+    """Go to the folder again in which Ray has put the files, if it was replaced.
+
+    Several nodes on one machine share that folder. One that joins writes it anew, and processes of the others
+    are then in a folder that is deleted.
+    """
+    folder = os.environ.get("PWD")  # the shell that started this process went there
+    for _ in range(REPLACED_TRIALS):
+        if folder is None or all(Path(file).exists() for file in files):
+            return
+        with suppress(OSError):
+            os.chdir(folder)
+        if not all(Path(file).exists() for file in files):
+            time.sleep(0.2)
 
 
 class TaskPool:
