@@ -49,7 +49,7 @@ class Change:
             add_node(self.nodes)
 
 
-def a_policy(path: Path) -> None:
+def a_policy(path: Path, seed: int = 1) -> None:
     from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
     from tienlen_env.games.registry import get_rules
     from tienlen_train.action_network import ActionNetwork
@@ -57,7 +57,7 @@ def a_policy(path: Path) -> None:
     module = ActionNetwork(
         NetworkConfig.of(get_rules("cardgames"), record=True, state_width=16, action_width=8)
     )
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     for weight in module.parameters():
         weight.data.copy_(weight.data.new_tensor(rng.normal(0, 0.3, weight.shape)))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def test_a_file_with_other_bytes_is_refused(nodes, tmp_path):
     a_policy(policy)
     agents = [f"policy:{policy}", "greedy"]
     with cluster.connect(nodes.address, agents, quiet=True) as executor:
-        policy.write_bytes(policy.read_bytes() + b" ")
+        a_policy(policy, seed=2)
         with pytest.raises(NodeRefusedError, match=r"shared\.safetensors has digest"):
             arena.match(*agents, executor=executor, num_deals=2)
 
