@@ -29,7 +29,7 @@ DECISIONS_A_CUSTOM = 6_000
 NIGHTLY_PRESET, NIGHTLY_CUSTOM = (
     5,
     20,
-)  # times as many, with -m nightly; about 20 minutes of one core together
+)  # times as many, with -m nightly
 NUM_GAMES = 48
 
 CUSTOM = {

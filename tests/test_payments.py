@@ -209,7 +209,7 @@ def test_an_instant_win_in_the_environments(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_seat_gets_what_the_infos_name(name: str) -> None:
-    games = OneSeatGames(16, name, reward="payments", opponents="random")
+    games = OneSeatGames(name, 16, reward="payments", opponents="random")
     games.reset(5)
     rng = np.random.default_rng(5)
     found = 0
@@ -238,7 +238,7 @@ def test_no_payments_no_reward(name: str) -> None:
     for make in (
         lambda: Batch(name, reward="payments"),
         lambda: tienlen_v0.env(rules=name, reward="payments"),
-        lambda: OneSeatGames(2, name, reward="payments"),
+        lambda: OneSeatGames(name, 2, reward="payments"),
     ):
         with pytest.raises(RulesError, match=rf"reward='payments': the {name} rules have no payments"):
             make()

@@ -10,6 +10,7 @@ A card is an int ``card_id = rank * 4 + suit`` in 0..51, so a larger id is a str
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 from typing import Final
 
 import numpy as np
@@ -49,7 +50,10 @@ def card_ids(mask: int) -> list[int]:
     Raises:
         ValueError: the mask has bits beyond the 52 cards.
     """
-    mask = int(mask)
+    try:
+        mask = index(mask)
+    except TypeError:
+        raise ValueError(f"{mask!r} is not a valid mask of cards") from None
     if not 0 <= mask <= FULL_DECK:
         raise ValueError(f"{mask} is not a valid mask of cards")
     ids = []

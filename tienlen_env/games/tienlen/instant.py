@@ -1,4 +1,4 @@
-"""Instant wins: hands that win at the deal (RULES.md 5).
+"""Instant wins: hands that win at the deal (RULES.md 4.11).
 
 Each kind of hand has a kernel that gives the highest card of its pattern plus 1, or 0 where a hand lacks the
 pattern. Patterns are looked for in hands of any size.
