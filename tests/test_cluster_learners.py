@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,10 @@ def learn_together(rank: int, store: str, shards: int) -> tuple[dict[str, float]
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=NUM_LEARNERS)
     try:
         trainer = PPOTrainer(config)
-        trainer.learner = DistributedLearner(trainer.learner.model, config, trainer.device)
-        return learn(trainer), trainer.learner.model.state_dict()
+        trainer.learner = learner = DistributedLearner(trainer.learner.model, config, trainer.device)
+        metrics = learn(trainer)
+        learner.close()
+        return metrics, learner.model.state_dict()
     finally:
         dist.destroy_process_group()
 
@@ -53,11 +56,9 @@ def learn_together(rank: int, store: str, shards: int) -> tuple[dict[str, float]
 @pytest.mark.parametrize(("shards", "tolerance"), [(2, 0.0), (5, 1e-5)])
 def test_two_learners_are_one(tmp_path: Path, shards: int, tolerance: float) -> None:
     store = str(tmp_path / "store")
-    child = get_context("spawn").Process(target=learn_together, args=(1, store, shards))
-    child.start()
-    metrics, weights = learn_together(0, store, shards)
-    child.join()
-    assert child.exitcode == 0
+    with ProcessPoolExecutor(NUM_LEARNERS, get_context("spawn")) as processes:
+        jobs = [processes.submit(learn_together, rank, store, shards) for rank in range(NUM_LEARNERS)]
+        (metrics, weights), _ = [job.result(timeout=300) for job in jobs]
     alone = PPOTrainer(settings(shards))
     assert metrics == pytest.approx(learn(alone), rel=tolerance, abs=tolerance)
     for name, value in alone.learner.model.state_dict().items():

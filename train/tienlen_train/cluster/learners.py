@@ -120,6 +120,14 @@ class DistributedLearner(Learner[ModelT]):
         self._mine = np.array_split(np.arange(self.num_shards), self._size)[dist.get_rank()]
         self._parallel = DistributedDataParallel(_LossOf(self.model))
 
+    def close(self) -> None:
+        """Release the process group; it must be called before the group is destroyed.
+
+        The gradients' reducer refers to the group. As its last owner it would wait for the group's threads with
+        Python's lock held, and these wait for that lock.
+        """
+        del self._parallel
+
     def step(self, loss: Loss[ModelT], decisions: IntArray) -> Tensor:
         """Take one gradient step on the mean loss of a minibatch, together with the other learners."""
         parts = np.array_split(decisions, self.num_shards)
@@ -154,7 +162,7 @@ def learn_until_end(settings: dict[str, Any]) -> None:
     config: SelfPlayConfig = settings["config"]
     trainer_class.prepare_process(config)
     trainer = trainer_class(config)
-    trainer.learner = DistributedLearner(trainer.learner.model, config, trainer.device)
+    trainer.learner = learner = DistributedLearner(trainer.learner.model, config, trainer.device)
     rank, number = ray.train.get_context().get_world_rank(), -1
     while (work := ray.get(mailbox.next.remote(number))) is not None:
         number = work.number
@@ -162,7 +170,8 @@ def learn_until_end(settings: dict[str, Any]) -> None:
         trainer.learner.restore(copy.deepcopy(work.state))
         metrics = trainer.learn(join([unpack(packed) for packed in work.packed]))
         if rank == 0:
-            ray.get(mailbox.done.remote(number, (metrics, on_cpu(trainer.learner.state()))))
+            ray.get(mailbox.done.remote(number, (metrics, on_cpu(learner.state()))))
+    learner.close()
 
 
 def on_cpu(value: Any) -> Any:
