@@ -43,7 +43,7 @@ def test_baselines_follow_the_protocol_and_the_rules(name, preset):
     assert isinstance(agent, Agent)
     assert agent.name == name
     assert tienlen_agents.load(name) is not agent
-    batch = Batch(preset, 50)
+    batch = Batch(preset, 50, auto_reset=True)
     batch.reset(3)
     agent.reset(1)
     for _ in range(20):

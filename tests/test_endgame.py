@@ -19,8 +19,10 @@ from tienlen_env.single.tienlen import Round
 
 TWOS = 0b1111 << 48  # the cards of rank 2
 
+# The solver refuses rules with payments.
+SOLVED = [name for name, rules in PRESETS.items() if not rules.has_payments]
 VARIANTS = {
-    **{name: get_rules(name) for name in PRESETS},
+    **{name: get_rules(name) for name in SOLVED},
     "last_live": replace(FOICICA, heir="last_live"),
     "round": replace(FOICICA, knockout="round"),
     "no_lock": replace(get_rules("cardgames"), pass_lock=False, ladder=("4x1", "2x3")),
@@ -276,7 +278,7 @@ def test_nothing_hidden_is_used():
 # ---------------------------------------------------------------- the agent
 
 
-@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("rules", SOLVED)
 @pytest.mark.parametrize("name", ["endgame:greedy_long", "endgame:random"])
 def test_never_a_blunder(name, rules):
     promised = {}  # game to who is to have the better place

@@ -19,6 +19,10 @@ from tienlen_env.games.tienlen.state import TURN, UNDEALT
 
 GOLDEN = Path(__file__).parent / "golden" / "heuristic.json"
 CASES = [(preset, players) for preset in PRESETS for players in (2, 3, 4)]
+# The agent is not tuned for payments yet, so its choices are not frozen in presets that have them; cóng and
+# penalties decide places there, too (4.9, 4.27).
+WITHOUT_PAYMENTS = [name for name, rules in PRESETS.items() if not rules.has_payments]
+FROZEN = [case for case in CASES if case[0] in WITHOUT_PAYMENTS]
 VARIANTS = [*PRESETS, Rules(run_min=5), Rules(run_min=0), Rules(run_min=4, set_run_min=(3, 2, 0))]
 
 # ---------------------------------------------------------------- splits
@@ -260,7 +264,7 @@ def is_beatable(table, action, unseen, most):
     return bool(higher) or any(table.shape(a) in chops for a in held)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", WITHOUT_PAYMENTS)
 def test_rule_1_who_is_certain_goes_out_next(preset):
     num_rounds = 150
     batch = Batch(preset, num_rounds)
@@ -352,13 +356,13 @@ def summary(preset, num_players):
     return {"digest": digest.hexdigest(), "decisions": count}
 
 
-@pytest.mark.parametrize(("preset", "num_players"), CASES)
+@pytest.mark.parametrize(("preset", "num_players"), FROZEN)
 def test_decisions_are_frozen(preset, num_players):
     assert summary(preset, num_players) == json.loads(GOLDEN.read_text())[f"{preset} {num_players}"]
 
 
 if __name__ == "__main__":  # writes the golden file: play has changed on purpose, figures are to be renewed
-    GOLDEN.write_text(json.dumps({f"{p} {k}": summary(p, k) for p, k in CASES}, indent=1) + "\n")
+    GOLDEN.write_text(json.dumps({f"{p} {k}": summary(p, k) for p, k in FROZEN}, indent=1) + "\n")
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -635,7 +635,7 @@ def test_3_6_four_twos_and_the_highest_bomb_are_no_offer() -> None:
 def test_3_6_a_bomb_reopens_nothing_in_a_trick_without_a_two() -> None:
     """[F] "If a 2 or set of 2s is in play"; `rejoin_twos=False` is the wider reading."""
     higher = pairs("7", 3)
-    hands = (f"{BOMB} 9s", f"{higher} 3c", "Kd 3h", f"{pairs('8', 3, 'dh')} As")
+    hands = (f"{BOMB} Qs", f"{higher} 3c", "Kd 3h", f"{pairs('8', 3, 'dh')} As")
     led = (BOMB, "-", "-", pairs("8", 3, "dh"), "-")
     round_ = play(start("foicica", *hands), *led)
     assert (round_.turn, round_.table) == (3, None), "1 and 2 have passed and are not asked"
@@ -935,6 +935,8 @@ def test_7_2_the_opening_card_is_always_among_the_lowest(name: str) -> None:
             round_ = Round(name, key, num_players=num_players)
             plays = round_.legal_plays()
             exact = round_.legal_plays(exact=True)
+            if round_.legal_actions() == [table.declare]:
+                continue
             assert all(p & round_.opening_card for p in [*plays, *exact])
             assert {table.classify(p) for p in exact} == {p.action for p in plays}
 

@@ -614,8 +614,10 @@ def summary(name, rules):
     return {"digest": digest.hexdigest(), "decisions": count}
 
 
+# Rollouts know nothing of payments yet, so choices are not frozen in presets that have them.
+FROZEN = [name for name, rules in PRESETS.items() if not rules.has_payments]
 CASES = [
-    (name, rules) for name in ("search:worlds=8", "ismcts:worlds=24") for rules in (*PRESETS, "thirteens")
+    (name, rules) for name in ("search:worlds=8", "ismcts:worlds=24") for rules in (*FROZEN, "thirteens")
 ]
 
 

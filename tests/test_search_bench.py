@@ -22,5 +22,5 @@ def test_an_agent_gains_nothing_on_itself(capsys):
 
 
 def test_an_unknown_agent_is_refused():
-    with pytest.raises(ValueError, match="unknown agent"):
+    with pytest.raises(SystemExit, match="unknown agent"):
         bench_search.main(["--agents", "serach"])

@@ -203,7 +203,13 @@ class Batch:
         return self.state_of(self._rows)
 
     def state_of(self, rows: IntArray) -> GameState:
-        """Named live views of the columns of rows of this variant, int64 (n, ROW)."""
+        """Named live views of the columns of rows of this variant, int64 (n, ROW).
+
+        Raises:
+            ValueError: rows of another shape.
+        """
+        if getattr(rows, "ndim", 0) != 2 or rows.shape[1] != self._rows.shape[1]:
+            raise ValueError(f"rows: expected an int64 array of shape (n, {self._rows.shape[1]})")
         columns = self.game.columns._replace(num_extra=self.game.num_extra_columns(self.rules))
         return self.game.state(rows, columns, self.num_players, int(self._spec[S.NUM_WORDS]))
 

@@ -81,6 +81,9 @@ suit, ranks 3 to 2, suits ♠♣♦♥. ``env.unwrapped.action_to_text(137)`` is
 | mobile | 453 | 284, 367, 452 |
 | foicica | 994 | 262, 331, 400 |
 | pagat | 509 | 262, 331, 400 |
+| south | 454 | 294, 379, 464 |
+| south_count | 454 | 294, 379, 464 |
+| north | 437 | 298, 383, 468 |
 
 Legal moves: the mask is exact, the rules (RULES.md) decide. An illegal action on `raw_env` raises
 `IllegalPlayError` and leaves the game unchanged; `env` ends the game as PettingZoo's classic games do

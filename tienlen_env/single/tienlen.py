@@ -469,7 +469,13 @@ class Round(BaseRound[Rules, Play]):
 
     @classmethod
     def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
-        """`play_text` of several plays."""
+        """`play_text` of several plays.
+
+        Raises:
+            ValueError: not as many actions as card masks.
+        """
+        if len(actions) != len(cards):
+            raise ValueError(f"actions: expected {len(cards)}, one for each set of cards, not {len(actions)}")
         texts: list[Json] = list(map(_text, cards))
         if len(texts) == 1 and not texts[0] and actions[0]:
             return [DECLARE_TEXT]  # the only legal action

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from tienlen_agents.external.messages import GameProtocol, Message, Position, Request
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.cards import format_cards, parse_cards
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.actions import PASS, build_action_table
-from tienlen_env.games.tienlen.rules import PRESETS, Rules
+from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape
 from tienlen_env.single.base import Json
 
 # The fields of a `play` message, in their order.
@@ -62,6 +61,13 @@ POSITIONS: Final = (
 )
 
 
+def _plain(value: Any) -> Json:
+    """A field of `Rules` as JSON: shapes as texts, tuples as lists."""
+    if isinstance(value, Shape):
+        return str(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
 class TienLenProtocol(GameProtocol):
     """See `GameProtocol`."""
 
@@ -71,10 +77,7 @@ class TienLenProtocol(GameProtocol):
     def rules(self, rules: AnyRules) -> dict[str, Json]:
         """See `GameProtocol.rules`."""
         variant = cast(Rules, rules)
-        fields: dict[str, Json] = asdict(variant)
-        for name in ("ladder", "rejoin"):
-            fields[name] = [str(shape) for shape in getattr(variant, name)]
-        fields["chops"] = [[twos, [str(shape) for shape in shapes]] for twos, shapes in variant.chops]
+        fields = {name: _plain(getattr(variant, name)) for name in variant.settings()}
         return {
             "name": variant.name,
             "digest": variant.digest(),

@@ -23,13 +23,17 @@ class RulesBase:
         """16 hex digits that name this variant in records, checkpoints and results."""
         return self._digest
 
-    @cached_property
-    def _digest(self) -> str:  # networks check it at every decision
-        values = asdict(self)  # type: ignore[call-overload]  # a dataclass, as every subclass is
+    def settings(self) -> dict[str, Any]:
+        """The fields by name, without those that were added later and have their defaults."""
+        values: dict[str, Any] = asdict(self)  # type: ignore[call-overload]  # a dataclass, as every subclass is
         for field in fields(self):  # type: ignore[arg-type]
             if field.metadata.get("added") and getattr(self, field.name) == field.default:
                 del values[field.name]
-        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+        return values
+
+    @cached_property
+    def _digest(self) -> str:  # networks check it at every decision
+        text = json.dumps(self.settings(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

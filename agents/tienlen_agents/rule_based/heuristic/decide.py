@@ -265,7 +265,7 @@ def split_cost(workspace: Any, spec: Any, cards: int) -> int:
 
 def set_rules(workspace: Any, spec: Any) -> None:
     """Fill in the kinds of shapes, the bombs among them, and the shortest sequence."""
-    workspace[LADDER] = spec[S.BEATERS + 5 * 16]
+    workspace[LADDER] = spec[S.BEATERS + 5 * S.BEATERS_SIZE]
     workspace[SHORTEST] = 16
     for width in range(1, 5):
         for length in range(16):
@@ -274,7 +274,7 @@ def set_rules(workspace: Any, spec: Any) -> None:
         if minimum != 0:
             workspace[SHORTEST] = min(workspace[SHORTEST], minimum)
     for num_twos in range(1, 5):
-        beater = S.BEATERS + num_twos * 16
+        beater = S.BEATERS + num_twos * S.BEATERS_SIZE
         while spec[beater]:
             workspace[KIND + ((spec[beater] >> 4) - 1) * 16 + (spec[beater] & 15)] = W.BOMB
             beater += 1
@@ -324,7 +324,7 @@ def measure_plays(
 
     for num_twos in range(1, popcount(hand >> 48) + 1):
         workspace[CAN_BE_BOMBED + num_twos] = 0
-        beater = S.BEATERS + num_twos * 16
+        beater = S.BEATERS + num_twos * S.BEATERS_SIZE
         while spec[beater]:
             width, length = spec[beater] >> 4, spec[beater] & 15
             if width * length <= most and tops_of_shape(spec, unseen, width, length):
@@ -429,6 +429,8 @@ def evaluate_action(
     else:
         fields = action * S.ACTION_FIELDS
         width, length = actions[fields + S.WIDTH], actions[fields + S.LENGTH]
+        if width == 0:
+            return Evaluation(2 * _CERTAIN, split, 0, 1)  # the declaration of an instant win (4.12)
         top = actions[fields + S.TOP]
         num_cards = width * length
         # Players who have passed may still put a bomb on some plays (3.6).
