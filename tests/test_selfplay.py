@@ -141,7 +141,7 @@ def test_a_game_is_named_by_env_or_by_its_rules() -> None:
     assert PPOConfig(env="tienlen", rules="foicica").variant() == get_rules("foicica")
     assert PPOConfig(env="thirteens", num_players=5).variant() == get_rules("thirteens", 5)
     assert PPOConfig(rules="thirteens_manual").variant() == get_rules("thirteens_manual")
-    with pytest.raises(ValueError, match="env: expected one of tienlen, thirteens.*, got 'bridge'"):
+    with pytest.raises(ValueError, match=r"env: expected one of tienlen, thirteens.*, got 'bridge'"):
         PPOConfig(env="bridge").variant()
     with pytest.raises(ValueError, match="rules='foicica': expected one of thirteens, thirteens_manual"):
         PPOConfig(env="thirteens", rules="foicica").variant()

@@ -107,8 +107,8 @@ class GreedyLongAgent:
         following, leading = _cheapest_first(_table(view)), _longest_first(_table(view))
         is_lead = view.table_action == PASS
         lowest_card = view.hand & -view.hand
-        # Without the lowest card an action ranks behind every one that has it. The declaration of an instant win
-        # plays no cards, and is the only legal action.
+        # Without the lowest card an action ranks behind every one that has it. The declaration of an instant
+        # win plays no cards, and is the only legal action.
         has_lowest = (legal.cards & lowest_card[legal.game] != 0) | (legal.cards == 0)
         lead_rank = np.where(has_lowest, leading.rank[legal.action], view.table.num_actions)
         rank = np.where(is_lead[legal.game], lead_rank, following.rank[legal.action])

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, fields
 from functools import cached_property
 from operator import index
+from typing import Any
 
 from tienlen_env.errors import RulesError
 

@@ -123,8 +123,8 @@ class DistributedLearner(Learner[ModelT]):
     def close(self) -> None:
         """Release the process group; it must be called before the group is destroyed.
 
-        The gradients' reducer refers to the group. As its last owner it would wait for the group's threads with
-        Python's lock held, and these wait for that lock.
+        The gradients' reducer refers to the group. As its last owner it would wait for the group's threads
+        with Python's lock held, and these wait for that lock.
         """
         del self._parallel
 
