@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, fields
 from functools import cached_property
 from operator import index
-from typing import Any
 
 from tienlen_env.errors import RulesError
 
@@ -24,9 +23,9 @@ class RulesBase:
         """16 hex digits that name this variant in records, checkpoints and results."""
         return self._digest
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The fields by name, without those that were added later and have their defaults."""
-        values: dict[str, Any] = asdict(self)  # type: ignore[call-overload]  # a dataclass, as every subclass is
+        values: dict[str, object] = asdict(self)  # type: ignore[call-overload]  # a dataclass, as every subclass is
         for field in fields(self):  # type: ignore[arg-type]
             if field.metadata.get("added") and getattr(self, field.name) == field.default:
                 del values[field.name]

@@ -99,7 +99,7 @@ def write_action(actions: Any, action: int, left: int, out: Any) -> None:
         out[4 + actions[at + S.LENGTH] - 1] = ONE
         out[17 + (top >> 2)] = ONE
         out[30 + (top & 3)] = ONE
-        out[34] = ONE * (actions[at + S.SUITED] >> 1)
+        out[34] = ONE * (actions[at + S.SUITED] >> 1 & 1)
     rank, num_of_rank = -1, 0
     while left != 0:
         card = lowest_index(left)
