@@ -21,6 +21,9 @@ from tienlen_agents.arena.__main__ import main
 from tienlen_agents.cluster import Identity, NodeRefusedError
 from tienlen_agents.cluster.identity import is_shipped
 
+# Clusters start slowly: CI has no time for them.
+pytestmark = pytest.mark.nightly
+
 OPTIONS = {"num_deals": 8, "deals_per_job": 4, "seed": 3}
 
 

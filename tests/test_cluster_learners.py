@@ -14,6 +14,9 @@ import torch.distributed as dist
 from tienlen_train.cluster.learners import DistributedLearner
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
+# Clusters start slowly: CI has no time for them.
+pytestmark = pytest.mark.nightly
+
 NUM_LEARNERS = 2
 
 

@@ -23,6 +23,9 @@ from tienlen_train.config import flag_of
 from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
+# Clusters start slowly: CI has no time for them.
+pytestmark = pytest.mark.nightly
+
 # Figures of time and place; all others must agree.
 FREE = {"time", "seconds", "cpu_seconds", "decisions_per_second", "outside_network"}
 FREE |= {"cluster_nodes", "bytes_per_decision", "staleness"}

@@ -34,6 +34,9 @@ from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.thirteens.rules import PRESETS as thirteens_presets
 
+# Longer than CI has time for: a whole game in the page is compared with Python there (test_web_page.py).
+pytestmark = pytest.mark.nightly
+
 __all__ = ["built"]
 
 RUN = Path(__file__).with_name("wasm_run.mjs")

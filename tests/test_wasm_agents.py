@@ -32,6 +32,9 @@ from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
 from tienlen_env.single.tienlen import Round
 
+# Longer than CI has time for: a whole game in the page is compared with Python there (test_web_page.py).
+pytestmark = pytest.mark.nightly
+
 __all__ = ["built"]
 
 RUN = Path(__file__).with_name("wasm_agents_run.mjs")

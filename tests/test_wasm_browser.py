@@ -43,9 +43,11 @@ HEADERS: Final = {
 }
 TYPES: Final = {".mjs": "text/javascript", ".wasm": "application/wasm", ".json": "application/json"}
 PAGE: Final = b'<!doctype html><title>test</title><script type="module" src="/page.mjs"></script>'
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or not CAN_LINK, reason="Chromium or the linker is not installed"
-)
+# Longer than CI has time for: a whole game in the page is compared with Python there (test_web_page.py).
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(CHROMIUM is None or not CAN_LINK, reason="Chromium or the linker is not installed"),
+]
 
 Folder = Callable[[str], Path]
 
