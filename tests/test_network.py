@@ -56,8 +56,8 @@ def some_views(rules: str = "cardgames", num_players: int | None = None, num_gam
     return views
 
 
-# Where suits bind, a combination is exact cards, and the features tell a shape and its top card only: networks
-# for the north need more.
+# Where suits bind, a combination is exact cards, and the features tell its shape and top card only: a
+# network for the north needs more.
 @pytest.mark.parametrize("preset", [name for name, rules in PRESETS.items() if not rules.suits_bind])
 def test_features_tell_every_action_apart(preset: str) -> None:
     seen: dict[bytes, int] = {}
