@@ -10,7 +10,7 @@ The pieces of the observation, the actions and the rewards are on the page `tien
 
 from __future__ import annotations
 
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
@@ -116,15 +116,10 @@ class TienLenEnvV0(TienLenEnv):
     and then ``info["place"]`` is not.
 
     Args:
-        rules: see `TienLenEnv`, as for the others.
+        rules: see `TienLenEnv`.
         opponents: see `OneSeatEnv`.
-        line_up: see `OneSeatEnv`.
-        probabilities: see `OneSeatEnv`.
-        seat: see `OneSeatEnv`.
-        illegal: see `OneSeatEnv`.
         skip_forced: see `OneSeatEnv`.
-        render_mode: see `OneSeatEnv`.
-        settings: see `tienlen_env.engine.Batch`.
+        settings: see `TienLenEnv`.
     """
 
     _version: ClassVar[int] = 0
@@ -134,25 +129,10 @@ class TienLenEnvV0(TienLenEnv):
         rules: str | AnyRules = "cardgames",
         opponents: Opponents = "random",
         *,
-        line_up: bool = True,
-        probabilities: npt.ArrayLike | None = None,
-        seat: Seat = "random",
-        illegal: Illegal = "terminate",
         skip_forced: bool = False,
-        render_mode: str | None = None,
-        **settings: Unpack[GameSettings],
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            rules,
-            opponents,
-            line_up=line_up,
-            probabilities=probabilities,
-            seat=seat,
-            illegal=illegal,
-            skip_forced=skip_forced,
-            render_mode=render_mode,
-            **settings,
-        )
+        super().__init__(rules, opponents, skip_forced=skip_forced, **settings)
 
 
 class TienLenVectorEnvV0(TienLenVectorEnv):
@@ -163,36 +143,14 @@ class TienLenVectorEnvV0(TienLenVectorEnv):
 
     Args:
         num_envs: B.
-        rules: see `TienLenVectorEnv`, as for the others.
-        autoreset_mode: see `OneSeatVectorEnv`.
-        copy: see `OneSeatVectorEnv`.
-        render_mode: see `OneSeatVectorEnv`.
         illegal: see `OneSeatVectorEnv`.
         line_up: see `OneSeatVectorEnv`.
-        settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
+        settings: see `TienLenVectorEnv`.
     """
 
     _version: ClassVar[int] = 0
 
     def __init__(
-        self,
-        num_envs: int = 1,
-        *,
-        rules: str | AnyRules = "cardgames",
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
-        copy: bool = True,
-        render_mode: str | None = None,
-        illegal: Illegal = "raise",
-        line_up: bool = False,
-        **settings: Unpack[PoolSettings],
+        self, num_envs: int = 1, *, illegal: Illegal = "raise", line_up: bool = False, **settings: Any
     ) -> None:
-        super().__init__(
-            num_envs,
-            rules=rules,
-            autoreset_mode=autoreset_mode,
-            copy=copy,
-            render_mode=render_mode,
-            illegal=illegal,
-            line_up=line_up,
-            **settings,
-        )
+        super().__init__(num_envs, illegal=illegal, line_up=line_up, **settings)
