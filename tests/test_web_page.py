@@ -119,13 +119,19 @@ def is_ours(url: str) -> bool:
 
 
 def sit_down(
-    page: Page, host: str, key: int, *, whole_game: bool = False, seats: tuple[str, ...] = ()
+    page: Page,
+    host: str,
+    key: int,
+    *,
+    whole_game: bool = False,
+    seats: tuple[str, ...] = (),
+    pause: int = 0,
 ) -> None:
     """Open a table with a given deal; the person has seat 0."""
     seats = seats or ("human", "heuristic", "heuristic", "heuristic")
     start = {"rules": "cardgames", "num_players": len(seats), "key": f"{key % 2**64:016x}", "round": 0}
     game = {
-        "config": {"rules": "cardgames", "seats": seats, "whole_game": whole_game, "pause": 0},
+        "config": {"rules": "cardgames", "seats": seats, "whole_game": whole_game, "pause": pause},
         "rounds": [{**start, "leader": None, "scores": None, "plays": []}],
         "roundsSeen": 0,
     }
@@ -460,8 +466,8 @@ def test_a_reload_keeps_the_game(new_page: NewPage, host: str) -> None:
 
 
 def test_watching(new_page: NewPage, host: str) -> None:
-    page = new_page(pause=2000)
-    sit_down(page, host, 5, seats=("heuristic",) * 4)
+    page = new_page()
+    sit_down(page, host, 5, seats=("heuristic",) * 4, pause=2000)
     page.get_by_role("button", name="Pause").click()
     turn = turn_of(page)
     assert page.locator(".opponent").count() == 4

@@ -162,6 +162,7 @@ export class LocalHost implements Host {
 
   setPace(pace: number | null): void {
     this.pace = pace;
+    if (pace === null) this.version++; // a paused table does not move: drop the choice that an agent is making now
     this.drive();
   }
 
