@@ -28,6 +28,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import overload, register_jitable
 
 from tienlen_env.engine.backends import overloads
+from tienlen_env.engine.backends.parts import PartCompiler
 from tienlen_env.games.common.hints import is_fused, is_noinline
 
 # A damaged cache file fails in one of these ways when it is unpickled.
@@ -89,9 +90,12 @@ def register(function: Any) -> None:
             if _calls_itself(reached):
                 _register_recursive(reached)
                 continue
-            register_jitable(_nrt=False, forceinline=not is_noinline(reached), fastmath=_fastmath(reached))(
-                reached
-            )
+            register_jitable(
+                _nrt=False,
+                forceinline=not is_noinline(reached),
+                fastmath=_fastmath(reached),
+                pipeline_class=PartCompiler,
+            )(reached)
 
 
 def _calls_itself(function: FunctionType) -> bool:
