@@ -9,8 +9,8 @@ Every build generates some pages from the code, and replaces five things in the 
 * ``<!-- code: tests/high_card.py # the game -->``: that part of a Python file, between two ruler comments.
 * ``<!-- citation -->``: CITATION.cff as BibTeX.
 
-The site's own address is unknown here. SITE_URL in the environment names it; links of the page for addresses that
-do not exist need it if the site is not at the root of its server.
+The site's own address is unknown here. SITE_URL in the environment names it; the page for addresses that do
+not exist needs it for its links if the site is not at the root of its server.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _spaces() -> Iterator[str]:
 
 def _strip() -> Iterator[str]:
     yield from ("", "## The observation as a strip", "")
-    yield "Every piece at its position, with four players and `cardgames`. The tables below have the meanings."
+    yield "Every piece at its position, with four players and `cardgames`. The tables below explain them."
     pieces = list(observation_layout(get_rules()).values())
     yield from ("", _figure("strip", strip_svg(pieces) + strip_legend(pieces)))
 
@@ -254,7 +254,8 @@ def strip_svg(pieces: list[Piece]) -> str:
 def strip_legend(pieces: list[Piece]) -> str:
     """The colour, the name and the place of every piece, as HTML."""
     items = (
-        f'<li><span style="background: {_colour(index)}"></span> {piece.name} <small>{_place(piece)}</small></li>'
+        f'<li><span style="background: {_colour(index)}"></span> '
+        f"{piece.name} <small>{_place(piece)}</small></li>"
         for index, piece in enumerate(pieces)
     )
     return f"<ul>{''.join(items)}</ul>"

@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--out",
         default="curves",
-        help="path without ending: <out>-light.svg, <out>-dark.svg, <out>-light-phone.svg, ...",
+        help="path without ending: <out>-light.svg, <out>-dark.svg, -phone",
     )
     options = parser.parse_args(arguments)
     runs = {folder.name: read_run(folder, options.over) for folder in options.runs}

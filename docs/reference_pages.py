@@ -1,6 +1,6 @@
 """The reference, a page for each class or module, for mkdocs (`hooks` in mkdocs.yml).
 
-A page in ``docs/reference`` names what the reference has, as mkdocstrings wants it: ``::: tienlen_env.Batch``.
+A page in ``docs/reference`` names what the reference has, as mkdocstrings wants it: ``::: tienlen_env.Batch``
 Every such line becomes a page of its own, and on the page that named it a link with the first sentence of its
 documentation.
 """
