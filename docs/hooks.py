@@ -1,12 +1,16 @@
 """Generated parts of the site, for mkdocs (`hooks` in mkdocs.yml).
 
-Every build generates some pages from the code, and replaces four things in the others:
+Every build generates some pages from the code, and replaces five things in the others:
 
 * ``cards`` blocks, examples of the rules, one per line: ``5c 5h beats 5s 5d``, ``3s 4h 5d is a run of 3``.
   The engine checks them under the preset after the word (``cards foicica``); a wrong example fails the build.
 * ``record`` blocks, a line of `Round.record`: a picture of the table after the last play.
 * ``<!-- section: README.md # Speed -->``: that section of a file, so that every figure is written once.
 * ``<!-- code: tests/high_card.py # the game -->``: that part of a Python file, between two ruler comments.
+* ``<!-- citation -->``: CITATION.cff as BibTeX.
+
+The site's own address is unknown here. SITE_URL in the environment names it; the page for addresses that do
+not exist needs it for its links if the site is not at the root of its server.
 """
 
 from __future__ import annotations
@@ -14,8 +18,10 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import logging
+import os
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -221,32 +227,46 @@ def _spaces() -> Iterator[str]:
 
 def _strip() -> Iterator[str]:
     yield from ("", "## The observation as a strip", "")
-    yield "Every piece at its position, with four players and `cardgames`. Hover to read its meaning."
-    yield from ("", _figure("strip", strip_svg(list(observation_layout(get_rules()).values()))))
+    yield "Every piece at its position, with four players and `cardgames`. The tables below explain them."
+    pieces = list(observation_layout(get_rules()).values())
+    yield from ("", _figure("strip", strip_svg(pieces) + strip_legend(pieces)))
 
 
 def strip_svg(pieces: list[Piece]) -> str:
     """The layout drawn as bars over lines of 104 numbers: two hands wide."""
-    per_line, unit, high, gap = 104, 7, 24, 30
+    per_line, unit, high, gap = 104, 7, 24, 8
     size = pieces[-1].slice.stop
     parts = []
     for index, piece in enumerate(pieces):
-        at, hue, is_named = piece.slice.start, index * 47 % 360, False
+        at = piece.slice.start
         while at < piece.slice.stop:
             line, column = divmod(at, per_line)
             length = min(piece.slice.stop - at, per_line - column)
             box = f'x="{column * unit}" y="{line * (high + gap)}" width="{length * unit - 1}" height="{high}"'
-            place = f"{piece.slice.start}:{piece.slice.stop} {piece.shape}"
-            title = f"<title>{piece.name} {place}: {piece.meaning}</title>"
-            parts.append(f'<rect {box} rx="2" fill="hsl({hue} 55% 50%)">{title}</rect>')
-            if not is_named and length * unit > 8 * len(piece.name):
-                is_named = True
-                y = line * (high + gap) + high + 14
-                parts.append(f'<text x="{column * unit}" y="{y}" font-size="13">{piece.name}</text>')
+            title = f"<title>{piece.name} {_place(piece)} {piece.shape}: {piece.meaning}</title>"
+            parts.append(f'<rect {box} rx="2" fill="{_colour(index)}">{title}</rect>')
             at += length
     height = -(-size // per_line) * (high + gap)
     box = f'viewBox="0 0 {per_line * unit} {height}" role="img" aria-label="observation layout"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box} fill="currentColor">{"".join(parts)}</svg>'
+
+
+def strip_legend(pieces: list[Piece]) -> str:
+    """The colour, the name and the place of every piece, as HTML."""
+    items = (
+        f'<li><span style="background: {_colour(index)}"></span> '
+        f"{piece.name} <small>{_place(piece)}</small></li>"
+        for index, piece in enumerate(pieces)
+    )
+    return f"<ul>{''.join(items)}</ul>"
+
+
+def _colour(index: int) -> str:
+    return f"hsl({index * 47 % 360} 55% 50%)"
+
+
+def _place(piece: Piece) -> str:
+    return f"{piece.slice.start}:{piece.slice.stop}"
 
 
 HOW_TO_READ = """
@@ -336,7 +356,41 @@ def generated_pages() -> dict[str, str]:
     }
 
 
+# ---------------------------------------------------------------- version and citation
+
+
+def project() -> tuple[str, str]:
+    """The version and the public address of the project, empty if it has none; from pyproject.toml."""
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    address: str = found["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"]
+    return found["project"]["version"], address
+
+
+def citation() -> str:
+    """CITATION.cff as a block of BibTeX."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    fields = dict(re.findall(r"^(\S+): \"?(.*?)\"?$", text, re.MULTILINE))
+    author = re.search(r"name: (.*)", text.partition("authors:")[2])
+    lines = {
+        "title": fields["title"],
+        "author": f"{{{author[1]}}}" if author else "",
+        "version": fields["version"],
+        "year": fields["date-released"][:4],
+    }
+    body = "".join(f"  {name:<7} = {{{value}}},\n" for name, value in lines.items())
+    return f"```bibtex\n@software{{tienlen_env,\n{body}}}\n```"
+
+
 # ---------------------------------------------------------------- called by mkdocs
+
+
+def on_config(config: Any) -> Any:
+    """Set what depends on the project: version, addresses."""
+    version, repository = project()
+    config["copyright"] = f"tienlen-env {version}, MIT licence"
+    config["repo_url"] = repository or None
+    config["site_url"] = os.environ.get("SITE_URL", "")
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -359,4 +413,4 @@ def on_post_build(config: Any) -> None:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill in sections and pictures."""
-    return draw_fences(insert_code(insert_sections(markdown)))
+    return draw_fences(insert_code(insert_sections(markdown))).replace("<!-- citation -->", citation())

@@ -4,8 +4,8 @@
 
 One panel for each opponent that the runs were compared with (``points_v_<opponent>`` in metrics.jsonl), over
 the decisions trained on or the processor time. Runs whose folders are called alike but for a number at the
-end, ``ppo-1``, ``ppo-2``, are seeds of one line: their mean, and a band from the least to the most. Two SVG
-files are written, for light and for dark pages.
+end, ``ppo-1``, ``ppo-2``, are seeds of one line: their mean, and a band from the least to the most. Four SVG
+files are written: for light and for dark pages, and for phones the same with the panels below one another.
 """
 
 from __future__ import annotations
@@ -74,17 +74,18 @@ def group(runs: dict[str, Curves]) -> dict[str, list[Curves]]:
     return found
 
 
-def draw(runs: dict[str, Curves], ink: str, over: Over = "decisions") -> bytes:
+def draw(runs: dict[str, Curves], ink: str, over: Over = "decisions", columns: int = 3) -> bytes:
     """An SVG with a panel for every opponent; the ground is transparent.
 
     Args:
         runs: name to what `read_run` gives.
         ink: colour of text and axes.
         over: what x is.
+        columns: of panels, at most.
     """
     lines = group(runs)
     opponents = sorted({name for curves in runs.values() for name in curves})
-    columns = min(len(opponents), 3)
+    columns = min(len(opponents), columns)
     style = {
         "text.color": ink,
         "axes.labelcolor": ink,
@@ -118,11 +119,15 @@ def draw(runs: dict[str, Curves], ink: str, over: Over = "decisions") -> bytes:
             axes.patch.set_alpha(0)
         for axes in list(grid.flat)[len(opponents) :]:
             axes.set_axis_off()
-        figure.supxlabel(LABELS[over], fontsize=11)
+        label = LABELS[over] if columns > 1 else LABELS[over].replace(" (", "\n(")
+        figure.supxlabel(label, fontsize=11)
         figure.supylabel("points a round", fontsize=11)
         if len(lines) > 1:
             figure.legend(
-                *grid.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False
+                *grid.flat[0].get_legend_handles_labels(),
+                loc="outside upper center",
+                ncols=5 if columns > 1 else 2,
+                frameon=False,
             )
         out = io.BytesIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
@@ -135,12 +140,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("runs", nargs="+", type=Path, help="run folders; the folder's name is the line's")
     parser.add_argument("--over", choices=LABELS, default="decisions", help="what x is")
     parser.add_argument(
-        "--out", default="curves", help="path without ending: <out>-light.svg, <out>-dark.svg"
+        "--out",
+        default="curves",
+        help="path without ending: <out>-light.svg, <out>-dark.svg, -phone",
     )
     options = parser.parse_args(arguments)
     runs = {folder.name: read_run(folder, options.over) for folder in options.runs}
     for theme, ink in INK.items():
-        write_atomic(Path(f"{options.out}-{theme}.svg"), draw(runs, ink, options.over))
+        for end, columns in (("", 3), ("-phone", 1)):
+            write_atomic(Path(f"{options.out}-{theme}{end}.svg"), draw(runs, ink, options.over, columns))
 
 
 if __name__ == "__main__":

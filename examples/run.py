@@ -4,8 +4,8 @@
     python examples/run.py rllib --iterations 20
 
 It installs ``examples/requirements/<name>.txt`` and this checkout, runs ``examples/with_<name>.py``, and
-removes the environment. The exit code is that of the example, or
-`CANNOT_INSTALL` if pip could not install (no network).
+removes the environment. The exit code is that of the example, 1 if pip cannot install these versions, or
+`NO_INDEX` if pip reaches no package index (no network).
 """
 
 from __future__ import annotations
@@ -16,12 +16,24 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-CANNOT_INSTALL = 75
+NO_INDEX = 75
 
 
 def names() -> list[str]:
     """The examples of other libraries."""
     return sorted(path.stem for path in (HERE / "requirements").glob("*.txt"))
+
+
+def index_answers(python: str) -> bool:
+    """Whether pip gets packages here: it downloads a small one, as its configuration says.
+
+    Args:
+        python: the interpreter whose pip is meant.
+    """
+    with tempfile.TemporaryDirectory(prefix="index-") as folder:
+        pip = [python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
+        trial = [*pip, "--no-deps", "--retries", "1", "--dest", folder, "packaging"]
+        return subprocess.run(trial, check=False, capture_output=True).returncode == 0
 
 
 def main(arguments: list[str]) -> int:
@@ -36,11 +48,10 @@ def main(arguments: list[str]) -> int:
         python = str(Path(folder, "bin", "python"))
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
-        if subprocess.run(
-            [*pip, "-r", f"{HERE}/requirements/{name}.txt", str(HERE.parent)], check=False
-        ).returncode:
+        wanted = ["-r", f"{HERE}/requirements/{name}.txt", str(HERE.parent)]
+        if subprocess.run([*pip, *wanted], check=False).returncode:
             print(f"{name}: pip cannot install examples/requirements/{name}.txt here", file=sys.stderr)
-            return CANNOT_INSTALL
+            return 1 if index_answers(python) else NO_INDEX
         command = [python, str(HERE / f"with_{name}.py"), *options]
         return subprocess.run(command, cwd=folder, check=False).returncode
 

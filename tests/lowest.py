@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+RUNNER = runpy.run_path(str(ROOT / "examples" / "run.py"))
 EXTRAS = ("arena", "completion")
 TOOLS = ("pytest", "hypothesis")
 TESTS = (
@@ -72,7 +74,9 @@ def main() -> int:
         python = Path(folder, "bin", "python")
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, *lowest()], check=True)
+        if subprocess.run([*install, *lowest()], check=False).returncode:
+            print("pip cannot install the lowest versions here", file=sys.stderr)
+            return 1 if RUNNER["index_answers"](str(python)) else RUNNER["NO_INDEX"]
         subprocess.run([str(python), "-m", "pip", "list", "--disable-pip-version-check"], check=True)
         environment = {
             **os.environ,

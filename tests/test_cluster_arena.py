@@ -1,8 +1,10 @@
-"""The arena on a Ray cluster: the same figures as in one process, whatever happens to the nodes."""
+"""The arena on a Ray cluster: the same figures as in one process, whatever happens to the nodes.
+
+What needs a cluster is nightly; tests/test_cluster.py has one case of it for every day.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -10,21 +12,24 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.clusters import ROOT, add_node, environment, figures, running_cluster, start, without_times
+from tests.clusters import (
+    ROOT,
+    Change,
+    a_policy,
+    add_node,
+    environment,
+    figures,
+    running_cluster,
+    start,
+    without_times,
+)
 from tienlen_agents import arena, cluster, load
 from tienlen_agents.arena.__main__ import main
 from tienlen_agents.cluster import Identity, NodeRefusedError
 from tienlen_agents.cluster.identity import is_shipped
-
-# Clusters start slowly: CI has no time for them.
-pytestmark = pytest.mark.nightly
-
-OPTIONS = {"num_deals": 8, "deals_per_job": 4, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -34,58 +39,7 @@ def nodes():
         yield found
 
 
-class Change:
-    """Progress that removes a node and adds another while the run plays."""
-
-    def __init__(self, nodes) -> None:
-        self.nodes = nodes
-        self.num_chunks = 0
-
-    def start(self, title, num_games):
-        pass
-
-    def advance(self, num_games, num_decisions):
-        self.num_chunks += 1
-        if self.num_chunks == 2:
-            self.nodes.remove_node(sorted(self.nodes.worker_nodes, key=id)[0], allow_graceful=False)
-        if self.num_chunks == 4:
-            add_node(self.nodes)
-
-
-def a_policy(path: Path, seed: int = 1) -> None:
-    from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
-    from tienlen_env.games.registry import get_rules
-    from tienlen_train.action_network import ActionNetwork
-
-    module = ActionNetwork(
-        NetworkConfig.of(get_rules("cardgames"), record=True, state_width=16, action_width=8)
-    )
-    rng = np.random.default_rng(seed)
-    for weight in module.parameters():
-        weight.data.copy_(weight.data.new_tensor(rng.normal(0, 0.3, weight.shape)))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    NetworkAgent.from_module(module, "small").save(path)
-
-
-def test_a_lost_node_and_a_new_one_change_no_figure(nodes, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    a_policy(Path("policies/small.safetensors"))
-    bot = Path("bots/first.py")
-    bot.parent.mkdir()
-    bot.write_bytes((ROOT / "examples" / "bot.py").read_bytes())
-    agents = ["heuristic", "policy:policies/small.safetensors", f"process:{sys.executable} bots/first.py"]
-    change = Change(nodes)
-    with cluster.connect(nodes.address, agents) as executor:
-        spread = arena.league(agents, executor=executor, progress=change, **OPTIONS)
-        assert len(executor.pool.tasks_of) > 1
-        assert change.num_chunks == sum(executor.pool.tasks_of.values())
-    shown = capsys.readouterr().err
-    assert "3 nodes, 6 processors" in shown
-    assert f"jobs by node: {min(executor.pool.tasks_of)[:8]} " in shown
-    alone = arena.league(agents, **OPTIONS)
-    assert json.dumps(without_times(spread.to_dict())) == json.dumps(without_times(alone.to_dict()))
-
-
+@pytest.mark.nightly
 def test_tune_gives_the_same_parameters(nodes, tmp_path):
     from rich.console import Console
 
@@ -102,6 +56,7 @@ def test_tune_gives_the_same_parameters(nodes, tmp_path):
 # ---------------------------------------------------------------- refusals
 
 
+@pytest.mark.nightly
 def test_a_file_with_other_bytes_is_refused(nodes, tmp_path):
     policy = tmp_path / "shared.safetensors"  # an absolute path: expected on every node
     a_policy(policy)
@@ -112,6 +67,7 @@ def test_a_file_with_other_bytes_is_refused(nodes, tmp_path):
             arena.match(*agents, executor=executor, num_deals=2)
 
 
+@pytest.mark.nightly
 def test_a_node_with_other_code_is_left_out(nodes, tmp_path, capsys):
     other = tmp_path / "other"
     shutil.copytree(ROOT / "agents" / "tienlen_agents", other / "tienlen_agents")
@@ -135,6 +91,7 @@ def test_a_node_with_other_code_is_left_out(nodes, tmp_path, capsys):
     assert spread.points.tobytes() == alone.points.tobytes()
 
 
+@pytest.mark.nightly
 def test_an_agents_error_is_that_of_one_process(nodes):
     with (
         cluster.connect(nodes.address, quiet=True) as executor,
@@ -170,6 +127,7 @@ def test_what_differs_is_named():
 # ---------------------------------------------------------------- the command
 
 
+@pytest.mark.nightly
 def test_a_killed_driver_resumes(nodes, tmp_path):
     out = tmp_path / "out"
     command = [

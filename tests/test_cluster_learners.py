@@ -11,25 +11,15 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from tests.clusters import SMALL
 from tienlen_train.cluster.learners import DistributedLearner
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-
-# Clusters start slowly: CI has no time for them.
-pytestmark = pytest.mark.nightly
 
 NUM_LEARNERS = 2
 
 
 def settings(shards: int) -> PPOConfig:
-    return PPOConfig(
-        num_games=32,
-        batch_size=256,
-        state_width=16,
-        action_width=8,
-        critic_width=16,
-        threads=1,
-        shards=shards,
-    )
+    return PPOConfig(**{**SMALL, "num_games": 32, "shards": shards})
 
 
 def learn(trainer: PPOTrainer) -> dict[str, float]:

@@ -238,6 +238,8 @@ def test_the_strip_covers_the_observation() -> None:
     pieces = list(aec.raw_env().batch.layout.values())
     widths = [int(width) + 1 for width in re.findall(r'<rect [^>]*width="(\d+)"', hooks.strip_svg(pieces))]
     assert sum(widths) == 7 * pieces[-1].slice.stop
+    legend = hooks.strip_legend(pieces)
+    assert re.findall(r"</span> (\w+) <small>", legend) == [piece.name for piece in pieces]
 
 
 # ---------------------------------------------------------------- the navigation and its files
@@ -259,6 +261,33 @@ def config() -> dict[str, Any]:
 
 def test_every_page_is_in_the_navigation() -> None:
     assert set(nav_files(config()["nav"])) >= set(PAGES) - {"README.md"}
+
+
+def test_every_class_of_the_reference_has_a_page() -> None:
+    """The pages name what exists, each once, and link to all of them; nothing is left as a directive."""
+    pages = load_script("reference_pages")
+    paths: list[str] = []
+    for page, text in pages.sources().items():
+        if page.endswith("train.md"):
+            pytest.importorskip("torch")
+        found = pages.entries(page, text)
+        paths += [entry.path for entry in found]
+        overview = pages.overview(page, text)
+        assert ":::" not in overview
+        for entry in found:
+            assert entry.path.removeprefix("reference/") in overview
+            assert entry.summary, entry.name
+            assert entry.page().startswith(f"::: {entry.name}\n    options:\n")
+    assert len(paths) == len(set(paths)) > 80
+    assert "reference/tienlen_env/engine.batch.Batch.md" in paths
+    assert "reference/tienlen_env/engine.agent.CardAgent.md" in paths
+
+
+def test_the_citation_and_the_version_are_those_of_the_project() -> None:
+    version, _ = hooks.project()
+    text = hooks.citation()
+    assert f"version = {{{version}}}" in text
+    assert "author  = {{The tienlen-env authors}}" in text
 
 
 def test_pictures_are_there() -> None:
@@ -295,9 +324,10 @@ def test_curves_of_a_run(tmp_path: Path) -> None:
     assert plot_runs.read_run(run) == {"greedy": ([64e-6, 500e-6], [1.25, 1.5])}
     plot_runs.main([str(run), "--out", str(tmp_path / "pictures" / "curves")])
     for theme, ink in plot_runs.INK.items():
-        picture = (tmp_path / "pictures" / f"curves-{theme}.svg").read_text(encoding="utf-8")
-        assert "alone against three greedy" in picture
-        assert ink in picture
+        for end in ("", "-phone"):
+            picture = (tmp_path / "pictures" / f"curves-{theme}{end}.svg").read_text(encoding="utf-8")
+            assert "alone against three greedy" in picture
+            assert ink in picture
 
 
 def test_seeds_of_one_line_over_processor_time(tmp_path: Path) -> None:

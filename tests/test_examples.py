@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,18 @@ def test_the_runner_says_what_it_takes() -> None:
     assert "usage: python examples/run.py {agilerl,cleanrl" in done.stderr
 
 
+@pytest.mark.parametrize(("can_download", "code"), [(True, 1), (False, 75)])
+def test_versions_that_cannot_be_installed_are_a_failure_where_there_is_an_index(
+    can_download: bool, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        is_failure = "install" in command or ("download" in command and not can_download)
+        return subprocess.CompletedProcess(command, int(is_failure))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert RUNNER["main"](["supersuit"]) == code
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_runs_with_its_versions(name: str) -> None:
@@ -46,6 +59,6 @@ def test_an_example_runs_with_its_versions(name: str) -> None:
         timeout=1500,
         check=False,
     )
-    if done.returncode == RUNNER["CANNOT_INSTALL"]:
-        pytest.skip(f"cannot install the versions of {name} here: {done.stderr[-500:]}")
+    if done.returncode == RUNNER["NO_INDEX"]:
+        pytest.skip(f"pip reaches no package index here: {done.stderr[-500:]}")
     assert done.returncode == 0, done.stderr[-3000:]

@@ -130,6 +130,65 @@ def test_caches_that_are_damaged_or_cannot_be_written(tmp_path: Path) -> None:
     assert run(tmp_path, NUMBA_CACHE_DIR=str(cache)) == 30
 
 
+COUNTING = """
+import sys
+import numpy as np
+from numba.core import event
+sys.path.insert(0, sys.argv[1])
+import loops
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        print("compiles", event.data["dispatcher"].py_func.__name__, flush=True)
+
+    def on_end(self, event):
+        pass
+
+with event.install_listener("numba:compile", Listener()):
+    assert loops.total(np.arange(5)) == 20
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text(LOOPS.format(step=2))
+    command = [sys.executable, "-W", "error", "-c", COUNTING, str(tmp_path)]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    processes = [
+        subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE) for _ in range(3)
+    ]
+    printed = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert "".join(printed).count("compiles total") == 1
+
+
+def test_a_compilation_that_fails_or_hangs_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    wrong = jit.loop(names_of("def wrong(x):\n    return x + 'a'", tmp_path)["wrong"])
+    for _ in range(2):  # the lock of the first trial is released
+        with pytest.raises(Exception, match="Failed in nopython mode"):
+            wrong(1)
+    right = jit.loop(names_of("def right(x):\n    return 2 * x", tmp_path)["right"])
+    lock = Path(right._cache.cache_path, f"{right._cache._impl.filename_base}.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setattr(jit, "_PATIENCE", 0.2)
+    with lock.open("ab") as file:  # a process that hangs
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert right(3) == 6
+
+
+def names_of(source: str, folder: Path) -> dict[str, FunctionType]:
+    """The names that a module's source defines; Numba's cache wants a file."""
+    path = folder / f"module_{abs(hash(source))}.py"
+    path.write_text(source)
+    names: dict[str, FunctionType] = {"__name__": path.stem}  # type: ignore[dict-item]
+    exec(compile(source, str(path), "exec"), names)
+    return names
+
+
 def test_without_a_place_for_the_cache() -> None:
     """Numba knows no folder for a function without a file, as it knows none where nothing can be written."""
     names: dict[str, FunctionType] = {"inner": inner}  # type: ignore[dict-item]

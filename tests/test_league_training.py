@@ -1,4 +1,4 @@
-"""A population: opponents, payoffs, resuming, and the same figures on a cluster."""
+"""A population: opponents, payoffs, and resuming. Its figures on a cluster are tested in test_cluster.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tests.clusters import running_cluster
+from tests.clusters import SMALL as SMALL_NETWORK
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
@@ -18,15 +18,11 @@ from tienlen_train.league import Entry, LeagueConfig, Population, payoff, train_
 from tienlen_train.league_table import Member, Table, show
 
 SMALL: dict[str, Any] = {
+    **SMALL_NETWORK,
     "generations": 3,
     "iterations": 1,
     "payoff_deals": 4,
     "num_games": 24,
-    "batch_size": 256,
-    "state_width": 8,
-    "action_width": 8,
-    "critic_width": 8,
-    "threads": 1,
 }
 
 
@@ -72,13 +68,6 @@ def test_a_stopped_league_goes_on(tmp_path, whole):
         train_league(config, Console(quiet=True), after=stop)
     a_league(out, resume=True)
     assert files(out) == files(whole)
-
-
-def test_a_cluster_gives_the_same(tmp_path, whole):
-    pytest.importorskip("ray")
-    with running_cluster(2) as nodes:
-        a_league(tmp_path / "run", cluster=nodes.address)
-    assert files(tmp_path / "run") == files(whole)
 
 
 def test_exploiters_play_the_present_main_learners_alone():

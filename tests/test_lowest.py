@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "tests" / "lowest.py"
+LOWEST = runpy.run_path(str(SCRIPT))
 
 
 def test_every_dependency_has_a_lower_bound() -> None:
@@ -20,7 +21,7 @@ def test_every_dependency_has_a_lower_bound() -> None:
     for line in [*project["dependencies"], *optional]:
         assert ">=" in line or line.startswith("tienlen-env["), line
         assert "<" not in line, f"{line}: an upper bound shuts out other libraries"
-    found = runpy.run_path(str(SCRIPT))["lowest"]()
+    found = LOWEST["lowest"]()
     assert "pettingzoo==1.24.3" in found
     assert not any(line.startswith(("torch", "stable", "sb3")) for line in found)
 
@@ -30,6 +31,6 @@ def test_the_lowest_versions_work() -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False, cwd=ROOT
     )
-    if "No matching distribution" in done.stderr or "Temporary failure" in done.stderr:
-        pytest.skip("the lowest versions cannot be installed here")
+    if done.returncode == LOWEST["RUNNER"]["NO_INDEX"]:
+        pytest.skip("pip reaches no package index here")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]

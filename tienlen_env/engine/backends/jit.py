@@ -7,6 +7,9 @@ marked by `tienlen_env.games.common.hints.noinline`. No list of modules is kept 
 
 The same walk gives the key of the cache: a digest of the byte code of these functions and of the constants
 that they read, in any module. Numba itself notices only changes of the loop's own file.
+
+Processes that start together, such as the actors of a cluster, all need the same loops: one compiles, the
+others wait and load what it wrote.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ import hashlib
 import marshal
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -24,6 +29,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload, register_jitable
 
@@ -31,8 +37,14 @@ from tienlen_env.engine.backends import overloads
 from tienlen_env.engine.backends.parts import PartCompiler
 from tienlen_env.games.common.hints import is_fused, is_noinline
 
+if sys.platform != "win32":
+    import fcntl
+
 # A damaged cache file fails in one of these ways when it is unpickled.
 _DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
+# To wait for another process that compiles, in seconds. No loop takes so long, unless that process hangs.
+_PATIENCE = 600.0
+_PAUSE = 0.05  # seconds between two looks
 
 
 def loop(function: Callable[..., Any]) -> Any:
@@ -44,7 +56,8 @@ def loop(function: Callable[..., Any]) -> Any:
     compiled = njit(function, nogil=True, _nrt=False, fastmath=_fastmath(function))
     if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
         try:
-            compiled._cache = _Cache(function)  # type: ignore[attr-defined]
+            compiled._cache = cache = _Cache(function)  # type: ignore[attr-defined]
+            compiled.compile = cache.guard(compiled.compile)  # type: ignore[method-assign]
         except RuntimeError:  # no folder can be written
             compiled._cache = _NoCache(function)  # type: ignore[attr-defined]
     return compiled
@@ -53,12 +66,48 @@ def loop(function: Callable[..., Any]) -> Any:
 class _Cache(FunctionCache):
     """A cache on disk whose key is the digest; what cannot be read or written is compiled anew."""
 
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._locks = ExitStack()
+
+    def guard(self, compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Numba's compilation of a signature, after which other processes may compile the function, too."""
+
+        def guarded(sig: Any) -> Any:
+            with global_compiler_lock, ExitStack() as self._locks:
+                return compile_(sig)
+
+        return guarded
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         register(self._py_func)
+        found = self._load(sig, target_context)
+        if found is None:
+            self._lock()
+            found = self._load(sig, target_context)  # another process may have compiled it meanwhile
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except (OSError, *_DAMAGED):
             return None
+
+    def _lock(self) -> None:
+        """Be the only process that compiles this function, if the system has such locks."""
+        if sys.platform == "win32":
+            return
+        end = time.monotonic() + _PATIENCE
+        with suppress(OSError):
+            self._impl.locator.ensure_cache_path()
+            path = Path(self.cache_path, f"{self._impl.filename_base}.lock")
+            file = self._locks.enter_context(path.open("ab"))
+            while time.monotonic() < end:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    time.sleep(_PAUSE)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

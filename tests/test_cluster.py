@@ -1,0 +1,77 @@
+"""A cluster of three nodes gives the figures of one process, while nodes and processes of it are lost.
+
+The arena, training and a population share one cluster here, because its start takes long. More cases, and
+losses at more moments, are in the tests of the arena, of training and of learners (nightly).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.clusters import (
+    ROOT,
+    SMALL,
+    Change,
+    Moment,
+    a_policy,
+    assert_same_run,
+    kill_an_actor,
+    running_cluster,
+    small_run,
+    without_times,
+)
+from tienlen_agents import arena, cluster
+from tienlen_train.league import LeagueConfig, train_league
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    pytest.importorskip("ray")
+    with running_cluster(3) as found:
+        yield found
+
+
+def test_a_league_while_a_node_is_lost_and_another_comes(nodes, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    a_policy(Path("policies/small.safetensors"))
+    bot = Path("bots/first.py")
+    bot.parent.mkdir()
+    bot.write_bytes((ROOT / "examples" / "bot.py").read_bytes())
+    agents = ["heuristic", "policy:policies/small.safetensors", f"process:{sys.executable} bots/first.py"]
+    options: dict[str, Any] = {"num_deals": 8, "deals_per_job": 4, "seed": 3}
+    alone = arena.league(agents, **options)
+    change = Change(nodes)
+    with cluster.connect(nodes.address, agents) as executor:
+        spread = arena.league(agents, executor=executor, progress=change, **options)
+        assert len(executor.pool.tasks_of) > 1
+        assert change.num_chunks == sum(executor.pool.tasks_of.values())
+    assert json.dumps(without_times(spread.to_dict())) == json.dumps(without_times(alone.to_dict()))
+    shown = capsys.readouterr().err
+    assert "3 nodes, 3 processors" in shown
+    assert f"jobs by node: {min(executor.pool.tasks_of)[:8]} " in shown
+
+
+def test_training_while_an_actor_is_killed(nodes, tmp_path):
+    small_run(tmp_path / "alone")
+    out = tmp_path / "run"
+    with Moment(out, 1, lambda: kill_an_actor(nodes)):
+        small_run(out, cluster=nodes.address)
+    assert_same_run(out, tmp_path / "alone")
+
+
+def test_a_population(nodes, tmp_path):
+    found = []
+    for name, where in (("alone", {}), ("cluster", {"cluster": nodes.address})):
+        out = tmp_path / name
+        settings = {**SMALL, "num_games": 24, "generations": 2, "iterations": 1, "payoff_deals": 4}
+        train_league(LeagueConfig(**settings, **where, out=str(out)), Console(quiet=True))
+        files = [out / "league.json", *sorted((out / "policies").iterdir())]
+        found.append({path.name: path.read_bytes() for path in files})
+    assert len(found[0]) == 1 + 4
+    assert found[0] == found[1]
