@@ -65,22 +65,15 @@ class _Words(list[int]):
     dtype = np.dtype(np.int64)
 
 
-def scratch(size: int) -> Output:
-    """Whole numbers of a thread's own, int64 (size,), not initialised; the size is a kernel's constant."""
-    return _Words([0] * size)
+def scratch(array: Any) -> Output:
+    """Whole numbers of a thread's own: ``scratch(cuda.local.array(size, types.int64))``, not initialised."""
+    return _Words([0] * len(array))
 
 
 # An overload is a function of the argument types that returns the implementation.
-@overload(scratch, prefer_literal=True)
-def _scratch(size):  # type: ignore[no-untyped-def]
-    if not isinstance(size, types.IntegerLiteral):
-        return None
-    length = size.literal_value
-    return lambda size: cuda.local.array(length, types.int64)
-
-
 overload(ints)(lambda array: lambda array: array)
-overloads.REGISTERED.update((scratch, ints))
+overload(scratch)(lambda array: lambda array: array)
+overloads.REGISTERED.update((ints, scratch))
 
 
 class Kernel:
@@ -93,11 +86,13 @@ class Kernel:
 
     def __init__(self, body: Callable[..., None]) -> None:
         self.body = body
+        # The simulator gives local arrays to functions that it knows.
+        run = cuda.jit(body, device=True) if is_simulated() else body
 
         def entry(count, arguments):  # type: ignore[no-untyped-def]
             b = cuda.grid(1)
             if b < count:
-                body(b, *arguments)
+                run(b, *arguments)
 
         self._entry = entry
         self._compiled: Any = None

@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
+from numba import cuda, types
+
 from tienlen_env.engine.backends.cuda.kernel import Kernel, scratch
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.games.common import spec as S
@@ -30,8 +32,8 @@ class DeviceLoops(NamedTuple):
             is not empty, these.
         step: ``(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, flags,
             refused)``: as `tienlen_env.engine.backends.protocol.Backend.step`, masks and observations packed.
-            A game whose action is refused keeps its row and gets a flag; its action and cards go to `refused`,
-            int64 (B, 2).
+            A game whose action is refused keeps its row and gets a flag; its action and cards go to
+            `refused`, int64 (B, 2).
         sample: ``(rows, spec, draws, out)``.
         write_masks: ``(rows, spec, out)``, packed.
         observe_seats: ``(rows, spec, actions, seats, out)``, packed.
@@ -68,7 +70,7 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
     TURN, HAND, LEGAL = game.columns.turn, game.columns.hand, game.columns.legal
 
     def begin(b, rows, spec, actions, games, keys, rounds, leaders, flags):  # type: ignore[no-untyped-def]
-        row = scratch(row_size)
+        row = scratch(cuda.local.array(row_size, types.int64))
         some = games.shape[0] > 0
         at = games[b] if some else b
         for column in range(row_size):
@@ -82,7 +84,7 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
     def step(  # type: ignore[no-untyped-def]
         b, rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, flags, refused
     ):
-        row = scratch(row_size)
+        row = scratch(cuda.local.array(row_size, types.int64))
         for column in range(row_size):
             row[column] = rows[b, column]
         for seat in range(spec[S.NUM_PLAYERS]):
@@ -104,7 +106,7 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
             for word in range(spec[S.NUM_WORDS]):
                 mask[b, word] = row[LEGAL + word]
         if obs.shape[0] > 0:
-            words = scratch(observation_words)
+            words = scratch(cuda.local.array(observation_words, types.int64))
             observe(row, spec, actions, row[TURN], as_output(words), 0)
             for word in range(observation_words):
                 obs[b, word] = words[word]
@@ -119,14 +121,14 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
             out[b, word] = rows[b, LEGAL + word]
 
     def observe_seats(b, rows, spec, actions, seats, out):  # type: ignore[no-untyped-def]
-        words = scratch(observation_words)
+        words = scratch(cuda.local.array(observation_words, types.int64))
         seat = seats[b] if 0 <= seats[b] < spec[S.NUM_PLAYERS] else -1
         observe(rows[b], spec, actions, seat, as_output(words), 0)
         for word in range(observation_words):
             out[b, word] = words[word]
 
     def observe_all(b, rows, spec, actions, out):  # type: ignore[no-untyped-def]
-        words = scratch(global_words)
+        words = scratch(cuda.local.array(global_words, types.int64))
         observe_everything(rows[b], spec, actions, as_output(words), 0)
         for word in range(global_words):
             out[b, word] = words[word]
