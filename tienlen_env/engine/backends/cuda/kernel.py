@@ -102,7 +102,8 @@ class Kernel:
 
         Args:
             count: number of games.
-            arguments: arrays on the device, of any dtypes and shapes that the function takes; ints; floats.
+            arguments: arrays on the device, of any dtypes and shapes that the function takes; ints; floats;
+                tuples and named tuples of these.
             stream: handle of the stream.
 
         Raises:
@@ -139,6 +140,9 @@ def kernel(body: Callable[..., None]) -> Kernel:
 def _argument(value: Any, i: int) -> Any:
     if isinstance(value, int | float | np.number):
         return value
+    if isinstance(value, tuple):
+        items = [_argument(item, i) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if is_simulated():
         return IntView(host_view(value)) if is_on_device(value) or isinstance(value, np.ndarray) else value
     return native(value, f"argument {i}")
