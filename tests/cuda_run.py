@@ -7,7 +7,9 @@ python tests/cuda_run.py rounds cardgames:4 65536 1000000        # on a device
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -237,10 +239,7 @@ def buffers() -> None:
 
 def tensors() -> None:
     """torch shares the memory, both ways."""
-    try:
-        import torch
-    except ImportError:
-        return
+    torch = pytest.importorskip("torch")
     where = "cpu" if is_simulated() else "cuda"
     device, host = batches("cardgames", 4, auto_reset=True)
     rows = torch.from_dlpack(device.rows)
@@ -275,10 +274,27 @@ def own_kernels() -> None:
     same(out, host.state.num_cards_left)
 
 
+def page() -> None:
+    """The code of docs/gpu.md, with fewer games; in the simulator the tensors are the host's."""
+    pytest.importorskip("torch")
+    text = (Path(__file__).parents[1] / "docs" / "gpu.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        code = block.replace("65_536", "8").replace("range(1000)", "range(3)")
+        if is_simulated():
+            code = code.replace('device="cuda"', 'device="cpu"')
+        exec(compile(code, "docs/gpu.md", "exec"), names)
+    same(names["counts"], names["batch"].to_host().state.num_cards_left)
+
+
 def methods() -> None:
-    for check in (illegal_actions, moving_to_and_fro, buffers, tensors, own_kernels):
-        check()
-        print(check.__name__)
+    for check in (illegal_actions, moving_to_and_fro, buffers, tensors, own_kernels, page):
+        try:
+            check()
+        except pytest.skip.Exception:  # without torch
+            continue
+        print(check.__name__, flush=True)
 
 
 def main() -> None:
