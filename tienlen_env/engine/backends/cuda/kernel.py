@@ -7,6 +7,7 @@ digest of all that code.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from tienlen_env.engine.backends.cuda.device import check_stream, is_simulated, 
 from tienlen_env.games.common.arrays import AnyArray, Output
 
 THREADS_PER_BLOCK: Final = 128
+MAX_LAUNCHERS: Final = 256  # a kernel's settings of a launch that are kept
 
 
 class IntView:
@@ -96,6 +98,7 @@ class Kernel:
 
         self._entry = entry
         self._compiled: Any = None
+        self._launchers: dict[tuple[int, int], Any] = {}
 
     def launch(self, count: int, *arguments: Any, stream: int = 0) -> None:
         """Queue the function for b = 0..count-1; the host does not wait.
@@ -114,9 +117,21 @@ class Kernel:
         if self._compiled is None:
             self._compiled = _compile(self._entry)
         given = tuple(_argument(value, i) for i, value in enumerate(arguments))
+        self._launcher(count, check_stream(stream))(count, given)
+
+    def _launcher(self, count: int, stream: int) -> Any:
+        """The compiled function for so many threads and a stream."""
         blocks = -(-count // THREADS_PER_BLOCK)
-        threads = min(count, THREADS_PER_BLOCK) if is_simulated() else THREADS_PER_BLOCK
-        self._compiled[blocks, threads, stream_of(check_stream(stream))](count, given)
+        if is_simulated():
+            return self._compiled[blocks, min(count, THREADS_PER_BLOCK)]
+        key = blocks, stream
+        if key not in self._launchers:
+            if len(self._launchers) >= MAX_LAUNCHERS:
+                self._launchers.clear()
+            with warnings.catch_warnings():  # few games do not fill a device, which Numba finds worth a warning
+                warnings.filterwarnings("ignore", message="Grid size")
+                self._launchers[key] = self._compiled[blocks, THREADS_PER_BLOCK, stream_of(stream)]
+        return self._launchers[key]
 
     def ptx(self, *argument_types: Any, cc: tuple[int, int] = (9, 0)) -> str:
         """The function's assembly code, compiled without a device.
