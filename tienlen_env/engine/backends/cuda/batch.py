@@ -115,9 +115,7 @@ class CudaBatch(Batch):
         rows = host.state.rows
         same_variant = np.array_equal(host._spec, self._spec) and np.array_equal(host._actions, self._actions)
         if not same_variant or rows.shape != self._games.shape or isinstance(host, CudaBatch):
-            raise ValueError(
-                "host: expected a batch on the host of the same rules, settings and number of games"
-            )
+            raise ValueError("host: expected a host's batch of the same rules, settings and number of games")
         self._games.array.copy_to_device(np.asfortranarray(rows))
         self.flags.array.copy_to_device(np.full(self.num_games, PLAYING, np.uint8))
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 from numba import cuda, types
-from numba.extending import overload
+from numba.extending import intrinsic, overload, register_jitable
 
 from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.cuda.arrays import host_view, is_on_device, native
 from tienlen_env.engine.backends.cuda.device import check_stream, is_simulated, stream_of
 from tienlen_env.games.common.arrays import AnyArray, Output
+from tienlen_env.games.common.hints import is_noinline
 
 THREADS_PER_BLOCK: Final = 128
 MAX_LAUNCHERS: Final = 256  # a kernel's settings of a launch that are kept
@@ -128,7 +129,8 @@ class Kernel:
         if key not in self._launchers:
             if len(self._launchers) >= MAX_LAUNCHERS:
                 self._launchers.clear()
-            with warnings.catch_warnings():  # few games do not fill a device, which Numba finds worth a warning
+            with warnings.catch_warnings():
+                # Few games do not fill a device; Numba warns of that.
                 warnings.filterwarnings("ignore", message="Grid size")
                 self._launchers[key] = self._compiled[blocks, THREADS_PER_BLOCK, stream_of(stream)]
         return self._launchers[key]
@@ -140,7 +142,7 @@ class Kernel:
             argument_types: Numba's types of the arguments.
             cc: the compute capability.
         """
-        jit.register(self._entry)
+        _register(self._entry)
         signature = (types.int64, types.Tuple(argument_types))
         with _pretended_device(cc):
             text, _ = cuda.compile_ptx(self._entry, signature, cc=cc)
@@ -166,9 +168,55 @@ def _argument(value: Any, i: int) -> Any:
 def _compile(entry: Callable[..., None]) -> Any:
     compiled = cuda.jit(entry)
     if not is_simulated():
-        jit.register(entry)
+        _register(entry)
         _add_cache(compiled, entry)
     return compiled
+
+
+@intrinsic
+def _stay_apart(typingctx):  # type: ignore[no-untyped-def]
+    """Mark the function that contains this: the device calls it, and the compiler does not inline it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+_APART: Final[set[Callable[..., Any]]] = set()
+
+
+def _register(entry: Callable[..., None]) -> None:
+    """`jit.register`; and functions marked by `noinline` are called on the device.
+
+    The compiler for the device would inline them in every place, which makes the code several times as long.
+    """
+    jit.register(entry)
+    for function in jit.reachable(entry):
+        if isinstance(function, FunctionType) and is_noinline(function) and function not in _APART:
+            _APART.add(function)
+            _register_apart(function)
+
+
+def _register_apart(function: FunctionType) -> None:
+    body = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    register_jitable(_nrt=False, forceinline=True)(body)
+
+    def overload_of(*args):  # type: ignore[no-untyped-def]
+        def call(*args):  # type: ignore[no-untyped-def]
+            _stay_apart()
+            return body(*args)
+
+        return call
+
+    overload(function, jit_options={"_nrt": False}, target="cuda")(overload_of)
 
 
 def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
