@@ -274,6 +274,16 @@ def own_kernels() -> None:
     same(out, host.state.num_cards_left)
 
 
+def digests() -> None:
+    """The benchmark's digest of everything that a step writes is the processor's."""
+    pytest.importorskip("torch")
+    from tienlen_train.benchmarks.gpu_environment import digest_of
+
+    found = digest_of("cardgames", 5, 4, on_device=True)
+    assert found == digest_of("cardgames", 5, 4, on_device=False)
+    assert found != digest_of("cardgames", 5, 3, on_device=False)
+
+
 def page() -> None:
     """The code of docs/gpu.md, with fewer games; in the simulator the tensors are the host's."""
     pytest.importorskip("torch")
@@ -289,7 +299,7 @@ def page() -> None:
 
 
 def methods() -> None:
-    for check in (illegal_actions, moving_to_and_fro, buffers, tensors, own_kernels, page):
+    for check in (illegal_actions, moving_to_and_fro, buffers, tensors, own_kernels, digests, page):
         try:
             check()
         except pytest.skip.Exception:  # without torch
