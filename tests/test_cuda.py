@@ -80,6 +80,7 @@ def test_without_a_device_the_error_says_what_to_do() -> None:
 def test_the_benchmark_says_which_rows_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     from numba import cuda
+
     from tienlen_train.benchmarks import gpu
 
     if cuda.is_available():
