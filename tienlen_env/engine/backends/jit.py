@@ -35,13 +35,14 @@ from numba.extending import overload, register_jitable
 
 from tienlen_env.engine.backends import overloads
 from tienlen_env.engine.backends.parts import PartCompiler
+from tienlen_env.games.common import bits
 from tienlen_env.games.common.hints import is_fused, is_noinline
 
 if sys.platform != "win32":
     import fcntl
 
 # A damaged cache file fails in one of these ways when it is unpickled.
-_DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
+DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
 # To wait for another process that compiles, in seconds. No loop takes so long, unless that process hangs.
 _PATIENCE = 600.0
 _PAUSE = 0.05  # seconds between two looks
@@ -90,7 +91,7 @@ class _Cache(FunctionCache):
     def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except (OSError, *_DAMAGED):
+        except (OSError, *DAMAGED):
             return None
 
     def _lock(self) -> None:
@@ -112,7 +113,7 @@ class _Cache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except _DAMAGED:  # of the index: it is written anew
+        except DAMAGED:  # of the index: it is written anew
             self.flush()
             super().save_overload(sig, data)
         except OSError:
@@ -225,7 +226,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 @cache
 def _overloads_digest() -> bytes:
-    return hashlib.sha256(Path(overloads.__file__).read_bytes()).digest()
+    files = overloads.__file__, bits.__file__  # primitives are not followed, so their whole files count
+    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).digest()
 
 
 @cache
