@@ -1,0 +1,107 @@
+"""The machine of torch: arrays are tensors, bodies are loops of Numba on the processor, kernels on a device."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from tienlen_agents.parallel import Body
+from tienlen_env.engine.backends import BackendName, jit
+
+DTYPES: Final = {
+    np.dtype(np.int64): torch.int64,
+    np.dtype(np.float32): torch.float32,
+    np.dtype(np.float64): torch.float64,
+    np.dtype(np.uint8): torch.uint8,
+    np.dtype(np.uint16): torch.uint16,
+    np.dtype(np.uint32): torch.uint32,
+    np.dtype(np.bool_): torch.bool,
+}
+
+
+class TorchMachine:
+    """Runs bodies on tensors (see `tienlen_agents.parallel.Machine`).
+
+    Args:
+        device: of the tensors.
+
+    Attributes:
+        device: of the tensors.
+        backend: the backend of batches whose rows are on it.
+        num_slots: see `Machine`.
+    """
+
+    backend: BackendName
+
+    def __init__(self, device: torch.device, backend: BackendName, num_slots: int) -> None:
+        self.device = device
+        self.backend = backend
+        self.num_slots = num_slots
+
+    def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Tensor:
+        """A new tensor, not initialised."""
+        return torch.empty(shape, dtype=DTYPES[np.dtype(dtype)], device=self.device)
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Tensor:
+        """A new tensor."""
+        return torch.zeros(shape, dtype=DTYPES[np.dtype(dtype)], device=self.device)
+
+    def array(self, values: npt.NDArray[Any]) -> Tensor:
+        """A copy of an array on the device."""
+        return torch.from_numpy(np.array(values)).to(self.device)
+
+    def host(self, array: Tensor) -> npt.NDArray[Any]:
+        """A copy of a tensor in the processor's memory."""
+        return np.array(array.cpu().numpy())
+
+    def view(self, array: Tensor, dtype: npt.DTypeLike) -> Tensor:
+        """The memory of a tensor as numbers of another type of the same size."""
+        return array.view(DTYPES[np.dtype(dtype)])
+
+    def tensor(self, array: Any) -> Tensor:
+        """A tensor on the memory of a batch's array; nothing is copied."""
+        raise NotImplementedError
+
+    def launch(self, body: Body, num_items: int, args: Any) -> None:
+        """Call ``body(item, slot, args)`` for `item` in 0..num_items-1 (see `Machine`)."""
+        raise NotImplementedError
+
+
+class HostMachine(TorchMachine):
+    """The processor: one thread, one slot."""
+
+    def __init__(self) -> None:
+        super().__init__(torch.device("cpu"), "numba", 1)
+
+    def tensor(self, array: npt.NDArray[Any]) -> Tensor:
+        """A tensor on the memory of an array."""
+        return torch.from_numpy(array)
+
+    def launch(self, body: Body, num_items: int, args: Any) -> None:
+        """Call ``body(item, 0, args)`` for `item` in 0..num_items-1, one after the other."""
+        _loop(body)(num_items, mapped(args, Tensor.numpy))
+
+
+def mapped(args: Any, convert: Any) -> Any:
+    """A tuple, and the tuples in it, with all tensors converted."""
+    if isinstance(args, Tensor):
+        return convert(args)
+    if isinstance(args, tuple):
+        values = (mapped(value, convert) for value in args)
+        return type(args)(*values) if hasattr(args, "_fields") else tuple(values)
+    return args
+
+
+@cache
+def _loop(body: Body) -> Any:
+    @jit.loop
+    def loop(num_items, args):  # type: ignore[no-untyped-def]
+        for item in range(num_items):
+            body(item, 0, args)
+
+    return loop
