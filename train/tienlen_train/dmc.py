@@ -68,10 +68,12 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
     name: ClassVar[str] = "dmc"
     config: DMCConfig
 
-    def __init__(self, config: DMCConfig, executor: Executor | None = None) -> None:
-        super().__init__(config, executor)
+    def __init__(
+        self, config: DMCConfig, executor: Executor | None = None, machine: TorchMachine | None = None
+    ) -> None:
         self.inverse_temperature = config.inverse_temperature
         self.with_action_values = config.returns == "counterfactual"
+        super().__init__(config, executor, machine)
         if self.with_action_values and self.features.action_values is None:
             raise ValueError(f"returns='counterfactual': rollouts are not available for {self.features.game}")
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tienlen_agents.parallel import Body
 from tienlen_env.engine.backends import BackendName, jit
+from tienlen_env.errors import TienLenError
 
 DTYPES: Final = {
     np.dtype(np.int64): torch.int64,
@@ -85,6 +86,21 @@ class HostMachine(TorchMachine):
     def launch(self, body: Body, num_items: int, args: Any) -> None:
         """Call ``body(item, 0, args)`` for `item` in 0..num_items-1, one after the other."""
         _loop(body)(num_items, mapped(args, Tensor.numpy))
+
+
+class DeviceError(TienLenError):
+    """There is no device, or its driver or a package is missing."""
+
+
+def machine_on(device: torch.device) -> TorchMachine:
+    """The machine of a device.
+
+    Raises:
+        DeviceError: there is no such device, or its driver or a package is missing.
+    """
+    if device.type == "cpu":
+        return HostMachine()
+    raise DeviceError(f"{device}: no machine for it")
 
 
 def mapped(args: Any, convert: Any) -> Any:

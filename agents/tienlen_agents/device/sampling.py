@@ -78,14 +78,3 @@ def best_item(item: int, slot: int, args: ScoreArgs) -> None:
             lead = min(lead, args.logits[chosen] - args.logits[i])
     args.index[item] = chosen
     args.value[item] = lead
-
-
-class RandomArgs(NamedTuple):
-    """Arguments of the body that chooses uniformly: the batch, n of its games, and the draws; see `ScoreArgs`."""
-
-    rows: Any
-    games: Any
-    spec: Any
-    key: int
-    block: int
-    out: Any
