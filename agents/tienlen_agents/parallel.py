@@ -89,12 +89,13 @@ class Decisions(NamedTuple):
 class Chooser(Protocol):
     """The choices of an agent on a machine."""
 
-    def choose(self, position: Position, games: Any, out: Any) -> None:
+    def choose(self, position: Position, games: Any, step: int, out: Any) -> None:
         """Choose for n decisions.
 
         Args:
             position: the batch.
             games: int64 (n,), the game of each decision; none that is over.
+            step: number of the step since the deal; draws are functions of it and of the game.
             out: int64 (n,), overwritten with legal action ids.
         """
 

@@ -65,7 +65,7 @@ class TorchMachine:
         return array.view(DTYPES[np.dtype(dtype)])
 
     def tensor(self, array: Any) -> Tensor:
-        """A tensor on the memory of a batch's array; nothing is copied."""
+        """A tensor on the memory of a batch's array."""
         raise NotImplementedError
 
     def launch(self, body: Body, num_items: int, args: Any) -> None:
@@ -80,8 +80,8 @@ class HostMachine(TorchMachine):
         super().__init__(torch.device("cpu"), "numba", 1)
 
     def tensor(self, array: npt.NDArray[Any]) -> Tensor:
-        """A tensor on the memory of an array."""
-        return torch.from_numpy(array)
+        """A tensor on the memory of an array; of one that cannot be written, on a copy."""
+        return torch.from_numpy(array if array.flags.writeable else array.copy())
 
     def launch(self, body: Body, num_items: int, args: Any) -> None:
         """Call ``body(item, 0, args)`` for `item` in 0..num_items-1, one after the other."""
@@ -98,9 +98,18 @@ def machine_on(device: torch.device) -> TorchMachine:
     Raises:
         DeviceError: there is no such device, or its driver or a package is missing.
     """
-    if device.type == "cpu":
-        return HostMachine()
-    raise DeviceError(f"{device}: no machine for it")
+    return HostMachine() if device.type == "cpu" else cuda_machine()
+
+
+def cuda_machine() -> TorchMachine:
+    """The machine of the current CUDA device.
+
+    Raises:
+        DeviceError: there is no device, or its driver or a package is missing.
+    """
+    if not torch.cuda.is_available():
+        raise DeviceError("torch finds no CUDA device here")
+    raise DeviceError("no machine")  # TODO
 
 
 def mapped(args: Any, convert: Any) -> Any:

@@ -44,7 +44,7 @@ def _random_body(game: AnyGame) -> Body:
 
 
 class RandomChooser:
-    """Uniform choices among the legal actions; draws are functions of the key, the game and the call.
+    """Uniform choices among the legal actions; draws are functions of the key, the game and the step.
 
     Args:
         machine: where.
@@ -56,12 +56,10 @@ class RandomChooser:
         self._machine = machine
         self._body = _random_body(game_of(rules))
         self._key = key
-        self._block = 0
 
-    def choose(self, position: Position, games: Tensor, out: Tensor) -> None:
+    def choose(self, position: Position, games: Tensor, step: int, out: Tensor) -> None:
         """Choose for n decisions (see `Chooser`)."""
-        self._block += 1
-        args = RandomArgs(position.rows, position.spec, games, self._key, self._block, out)
+        args = RandomArgs(position.rows, position.spec, games, self._key, step, out)
         self._machine.launch(self._body, len(games), args)
 
 

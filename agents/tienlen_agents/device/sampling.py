@@ -19,7 +19,7 @@ class ScoreArgs(NamedTuple):
         key: of the draws; a signed word.
         block: of the draws; another number in every step of the games.
         inverse_temperature: factor on the scores.
-        index: int64 (n,), overwritten: index of the choice among the N.
+        chosen: int64 (n,), overwritten: index of the choice among the N.
         value: float32 (n,), overwritten: see `draw_item` and `best_item`.
     """
 
@@ -30,7 +30,7 @@ class ScoreArgs(NamedTuple):
     key: int
     block: int
     inverse_temperature: float
-    index: Any
+    chosen: Any
     value: Any
 
 
@@ -54,14 +54,14 @@ def draw_item(item: int, slot: int, args: ScoreArgs) -> None:
     for i in range(start, end):
         total += floats.exp(args.inverse_temperature * args.logits[i] - best)
     left = total * uniform(args.key, args.games[item], args.block)
-    chosen = end - 1
+    at = end - 1
     for i in range(start, end - 1):
         left -= floats.exp(args.inverse_temperature * args.logits[i] - best)
         if left < 0:
-            chosen = i
+            at = i
             break
-    args.index[item] = chosen
-    args.value[item] = args.inverse_temperature * args.logits[chosen] - best - floats.log(total)
+    args.chosen[item] = at
+    args.value[item] = args.inverse_temperature * args.logits[at] - best - floats.log(total)
 
 
 def best_item(item: int, slot: int, args: ScoreArgs) -> None:
@@ -76,5 +76,5 @@ def best_item(item: int, slot: int, args: ScoreArgs) -> None:
     for i in range(start, end):
         if i != chosen:
             lead = min(lead, args.logits[chosen] - args.logits[i])
-    args.index[item] = chosen
+    args.chosen[item] = chosen
     args.value[item] = lead

@@ -227,7 +227,7 @@ class _Play:
                 continue
             if index >= num_policies:
                 games = turns.decisions.games[begin:end]
-                self.opponents[index - num_policies].choose(position, games, actions[begin:end])
+                self.opponents[index - num_policies].choose(position, games, step, actions[begin:end])
             else:
                 own, part = turns.part(index, index), rows.part(slice(begin, end), slice(first, last))
                 logits = logits_of(self.networks[index], part)

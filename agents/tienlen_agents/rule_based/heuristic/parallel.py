@@ -81,7 +81,7 @@ class HeuristicChooser:
         self._ids: Any = None
         self._cards: Any = None
 
-    def choose(self, position: Position, games: Any, out: Any) -> None:
+    def choose(self, position: Position, games: Any, step: int, out: Any) -> None:
         """Choose for n decisions (see `tienlen_agents.parallel.Chooser`)."""
         machine = self._machine
         if self._workspaces is None:
