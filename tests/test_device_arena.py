@@ -28,7 +28,14 @@ MACHINE = HostMachine()
 
 def jobs(num_deals: int = 4, number: int = 2) -> list[Job]:
     return [
-        Job((0, 1, 1, 1), RULES, seed=3, first_deal=i * num_deals, num_deals=num_deals, deals_per_job=num_deals)
+        Job(
+            (0, 1, 1, 1),
+            RULES,
+            seed=3,
+            first_deal=i * num_deals,
+            num_deals=num_deals,
+            deals_per_job=num_deals,
+        )
         for i in range(number)
     ]
 

@@ -32,7 +32,7 @@ MACHINE = HostMachine()
 
 
 def a_policy(seed: int) -> PolicyWeights:
-    """A small network whose scores depend on the inputs: no two of a decision's actions are the same to it."""
+    """A small network whose scores depend on the inputs: no two actions of a decision have the same."""
     torch.manual_seed(seed)
     network = ActionNetwork(NetworkConfig.of(RULES, record=True, prior="heuristic", **SMALL))
     torch.nn.init.normal_(network.score.weight)
@@ -40,7 +40,7 @@ def a_policy(seed: int) -> PolicyWeights:
 
 
 def a_job(num_games: int = 12, **settings: Any) -> RolloutJob:
-    """Games of two policies and the rule-based agent; the policies take their best action nearly for certain."""
+    """Games of two policies and the rule-based agent; the policies nearly always take their best action."""
     rng = np.random.default_rng(5)
     return RolloutJob(
         **{
@@ -86,7 +86,8 @@ def test_gradient_steps_are_those_of_the_processor(
     """The same trajectories and minibatches give the same weights, up to the order of sums."""
     config = PPOConfig(num_games=12, batch_size=64, shards=1, threads=1, precision="fp32", **SMALL)
     here, there = PPOTrainer(config), PPOTrainer(config, machine=MACHINE)
-    assert there.actor is not None and here.actor is None
+    assert there.actor is not None
+    assert here.actor is None
     order = np.random.default_rng(3).permutation(len(played))
     parts = np.array_split(order, 4)
     monkeypatch.setattr(ppo, "minibatches", lambda *_: parts)
@@ -155,13 +156,17 @@ def test_the_best_action_is_the_first_of_the_highest() -> None:
     index, lead = torch.empty(3, dtype=torch.int64), torch.empty(3)
     MACHINE.launch(best_item, 3, ScoreArgs(logits, start, num, start, 0, 0, 1.0, index, lead))
     assert index.tolist() == [1, 3, 4]
-    assert lead.tolist()[0] == 0 and lead.tolist()[1] > 1e9 and lead.tolist()[2] == 1
+    assert lead[0] == 0
+    assert lead[1] > 1e9
+    assert lead[2] == 1
 
 
 def test_draws_are_uniform_and_depend_on_every_argument() -> None:
     draws = [uniform(key, counter, block) for key in (1, -2) for counter in range(50) for block in range(20)]
-    assert len(set(draws)) == 2000 and all(0 <= draw < 1 for draw in draws)
-    assert abs(np.mean(draws) - 0.5) < 0.03 and abs(np.var(draws) - 1 / 12) < 0.01
+    assert len(set(draws)) == 2000
+    assert all(0 <= draw < 1 for draw in draws)
+    assert abs(np.mean(draws) - 0.5) < 0.03
+    assert abs(np.var(draws) - 1 / 12) < 0.01
 
 
 def test_scores_that_are_not_finite_end_the_run() -> None:
@@ -176,8 +181,11 @@ def test_what_a_device_does_not_have_is_named() -> None:
     assert missing_on_device(tienlen, ("heuristic", "random"), "playout", with_action_values=True) == ""
     assert "greedy" in missing_on_device(tienlen, ("greedy",), "own", with_action_values=False)
     assert "thirteens" in missing_on_device(thirteens, (), "own", with_action_values=False)
-    trainer = PPOTrainer(PPOConfig(num_games=2, baselines="greedy", threads=1, precision="fp32", **SMALL), machine=MACHINE)
-    assert trainer.actor is None and "greedy" in trainer.description
+    trainer = PPOTrainer(
+        PPOConfig(num_games=2, baselines="greedy", threads=1, precision="fp32", **SMALL), machine=MACHINE
+    )
+    assert trainer.actor is None
+    assert "greedy" in trainer.description
 
 
 @pytest.mark.parametrize("returns", ["played", "counterfactual"])
@@ -185,5 +193,7 @@ def test_dmc_learns_on_a_machine(returns: Any) -> None:
     config = DMCConfig(num_games=4, batch_size=64, threads=1, precision="fp32", returns=returns, **SMALL)
     trainer = DMCTrainer(config, machine=MACHINE)
     metrics = trainer.iterate()
-    assert trainer.actor is not None and trainer.num_decisions > 30
-    assert metrics["loss"] > 0 and metrics["entropy"] > 0
+    assert trainer.actor is not None
+    assert trainer.num_decisions > 30
+    assert metrics["loss"] > 0
+    assert metrics["entropy"] > 0

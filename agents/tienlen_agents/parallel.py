@@ -1,9 +1,9 @@
 """Functions of one item that run for many items at once, on a processor or on a device.
 
-A *body* is a plain Python function ``body(item, slot, args)``: it computes item number `item`, from and to the
-arrays of `args`, a NamedTuple. A `Machine` compiles it and calls it for every item, many at the same time on a
-device. Items are independent of one another; memory to work in belongs to a *slot*: no two items use one slot
-at the same time.
+A *body* is a plain Python function ``body(item, slot, args)``: it computes item number `item`, from and to
+the arrays of `args`, a NamedTuple. A `Machine` compiles it and calls it for every item, many at the same time
+on a device. Items are independent of one another; memory to work in belongs to a *slot*: no two items use one
+slot at the same time.
 
 The bodies of features, agents and sampling call the functions that the processor's loops call, so a machine
 gives the same bits as these loops.
@@ -12,11 +12,13 @@ gives the same bits as these loops.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.game import AnyRules
 
 Body = Callable[[Any, Any, Any], None]
@@ -112,6 +114,18 @@ class ParallelAgent(Protocol):
 def has_chooser(agent: object) -> bool:
     """Whether an agent is a `ParallelAgent`."""
     return callable(getattr(type(agent), "chooser", None))
+
+
+@cache
+def host_loop(body: Body) -> Any:
+    """A body as a compiled loop on the processor: ``loop(num_items, args)``, arrays of NumPy, one slot."""
+
+    @jit.loop
+    def loop(num_items, args):  # type: ignore[no-untyped-def]
+        for item in range(num_items):
+            body(item, 0, args)
+
+    return loop
 
 
 def repeated(machine: Machine, row: npt.NDArray[Any]) -> Any:

@@ -104,9 +104,7 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
                 trajectories, torch.zeros_like(trajectories.reward), gae_lambda=1.0
             )
         generator = self.generator()
-        epochs = (
-            trajectories.minibatches(generator, config.batch_size) for _ in range(config.update_epochs)
-        )
+        epochs = (trajectories.minibatches(generator, config.batch_size) for _ in range(config.update_epochs))
         return self.improve(trajectories, returns, epochs)
 
     def improve(
@@ -149,9 +147,7 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
                     own_mean = repeat_rows(sums / in_order, batch.segment_ids, in_order)
                 total = (error - own_mean).square().mean()
             with torch.no_grad():
-                log_probabilities = segment_log_softmax(
-                    logits, batch.segment_ids, len(decisions), in_order
-                )
+                log_probabilities = segment_log_softmax(logits, batch.segment_ids, len(decisions), in_order)
                 entropy = -(log_probabilities.exp() * log_probabilities).sum() / len(decisions)
             return total, torch.stack([total.detach(), entropy])
 

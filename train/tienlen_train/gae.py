@@ -55,7 +55,9 @@ def device_advantages(
     return advantage[:-1], advantage[:-1] + values
 
 
-def _add_up(columns: tuple[Any, Any, Any, Any], steps: Iterable[Any], gamma: float, gae_lambda: float) -> None:
+def _add_up(
+    columns: tuple[Any, Any, Any, Any], steps: Iterable[Any], gamma: float, gae_lambda: float
+) -> None:
     """Write the advantages of the decisions of each step, the last step first.
 
     Args:

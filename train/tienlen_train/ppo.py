@@ -184,9 +184,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
         targets = Targets(trajectories.log_probability, advantage, returns / return_std)
         generator = self.generator()
-        epochs = (
-            trajectories.minibatches(generator, config.batch_size) for _ in range(config.update_epochs)
-        )
+        epochs = (trajectories.minibatches(generator, config.batch_size) for _ in range(config.update_epochs))
         metrics = self.improve(trajectories, targets, epochs)
         return {**metrics, "explained_variance": float(explained_variance)}
 

@@ -216,9 +216,7 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
     players = [_player(agent, machine, rules, seed_of(jobs[0], i)) for i, agent in enumerate(agents)]
     games = [games_of(job) for job in jobs]
     sizes = [len(one.keys) for one in games]
-    rounds = Rounds(
-        machine, rules, sum(sizes), history_length=max(player.history for player in players)
-    )
+    rounds = Rounds(machine, rules, sum(sizes), history_length=max(player.history for player in players))
     rounds.deal(np.concatenate([one.keys for one in games]), skip_forced=False)
     seats = machine.array(np.concatenate([one.seats for one in games]))
     first = machine.array(np.repeat(np.arange(len(jobs)) * len(agents), sizes))
@@ -245,9 +243,7 @@ def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> 
     return ChoosingPlayer(chooser_of(agent, machine, rules, seed), machine)
 
 
-def _play(
-    rounds: Rounds, players: Sequence[Player], seats: Tensor, first: Tensor, num_jobs: int
-) -> Any:
+def _play(rounds: Rounds, players: Sequence[Player], seats: Tensor, first: Tensor, num_jobs: int) -> Any:
     """Play all rounds to the end; int64 (J, E), the decisions of each agent in each job.
 
     Args:

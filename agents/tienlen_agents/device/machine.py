@@ -1,8 +1,7 @@
-"""The machine of torch: arrays are tensors, bodies are loops of Numba on the processor, kernels on a device."""
+"""The machines of torch: arrays are tensors, bodies are compiled to loops, or to kernels of a device."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from tienlen_agents.parallel import Body
-from tienlen_env.engine.backends import BackendName, jit
+from tienlen_agents.parallel import Body, host_loop
+from tienlen_env.engine.backends import BackendName
 from tienlen_env.errors import TienLenError
 
 DTYPES: Final = {
@@ -78,14 +77,24 @@ class HostMachine(TorchMachine):
 
     def __init__(self) -> None:
         super().__init__(torch.device("cpu"), "numba", 1)
+        self._constants: dict[int, tuple[Tensor, npt.NDArray[Any]]] = {}
 
     def tensor(self, array: npt.NDArray[Any]) -> Tensor:
         """A tensor on the memory of an array; of one that cannot be written, on a copy."""
-        return torch.from_numpy(array if array.flags.writeable else array.copy())
+        if array.flags.writeable:
+            return torch.from_numpy(array)
+        tensor = torch.from_numpy(array.copy())
+        self._constants[tensor.data_ptr()] = tensor, array
+        return tensor
+
+    def _array(self, tensor: Tensor) -> npt.NDArray[Any]:
+        # Loops are compiled anew for arrays that can be written, so a constant stays one that cannot.
+        known = self._constants.get(tensor.data_ptr())
+        return tensor.numpy() if known is None or known[0] is not tensor else known[1]
 
     def launch(self, body: Body, num_items: int, args: Any) -> None:
         """Call ``body(item, 0, args)`` for `item` in 0..num_items-1, one after the other."""
-        _loop(body)(num_items, mapped(args, Tensor.numpy))
+        host_loop(body)(num_items, mapped(args, self._array))
 
 
 class DeviceError(TienLenError):
@@ -120,13 +129,3 @@ def mapped(args: Any, convert: Any) -> Any:
         values = (mapped(value, convert) for value in args)
         return type(args)(*values) if hasattr(args, "_fields") else tuple(values)
     return args
-
-
-@cache
-def _loop(body: Body) -> Any:
-    @jit.loop
-    def loop(num_items, args):  # type: ignore[no-untyped-def]
-        for item in range(num_items):
-            body(item, 0, args)
-
-    return loop

@@ -7,9 +7,8 @@ ends when the device has finished.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
@@ -17,10 +16,9 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.chunk import BLOCK_DEALS, Job
-from tienlen_agents.device.arena import DeviceExecutor, play_jobs
+from tienlen_agents.device.arena import play_jobs
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import Draws, NetworkInputs, choose_by, key_of, logits_of
@@ -33,7 +31,6 @@ from tienlen_agents.networks.network import NetworkAgent
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.registry import get_rules
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.trainer import keep_memory
 
 # The run of `make train` with the minibatches of a device; everything else is the same.
 DEVICE_RUN: Final[Mapping[str, Any]] = {"num_games": 4096, "batch_size": 16384}
@@ -139,7 +136,7 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
         "decisions": decisions,
         "policy_weights": trainer.network.num_weights,
         "all_weights": weights,
-        **{name: value for name, value in settings.items()},
+        **settings,
         **timed,
     }
     return Figure(decisions / (trainer.seconds - seconds), details)
@@ -162,7 +159,7 @@ def training_run(
     details = {
         "decisions": trainer.num_decisions,
         "iterations": trainer.iteration,
-        **{name: value for name, value in settings.items()},
+        **settings,
     }
     strength = {"interval": points.half_width, "deals": num_deals}
     return Figure(trainer.seconds, details), Figure(points.mean, strength)

@@ -29,7 +29,13 @@ from tienlen_agents.device.players import (
 from tienlen_agents.device.rounds import Rounds, Turns, owner_of, seat_groups
 from tienlen_agents.device.sampling import draw_item
 from tienlen_agents.networks.features import Features, Inputs, features_of
-from tienlen_agents.networks.features.parallel import HiddenFn, ParallelFeatures, Reader, ReturnsFn, parallel_features
+from tienlen_agents.networks.features.parallel import (
+    HiddenFn,
+    ParallelFeatures,
+    Reader,
+    ReturnsFn,
+    parallel_features,
+)
 from tienlen_agents.parallel import Chooser, Decisions, has_chooser
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules

@@ -1,4 +1,4 @@
-"""Features on a machine (`tienlen_agents.parallel`): their interface, and those of games that register none."""
+"""Features on a machine (`tienlen_agents.parallel`): the interface, and games that register no features."""
 
 from __future__ import annotations
 

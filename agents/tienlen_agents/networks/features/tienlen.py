@@ -29,7 +29,9 @@ from tienlen_agents.networks.features.base import (
     Prior,
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
+from tienlen_agents.parallel import host_loop
 from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout
+from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, set_rules
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
@@ -212,17 +214,36 @@ def write_decision(b: int, reading: Any) -> None:
             out[AUX + k] = (bits[k] + 0x8000) >> 16
 
 
-_count_legal, _write_inputs = jit.loop(count_legal), jit.loop(write_inputs)
+_count_legal = jit.loop(count_legal)
 
 
-@jit.loop
-def _write_privileged(
-    rows: Any, games: Any, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
-) -> None:
-    """Write the `PrivilegedFeatures` of n games; `hands` and `num_plays` store the last results."""
-    measure_any_hand(workspace, spec)
-    for i in range(games.shape[0]):
-        write_hidden(rows, games[i], spec, workspace, hands, num_plays, out[i])
+class ReadArgs(NamedTuple):
+    """Arguments of `read_item`: see `Reading` and `Scratch`; a workspace and the last two for each slot."""
+
+    rows: Any
+    games: Any
+    spec: Any
+    actions: Any
+    workspaces: Any
+    settings: Any
+    cards: Any
+    scores: Any
+    hand_values: Any
+    aux_features: Any
+    bits: Any
+    inputs: Any
+
+
+def read_item(item: int, slot: int, args: ReadArgs) -> None:
+    """Write the inputs of a decision."""
+    scratch = Scratch(args.cards, args.scores, args.hand_values, args.aux_features[slot], args.bits[slot])
+    write_decision(
+        item,
+        Reading(
+            args.rows, args.games, args.spec, args.actions, args.workspaces[slot], args.settings, scratch,
+            args.inputs,
+        ),
+    )  # fmt: skip
 
 
 def measure_any_hand(workspace: Any, spec: Any) -> None:
@@ -237,7 +258,17 @@ def measure_any_hand(workspace: Any, spec: Any) -> None:
 def write_hidden(
     rows: Any, game: int, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
 ) -> None:
-    """Write the `PrivilegedFeatures` of one game, (H,); arguments as for `_write_privileged`."""
+    """Write the `PrivilegedFeatures` of one game, (H,).
+
+    Args:
+        rows: int64 (B, ROW).
+        game: which of them.
+        spec: the variant.
+        workspace: prepared by `measure_any_hand`.
+        hands: int64 (B, P), the hands of the last results ...
+        num_plays: int64 (B, P), ... and these results.
+        out: uint8 (H,), written.
+    """
     num_players, row = spec[S.NUM_PLAYERS], rows[game]
     for after in range(1, num_players):
         hand = row[R.HAND + wrap(row[R.TURN] + after, num_players)]
@@ -251,6 +282,31 @@ def write_hidden(
         at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
         for k in range(_MOST_PLAYS):
             out[at + k] = num_plays[game, seat] > k
+
+
+def set_any_hand(item: int, slot: int, args: RulesArgs) -> None:
+    """Prepare workspace number `item` for hands alone."""
+    measure_any_hand(args.workspaces[item], args.spec)
+
+
+class HiddenArgs(NamedTuple):
+    """Arguments of `hidden_item`: see `write_hidden`; a workspace for each slot, and `out` (n, H)."""
+
+    rows: Any
+    games: Any
+    spec: Any
+    workspaces: Any
+    hands: Any
+    num_plays: Any
+    out: Any
+
+
+def hidden_item(item: int, slot: int, args: HiddenArgs) -> None:
+    """Write the privileged features of a decision."""
+    write_hidden(
+        args.rows, args.games[item], args.spec, args.workspaces[slot], args.hands, args.num_plays,
+        args.out[item],
+    )  # fmt: skip
 
 
 class ReaderMemory(NamedTuple):
@@ -349,7 +405,8 @@ class FeatureReader:
         self.record = record
         self.history = int(record)  # a batch that stores any plays stores the summary
         self.prior_scale = prior_scale
-        self._workspace = decide.new_workspace(Parameters())
+        self._workspaces = decide.new_workspace(Parameters())[None]
+        self._aux_features = np.zeros((1, NUM_AUX), np.float32)
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
@@ -361,9 +418,13 @@ class FeatureReader:
         inputs = _new_inputs(np.empty, view.rules, size, batch.observation_size, self.record)
         inputs = inputs._replace(segment_start=segment_start, num_legal=num_legal)
         settings = reader_settings(batch.observation_size, self.prior, self.prior_scale, record=self.record)
-        _write_inputs(
-            rows, games, spec, actions, self._workspace, settings, _new_scratch(np.empty, num_actions), inputs
-        )
+        host_loop(set_rules)(1, RulesArgs(self._workspaces, spec))
+        cards, scores, hand_values, _, _ = _new_scratch(np.empty, num_actions)
+        args = ReadArgs(
+            rows, games, spec, actions, self._workspaces, settings, cards, scores, hand_values,
+            self._aux_features, self._aux_features.view(np.uint32), inputs,
+        )  # fmt: skip
+        host_loop(read_item)(len(view), args)
         return inputs
 
 
@@ -379,7 +440,7 @@ class PrivilegedFeatures:
     """
 
     def __init__(self) -> None:
-        self._workspace = decide.new_workspace(Parameters())
+        self._workspaces = decide.new_workspace(Parameters())[None]
         self._hands = self._num_plays = np.zeros((0, 0), np.int64)
 
     def __call__(self, batch: Batch, games: IntArray) -> BitArray:
@@ -397,7 +458,9 @@ class PrivilegedFeatures:
             self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
         features = np.empty((len(games), num_privileged(batch.rules)), np.uint8)
         rows, spec, _ = batch.kernel_arrays
-        _write_privileged(rows, games, spec, self._workspace, self._hands, self._num_plays, features)
+        host_loop(set_any_hand)(1, RulesArgs(self._workspaces, spec))
+        args = HiddenArgs(rows, games, spec, self._workspaces, self._hands, self._num_plays, features)
+        host_loop(hidden_item)(len(games), args)
         return features
 
 

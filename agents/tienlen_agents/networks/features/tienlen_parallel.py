@@ -1,4 +1,7 @@
-"""The features of Tiến lên on a machine (`tienlen_agents.parallel`): bodies around the processor's functions."""
+"""The features of Tiến lên on a machine (`tienlen_agents.parallel`).
+
+Its bodies call the functions that the loops of `tienlen_agents.networks.features.tienlen` call.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from tienlen_agents.networks.features.parallel import ParallelFeatures, padded
 from tienlen_agents.networks.features.tienlen import (
     NUM_ACTION_FEATURES,
     NUM_AUX,
-    Reading,
-    Scratch,
-    measure_any_hand,
+    HiddenArgs,
+    ReadArgs,
+    hidden_item,
     num_outcome,
     num_privileged,
+    read_item,
     reader_settings,
-    write_decision,
-    write_hidden,
+    set_any_hand,
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
 from tienlen_agents.parallel import Decisions, Machine, Position, repeated
@@ -29,40 +32,6 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
-
-
-def set_any_hand(item: int, slot: int, args: RulesArgs) -> None:
-    """Prepare workspace number `item` for hands alone."""
-    measure_any_hand(args.workspaces[item], args.spec)
-
-
-class ReadArgs(NamedTuple):
-    """Arguments of `read_item`: see `Reading` and `Scratch`; a workspace and the last two for each slot."""
-
-    rows: Any
-    games: Any
-    spec: Any
-    actions: Any
-    workspaces: Any
-    settings: Any
-    cards: Any
-    scores: Any
-    hand_values: Any
-    aux_features: Any
-    bits: Any
-    inputs: Any
-
-
-def read_item(item: int, slot: int, args: ReadArgs) -> None:
-    """Write the inputs of a decision."""
-    scratch = Scratch(args.cards, args.scores, args.hand_values, args.aux_features[slot], args.bits[slot])
-    write_decision(
-        item,
-        Reading(
-            args.rows, args.games, args.spec, args.actions, args.workspaces[slot], args.settings, scratch,
-            args.inputs,
-        ),
-    )  # fmt: skip
 
 
 class ParallelReader:
@@ -106,26 +75,6 @@ class ParallelReader:
         )
         machine.launch(read_item, num_decisions, args)
         return inputs
-
-
-class HiddenArgs(NamedTuple):
-    """Arguments of `hidden_item`: see `write_hidden`; a workspace for each slot, and `out` (n, H)."""
-
-    rows: Any
-    games: Any
-    spec: Any
-    workspaces: Any
-    hands: Any
-    num_plays: Any
-    out: Any
-
-
-def hidden_item(item: int, slot: int, args: HiddenArgs) -> None:
-    """Write the privileged features of a decision."""
-    write_hidden(
-        args.rows, args.games[item], args.spec, args.workspaces[slot], args.hands, args.num_plays,
-        args.out[item],
-    )  # fmt: skip
 
 
 class ParallelHidden:
