@@ -15,7 +15,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
@@ -41,6 +40,9 @@ class Machine(Protocol):
 
     def array(self, values: npt.NDArray[Any]) -> Any:
         """A copy of an array in the machine's memory."""
+
+    def per_slot(self, row: npt.NDArray[Any]) -> Any:
+        """A new array with a copy of a row for each slot, (T, n), in the order that is fast for slots."""
 
     def host(self, array: Any) -> npt.NDArray[Any]:
         """A copy of an array of the machine in the processor's memory."""
@@ -126,8 +128,3 @@ def host_loop(body: Body) -> Any:
             body(item, 0, args)
 
     return loop
-
-
-def repeated(machine: Machine, row: npt.NDArray[Any]) -> Any:
-    """An array of the machine with a copy of a row for each slot, (T, n)."""
-    return machine.array(np.tile(row, (machine.num_slots, 1)))

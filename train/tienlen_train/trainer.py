@@ -26,10 +26,11 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.device.machine import DeviceError, TorchMachine, machine_on
+from tienlen_agents.device.machine import TorchMachine, machine_on
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import Agent
+from tienlen_env.errors import DeviceError
 from tienlen_train.action_network import ActionNetwork
 from tienlen_train.command import DivergenceError
 from tienlen_train.config import RunConfig, SelfPlayConfig

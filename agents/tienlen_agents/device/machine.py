@@ -11,7 +11,6 @@ from torch import Tensor
 
 from tienlen_agents.parallel import Body, host_loop
 from tienlen_env.engine.backends import BackendName
-from tienlen_env.errors import TienLenError
 
 DTYPES: Final = {
     np.dtype(np.int64): torch.int64,
@@ -55,6 +54,10 @@ class TorchMachine:
         """A copy of an array on the device."""
         return torch.from_numpy(np.array(values)).to(self.device)
 
+    def per_slot(self, row: npt.NDArray[Any]) -> Tensor:
+        """A new tensor with a copy of a row for each slot, (T, n); neighbouring slots are neighbours in memory."""
+        return self.array(row)[:, None].expand(-1, self.num_slots).contiguous().t()
+
     def host(self, array: Tensor) -> npt.NDArray[Any]:
         """A copy of a tensor in the processor's memory."""
         return np.array(array.cpu().numpy())
@@ -79,6 +82,10 @@ class HostMachine(TorchMachine):
         super().__init__(torch.device("cpu"), "numba", 1)
         self._constants: dict[int, tuple[Tensor, npt.NDArray[Any]]] = {}
 
+    def per_slot(self, row: npt.NDArray[Any]) -> Tensor:
+        """A new tensor with a copy of a row, (1, n)."""
+        return self.array(row)[None]
+
     def tensor(self, array: npt.NDArray[Any]) -> Tensor:
         """A tensor on the memory of an array; of one that cannot be written, on a copy."""
         if array.flags.writeable:
@@ -97,10 +104,6 @@ class HostMachine(TorchMachine):
         host_loop(body)(num_items, mapped(args, self._array))
 
 
-class DeviceError(TienLenError):
-    """There is no device, or its driver or a package is missing."""
-
-
 def machine_on(device: torch.device) -> TorchMachine:
     """The machine of a device.
 
@@ -116,9 +119,9 @@ def cuda_machine() -> TorchMachine:
     Raises:
         DeviceError: there is no device, or its driver or a package is missing.
     """
-    if not torch.cuda.is_available():
-        raise DeviceError("torch finds no CUDA device here")
-    raise DeviceError("no machine")  # TODO
+    from tienlen_agents.device.cuda import CudaMachine  # imports Numba's compiler for devices
+
+    return CudaMachine()
 
 
 def mapped(args: Any, convert: Any) -> Any:

@@ -47,21 +47,21 @@ def draw_item(item: int, slot: int, args: ScoreArgs) -> None:
     """
     start = args.segment_start[item]
     end = start + args.num_legal[item]
-    best = args.inverse_temperature * args.logits[start]
+    best = args.inverse_temperature * float(args.logits[start])
     for i in range(start + 1, end):
-        best = max(best, args.inverse_temperature * args.logits[i])
+        best = max(best, args.inverse_temperature * float(args.logits[i]))
     total = 0.0
     for i in range(start, end):
-        total += floats.exp(args.inverse_temperature * args.logits[i] - best)
+        total += floats.exp(args.inverse_temperature * float(args.logits[i]) - best)
     left = total * uniform(args.key, args.games[item], args.block)
     at = end - 1
     for i in range(start, end - 1):
-        left -= floats.exp(args.inverse_temperature * args.logits[i] - best)
+        left -= floats.exp(args.inverse_temperature * float(args.logits[i]) - best)
         if left < 0:
             at = i
             break
     args.chosen[item] = at
-    args.value[item] = args.inverse_temperature * args.logits[at] - best - floats.log(total)
+    args.value[item] = args.inverse_temperature * float(args.logits[at]) - best - floats.log(total)
 
 
 def best_item(item: int, slot: int, args: ScoreArgs) -> None:
@@ -72,9 +72,9 @@ def best_item(item: int, slot: int, args: ScoreArgs) -> None:
     for i in range(start + 1, end):
         if args.logits[i] > args.logits[chosen]:
             chosen = i
-    lead = args.logits[chosen] - args.logits[chosen] + 1e30
+    lead = 1e30
     for i in range(start, end):
         if i != chosen:
-            lead = min(lead, args.logits[chosen] - args.logits[i])
+            lead = min(lead, float(args.logits[chosen]) - float(args.logits[i]))
     args.chosen[item] = chosen
     args.value[item] = lead

@@ -24,7 +24,7 @@ from tienlen_agents.networks.features.tienlen import (
     set_any_hand,
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
-from tienlen_agents.parallel import Decisions, Machine, Position, repeated
+from tienlen_agents.parallel import Decisions, Machine, Position
 from tienlen_agents.rule_based.heuristic import Parameters, decide, playout
 from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, new_workspaces
 from tienlen_env.games.common.cards import NUM_CARDS
@@ -46,7 +46,7 @@ class ParallelReader:
         self._settings = reader_settings(observation_size, prior, prior_scale, record=record)
         self._width = observation_size + record * num_summary_bits(rules.num_players) + NUM_CARDS
         self._workspaces: Any = None
-        self._aux: Any = machine.zeros((machine.num_slots, NUM_AUX), np.float32)
+        self._aux: Any = machine.per_slot(np.zeros(NUM_AUX, np.float32))
         self._bits: Any = machine.view(self._aux, np.uint32)
 
     def read(self, position: Position, decisions: Decisions) -> Inputs:
@@ -92,7 +92,7 @@ class ParallelHidden:
         """uint8 (n, H); see `ParallelFeatures.privileged`."""
         machine = self._machine
         if self._workspaces is None:
-            self._workspaces = repeated(machine, decide.new_workspace(Parameters()))
+            self._workspaces = machine.per_slot(decide.new_workspace(Parameters()))
             machine.launch(set_any_hand, machine.num_slots, RulesArgs(self._workspaces, position.spec))
         shape = len(position.rows), self._num_players
         if self._hands is None or tuple(self._hands.shape) != shape:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.parallel import Machine, Position, repeated
+from tienlen_agents.parallel import Machine, Position
 from tienlen_agents.rule_based.heuristic import decide
 from tienlen_agents.rule_based.heuristic.parameters import Parameters
 from tienlen_env.games.common.game import AnyRules
@@ -59,7 +59,7 @@ def set_rules(item: int, slot: int, args: RulesArgs) -> None:
 
 def new_workspaces(machine: Machine, spec: Any, parameters: Parameters) -> Any:
     """int64 (T, W): a workspace for each slot, prepared for the variant."""
-    workspaces = repeated(machine, decide.new_workspace(parameters))
+    workspaces = machine.per_slot(decide.new_workspace(parameters))
     machine.launch(set_rules, machine.num_slots, RulesArgs(workspaces, spec))
     return workspaces
 
@@ -86,8 +86,8 @@ class HeuristicChooser:
         machine = self._machine
         if self._workspaces is None:
             self._workspaces = new_workspaces(machine, position.spec, self._parameters)
-            shape = machine.num_slots, self._size
-            self._ids, self._cards = machine.empty(shape, np.int64), machine.empty(shape, np.int64)
+            row = np.zeros(self._size, np.int64)
+            self._ids, self._cards = machine.per_slot(row), machine.per_slot(row)
         args = ChooseArgs(
             position.rows, games, position.spec, position.actions, self._workspaces, self._ids, self._cards,
             out,

@@ -216,13 +216,13 @@ def new_args(machine: Machine, position: Position, workspaces: Any) -> PlayoutAr
     """Arrays for playouts of a batch; `workspaces` int64 (T, W) are prepared for its variant."""
     spec = machine.host(position.spec)
     spec[S.NUM_KEPT] = 0  # a playout stores no history
-    size, num_slots = int(spec[S.NUM_ACTIONS]), machine.num_slots
+    scratch = np.zeros(int(spec[S.NUM_ACTIONS]), np.int64)
     return PlayoutArgs(
         workspaces,
         machine.array(spec),
         position.actions,
-        machine.zeros((num_slots, position.rows.shape[1]), np.int64),
-        machine.zeros((num_slots, size), np.int64),
-        machine.zeros((num_slots, size), np.int64),
-        machine.zeros((num_slots, int(spec[S.NUM_PLAYERS])), np.float32),
+        machine.per_slot(np.zeros(position.rows.shape[1], np.int64)),
+        machine.per_slot(scratch),
+        machine.per_slot(scratch),
+        machine.per_slot(np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)),
     )
