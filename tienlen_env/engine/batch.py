@@ -15,10 +15,27 @@ import numpy.typing as npt
 
 from tienlen_env.engine.backends import BackendName, get_backend
 from tienlen_env.engine.backends.protocol import Backend, DrawArray
-from tienlen_env.engine.checks import as_distinct_indices, as_index, as_indices, as_integers, check_buffer
+from tienlen_env.engine.checks import (
+    as_distinct_indices,
+    as_index,
+    as_indices,
+    as_integers,
+    check_buffer,
+    check_items,
+)
+from tienlen_env.engine.packed import packed_size
 from tienlen_env.errors import IllegalPlayError, TienLenError, with_renamed
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteArray,
+    ByteOutput,
+    IntArray,
+    MaskArray,
+    MaskOutput,
+    RewardArray,
+)
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Payment, PaymentReader
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.spec import Episode
@@ -122,6 +139,9 @@ class Batch:
         num_actions: A.
         observation_size: O.
         global_observation_size: G, the length of `global_observation`.
+        packed_mask_size: ceil(A / 64), words of a packed mask (`tienlen_env.engine.packed`).
+        packed_observation_size: ceil(O / 64).
+        packed_global_observation_size: ceil(G / 64).
         layout: name to `Piece` of the observation.
 
     Raises:
@@ -184,8 +204,12 @@ class Batch:
         self.observation_size: int = self.layout.size
         self.global_observation_size: int = game.global_observation_size(self.rules, self.history)
 
-        self._no_mask = np.zeros((0, self.num_actions), np.int8)
-        self._no_observation = np.zeros((0, self.observation_size), np.uint8)
+        self.packed_mask_size = packed_size(self.num_actions)
+        self.packed_observation_size = packed_size(self.observation_size)
+        self.packed_global_observation_size = packed_size(self.global_observation_size)
+
+        self._no_mask: MaskOutput = np.zeros((0, self.num_actions), np.int8)
+        self._no_observation: ByteOutput = np.zeros((0, self.observation_size), np.uint8)
         self._no_cards = np.zeros(0, np.int64)
         self._no_draws = np.zeros(0)
 
@@ -311,8 +335,8 @@ class Batch:
         *,
         rewards: RewardArray | None = None,
         dones: BoolArray | None = None,
-        mask: MaskArray | None = None,
-        observation: ByteArray | None = None,
+        mask: MaskOutput | None = None,
+        observation: ByteOutput | None = None,
         draws: DrawArray | None = None,
         next_actions: IntArray | None = None,
     ) -> tuple[RewardArray, BoolArray]:
@@ -325,8 +349,10 @@ class Batch:
             rewards: float32 (B, P), a buffer for the result; None: a buffer of the batch's own, which the
                 next step overwrites. The same for `dones`.
             dones: bool (B,), games that ended in this step.
-            mask: int8 (B, A), contiguous, filled with the next legal-action mask if given.
-            observation: uint8 (B, O), contiguous, filled with the next player's observation if given.
+            mask: int8 (B, A), or packed int64 (B, ceil(A / 64)), contiguous, filled with the next legal-action
+                mask if given.
+            observation: uint8 (B, O), or packed int64 (B, ceil(O / 64)), contiguous, filled with the next
+                player's observation if given.
             draws: float64 (B,), draws in [0, 1) for `next_actions`, where that is given.
             next_actions: int64 (B,), filled with one uniform legal action per game for the next step, as by
                 `sample` with these draws; cheaper than a separate call.
@@ -345,11 +371,11 @@ class Batch:
         if mask is None:
             mask = self._no_mask
         else:
-            check_buffer(mask, "mask", (self.num_games, self.num_actions), np.int8)
+            check_items(mask, "mask", (self.num_games,), self.num_actions, np.int8)
         if observation is None:
             observation = self._no_observation
         else:
-            check_buffer(observation, "observation", (self.num_games, self.observation_size), np.uint8)
+            check_items(observation, "observation", (self.num_games,), self.observation_size, np.uint8)
         if next_actions is None:
             draws, next_actions = self._no_draws, self._no_cards
         else:
@@ -555,6 +581,12 @@ class Batch:
         self._backend.write_masks(self._rows, self._spec, out)
         return out
 
+    def packed_mask(self, out: IntArray | None = None) -> IntArray:
+        """int64 (B, ceil(A / 64)): `action_mask` in packed form."""
+        out = self._words(out, self.num_games, self.num_actions)
+        self._backend.write_masks(self._rows, self._spec, out)
+        return out
+
     def count_legal(self) -> IntArray:
         """int64 (B,): number of legal actions."""
         out = np.empty(self.num_games, np.int64)
@@ -602,6 +634,30 @@ class Batch:
         Raises:
             ValueError: an argument of the wrong shape or type, or out of range.
         """
+        rows, checked = self._observers(seats, games)
+        if out is None:
+            out = np.empty((len(rows), self.observation_size), np.uint8)
+        else:
+            check_buffer(out, "out", (len(rows), self.observation_size), np.uint8)
+        self._backend.observe_seats(rows, self._spec, self._actions, checked, out)
+        return out
+
+    def packed_observation(
+        self,
+        seats: npt.ArrayLike | None = None,
+        out: IntArray | None = None,
+        games: npt.ArrayLike | None = None,
+    ) -> IntArray:
+        """int64 (B, ceil(O / 64)) or (n, ceil(O / 64)): `observe` in packed form."""
+        rows, checked = self._observers(seats, games)
+        out = self._words(out, len(rows), self.observation_size)
+        self._backend.observe_seats(rows, self._spec, self._actions, checked, out)
+        return out
+
+    def _observers(
+        self, seats: npt.ArrayLike | None, games: npt.ArrayLike | None
+    ) -> tuple[IntArray, IntArray]:
+        """The rows of some games, and a seat for each; see `observe`."""
         if games is None:
             rows, turn = self._rows, self.state.turn
         else:
@@ -616,12 +672,7 @@ class Batch:
             if given.shape != turn.shape:
                 given = np.broadcast_to(given, turn.shape)
             checked = self._seats(given, len(rows))
-        if out is None:
-            out = np.empty((len(rows), self.observation_size), np.uint8)
-        else:
-            check_buffer(out, "out", (len(rows), self.observation_size), np.uint8)
-        self._backend.observe_seats(rows, self._spec, self._actions, checked, out)
-        return out
+        return rows, checked
 
     def global_observation(self, out: ByteArray | None = None) -> ByteArray:
         """The global observation, for centralised critics; absolute seats.
@@ -635,6 +686,19 @@ class Batch:
         else:
             check_buffer(out, "out", (self.num_games, self.global_observation_size), np.uint8)
         self._backend.observe_all(self._rows, self._spec, self._actions, out)
+        return out
+
+    def packed_global_observation(self, out: IntArray | None = None) -> IntArray:
+        """int64 (B, ceil(G / 64)): `global_observation` in packed form."""
+        out = self._words(out, self.num_games, self.global_observation_size)
+        self._backend.observe_all(self._rows, self._spec, self._actions, out)
+        return out
+
+    def _words(self, out: IntArray | None, num_rows: int, size: int) -> IntArray:
+        """A buffer for items in packed form, or the checked one."""
+        if out is None:
+            return np.empty((num_rows, packed_size(size)), np.int64)
+        check_buffer(out, "out", (num_rows, packed_size(size)), np.int64)
         return out
 
     def action_to_cards(self, actions: npt.ArrayLike) -> IntArray:

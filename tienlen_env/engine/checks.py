@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.games.common.arrays import DType, IntArray
+from tienlen_env.games.common.spec import num_words
 
 
 def as_integers(values: npt.ArrayLike, name: str) -> IntArray:
@@ -77,6 +78,25 @@ def check_buffer(buffer: object, name: str, shape: tuple[int, ...], dtype: DType
         or not buffer.flags.writeable
     ):
         raise ValueError(f"{name}: expected a contiguous, writeable {np.dtype(dtype)} array of shape {shape}")
+
+
+def check_items(buffer: object, name: str, rows: tuple[int, ...], size: int, dtype: DType) -> None:
+    """A mask or observation array that compiled code writes to, as bytes or packed.
+
+    Args:
+        buffer: the array.
+        name: the argument, for the message.
+        rows: the shape before the last axis.
+        size: items of a row.
+        dtype: of the bytes.
+
+    Raises:
+        ValueError: see `check_buffer`; a packed array is int64 (..., ceil(size / 64)).
+    """
+    if getattr(buffer, "dtype", None) == np.int64:
+        check_buffer(buffer, name, (*rows, num_words(size)), np.int64)
+    else:
+        check_buffer(buffer, name, (*rows, size), dtype)
 
 
 def as_index(value: object, size: int, name: str) -> int:

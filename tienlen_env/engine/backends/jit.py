@@ -28,6 +28,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import overload, register_jitable
 
 from tienlen_env.engine.backends import overloads
+from tienlen_env.games.common import bits
 from tienlen_env.games.common.hints import is_fused, is_noinline
 
 # A damaged cache file fails in one of these ways when it is unpickled.
@@ -172,7 +173,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 @cache
 def _overloads_digest() -> bytes:
-    return hashlib.sha256(Path(overloads.__file__).read_bytes()).digest()
+    files = overloads.__file__, bits.__file__  # primitives are not followed, so their whole files count
+    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).digest()
 
 
 @cache

@@ -11,11 +11,12 @@ from functools import cache
 from types import SimpleNamespace
 
 from tienlen_env.engine.backends import jit
+from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.turn import Turn
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Row, Spec
-from tienlen_env.games.common.bits import KEY_STEP, add
+from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
 
 
@@ -23,21 +24,20 @@ from tienlen_env.games.common.game import AnyGame
 def _loops(game: AnyGame) -> SimpleNamespace:
     """All loops over a game's kernels, compiled when first called."""
     kernels, columns = game.kernels, game.columns
-    begin_game, begin_a_round, play = kernels.begin_game, kernels.begin_round, kernels.play
+    begin_one, is_refused, advance = per_game(game)
+    begin_a_round, play = kernels.begin_round, kernels.play
     update_legal, can_play_cards = kernels.update_legal, kernels.can_play_cards
     cards_of, observe, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
     _, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_of_legal = kernels.legal
-    TURN, HAND, PLACE, KEY = columns.turn, columns.hand, columns.place, columns.key
+    TURN, HAND, PLACE = columns.turn, columns.hand, columns.place
     is_over, is_asked = int(Turn.OVER), int(Turn.ASKED)
 
     # Two loops that several compiled functions share.
     def check_actions(rows: Row, spec: Spec, ids: Row, cards: Row) -> int:
         for b in range(rows.shape[0]):
-            # A game that is over has no legal action, so for most games one column is read.
-            if not is_legal(rows[b], spec, ids[b]):
-                if ids[b] != -1 or rows[b, TURN] >= 0:
-                    return b
-            elif cards.shape[0] > 0 and not can_play_cards(rows[b], cards[b]):
+            if is_refused(rows[b], spec, ids[b]):
+                return b
+            if cards.shape[0] > 0 and rows[b, TURN] >= 0 and not can_play_cards(rows[b], cards[b]):
                 return b
         return -1
 
@@ -57,24 +57,18 @@ def _loops(game: AnyGame) -> SimpleNamespace:
                     chosen = cards[b]
                 else:
                     chosen = cards_of(row[HAND + seat], actions, action)
-                play(row, spec, actions, action, chosen, rewards[b])
-                if row[TURN] < 0:
-                    dones[b] = True
-                    if spec[S.AUTO_RESET]:
-                        begin_game(row, spec, add(row[KEY], KEY_STEP), 0, -1)
-                update_legal(row, spec, actions)
+                dones[b] = advance(row, spec, actions, action, chosen, rewards[b])
             if mask.shape[0] > 0:
-                write_mask(row, spec, mask[b], 0)
+                write_mask(row, spec, as_output(mask[b]), 0)
             if obs.shape[0] > 0:
-                observe(row, spec, actions, row[TURN], obs[b], 0)
+                observe(row, spec, actions, row[TURN], as_output(obs[b]), 0)
             if next_ids.shape[0] > 0:
                 next_ids[b] = choose_legal(row, spec, draws[b])
 
     @jit.loop
     def begin(rows, spec, actions, keys, rounds, leaders):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            begin_game(rows[b], spec, keys[b], rounds[b], leaders[b])
-            update_legal(rows[b], spec, actions)
+            begin_one(rows[b], spec, actions, keys[b], rounds[b], leaders[b])
 
     @jit.loop
     def step(  # type: ignore[no-untyped-def]
@@ -114,17 +108,17 @@ def _loops(game: AnyGame) -> SimpleNamespace:
     @jit.loop
     def write_masks(rows, spec, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            write_mask(rows[b], spec, out[b], 0)
+            write_mask(rows[b], spec, as_output(out[b]), 0)
 
     @jit.loop
     def observe_seats(rows, spec, actions, seats, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            observe(rows[b], spec, actions, seats[b], out[b], 0)
+            observe(rows[b], spec, actions, seats[b], as_output(out[b]), 0)
 
     @jit.loop
     def observe_all(rows, spec, actions, out):  # type: ignore[no-untyped-def]
         for b in range(rows.shape[0]):
-            observe_everything(rows[b], spec, actions, out[b], 0)
+            observe_everything(rows[b], spec, actions, as_output(out[b]), 0)
 
     @jit.loop
     def count_legal(rows, spec, out):  # type: ignore[no-untyped-def]

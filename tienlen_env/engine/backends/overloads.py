@@ -6,18 +6,20 @@ Importing this module registers them, so that any compiled function may call tho
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, overload, register_jitable
 
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.bits import LOWEST_SUIT
 
 _I64 = ir.IntType(64)
+_INLINE = {"_nrt": False, "forceinline": True}
 
 
 def _cpu_features() -> dict[str, bool]:
@@ -148,11 +150,71 @@ if _FEATURES.get("bmi2", False):
     overload(bits.squeeze, target="cpu")(
         lambda cards, width: lambda cards, width: _pext(cards, LOWEST_SUIT * ((15 << (width - 1)) & 15))
     )
-overload(bits.write_word)(lambda out, start, word: lambda out, start, word: _store_word(out, start, word))
-overload(bits.write_half)(lambda out, start, word: lambda out, start, word: _store_half(out, start, word))
+
+# An output is an array of bytes, or `bits.PackedBits`.
+_put_bits = register_jitable(_nrt=False, forceinline=True)(bits.put_bits)
+
+
+def _is_packed(out: Any) -> bool:
+    return isinstance(out, types.BaseNamedTuple) and out.instance_class is bits.PackedBits
+
+
+@overload(bits.as_output, jit_options=_INLINE)
+def _as_output(row):  # type: ignore[no-untyped-def]
+    if row.dtype.bitwidth == 8:
+        return lambda row: row
+    packed = bits.PackedBits
+
+    def as_output(row):  # type: ignore[no-untyped-def]
+        row[row.shape[0] - 1] = 0
+        return packed(row)
+
+    return as_output
+
+
+@overload(operator.setitem, jit_options=_INLINE)
+def _set_bit(out, i, value):  # type: ignore[no-untyped-def]
+    if _is_packed(out):
+        return lambda out, i, value: _put_bits(out.words, i, int(value), 1)
+    return None
+
+
+@overload(bits.write_word, jit_options=_INLINE)
+def _write_word(out, start, word):  # type: ignore[no-untyped-def]
+    if _is_packed(out):
+        return lambda out, start, word: _put_bits(out.words, start, word, 64)
+    return lambda out, start, word: _store_word(out, start, word)
+
+
+@overload(bits.write_half, jit_options=_INLINE)
+def _write_half(out, start, word):  # type: ignore[no-untyped-def]
+    if _is_packed(out):
+        return lambda out, start, word: _put_bits(out.words, start, word, 32)
+    return lambda out, start, word: _store_half(out, start, word)
+
+
+@overload(bits.write_bits, jit_options=_INLINE)
+def _write_bits(out, start, word, num_bits):  # type: ignore[no-untyped-def]
+    if _is_packed(out):
+
+        def put(out, start, word, num_bits):  # type: ignore[no-untyped-def]
+            if num_bits > 0:
+                _put_bits(out.words, start, word, num_bits)
+
+        return put
+
+    def expand(out, start, word, num_bits):  # type: ignore[no-untyped-def]
+        for i in range(num_bits):
+            out[start + i] = word >> i & 1
+
+    return expand
+
 
 PRIMITIVES: frozenset[Any] = frozenset(
     {
+        bits.as_output,
+        bits.put_bits,
+        bits.write_bits,
         bits.popcount,
         bits.lowest_index,
         bits.highest_index,

@@ -2,6 +2,9 @@
 
 Every loop takes the rows of a batch, its `KernelTables`, and arguments that `Batch` has checked: indices in
 range, arrays contiguous and of the stated shapes and dtypes. An empty output array means "not wanted".
+
+A mask or an observation of n items is written as n bytes, or, to an int64 array, in packed form: one bit an
+item, in ceil(n / 64) words (`tienlen_env.engine.packed`). The dtype of the array chooses the form.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
+from tienlen_env.games.common.arrays import BoolArray, ByteOutput, IntArray, MaskOutput, RewardArray
 
 # `play_one` returns one number: `REFUSED`, or the next seat (below 8) or `FINISHED`, plus `PAID` if it paid.
 REFUSED: Final = -1
@@ -55,8 +58,8 @@ class Backend(Protocol):
         cards: IntArray,
         rewards: RewardArray,
         dones: BoolArray,
-        mask: MaskArray,
-        obs: ByteArray,
+        mask: MaskOutput,
+        obs: ByteOutput,
         draws: DrawArray,
         next_ids: IntArray,
     ) -> int:
@@ -70,8 +73,8 @@ class Backend(Protocol):
             cards: int64 (B,), the exact cards of the actions, or (0,) for the table's choice.
             rewards: float32 (B, P), overwritten with the rewards of this step.
             dones: bool (B,), overwritten: games that ended in this step.
-            mask: int8 (B, A), overwritten with the next legal-action mask, or (0, A).
-            obs: uint8 (B, O), overwritten with the next player's observation, or (0, O).
+            mask: int8 (B, A) or packed, overwritten with the next legal-action mask, or (0, A).
+            obs: uint8 (B, O) or packed, overwritten with the next player's observation, or (0, O).
             draws: float64 (B,), draws in [0, 1) for `next_ids`, or (0,).
             next_ids: int64 (B,), overwritten with a uniform choice among the next legal actions, or (0,).
 
@@ -85,8 +88,8 @@ class Backend(Protocol):
         spec: IntArray,
         actions: IntArray,
         rewards: RewardArray,
-        mask: MaskArray,
-        obs: ByteArray,
+        mask: MaskOutput,
+        obs: ByteOutput,
         action: int,
     ) -> int:
         """Play one action in one game, for callers that have a single one and count the microseconds.
@@ -142,16 +145,16 @@ class Backend(Protocol):
     def sample(self, rows: IntArray, spec: IntArray, draws: DrawArray, out: IntArray) -> None:
         """Choose a legal action a game by uniform draws in [0, 1); -1 where no action is legal."""
 
-    def write_masks(self, rows: IntArray, spec: IntArray, out: MaskArray) -> None:
-        """Write the legal-action masks, int8 (B, A)."""
+    def write_masks(self, rows: IntArray, spec: IntArray, out: MaskOutput) -> None:
+        """Write the legal-action masks, int8 (B, A) or packed."""
 
     def observe_seats(
-        self, rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteArray
+        self, rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteOutput
     ) -> None:
-        """Write the observation of one seat a game, uint8 (B, O); zeros for seat -1."""
+        """Write the observation of one seat a game, uint8 (B, O) or packed; zeros for seat -1."""
 
-    def observe_all(self, rows: IntArray, spec: IntArray, actions: IntArray, out: ByteArray) -> None:
-        """Write the global observation of every game, uint8 (B, G)."""
+    def observe_all(self, rows: IntArray, spec: IntArray, actions: IntArray, out: ByteOutput) -> None:
+        """Write the global observation of every game, uint8 (B, G) or packed."""
 
     def count_legal(self, rows: IntArray, spec: IntArray, out: IntArray) -> None:
         """Count the legal actions of every game, int64 (B,)."""

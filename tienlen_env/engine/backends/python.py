@@ -10,11 +10,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, DrawArray
 from tienlen_env.engine.turn import Turn
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
-from tienlen_env.games.common.bits import KEY_STEP, add
+from tienlen_env.games.common.arrays import BoolArray, ByteOutput, IntArray, MaskOutput, RewardArray
+from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
 
 
@@ -47,11 +48,10 @@ class PythonBackend:
         rounds: IntArray,
         leaders: IntArray,
     ) -> None:
-        kernels = self._game.kernels
+        begin_one = per_game(self._game).begin
         spec_list, action_list = _as_list(spec), _as_list(actions)
         for b, row in enumerate(rows.tolist()):
-            kernels.begin_game(row, spec_list, int(keys[b]), int(rounds[b]), int(leaders[b]))
-            kernels.update_legal(row, spec_list, action_list)
+            begin_one(row, spec_list, action_list, int(keys[b]), int(rounds[b]), int(leaders[b]))
             rows[b] = row
 
     def begin_round(self, rows: IntArray, spec: IntArray, actions: IntArray, leaders: IntArray) -> None:
@@ -71,22 +71,20 @@ class PythonBackend:
         cards: IntArray,
         rewards: RewardArray,
         dones: BoolArray,
-        mask: MaskArray,
-        obs: ByteArray,
+        mask: MaskOutput,
+        obs: ByteOutput,
         draws: DrawArray,
         next_ids: IntArray,
     ) -> int:
         kernels, columns = self._game.kernels, self._game.columns
         turn_column, hand_column = columns.turn, columns.hand
+        _, is_refused, advance = per_game(self._game)
         spec_list, action_list = _as_list(spec), _as_list(actions)
         games = rows.tolist()
         for b, row in enumerate(games):
-            if row[turn_column] >= 0:
-                if not kernels.legal.is_legal(row, spec_list, int(ids[b])):
-                    return b
-                if len(cards) and not kernels.can_play_cards(row, int(cards[b])):
-                    return b
-            elif ids[b] != -1:
+            if is_refused(row, spec_list, int(ids[b])):
+                return b
+            if len(cards) and row[turn_column] >= 0 and not kernels.can_play_cards(row, int(cards[b])):
                 return b
         for b, row in enumerate(games):
             gained = [0.0] * spec_list[S.NUM_PLAYERS]
@@ -96,18 +94,13 @@ class PythonBackend:
                 action = int(ids[b])
                 hand = row[hand_column + seat]
                 chosen = int(cards[b]) if len(cards) else kernels.action_cards(hand, action_list, action)
-                kernels.play(row, spec_list, action_list, action, chosen, gained)
-                if row[turn_column] < 0:
-                    dones[b] = True
-                    if spec_list[S.AUTO_RESET]:
-                        kernels.begin_game(row, spec_list, add(row[columns.key], KEY_STEP), 0, -1)
-                kernels.update_legal(row, spec_list, action_list)
+                dones[b] = advance(row, spec_list, action_list, action, chosen, gained)
                 rows[b] = row
             rewards[b] = gained
             if len(mask):
-                kernels.legal.write_mask(row, spec_list, mask[b], 0)
+                kernels.legal.write_mask(row, spec_list, as_output(mask[b]), 0)
             if len(obs):
-                kernels.observe(row, spec_list, action_list, row[turn_column], obs[b], 0)
+                kernels.observe(row, spec_list, action_list, row[turn_column], as_output(obs[b]), 0)
             if len(next_ids):
                 next_ids[b] = kernels.legal.choose_legal(row, spec_list, float(draws[b]))
         return -1
@@ -118,8 +111,8 @@ class PythonBackend:
         spec: IntArray,
         actions: IntArray,
         rewards: RewardArray,
-        mask: MaskArray,
-        obs: ByteArray,
+        mask: MaskOutput,
+        obs: ByteOutput,
         action: int,
     ) -> int:
         kernels, columns = self._game.kernels, self._game.columns
@@ -188,25 +181,25 @@ class PythonBackend:
         for b, row in enumerate(rows.tolist()):
             out[b] = kernels.legal.choose_legal(row, spec_list, float(draws[b]))
 
-    def write_masks(self, rows: IntArray, spec: IntArray, out: MaskArray) -> None:
+    def write_masks(self, rows: IntArray, spec: IntArray, out: MaskOutput) -> None:
         kernels = self._game.kernels
         spec_list = _as_list(spec)
         for b, row in enumerate(rows.tolist()):
-            kernels.legal.write_mask(row, spec_list, out[b], 0)
+            kernels.legal.write_mask(row, spec_list, as_output(out[b]), 0)
 
     def observe_seats(
-        self, rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteArray
+        self, rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteOutput
     ) -> None:
         kernels = self._game.kernels
         spec_list, action_list = _as_list(spec), _as_list(actions)
         for b, row in enumerate(rows.tolist()):
-            kernels.observe(row, spec_list, action_list, int(seats[b]), out[b], 0)
+            kernels.observe(row, spec_list, action_list, int(seats[b]), as_output(out[b]), 0)
 
-    def observe_all(self, rows: IntArray, spec: IntArray, actions: IntArray, out: ByteArray) -> None:
+    def observe_all(self, rows: IntArray, spec: IntArray, actions: IntArray, out: ByteOutput) -> None:
         kernels = self._game.kernels
         spec_list, action_list = _as_list(spec), _as_list(actions)
         for b, row in enumerate(rows.tolist()):
-            kernels.observe_all(row, spec_list, action_list, out[b], 0)
+            kernels.observe_all(row, spec_list, action_list, as_output(out[b]), 0)
 
     def count_legal(self, rows: IntArray, spec: IntArray, out: IntArray) -> None:
         kernels = self._game.kernels

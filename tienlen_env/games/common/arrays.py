@@ -13,6 +13,9 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 ByteArray: TypeAlias = npt.NDArray[np.uint8]
 MaskArray: TypeAlias = npt.NDArray[np.int8]
 RewardArray: TypeAlias = npt.NDArray[np.float32]
+# A mask or an observation as bytes, or packed: int64 words, one bit an item.
+MaskOutput: TypeAlias = npt.NDArray[np.int8] | npt.NDArray[np.int64]
+ByteOutput: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.int64]
 AnyArray: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = Any  # a NumPy scalar type, or a dtype
 

@@ -6,7 +6,7 @@ numbers are signed 64-bit words, so that NumPy, Numba and CUDA hold them as ``in
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 FULL: Final = (1 << 52) - 1
 LOWEST_SUIT: Final = 0x1111111111111  # the spade of every rank
@@ -66,20 +66,70 @@ def rotate(word: int, n: int, size: int) -> int:
     return (word >> n | word << (size - n)) & ((1 << size) - 1)
 
 
+class PackedBits(NamedTuple):
+    """An output of kernels that holds bits: item i is bit ``i & 63`` of ``words[i >> 6]``.
+
+    Attributes:
+        words: int64 (ceil(n / 64),), for n items.
+    """
+
+    words: Any
+
+    def __setitem__(self, i: int, value: int) -> None:  # type: ignore[override]
+        put_bits(self.words, i, value, 1)
+
+
+def put_bits(words: Any, start: int, bits: int, num_bits: int) -> None:
+    """Overwrite `num_bits` (1..64) bits of words of 64, from bit `start` on, by the lowest bits of a word."""
+    at, offset = start >> 6, start & 63
+    field = -1 if num_bits == 64 else (1 << num_bits) - 1
+    new = bits & field
+    words[at] = (int(words[at]) & ~shift_left(field, offset)) | shift_left(new, offset)
+    if offset + num_bits > 64:
+        behind = 64 - offset
+        words[at + 1] = (int(words[at + 1]) & ~shift_right(field, behind)) | shift_right(new, behind)
+
+
+def as_output(row: Any) -> Any:
+    """A row of a mask or an observation as an output of kernels.
+
+    Args:
+        row: bytes, one an item; or int64 words, one bit an item. Bits behind the last item become 0.
+    """
+    if row.dtype.itemsize == 1:
+        return row
+    row[len(row) - 1] = 0  # the writer overwrites all items
+    return PackedBits(row)
+
+
 def write_word(out: Any, start: int, word: int) -> None:
-    """Expand a word to 64 bytes of 0 and 1 in ``out[start:start + 64]``.
+    """Expand a word to 64 items of 0 and 1, ``out[start:start + 64]``.
 
     Writers of shorter pieces go from left to right, so that the next piece covers the surplus zeros, and
     end with one word that closes exactly at the end of their row.
     """
-    for i in range(64):
-        out[start + i] = word >> i & 1
+    write_bits(out, start, word, 64)
 
 
 def write_half(out: Any, start: int, word: int) -> None:
-    """Expand the low 32 bits of a word to bytes of 0 and 1 in ``out[start:start + 32]``, for short rows."""
-    for i in range(32):
-        out[start + i] = word >> i & 1
+    """Expand the low 32 bits of a word to 0 and 1 in ``out[start:start + 32]``, for short rows."""
+    write_bits(out, start, word, 32)
+
+
+def write_bits(out: Any, start: int, word: int, num_bits: int) -> None:
+    """Expand the lowest 0..64 bits of a word to ``out[start:start + num_bits]``, and change no other item."""
+    if isinstance(out, PackedBits):
+        if num_bits > 0:
+            put_bits(out.words, start, word, num_bits)
+    else:
+        for i in range(num_bits):
+            out[start + i] = word >> i & 1
+
+
+def clear_items(out: Any, start: int, size: int) -> None:
+    """Write zeros to ``out[start:start + size]``."""
+    for first in range(0, size, 64):
+        write_bits(out, start + first, 0, min(64, size - first))
 
 
 def or_bits(words: Any, start: int, first: int, bits: int) -> None:
@@ -146,9 +196,3 @@ def philox(key: int, counter: int, block: int) -> tuple[int, int, int, int]:
         c0, c1, c2, c3 = p1 >> 32 & mask ^ c1 ^ k0, p1 & mask, p0 >> 32 & mask ^ c3 ^ k1, p0 & mask
         k0, k1 = k0 + 0x9E3779B9 & mask, k1 + 0xBB67AE85 & mask
     return c0, c1, c2, c3
-
-
-def write_bits(out: Any, start: int, word: int, num_bits: int) -> None:
-    """Write the lowest bits of a word as bytes ``out[start:start + num_bits]``, and no byte behind."""
-    for i in range(num_bits):
-        out[start + i] = word >> i & 1

@@ -16,6 +16,7 @@ from tienlen_env.games.common.bits import (
     popcount,
     shift_left,
     shift_right,
+    write_bits,
     write_half,
     write_word,
 )
@@ -107,8 +108,7 @@ def legal_kernels(
             write_half(out, start, row[legal])
             write_half(out, start + num_actions - 32, shift_right(row[legal], num_actions - 32))
         else:
-            for action in range(num_actions):
-                out[start + action] = row[legal] >> action & 1
+            write_bits(out, start, row[legal], num_actions)
 
     def num_legal(row: Row, spec: Spec) -> int:
         if spec[S.NUM_WORDS] == usual_words:

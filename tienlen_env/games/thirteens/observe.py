@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from tienlen_env.games.common.bits import rotate, shift_left, wrap, write_word
+from tienlen_env.games.common.bits import clear_items, rotate, shift_left, wrap, write_bits, write_word
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
@@ -89,8 +89,7 @@ def write_pieces(row: Any, spec: Any, seat: int, out: Any, start: int, num_playe
     num_cards, num_tricks, score_bits = spec[S.NUM_CARDS], spec[S.HAND_SIZE], spec[S.NUM_SCORE_BITS]
     size = size_of(spec)
     if seat < 0:
-        for i in range(size):
-            out[start + i] = 0
+        clear_items(out, start, size)
         return
 
     at = start
@@ -168,13 +167,10 @@ def observe_all(row: Any, spec: Any, actions: Any, out: Any, start: int) -> None
     num_players, num_cards = spec[S.NUM_PLAYERS], spec[S.NUM_CARDS]
     observe(row, spec, actions, 0, out, start)
     at = start + size_of(spec)
-    for i in range(num_players):
-        out[at + i] = 1 if row[R.TURN] == i else 0
+    write_bits(out, at, 1 << (row[R.TURN] + 1) >> 1, num_players)
     at += num_players
     for i in range(1, num_players + 1):
-        hand = row[R.HAND + i] if i < num_players else row[R.DUMMY]
-        for card in range(num_cards):
-            out[at + card] = hand >> card & 1
+        write_bits(out, at, row[R.HAND + i] if i < num_players else row[R.DUMMY], num_cards)
         at += num_cards
 
 

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, popcount, rotate, shift_left, wrap, write_word
+from tienlen_env.games.common.bits import (
+    FULL,
+    LOWEST_SUIT,
+    clear_items,
+    popcount,
+    rotate,
+    shift_left,
+    wrap,
+    write_bits,
+    write_word,
+)
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.layout import observation_layout
@@ -40,8 +50,7 @@ def write_pieces(
     num_flags = 20 + 4 * num_players + 4 * spec[S.SUITS_BIND]
     size = spec[S.OBSERVATION_SIZE]
     if seat < 0:
-        for i in range(size):
-            out[start + i] = 0
+        clear_items(out, start, size)
         return
 
     # Numbers that every seat has are packed by absolute seat and then rotated to the observer.
@@ -112,13 +121,10 @@ def observe_all(row: Any, spec: Any, actions: Any, out: Any, start: int) -> None
     num_players = spec[S.NUM_PLAYERS]
     observe(row, spec, actions, 0, out, start)
     at = start + spec[S.OBSERVATION_SIZE]
-    for i in range(num_players):
-        out[at + i] = 1 if row[R.TURN] == i else 0
+    write_bits(out, at, 1 << (row[R.TURN] + 1) >> 1, num_players)
     at += num_players
     for seat in range(1, num_players):
-        hand = row[R.HAND + seat]
-        for card in range(52):
-            out[at + card] = hand >> card & 1
+        write_bits(out, at, row[R.HAND + seat], 52)
         at += 52
 
 

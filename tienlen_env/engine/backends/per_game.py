@@ -1,0 +1,59 @@
+"""What every executor does with one game, made of the game's kernels: plain functions of one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.arrays import ActionFields, Output, Row, Spec
+from tienlen_env.games.common.bits import KEY_STEP, add
+from tienlen_env.games.common.game import AnyGame
+
+
+class PerGame(NamedTuple):
+    """Functions of one game.
+
+    Attributes:
+        begin: ``(row, spec, actions, key, round, leader)``: start a game; leader -1: by the rules.
+        is_refused: ``(row, spec, action)``: whether the action cannot be played; in a game that is over only -1
+            can.
+        advance: ``(row, spec, actions, action, cards, rewards)``: play a legal action with these cards, add its
+            rewards, and deal anew if the game is over and the variant says so. Returns whether it was over.
+    """
+
+    begin: Callable[[Row, Spec, ActionFields, int, int, int], None]
+    is_refused: Callable[[Row, Spec, int], bool]
+    advance: Callable[[Row, Spec, ActionFields, int, int, Output], bool]
+
+
+@cache
+def per_game(game: AnyGame) -> PerGame:
+    """The functions of a game."""
+    kernels = game.kernels
+    begin_game, play, update_legal = kernels.begin_game, kernels.play, kernels.update_legal
+    is_legal = kernels.legal.is_legal
+    TURN, KEY = game.columns.turn, game.columns.key
+
+    def begin(row: Row, spec: Spec, actions: ActionFields, key: int, game_round: int, leader: int) -> None:
+        begin_game(row, spec, key, game_round, leader)
+        update_legal(row, spec, actions)
+
+    def is_refused(row: Row, spec: Spec, action: int) -> bool:
+        # A game that is over has no legal action, so for most games one column is read.
+        if is_legal(row, spec, action):
+            return False
+        return bool(action != -1 or row[TURN] >= 0)
+
+    def advance(
+        row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Output
+    ) -> bool:
+        play(row, spec, actions, action, cards, rewards)
+        is_over = row[TURN] < 0
+        if is_over and spec[S.AUTO_RESET]:
+            begin_game(row, spec, add(row[KEY], KEY_STEP), 0, -1)
+        update_legal(row, spec, actions)
+        return bool(is_over)
+
+    return PerGame(begin, is_refused, advance)
