@@ -46,6 +46,10 @@ class IllegalPlayError(TienLenError):
         self.clause = clause
 
 
+class DeviceError(TienLenError):
+    """There is no device for ``backend="cuda"``, or a method has no form for a device."""
+
+
 class WrongGameError(TienLenError):
     """An agent or a tool got another game than it plays."""
 
