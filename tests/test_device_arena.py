@@ -62,6 +62,14 @@ def test_chunks_are_those_of_the_processor(close: float, monkeypatch: pytest.Mon
         assert (chunk.seconds > 0).all()
 
 
+@pytest.mark.nightly
+def test_a_match_has_the_points_of_the_processor() -> None:
+    agents: list[Agent] = [the_network(), tienlen_agents.load("heuristic")]
+    found = play_jobs(MACHINE, agents, jobs(256, 4))
+    for job, chunk in zip(jobs(256, 4), found, strict=True):
+        assert_same(chunk, play_chunk(agents, job))
+
+
 def test_an_executor_plays_match_ups() -> None:
     executor = DeviceExecutor(MACHINE, games_at_once=20)
     options = {"num_deals": 12, "deals_per_job": 4, "seed": 1}
