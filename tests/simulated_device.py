@@ -1,6 +1,6 @@
-"""Run by `test_device_simulator`, with ``NUMBA_ENABLE_CUDASIM=1``: the machine of a device and the processor's.
+"""Compare the machine of a device with the processor's, in a process with ``NUMBA_ENABLE_CUDASIM=1``.
 
-Prints one line for each thing that was compared.
+`test_device_simulator` runs it. It prints one line for each thing that was compared.
 """
 
 from __future__ import annotations

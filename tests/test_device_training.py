@@ -125,9 +125,18 @@ class OnMachine(PPOTrainer):
 
 def run(out: Path, **settings: Any) -> PPOTrainer:
     config = PPOConfig(
-        num_games=8, batch_size=64, precision="fp32", decisions=10**9, eval_every=0, snapshot_every=1, threads=1, seed=4,
-        out=str(out), **SMALL, **settings,
-    )  # fmt: skip
+        num_games=8,
+        batch_size=64,
+        precision="fp32",
+        decisions=10**9,
+        eval_every=0,
+        snapshot_every=1,
+        threads=1,
+        seed=4,
+        out=str(out),
+        **SMALL,
+        **settings,
+    )
     return loop.train(OnMachine, config, Console(quiet=True))[0]
 
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from tienlen_agents.device.machine import TorchMachine, mapped
 from tienlen_agents.parallel import Body
-from tienlen_env.engine.backends.cuda import DeviceArray, Kernel, host_view, is_simulated, require_device
+from tienlen_env.engine.backends.cuda import DeviceArray, Kernel, is_simulated, require_device
+from tienlen_env.engine.backends.cuda.arrays import host_view
 from tienlen_env.errors import DeviceError
 
 THREADS_PER_PROCESSOR: Final = 256  # threads of each multiprocessor that work at the same time

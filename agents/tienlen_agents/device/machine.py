@@ -55,7 +55,7 @@ class TorchMachine:
         return torch.from_numpy(np.array(values)).to(self.device)
 
     def per_slot(self, row: npt.NDArray[Any]) -> Tensor:
-        """A new tensor with a copy of a row for each slot, (T, n); neighbouring slots are neighbours in memory."""
+        """A new tensor with a copy of a row for each slot, (T, n); a column is contiguous."""
         return self.array(row)[:, None].expand(-1, self.num_slots).contiguous().t()
 
     def host(self, array: Tensor) -> npt.NDArray[Any]:

@@ -7,8 +7,9 @@ ends when the device has finished.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
@@ -18,6 +19,7 @@ import torch
 
 from tienlen_agents import arena
 from tienlen_agents.arena.chunk import BLOCK_DEALS, Job
+from tienlen_agents.arena.run import load_all
 from tienlen_agents.device.arena import play_jobs
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
@@ -195,3 +197,101 @@ def arena_on_processor(names: tuple[str, str], num_deals: int, workers: int) -> 
     arena.match(*names, num_deals=num_deals, workers=workers)
     seconds = time.perf_counter() - begin
     return Figure(seconds * 100_000 / num_deals, {"deals": num_deals, "workers": workers})
+
+
+# ---------------------------------------------------------------- the rows of `make bench-gpu`
+
+
+@dataclass(frozen=True)
+class LearningRow:
+    """A row of the table.
+
+    Attributes:
+        name: what is measured.
+        unit: of the figure.
+        goal: as a text; empty for a row of the processor, beside which another one stands.
+        measure: computes the figure on a machine; the processor's rows ignore it.
+        needs_device: whether the row waits for a device.
+    """
+
+    name: str
+    unit: str
+    goal: str
+    measure: Callable[[TorchMachine], Figure]
+    needs_device: bool = True
+
+
+def learning_rows(processors: int | None = None) -> list[LearningRow]:
+    """The rows of acting, learning and the arena, each beside the same work on the processor.
+
+    Args:
+        processors: cores of the processor's rows; None for all.
+    """
+    cores = processors or os.cpu_count() or 1
+    kept: dict[str, Figure] = {}  # the run and its points are one measurement
+
+    def run_of(machine: TorchMachine, which: str) -> Figure:
+        if not kept:
+            kept["seconds"], kept["points"] = training_run(machine, DEVICE_RUN)
+        return kept[which]
+
+    on_processor = {
+        **LARGE_RUN,
+        "num_games": 2048,
+        "batch_size": 8192,
+        "threads": cores,
+        "shards": cores,
+    }
+    heuristic, champions = "heuristic", f"policy:{next(iter(champion.shipped().values()))}"
+    return [
+        LearningRow(
+            "acting by the champion's network",
+            "decisions/s",
+            "at least 20 million",
+            lambda machine: acting(machine, 1 << 17),
+        ),
+        LearningRow(
+            "PPO, 470,000 weights, two epochs",
+            "decisions/s",
+            "at least 3 million, goal 10 million",
+            lambda machine: learning(machine, 2, LARGE_RUN),
+        ),
+        LearningRow(
+            f"the same on {cores} cores",
+            "decisions/s",
+            "",
+            lambda _: learning(None, 1, on_processor),
+            needs_device=False,
+        ),
+        LearningRow(
+            "six million decisions of make train",
+            "s",
+            "at most 10",
+            lambda machine: run_of(machine, "seconds"),
+        ),
+        LearningRow(
+            "points of that policy v. 3 × heuristic",
+            "points",
+            "at least 1.60",
+            lambda machine: run_of(machine, "points"),
+        ),
+        LearningRow(
+            "arena, 100,000 deals × 4, heuristic v. 3 × random",
+            "s",
+            "at most 10",
+            lambda machine: arena_deals(machine, load_all([heuristic, "random"]), 100_000),
+        ),
+        LearningRow(
+            "arena, 100,000 deals × 4, the champion's network v. 3 × heuristic",
+            "s",
+            "at most 60",
+            lambda machine: arena_deals(machine, load_all([champions, heuristic]), 100_000),
+        ),
+        LearningRow(
+            f"the same on {cores} cores (from 5,120 deals)",
+            "s",
+            "",
+            lambda _: arena_on_processor((champions, heuristic), 5120, cores),
+            needs_device=False,
+        ),
+    ]
