@@ -123,34 +123,41 @@ class OnMachine(PPOTrainer):
         super().__init__(config, machine=MACHINE)
 
 
-def run(out: Path, **settings: Any) -> PPOTrainer:
+class Interrupted(OnMachine):
+    """One that is interrupted in its third iteration."""
+
+    def play_and_learn(self) -> dict[str, float]:
+        if self.iteration == 2:
+            self.play()
+            raise KeyboardInterrupt
+        return super().play_and_learn()
+
+
+def test_a_resumed_run_is_an_uninterrupted_one(tmp_path: Path) -> None:
     config = PPOConfig(
         num_games=8,
         batch_size=64,
         precision="fp32",
         decisions=10**9,
+        stop_after=3,
         eval_every=0,
         snapshot_every=1,
         threads=1,
-        seed=4,
-        out=str(out),
         **SMALL,
-        **settings,
     )
-    return loop.train(OnMachine, config, Console(quiet=True))[0]
-
-
-def test_a_resumed_run_is_an_uninterrupted_one(tmp_path: Path) -> None:
-    whole = run(tmp_path / "a", stop_after=3)
-    run(tmp_path / "b", stop_after=2)
-    resumed = run(tmp_path / "b", stop_after=3, resume=True)
+    console = Console(quiet=True)
+    whole, _ = loop.train(OnMachine, replace(config, out=str(tmp_path / "a")), console)
+    runs = {name: replace(config, out=str(tmp_path / name)) for name in ("b", "c")}
+    for stopped in runs.values():
+        with pytest.raises(KeyboardInterrupt):
+            loop.train(Interrupted, stopped, console)
+    resumed, _ = loop.train(OnMachine, replace(runs["b"], resume=True), console)
     assert resumed.num_decisions == whole.num_decisions
     for one, other in zip(resumed.weights, whole.weights, strict=True):
         assert torch.equal(one, other)
     # The checkpoint is one of the processor's, too.
-    config = replace(whole.config, stop_after=4, resume=True)
-    here, _ = loop.train(PPOTrainer, config, Console(quiet=True))
-    assert here.iteration == 4
+    here, _ = loop.train(PPOTrainer, replace(runs["c"], resume=True), console)
+    assert here.iteration == 3
 
 
 def test_draws_follow_the_softmax() -> None:

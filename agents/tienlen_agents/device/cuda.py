@@ -18,7 +18,7 @@ from tienlen_env.errors import DeviceError
 
 THREADS_PER_PROCESSOR: Final = 256  # threads of each multiprocessor that work at the same time
 SIMULATED_SLOTS: Final = 4
-STACK_BYTES: Final = 16384  # of a thread: the split of a hand calls itself once for each rank of a sequence
+STACK_BYTES: Final = 8192  # of a thread: a split of 13 ranks calls itself as often, with 312 bytes each time
 _STACK_SIZE: Final = 0  # CU_LIMIT_STACK_SIZE of cuda.h
 
 

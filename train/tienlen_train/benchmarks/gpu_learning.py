@@ -1,4 +1,4 @@
-"""Measurements of acting, learning and the arena on a device, for `tienlen_train.benchmarks.gpu`.
+"""Rows of `tienlen_train.benchmarks.gpu`: acting, learning and the arena on a device.
 
 Every function takes a machine, and sizes, so that tests run it on the processor. Compilation is not in a
 figure: each function plays a small part first. A figure is a rate or a time by the clock on the wall, and
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from tienlen_agents import arena
 from tienlen_agents.arena.chunk import BLOCK_DEALS, Job
 from tienlen_agents.arena.run import load_all
 from tienlen_agents.device.arena import play_jobs
-from tienlen_agents.device.machine import TorchMachine
+from tienlen_agents.device.machine import TorchMachine, cuda_machine
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import Draws, NetworkInputs, choose_by, key_of, logits_of
 from tienlen_agents.device.rounds import Rounds
@@ -32,6 +32,7 @@ from tienlen_agents.networks.features.parallel import parallel_features
 from tienlen_agents.networks.network import NetworkAgent
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.registry import get_rules
+from tienlen_train.benchmarks.gpu_rows import Figure, GpuConfig, Row
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 # The run of `make train` with the minibatches of a device; everything else is the same.
@@ -41,23 +42,10 @@ LARGE_RUN: Final[Mapping[str, Any]] = {
     "num_games": 65536,
     "batch_size": 32768,
     "update_epochs": 2,
-    "state_width": 320,
-    "action_width": 160,
+    "state_width": 296,
+    "action_width": 144,
     "snapshot_share": 0.0,
 }
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A result.
-
-    Attributes:
-        value: the rate, the time or the points.
-        details: what else was found, as JSON values.
-    """
-
-    value: float
-    details: dict[str, Any]
 
 
 def wait(machine: TorchMachine) -> None:
@@ -150,7 +138,8 @@ def training_run(
     """Seconds of a whole run, and its points alone against three of the rule-based agent at the end."""
     config = PPOConfig(**{"device": "cpu", **settings})
     PPOTrainer.prepare_process(config)
-    PPOTrainer(replace(config, num_games=64, batch_size=256, shards=1), machine=machine).iterate()  # compiles
+    few = replace(config, num_games=min(config.num_games, 64), batch_size=256, shards=1)
+    PPOTrainer(few, machine=machine).iterate()  # compiles
     trainer = PPOTrainer(config, machine=machine)
     while not trainer.is_done:
         trainer.iterate()
@@ -177,7 +166,7 @@ def arena_deals(machine: TorchMachine, agents: list[Agent], num_deals: int) -> F
             for first in range(0, total, BLOCK_DEALS)
         ]
 
-    play_jobs(machine, agents, jobs(64, 1))
+    play_jobs(machine, agents, jobs(min(num_deals, 64), 1))
     wait(machine)
     begin, points, decisions = time.perf_counter(), 0, 0
     every = jobs(num_deals, 0)
@@ -202,95 +191,65 @@ def arena_on_processor(names: tuple[str, str], num_deals: int, workers: int) -> 
 # ---------------------------------------------------------------- the rows of `make bench-gpu`
 
 
-@dataclass(frozen=True)
-class LearningRow:
-    """A row of the table.
-
-    Attributes:
-        name: what is measured.
-        unit: of the figure.
-        goal: as a text; empty for a row of the processor, beside which another one stands.
-        measure: computes the figure on a machine; the processor's rows ignore it.
-        needs_device: whether the row waits for a device.
-    """
-
-    name: str
-    unit: str
-    goal: str
-    measure: Callable[[TorchMachine], Figure]
-    needs_device: bool = True
-
-
-def learning_rows(processors: int | None = None) -> list[LearningRow]:
-    """The rows of acting, learning and the arena, each beside the same work on the processor.
-
-    Args:
-        processors: cores of the processor's rows; None for all.
-    """
-    cores = processors or os.cpu_count() or 1
+def rows(config: GpuConfig) -> list[Row]:
+    """The rows of acting, learning and the arena, each beside the same work on all cores of the processor."""
+    cores = os.cpu_count() or 1
     kept: dict[str, Figure] = {}  # the run and its points are one measurement
 
-    def run_of(machine: TorchMachine, which: str) -> Figure:
+    def run_of(which: str) -> Figure:
         if not kept:
-            kept["seconds"], kept["points"] = training_run(machine, DEVICE_RUN)
+            kept["seconds"], kept["points"] = training_run(cuda_machine(), DEVICE_RUN)
         return kept[which]
 
-    on_processor = {
-        **LARGE_RUN,
-        "num_games": 2048,
-        "batch_size": 8192,
-        "threads": cores,
-        "shards": cores,
-    }
+    def match(first: str, second: str) -> Figure:
+        return arena_deals(cuda_machine(), load_all([first, second]), 100_000)
+
+    on_processor = {**LARGE_RUN, "num_games": 2048, "batch_size": 8192, "threads": cores, "shards": cores}
     heuristic, champions = "heuristic", f"policy:{next(iter(champion.shipped().values()))}"
     return [
-        LearningRow(
+        Row(
             "acting by the champion's network",
             "decisions/s",
-            "at least 20 million",
-            lambda machine: acting(machine, 1 << 17),
+            lambda _: acting(cuda_machine(), 1 << 17),
+            goal=20e6,
         ),
-        LearningRow(
+        Row(
             "PPO, 470,000 weights, two epochs",
             "decisions/s",
-            "at least 3 million, goal 10 million",
-            lambda machine: learning(machine, 2, LARGE_RUN),
+            lambda _: learning(cuda_machine(), 2, LARGE_RUN),
+            goal=3e6,
         ),
-        LearningRow(
-            f"the same on {cores} cores",
+        Row(
+            f"PPO, the same on {cores} cores",
             "decisions/s",
-            "",
             lambda _: learning(None, 1, on_processor),
             needs_device=False,
         ),
-        LearningRow(
-            "six million decisions of make train",
+        Row(
+            "the six million decisions of make train",
             "s",
-            "at most 10",
-            lambda machine: run_of(machine, "seconds"),
+            lambda _: run_of("seconds"),
+            goal=10,
+            less_is_better=True,
         ),
-        LearningRow(
-            "points of that policy v. 3 × heuristic",
-            "points",
-            "at least 1.60",
-            lambda machine: run_of(machine, "points"),
-        ),
-        LearningRow(
-            "arena, 100,000 deals × 4, heuristic v. 3 × random",
+        Row("points of that policy v. 3 heuristic", "points", lambda _: run_of("points"), goal=1.60),
+        Row(
+            "arena, 100,000 deals x 4, heuristic v. random",
             "s",
-            "at most 10",
-            lambda machine: arena_deals(machine, load_all([heuristic, "random"]), 100_000),
+            lambda _: match(heuristic, "random"),
+            goal=10,
+            less_is_better=True,
         ),
-        LearningRow(
-            "arena, 100,000 deals × 4, the champion's network v. 3 × heuristic",
+        Row(
+            "arena, 100,000 deals x 4, champion's network v. heuristic",
             "s",
-            "at most 60",
-            lambda machine: arena_deals(machine, load_all([champions, heuristic]), 100_000),
+            lambda _: match(champions, heuristic),
+            goal=60,
+            less_is_better=True,
         ),
-        LearningRow(
-            f"the same on {cores} cores (from 5,120 deals)",
+        Row(
+            f"arena, the same on {cores} cores (5,120 deals, scaled)",
             "s",
-            "",
             lambda _: arena_on_processor((champions, heuristic), 5120, cores),
             needs_device=False,
         ),

@@ -407,6 +407,7 @@ class FeatureReader:
         self.prior_scale = prior_scale
         self._workspaces = decide.new_workspace(Parameters())[None]
         self._aux_features = np.zeros((1, NUM_AUX), np.float32)
+        self._spec: IntArray | None = None  # for which the workspace is prepared
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
@@ -418,7 +419,9 @@ class FeatureReader:
         inputs = _new_inputs(np.empty, view.rules, size, batch.observation_size, self.record)
         inputs = inputs._replace(segment_start=segment_start, num_legal=num_legal)
         settings = reader_settings(batch.observation_size, self.prior, self.prior_scale, record=self.record)
-        host_loop(set_rules)(1, RulesArgs(self._workspaces, spec))
+        if spec is not self._spec:
+            host_loop(set_rules)(1, RulesArgs(self._workspaces, spec))
+            self._spec = spec
         cards, scores, hand_values, _, _ = _new_scratch(np.empty, num_actions)
         args = ReadArgs(
             rows, games, spec, actions, self._workspaces, settings, cards, scores, hand_values,
@@ -441,6 +444,7 @@ class PrivilegedFeatures:
 
     def __init__(self) -> None:
         self._workspaces = decide.new_workspace(Parameters())[None]
+        self._spec: IntArray | None = None  # for which the workspace is prepared
         self._hands = self._num_plays = np.zeros((0, 0), np.int64)
 
     def __call__(self, batch: Batch, games: IntArray) -> BitArray:
@@ -458,7 +462,9 @@ class PrivilegedFeatures:
             self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
         features = np.empty((len(games), num_privileged(batch.rules)), np.uint8)
         rows, spec, _ = batch.kernel_arrays
-        host_loop(set_any_hand)(1, RulesArgs(self._workspaces, spec))
+        if spec is not self._spec:
+            host_loop(set_any_hand)(1, RulesArgs(self._workspaces, spec))
+            self._spec = spec
         args = HiddenArgs(rows, games, spec, self._workspaces, self._hands, self._num_plays, features)
         host_loop(hidden_item)(len(games), args)
         return features
