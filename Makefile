@@ -25,6 +25,7 @@ Tiến lên / Thirteen: environment, agents, training
   make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
   make web-speed  measure their speed in Node
   make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
+  make bench-gpu  measure what a GPU brings; the rows that need one wait where there is none
   make install    only set up $(VENV); the others do it when needed
   make clean      remove caches and builds; runs/ and $(VENV) stay
   make distclean  the same and $(VENV)
@@ -35,7 +36,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lowest lint format docs notebooks bench web-engine web-speed web play wheel clean distclean
+.PHONY: help install train test nightly lowest lint format docs notebooks bench bench-gpu web-engine web-speed web play wheel clean distclean
 
 help:
 	$(info $(HELP))
@@ -94,6 +95,9 @@ notebooks: $(STAMP)
 
 bench: $(STAMP)
 	$(PY) -m tienlen_train.benchmarks.speed $(ARGS)
+
+bench-gpu: $(STAMP)
+	$(PY) -m tienlen_train.benchmarks.gpu $(ARGS)
 
 web-engine: $(STAMP)
 	$(PY) -m tienlen_agents.wasm --out build/web $(ARGS)

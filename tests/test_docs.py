@@ -65,8 +65,9 @@ def test_every_block_has_a_language_that_is_tested() -> None:
     known |= {f"cards {preset}" for preset in PRESETS}
     for name, text in TEXTS.items():
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
-        # The blocks of cluster.md need a cluster: tests/test_cluster_*.py run what they show.
-        others = {"bash", "py", "yaml"} if name == "cluster.md" else {""} if name in GIVEN else set()
+        # These pages need a cluster or a GPU: tests/test_cluster_*.py and test_cuda.py run what they show.
+        needs_more = name in ("cluster.md", "gpu.md")
+        others = {"bash", "py", "yaml"} if needs_more else {""} if name in GIVEN else set()
         assert not set(fences[::2]) - known - others, name
         assert not any(fences[1::2]), name
 

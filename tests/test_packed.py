@@ -159,3 +159,21 @@ def test_bits_are_written_as_bytes_are() -> None:
                 items[start] = word & 1
                 out[start] = word & 1
             assert np.array_equal(words, pack(items))
+
+
+# ---------------------------------------------------------------- torch
+
+
+@pytest.mark.parametrize("size", [1, 64, 65, 605])
+def test_torch_expands_the_same(size: int) -> None:
+    torch = pytest.importorskip("torch")
+    from tienlen_train.packed import unpack as unpack_tensor
+
+    items = np.random.default_rng(size).integers(0, 2, (3, 2, size)).astype(np.uint8)
+    words = torch.from_numpy(pack(items))
+    assert np.array_equal(unpack_tensor(words, size).numpy(), items)
+    assert np.array_equal(unpack_tensor(words[0, 1], size, torch.uint8).numpy(), items[0, 1])
+    assert unpack_tensor(words, size, torch.bfloat16).dtype == torch.bfloat16
+    for wrong in (words.int(), words[..., :-1]):
+        with pytest.raises(ValueError, match="words: expected int64"):
+            unpack_tensor(wrong, size)

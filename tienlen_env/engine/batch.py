@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import NamedTuple, NoReturn, Self, TypedDict, TypeVar
+from importlib import import_module
+from typing import Literal, NamedTuple, NoReturn, Self, TypedDict, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +94,7 @@ class BatchSettings(TypedDict, total=False):
     history: int
     history_length: int
     auto_reset: bool
-    backend: BackendName
+    backend: BackendName | Literal["cuda"]
     threads: int
 
 
@@ -127,7 +128,8 @@ class Batch:
         history_length: number of past plays that the state stores for agents; at least `history`. If it is
             above 0, Tiến lên stores its play summary, too. A game without history ignores it.
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
-        backend: ``"numba"`` or ``"python"``; bit for bit the same.
+        backend: ``"numba"`` or ``"python"``; bit for bit the same. ``"cuda"`` gives a
+            `tienlen_env.engine.backends.cuda.CudaBatch`, whose games are on an NVIDIA GPU.
         threads: threads of the numba loops; they help for num_games of several thousand and more.
 
     Attributes:
@@ -149,6 +151,14 @@ class Batch:
         ValueError: any other setting that is unknown or out of range.
     """
 
+    def __new__(cls, *args: object, **settings: object) -> Self:
+        """The class of the backend."""
+        if cls is Batch and settings.get("backend") == "cuda":
+            # By name: it is a subclass, and needs what others do not have to install.
+            device_batch = import_module("tienlen_env.engine.backends.cuda").CudaBatch
+            return cast(Self, object.__new__(device_batch))
+        return object.__new__(cls)
+
     def __init__(
         self,
         rules: str | AnyRules = "cardgames",
@@ -160,7 +170,7 @@ class Batch:
         history: int = 0,
         history_length: int = 0,
         auto_reset: bool = False,
-        backend: BackendName = "numba",
+        backend: BackendName | Literal["cuda"] = "numba",
         threads: int = 1,
     ) -> None:
         if isinstance(num_games, bool) or not isinstance(num_games, int | np.integer) or num_games < 1:
@@ -182,8 +192,9 @@ class Batch:
         self.auto_reset = auto_reset
         self.num_games = int(num_games)
         self._set_up()
-        self._bind(np.zeros((self.num_games, int(self._spec[S.ROW_SIZE])), np.int64))
-        self.state.turn[:] = -1
+        rows = np.zeros((self.num_games, int(self._spec[S.ROW_SIZE])), np.int64)
+        rows[:, self.game.columns.turn] = -1
+        self._bind(rows)
 
     def _set_up(self) -> None:
         """Derive all that follows from the rules and settings."""
@@ -197,7 +208,11 @@ class Batch:
             history=settings["history"],
             history_length=settings["history_length"],
         )
-        self._backend: Backend = get_backend(settings["backend"], game, settings["threads"])
+        backend = settings["backend"]
+        # What a batch on the device does on the host, numba does.
+        self._backend: Backend = get_backend(
+            "numba" if backend == "cuda" else backend, game, settings["threads"]
+        )
         self.num_players: int = self.rules.num_players
         self.num_actions: int = self.action_table.num_actions
         self.layout: Layout = game.observation(self.rules, self.history)
@@ -349,8 +364,8 @@ class Batch:
             rewards: float32 (B, P), a buffer for the result; None: a buffer of the batch's own, which the
                 next step overwrites. The same for `dones`.
             dones: bool (B,), games that ended in this step.
-            mask: int8 (B, A), or packed int64 (B, ceil(A / 64)), contiguous, filled with the next legal-action
-                mask if given.
+            mask: int8 (B, A), or packed int64 (B, ceil(A / 64)), contiguous, filled with the next mask of
+                legal actions if given.
             observation: uint8 (B, O), or packed int64 (B, ceil(O / 64)), contiguous, filled with the next
                 player's observation if given.
             draws: float64 (B,), draws in [0, 1) for `next_actions`, where that is given.

@@ -81,6 +81,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "inference": Command("tienlen_train.benchmarks.inference", "networks, compiled beside torch"),
             "endgame": Command("tienlen_train.benchmarks.endgame", "cost and gain of solving endgames"),
             "curves": Command("tienlen_train.benchmarks.curves", "learning curves of every algorithm"),
+            "gpu": Command("tienlen_train.benchmarks.gpu", "what a GPU brings, beside the processor"),
             "cluster": Command("tienlen_train.benchmarks.cluster", "cost and gain of a Ray cluster"),
         },
     ),

@@ -32,7 +32,7 @@ from tienlen_env.games.common import bits
 from tienlen_env.games.common.hints import is_fused, is_noinline
 
 # A damaged cache file fails in one of these ways when it is unpickled.
-_DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
+DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
 
 
 def loop(function: Callable[..., Any]) -> Any:
@@ -57,13 +57,13 @@ class _Cache(FunctionCache):
         register(self._py_func)
         try:
             return super().load_overload(sig, target_context)
-        except (OSError, *_DAMAGED):
+        except (OSError, *DAMAGED):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except _DAMAGED:  # of the index: it is written anew
+        except DAMAGED:  # of the index: it is written anew
             self.flush()
             super().save_overload(sig, data)
         except OSError:

@@ -17,10 +17,11 @@ class PerGame(NamedTuple):
 
     Attributes:
         begin: ``(row, spec, actions, key, round, leader)``: start a game; leader -1: by the rules.
-        is_refused: ``(row, spec, action)``: whether the action cannot be played; in a game that is over only -1
-            can.
-        advance: ``(row, spec, actions, action, cards, rewards)``: play a legal action with these cards, add its
-            rewards, and deal anew if the game is over and the variant says so. Returns whether it was over.
+        is_refused: ``(row, spec, action)``: whether the action cannot be played; in a game that is over only
+            -1 can.
+        advance: ``(row, spec, actions, action, cards, rewards)``: play a legal action with these cards, add
+            its rewards, and deal anew if the game is over and the variant says so. Returns whether it was
+            over.
     """
 
     begin: Callable[[Row, Spec, ActionFields, int, int, int], None]

@@ -75,7 +75,7 @@ class PackedBits(NamedTuple):
 
     words: Any
 
-    def __setitem__(self, i: int, value: int) -> None:  # type: ignore[override]
+    def __setitem__(self, i: int, value: int) -> None:
         put_bits(self.words, i, value, 1)
 
 

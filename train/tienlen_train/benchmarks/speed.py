@@ -178,14 +178,15 @@ def round_loop() -> Play:
     return play
 
 
-def batched(rules: str, num_games: int, threads: int = 1) -> Play:
+def batched(rules: str, num_games: int, threads: int = 1, packed: bool = False) -> Play:
     """The batched engine: a uniform legal choice, the step, the full mask and observation, with resets."""
     from tienlen_env.engine.batch import Batch
 
     batch = Batch(rules, num_games, auto_reset=True, threads=threads)
     rng = np.random.default_rng(0)
     batch.reset(rng)
-    mask, observation = batch.action_mask(), batch.observe()
+    mask: Any = batch.packed_mask() if packed else batch.action_mask()
+    observation: Any = batch.packed_observation() if packed else batch.observe()
     actions, draws = batch.sample(rng), np.empty(num_games)
     next_actions = np.empty_like(actions)
 
@@ -329,6 +330,11 @@ def cases() -> list[Case]:
         *(
             Case(f"Batch {rules}", partial(batched, rules, 4096), targets=((ABSOLUTE, goal),))
             for rules, goal in goals.items()
+        ),
+        Case(
+            "Batch cardgames, packed",
+            partial(batched, "cardgames", 4096, packed=True),
+            targets=(("Batch cardgames", 1.3),),
         ),
         Case("Batch cardgames, 1 thread", lambda: batched("cardgames", 16384), wall=True),
         Case(

@@ -1,0 +1,27 @@
+"""The executor on an NVIDIA GPU: the games' own kernels, one thread a game.
+
+``Batch(..., backend="cuda")`` gives a `CudaBatch`. `Kernel` compiles further functions for the device, for
+example features and agents, from the source that runs on the processor.
+"""
+
+from tienlen_env.engine.backends.cuda.arrays import DeviceArray, device_array, to_device
+from tienlen_env.engine.backends.cuda.batch import CudaBatch
+from tienlen_env.engine.backends.cuda.device import is_simulated, require_device
+from tienlen_env.engine.backends.cuda.expand import unpack
+from tienlen_env.engine.backends.cuda.kernel import Kernel, ints, kernel, scratch
+from tienlen_env.errors import DeviceError
+
+__all__ = [
+    "CudaBatch",
+    "DeviceArray",
+    "DeviceError",
+    "Kernel",
+    "device_array",
+    "ints",
+    "is_simulated",
+    "kernel",
+    "require_device",
+    "scratch",
+    "to_device",
+    "unpack",
+]

@@ -1,0 +1,153 @@
+"""The device's form of the executor's loops: one thread a game, the games' own kernels.
+
+A thread copies its game's row into memory of its own, works on it, and writes it back: neighbouring threads
+then read and write neighbouring numbers (rows are in Fortran order), and the compiler knows that nothing else
+changes the row. Masks and observations are written in packed form; `unpack` makes bytes or floats of them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final, NamedTuple
+
+from numba import cuda, types
+
+from tienlen_env.engine.backends.cuda.kernel import Kernel, scratch
+from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.bits import as_output
+from tienlen_env.games.common.game import AnyGame
+
+# What `flags` says of a game. It is frozen unless it is PLAYING.
+PLAYING: Final = 0
+REFUSED: Final = 1  # its action was not legal
+REFUSED_CARDS: Final = 2  # its action with these cards was not legal
+
+
+class DeviceLoops(NamedTuple):
+    """The kernels of a game, for one size of rows and observations.
+
+    Attributes:
+        begin: ``(rows, spec, actions, games, keys, rounds, leaders, flags)``: start all games, or, if `games`
+            is not empty, these.
+        step: ``(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, flags,
+            refused)``: as `tienlen_env.engine.backends.protocol.Backend.step`, masks and observations packed.
+            A game whose action is refused keeps its row and gets a flag; its action and cards go to
+            `refused`, int64 (B, 2).
+        sample: ``(rows, spec, draws, out)``.
+        write_masks: ``(rows, spec, out)``, packed.
+        observe_seats: ``(rows, spec, actions, seats, out)``, packed.
+        observe_all: ``(rows, spec, actions, out)``, packed.
+        count_legal: ``(rows, spec, out)``.
+        action_cards: ``(rows, spec, actions, ids, out)``.
+    """
+
+    begin: Kernel
+    step: Kernel
+    sample: Kernel
+    write_masks: Kernel
+    observe_seats: Kernel
+    observe_all: Kernel
+    count_legal: Kernel
+    action_cards: Kernel
+
+
+@cache
+def device_loops(game: AnyGame, row_size: int, observation_words: int, global_words: int) -> DeviceLoops:
+    """The kernels of a game, compiled when they are first launched.
+
+    Args:
+        game: the game.
+        row_size: ROW.
+        observation_words: words of a packed observation.
+        global_words: words of a packed global observation.
+    """
+    kernels = game.kernels
+    begin_one, is_refused, advance = per_game(game)
+    can_play_cards, cards_of = kernels.can_play_cards, kernels.action_cards
+    observe, observe_everything = kernels.observe, kernels.observe_all
+    num_legal, choose_legal = kernels.legal.num_legal, kernels.legal.choose_legal
+    TURN, HAND, LEGAL = game.columns.turn, game.columns.hand, game.columns.legal
+
+    def begin(b, rows, spec, actions, games, keys, rounds, leaders, flags):  # type: ignore[no-untyped-def]
+        row = scratch(cuda.local.array(row_size, types.int64))
+        some = games.shape[0] > 0
+        at = games[b] if some else b
+        for column in range(row_size):
+            # As on the host: a game that is started apart from the others begins with an empty row.
+            row[column] = 0 if some else rows[at, column]
+        begin_one(row, spec, actions, keys[b], rounds[b], leaders[b])
+        for column in range(row_size):
+            rows[at, column] = row[column]
+        flags[at] = PLAYING
+
+    def step(  # type: ignore[no-untyped-def]
+        b, rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, flags, refused
+    ):
+        row = scratch(cuda.local.array(row_size, types.int64))
+        for column in range(row_size):
+            row[column] = rows[b, column]
+        for seat in range(spec[S.NUM_PLAYERS]):
+            rewards[b, seat] = 0
+        dones[b] = False
+        if flags[b] == PLAYING:
+            action, seat = ids[b], row[TURN]
+            has_cards = cards.shape[0] > 0 and seat >= 0
+            if is_refused(row, spec, action) or (has_cards and not can_play_cards(row, cards[b])):
+                flags[b] = REFUSED_CARDS if has_cards else REFUSED
+                refused[b, 0] = action
+                refused[b, 1] = cards[b] if has_cards else 0
+            elif seat >= 0:
+                chosen = cards[b] if has_cards else cards_of(row[HAND + seat], actions, action)
+                dones[b] = advance(row, spec, actions, action, chosen, rewards[b])
+                for column in range(row_size):
+                    rows[b, column] = row[column]
+        if mask.shape[0] > 0:
+            for word in range(spec[S.NUM_WORDS]):
+                mask[b, word] = row[LEGAL + word]
+        if obs.shape[0] > 0:
+            words = scratch(cuda.local.array(observation_words, types.int64))
+            observe(row, spec, actions, row[TURN], as_output(words), 0)
+            for word in range(observation_words):
+                obs[b, word] = words[word]
+        if next_ids.shape[0] > 0:
+            next_ids[b] = choose_legal(row, spec, draws[b])
+
+    def sample(b, rows, spec, draws, out):  # type: ignore[no-untyped-def]
+        out[b] = choose_legal(rows[b], spec, draws[b])
+
+    def write_masks(b, rows, spec, out):  # type: ignore[no-untyped-def]
+        for word in range(spec[S.NUM_WORDS]):
+            out[b, word] = rows[b, LEGAL + word]
+
+    def observe_seats(b, rows, spec, actions, seats, out):  # type: ignore[no-untyped-def]
+        words = scratch(cuda.local.array(observation_words, types.int64))
+        seat = seats[b] if 0 <= seats[b] < spec[S.NUM_PLAYERS] else -1
+        observe(rows[b], spec, actions, seat, as_output(words), 0)
+        for word in range(observation_words):
+            out[b, word] = words[word]
+
+    def observe_all(b, rows, spec, actions, out):  # type: ignore[no-untyped-def]
+        words = scratch(cuda.local.array(global_words, types.int64))
+        observe_everything(rows[b], spec, actions, as_output(words), 0)
+        for word in range(global_words):
+            out[b, word] = words[word]
+
+    def count_legal(b, rows, spec, out):  # type: ignore[no-untyped-def]
+        out[b] = num_legal(rows[b], spec)
+
+    def action_cards(b, rows, spec, actions, ids, out):  # type: ignore[no-untyped-def]
+        # Where there is nothing to play, 0.
+        is_action = rows[b, TURN] >= 0 and 0 <= ids[b] < spec[S.NUM_ACTIONS]
+        out[b] = cards_of(rows[b, HAND + rows[b, TURN]], actions, ids[b]) if is_action else 0
+
+    return DeviceLoops(
+        Kernel(begin),
+        Kernel(step),
+        Kernel(sample),
+        Kernel(write_masks),
+        Kernel(observe_seats),
+        Kernel(observe_all),
+        Kernel(count_legal),
+        Kernel(action_cards),
+    )

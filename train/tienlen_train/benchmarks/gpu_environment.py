@@ -1,0 +1,297 @@
+"""Measurements of the environment on a device and on the processor, for `tienlen_train.benchmarks.gpu`.
+
+A step is one decision in every game: a uniform legal action, the next mask and the next observation, with
+resets. The actions are in an array; on a device the step that plays them chooses the next ones from draws that
+lie there.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from tienlen_env.engine.backends import MAX_THREADS, jit
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.bits import KEY_STEP, add, shift_left, shift_right
+from tienlen_train.benchmarks.gpu_rows import Figure, GpuConfig, Row
+
+# Numbers of games that are tried, to find the fastest.
+SIZES: Final = tuple(1 << power for power in range(14, 21))
+CPU_GAMES: Final = 16384
+NUM_DRAWS: Final = 8  # arrays of draws that lie on the device and are used in turn
+NUM_DIGEST_STEPS: Final = 200
+STEPS_A_WAIT: Final = 50
+
+
+class Play(Protocol):
+    """Steps until a time."""
+
+    def __call__(self, seconds: float) -> float:
+        """Decisions a second, by the clock on the wall."""
+
+
+# ---------------------------------------------------------------- loops
+
+
+def device_loop(rules: str, num_games: int, packed: bool) -> Play:
+    """The loop on the device; the host waits for it once every 50 steps."""
+    from tienlen_env.engine.backends.cuda import device_array, to_device
+
+    batch: Any = Batch(rules, num_games, auto_reset=True, backend="cuda")
+    batch.reset(0)
+    rng = np.random.default_rng(0)
+    draws = [to_device(rng.random(num_games)) for _ in range(NUM_DRAWS)]
+    if packed:
+        mask, observation = batch.packed_mask(), batch.packed_observation()
+    else:
+        mask = device_array((num_games, batch.num_actions), np.int8)
+        observation = device_array((num_games, batch.observation_size), np.uint8)
+    actions = batch.sample(draws=draws[0])
+
+    def steps(number: int) -> None:
+        for i in range(number):
+            batch.step(
+                actions,
+                mask=mask,
+                observation=observation,
+                draws=draws[i % NUM_DRAWS],
+                next_actions=actions,
+            )
+        batch.check()
+
+    def play(seconds: float) -> float:
+        number, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            steps(STEPS_A_WAIT)
+            number += STEPS_A_WAIT
+        return number * num_games / (time.perf_counter() - start)
+
+    steps(2)
+    return play
+
+
+def host_loop(rules: str, num_games: int, packed: bool, threads: int) -> Play:
+    """The same loop on the processor."""
+    batch = Batch(rules, num_games, auto_reset=True, threads=threads)
+    rng = np.random.default_rng(0)
+    batch.reset(rng)
+    mask: Any = batch.packed_mask() if packed else batch.action_mask()
+    observation: Any = batch.packed_observation() if packed else batch.observe()
+    actions, draws = batch.sample(rng), np.empty(num_games)
+    following = np.empty_like(actions)
+
+    def play(seconds: float) -> float:
+        nonlocal actions, following
+        number, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            rng.random(out=draws)
+            batch.step(actions, mask=mask, observation=observation, draws=draws, next_actions=following)
+            actions, following = following, actions
+            number += 1
+        return number * num_games / (time.perf_counter() - start)
+
+    play(0.0)
+    return play
+
+
+def fastest(rules: str, packed: bool, seconds: float, sizes: tuple[int, ...] = SIZES) -> tuple[int, Play]:
+    """The number of games with which the device is fastest, and its loop."""
+    best: tuple[float, int] = (0.0, 0)
+    for size in sizes:
+        rate = device_loop(rules, size, packed)(seconds)
+        best = max(best, (rate, size))
+    return best[1], device_loop(rules, best[1], packed)
+
+
+# ---------------------------------------------------------------- digests
+
+
+def mix(value: int, word: int) -> int:
+    """A 64-bit digest of a word and of what was digested before."""
+    x = add(value ^ word, KEY_STEP)
+    x = add(x, shift_left(x, 7))
+    x ^= shift_right(x, 23)
+    x = add(x, shift_left(x, 11))
+    return x ^ shift_right(x, 31)
+
+
+def digest_game(
+    b: int, rows: Any, mask: Any, observation: Any, rewards: Any, dones: Any, digests: Any
+) -> None:
+    """Add a decision's state and outputs to the digest of game b."""
+    value = int(digests[b])
+    for i in range(rows.shape[1]):
+        value = mix(value, int(rows[b, i]))
+    for i in range(mask.shape[1]):
+        value = mix(value, int(mask[b, i]))
+    for i in range(observation.shape[1]):
+        value = mix(value, int(observation[b, i]))
+    for i in range(rewards.shape[1]):
+        value = mix(value, int(rewards[b, i] * 1024))
+    digests[b] = mix(value, 1 if dones[b] else 0)
+
+
+@cache
+def _digest_on_host() -> Callable[..., None]:
+    def digest_games(rows, mask, observation, rewards, dones, digests):  # type: ignore[no-untyped-def]
+        for b in range(rows.shape[0]):
+            digest_game(b, rows, mask, observation, rewards, dones, digests)
+
+    compiled: Callable[..., None] = jit.loop(digest_games)
+    return compiled
+
+
+@cache
+def _digest_on_device() -> Any:
+    from tienlen_env.engine.backends.cuda import Kernel
+
+    return Kernel(digest_game)
+
+
+def digest_of(
+    rules: str, num_games: int, num_steps: int, on_device: bool, threads: int = 1
+) -> tuple[str, int]:
+    """A digest of all states and outputs of so many steps, and the number of rounds that ended.
+
+    Args:
+        rules: a preset.
+        num_games: B.
+        num_steps: steps of every game; games start anew.
+        on_device: whether the device plays.
+        threads: of the processor.
+    """
+    rng = np.random.default_rng(7)
+    keys = rng.integers(-(2**63), 2**63, num_games, np.int64)
+    ended = 0
+    if on_device:
+        from tienlen_env.engine.backends.cuda import to_device
+
+        batch: Any = Batch(rules, num_games, auto_reset=True, backend="cuda")
+        put, digest = to_device, _digest_on_device().launch
+        first: tuple[Any, ...] = (num_games,)
+    else:
+        batch = Batch(rules, num_games, auto_reset=True, threads=threads)
+        put, digest, first = np.asarray, _digest_on_host(), ()
+    batch.deal(keys)
+    mask, observation = batch.packed_mask(), batch.packed_observation()
+    digests = put(np.zeros(num_games, np.int64))
+    for _ in range(num_steps):
+        actions = batch.sample(rng)
+        rewards, dones = batch.step(actions, mask=mask, observation=observation)
+        rows = batch.kernel_arrays.rows
+        digest(*first, rows, mask, observation, rewards, dones, digests)
+        ended += int((dones.copy_to_host() if on_device else dones).sum())
+    found = digests.copy_to_host() if on_device else digests
+    if on_device:
+        batch.check()
+    return f"{int(np.bitwise_xor.reduce(found)) & (1 << 64) - 1:016x}", ended
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _threads() -> int:
+    return min(os.cpu_count() or 1, MAX_THREADS)
+
+
+def on_device(packed: bool) -> Callable[[GpuConfig], Figure]:
+    """The device beside all cores of the processor, in pairs of runs."""
+
+    def measure(config: GpuConfig) -> Figure:
+        size, play = fastest(config.rules, packed, min(0.3, config.seconds))
+        beside = host_loop(config.rules, CPU_GAMES, packed, _threads())
+        pairs = [(play(config.seconds), beside(config.seconds)) for _ in range(config.runs)]
+        found = [a for a, _ in pairs]
+        return Figure(
+            statistics.median(found),
+            {
+                "games": size,
+                "runs": found,
+                "cpu_runs": [b for _, b in pairs],
+                "cpu_threads": _threads(),
+                "times_the_cpu": statistics.median(a / b for a, b in pairs),
+            },
+        )
+
+    return measure
+
+
+def packed_on_one_core(config: GpuConfig) -> Figure:
+    """The packed form's speed over the bytes' on one core, in pairs of runs."""
+    loops = [host_loop(config.rules, 4096, packed, 1) for packed in (True, False)]
+    pairs = [tuple(play(config.seconds) for play in loops) for _ in range(config.runs)]
+    ratio = statistics.median(a / b for a, b in pairs)
+    return Figure(ratio, {"packed": [a for a, _ in pairs], "bytes": [b for _, b in pairs]})
+
+
+def all_cores(config: GpuConfig) -> Figure:
+    """The processor with all its cores, packed."""
+    play = host_loop(config.rules, CPU_GAMES, True, _threads())
+    found = [play(config.seconds) for _ in range(config.runs)]
+    return Figure(statistics.median(found), {"runs": found, "threads": _threads(), "games": CPU_GAMES})
+
+
+def same_digest(rules: str) -> Callable[[GpuConfig], Figure]:
+    """Rounds of which states, masks, observations and rewards are the processor's, bit for bit."""
+
+    def measure(config: GpuConfig) -> Figure:
+        there, ended = digest_of(rules, config.digest_games, NUM_DIGEST_STEPS, True)
+        here, _ = digest_of(rules, config.digest_games, NUM_DIGEST_STEPS, False, _threads())
+        if there != here:
+            raise RuntimeError(f"{rules}: the device's digest is {there}, the processor's {here}")
+        return Figure(ended, {"digest": there, "decisions": config.digest_games * NUM_DIGEST_STEPS})
+
+    return measure
+
+
+FIRST_STEP: Final = """
+import sys, time
+start = time.perf_counter()
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.backends.cuda import to_device
+import numpy as np
+batch = Batch(sys.argv[1], 1024, auto_reset=True, backend="cuda")
+batch.reset(1)
+actions = batch.sample(np.random.default_rng(0))
+batch.step(actions, mask=batch.packed_mask(), observation=batch.packed_observation())
+batch.check()
+print(time.perf_counter() - start)
+"""
+
+
+def first_step(config: GpuConfig) -> Figure:
+    """Seconds from import to the first step of a process, with an empty and with a filled cache."""
+    times = []
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        for _ in range(2):
+            command = [sys.executable, "-c", FIRST_STEP, config.rules]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(done.stderr.strip().splitlines()[-1])
+            times.append(float(done.stdout))
+    return Figure(times[0], {"cached": times[1]})
+
+
+def rows(config: GpuConfig) -> list[Row]:
+    """The rows of the environment."""
+    return [
+        Row("packed mask and observation", "decisions/s", on_device(True), goal=500e6),
+        Row("bytes of mask and observation", "decisions/s", on_device(False), goal=300e6),
+        Row("compilation and first step", "s", first_step, goal=20, less_is_better=True),
+        *(
+            Row(f"rounds bit for bit the CPU's: {rules}", "rounds", same_digest(rules))
+            for rules in config.presets
+        ),
+        Row("CPU, all cores, packed", "decisions/s", all_cores, needs_device=False),
+        Row("CPU, one core, packed / bytes", "x", packed_on_one_core, goal=1.3, needs_device=False),
+    ]
