@@ -132,7 +132,7 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
                 )
             predicted = logits * config.temperature
             if is_played:
-                wanted = target.index_select(0, batch.index)
+                wanted = target.index_select(0, batch.decisions)
                 total = (predicted[batch.chosen] - wanted).square().mean()
             else:
                 # The return of an action relative to the mean of its decision's actions.

@@ -29,6 +29,8 @@ class Model(nn.Module):
 
 ModelT = TypeVar("ModelT", bound=Model)
 
+# The decisions of a minibatch: int64 (m,), or on a device `Picked`.
+Decisions = IntArray | Picked
 # The mean loss of some decisions, float32 (), and the metrics of the step, float32 (k,).
 Loss = Callable[[ModelT, Any], tuple[Tensor, Tensor]]
 
@@ -73,18 +75,18 @@ class Learner(Generic[ModelT]):
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
 
-    def step(self, loss: Loss[ModelT], decisions: IntArray | Picked) -> Tensor:
+    def step(self, loss: Loss[ModelT], decisions: Decisions) -> Tensor:
         """Take one gradient step on the mean loss of a minibatch.
 
         Args:
             loss: the loss and the metrics of some of the decisions.
-            decisions: the minibatch: int64 (m,), or on a device, with one shard, `Picked`.
+            decisions: the minibatch.
 
         Returns:
             float32 (k,), the metrics, averaged over the minibatch.
         """
 
-        def backward(shard: tuple[ModelT, IntArray | Picked]) -> Tensor:
+        def backward(shard: tuple[ModelT, Decisions]) -> Tensor:
             model, part = shard
             weight = len(part) / len(decisions)
             value, metrics = loss(model, part)

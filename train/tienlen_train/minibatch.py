@@ -28,7 +28,7 @@ class Minibatch(NamedTuple):
         prior: float32 (M,).
         chosen: int64 (m,), index of each decision's action among the M.
         privileged: (m, H), for the critic.
-        index: int64 (m,), the decisions in their trajectories.
+        decisions: int64 (m,), their indices in the trajectories.
         rows: int64 (M,), their legal actions there.
         num_legal: int64 (m,), number of legal actions of each decision.
     """
@@ -39,7 +39,7 @@ class Minibatch(NamedTuple):
     prior: Tensor
     chosen: Tensor
     privileged: Tensor
-    index: Tensor
+    decisions: Tensor
     rows: Tensor
     num_legal: Tensor
 

@@ -211,7 +211,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
 
         def loss(model: ActorCritic, decisions: Any) -> tuple[Tensor, Tensor]:
             batch = tensors.gather(decisions)
-            index = batch.index
+            index = batch.decisions
             num_legal = batch.num_legal if model.network.for_device else None
             with self.autocast():
                 logits = model.network(

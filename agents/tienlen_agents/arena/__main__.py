@@ -328,7 +328,7 @@ def _on_device(options: argparse.Namespace) -> Executor:
         raise ValueError("--device cuda, --workers and --cluster: expected one of them")
     if options.blunders or options.records or options.history:
         raise ValueError("--device cuda: expected no --blunders, --records and --history")
-    for agent in load_all(dict.fromkeys([options.agent, *_opponents(options)])):
+    for agent in load_all(list(dict.fromkeys([options.agent, *_opponents(options)]))):
         if problem := why_not(agent):
             raise ValueError(f"--device cuda: {problem}")
     return DeviceExecutor(cuda_machine())

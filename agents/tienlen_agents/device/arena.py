@@ -136,8 +136,8 @@ class NetworkPlayer:
             host(every.prior[rows]),
         )
         found = first_best(self._agent.network.logits(some), some.segment_start)
-        offset = torch.from_numpy(found - some.segment_start).to(close.device)
-        return start + offset
+        chosen: Tensor = start + torch.from_numpy(found - some.segment_start).to(close.device)
+        return chosen
 
 
 def why_not(agent: Agent) -> str:

@@ -189,11 +189,11 @@ class _SegmentSum(torch.autograd.Function):
 
 def repeat_rows(rows: Tensor, owner: Tensor, num_legal: Tensor) -> Tensor:
     """The row of each action's decision, (N, ...), from rows (n, ...)."""
-    found: Tensor = _RepeatRows.apply(rows, owner, num_legal)
+    found: Tensor = _RepeatRows.apply(rows, owner, num_legal)  # type: ignore[no-untyped-call]
     return found
 
 
 def segment_sum(values: Tensor, owner: Tensor, num_legal: Tensor) -> Tensor:
     """The sum over the actions of each decision, (n, ...), from (N, ...)."""
-    found: Tensor = _SegmentSum.apply(values, owner, num_legal)
+    found: Tensor = _SegmentSum.apply(values, owner, num_legal)  # type: ignore[no-untyped-call]
     return found

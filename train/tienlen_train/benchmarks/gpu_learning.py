@@ -122,7 +122,7 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
         for name in ("seconds_playing", "seconds_learning")
         if name in metrics[0]
     }
-    details = {
+    details: dict[str, Any] = {
         "decisions": decisions,
         "policy_weights": trainer.network.num_weights,
         "all_weights": weights,
@@ -147,7 +147,7 @@ def training_run(
         trainer.agent(), "heuristic", rules=trainer.rules, num_deals=num_deals, seed=config.seed + 2_000_000
     )
     points = result.scores[0].points
-    details = {
+    details: dict[str, Any] = {
         "decisions": trainer.num_decisions,
         "iterations": trainer.iteration,
         **settings,

@@ -304,7 +304,8 @@ class _Play:
         offsets = np.cumsum([0, *counts[:-1]]).tolist()
         start = torch.cat([part.segment_start + at for part, at in zip(parts, offsets, strict=True)])
         chosen = torch.cat([step.chosen + at for step, at in zip(steps, offsets, strict=True)])
-        inputs: Any = Inputs(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
+        columns: Any = [torch.cat(column) for column in zip(*parts, strict=True)]
+        inputs = Inputs(*columns)
 
         # A reward belongs to the seat's decision before it; index `num` takes those of no decision.
         device = start.device
