@@ -3,9 +3,9 @@
     python docs/plot_runs.py runs/curves/* --over cpu --out docs/pictures/curves
 
 One panel for each opponent that the runs were compared with (``points_v_<opponent>`` in metrics.jsonl), over
-the decisions trained on, the processor time or the time by the clock. Runs whose folders are called alike but for a number at the
-end, ``ppo-1``, ``ppo-2``, are seeds of one line: their mean, and a band from the least to the most. Two SVG
-files are written, for light and for dark pages.
+the decisions trained on, the processor time or the time by the clock. Runs whose folders are called alike but
+for a number at the end, ``ppo-1``, ``ppo-2``, are seeds of one line: their mean, and a band from the least to
+the most. Two SVG files are written, for light and for dark pages.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_run(folder: Path, over: Over = "decisions") -> Curves:
         over: what x is.
 
     Returns:
-        Opponent to x, million decisions, minutes or seconds, and mean points, of every comparison during the run.
+        Opponent to x (million decisions, minutes or seconds) and mean points, of every comparison in the run.
 
     Raises:
         ValueError: the run was never compared with anybody.

@@ -56,11 +56,13 @@ class CudaMachine(TorchMachine):
         threads = min(num_items, self.num_slots)
         stream = 0 if is_simulated() else torch.cuda.current_stream(self.device).cuda_stream
         given = mapped(args, Tensor.numpy) if is_simulated() else args
-        _kernel(body).launch(threads, num_items, threads, given, stream=stream)
+        kernel_of(body).launch(threads, num_items, threads, given, stream=stream)
 
 
 @cache
-def _kernel(body: Body) -> Kernel:
+def kernel_of(body: Body) -> Kernel:
+    """The kernel of a body: ``(thread, num_items, num_threads, args)``, each thread takes every T-th item."""
+
     def strided(thread: Any, num_items: Any, num_threads: Any, args: Any) -> None:
         for item in range(thread, num_items, num_threads):
             body(item, thread, args)
