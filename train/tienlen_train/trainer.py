@@ -285,13 +285,17 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.plans = Plans(config.staleness)
         self.link: Link | None = None
 
+    def opponents(self) -> tuple[str, ...]:
+        """The names of the rule-based opponents."""
+        return self.pool.baselines
+
     def _make_actor(self, machine: TorchMachine | None) -> DeviceActor | None:
         """What plays on the device of the run; None for the processor."""
         config = self.config
         if machine is None and (self.device.type != "cuda" or config.cluster is not None):
             return None
         self.missing_on_device = missing_on_device(
-            self.features, self.pool.baselines, self.critic, with_action_values=self.with_action_values
+            self.features, self.opponents(), self.critic, with_action_values=self.with_action_values
         )
         if self.missing_on_device:
             return None
