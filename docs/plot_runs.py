@@ -3,9 +3,10 @@
     python docs/plot_runs.py runs/curves/* --over cpu --out docs/pictures/curves
 
 One panel for each opponent that the runs were compared with (``points_v_<opponent>`` in metrics.jsonl), over
-the decisions trained on or the processor time. Runs whose folders are called alike but for a number at the
-end, ``ppo-1``, ``ppo-2``, are seeds of one line: their mean, and a band from the least to the most. Four SVG
-files are written: for light and for dark pages, and for phones the same with the panels below one another.
+the decisions trained on, the processor time or the time by the clock. Runs whose folders are called alike but
+for a number at the end, ``ppo-1``, ``ppo-2``, are seeds of one line: their mean, and a band from the least to
+the most. Four SVG files are written: for light and for dark pages, and for phones the same with the panels
+below one another.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from tienlen_agents.files import write_atomic
 INK = {"light": "#24292f", "dark": "#d7dce1"}
 COLOURS = ("#2a9d5c", "#e0a13a", "#3f8fd2", "#d1584c", "#9467bd", "#7f8c8d")
 PREFIX = "points_v_"
-Over = Literal["decisions", "cpu"]
+Over = Literal["decisions", "cpu", "wall"]
 LABELS: dict[Over, str] = {
     "decisions": "million decisions",
     "cpu": "minutes on one core (processor time; comparisons do not count)",
+    "wall": "seconds by the clock (comparisons do not count)",
 }
 Curves = dict[str, tuple[list[float], list[float]]]  # opponent to x and mean points
 
@@ -43,7 +45,7 @@ def read_run(folder: Path, over: Over = "decisions") -> Curves:
         over: what x is.
 
     Returns:
-        Opponent to x, million decisions or minutes, and mean points, of every comparison during the run.
+        Opponent to x (million decisions, minutes or seconds) and mean points, of every comparison in the run.
 
     Raises:
         ValueError: the run was never compared with anybody.
@@ -58,7 +60,10 @@ def read_run(folder: Path, over: Over = "decisions") -> Curves:
         for key, value in metrics.items():
             if key.startswith(PREFIX):
                 x, y = curves.setdefault(key.removeprefix(PREFIX), ([], []))
-                x.append(decisions / 1e6 if over == "decisions" else metrics["cpu_seconds"] / 60)
+                if over == "decisions":
+                    x.append(decisions / 1e6)
+                else:
+                    x.append(metrics["seconds"] if over == "wall" else metrics["cpu_seconds"] / 60)
                 y.append(value)
     if not curves:
         raise ValueError(f"{folder}: metrics.jsonl has no {PREFIX}...; train with --eval-every above 0")

@@ -181,7 +181,7 @@ def test_a_rollout_is_a_function_of_its_job(which: int, monkeypatch: pytest.Monk
         sent.append(pickle.dumps(job))
         return rollout(job)
 
-    monkeypatch.setattr("tienlen_train.plans.rollout", keep)
+    monkeypatch.setattr("tienlen_train.trainer.rollout", keep)
     wanted = trainer.play()
     trainer.iterate()  # a job has its own weights
     assert len(sent) == 4

@@ -65,6 +65,10 @@ class BestResponseTrainer(PPOTrainer):
         )
         self.pool.baselines = self.eval_opponents = (config.agent,)
 
+    def opponents(self) -> tuple[str, ...]:
+        """The agent in the other seats."""
+        return (self.config.agent,)
+
     def make_network(self) -> ActionNetwork:
         """The initial network: the agent's own, or a new one."""
         agent = tienlen_agents.load(self.config.agent)

@@ -17,24 +17,26 @@ Source: Zha et al., DouZero: Mastering DouDizhu with Self-Play Deep Reinforcemen
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.ranges import Range
-from tienlen_train.action_network import ActionNetwork, segment_log_softmax
+from tienlen_train.action_network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_train.command import command
 from tienlen_train.config import SelfPlayConfig, setting
+from tienlen_train.device.trajectories import DeviceTrajectories
 from tienlen_train.executor import Executor
-from tienlen_train.gae import advantages
+from tienlen_train.gae import advantages, device_advantages
 from tienlen_train.learner import Model
 from tienlen_train.loop import run
 from tienlen_train.minibatch import TrajectoryTensors, minibatches
-from tienlen_train.rollout import IntArray, Trajectories
+from tienlen_train.rollout import Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 
 
@@ -68,10 +70,12 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
     name: ClassVar[str] = "dmc"
     config: DMCConfig
 
-    def __init__(self, config: DMCConfig, executor: Executor | None = None) -> None:
-        super().__init__(config, executor)
+    def __init__(
+        self, config: DMCConfig, executor: Executor | None = None, machine: TorchMachine | None = None
+    ) -> None:
         self.inverse_temperature = config.inverse_temperature
         self.with_action_values = config.returns == "counterfactual"
+        super().__init__(config, executor, machine)
         if self.with_action_values and self.features.action_values is None:
             raise ValueError(f"returns='counterfactual': rollouts are not available for {self.features.game}")
 
@@ -83,41 +87,74 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
         """Fit the returns; the metrics."""
         config, num_decisions = self.config, len(trajectories)
         tensors = TrajectoryTensors(trajectories, self.device, self.dtype)
-        is_played = config.returns == "played"
-        if is_played:
+        if config.returns == "played":
             returns, _ = advantages(trajectories, np.zeros(num_decisions, np.float32), gae_lambda=1.0)
         else:
             returns = trajectories.action_values
-        target = torch.from_numpy(returns).to(self.device)
+        rng = np.random.default_rng((config.seed, self.iteration, 1))
+        epochs = (minibatches(rng, num_decisions, config.batch_size) for _ in range(config.update_epochs))
+        return self.improve(tensors, torch.from_numpy(returns).to(self.device), epochs)
 
-        def loss(model: ActionValueModel, decisions: IntArray) -> tuple[Tensor, Tensor]:
+    def learn_on_device(self, trajectories: DeviceTrajectories) -> dict[str, float]:
+        """`learn`, with everything on the device until the metrics are read."""
+        config = self.config
+        returns = trajectories.action_values
+        if config.returns == "played":
+            returns, _ = device_advantages(
+                trajectories, torch.zeros_like(trajectories.reward), gae_lambda=1.0
+            )
+        generator = self.generator()
+        epochs = (trajectories.minibatches(generator, config.batch_size) for _ in range(config.update_epochs))
+        return self.improve(trajectories, returns, epochs)
+
+    def improve(
+        self,
+        tensors: TrajectoryTensors | DeviceTrajectories,
+        target: Tensor,
+        epochs: Iterable[Iterable[Any]],
+    ) -> dict[str, float]:
+        """Take the gradient steps of an iteration; the means of their metrics.
+
+        Args:
+            tensors: the decisions.
+            target: the returns: float32 (n,) of the chosen actions, or (N,) of all.
+            epochs: the minibatches of each pass.
+        """
+        config = self.config
+        is_played = config.returns == "played"
+
+        def loss(model: ActionValueModel, decisions: Any) -> tuple[Tensor, Tensor]:
             batch = tensors.gather(decisions)
+            in_order = batch.num_legal if model.network.for_device else None
             with self.autocast():
                 logits = model.network(
-                    batch.observation, batch.action_features, batch.segment_ids, batch.prior
+                    batch.observation, batch.action_features, batch.segment_ids, batch.prior, in_order
                 )
             predicted = logits * config.temperature
             if is_played:
-                wanted = target.index_select(0, tensors.tensor(decisions))
+                wanted = target.index_select(0, batch.decisions)
                 total = (predicted[batch.chosen] - wanted).square().mean()
             else:
                 # The return of an action relative to the mean of its decision's actions.
-                wanted = target.index_select(0, tensors.action_rows(decisions)[0])
-                num_legal = tensors.tensor(tensors.num_legal[decisions])
+                wanted = target.index_select(0, batch.rows)
                 error = predicted - wanted
-                mean = torch.zeros_like(num_legal, dtype=error.dtype)
-                mean = mean.index_add(0, batch.segment_ids, error) / num_legal
-                total = (error - mean[batch.segment_ids]).square().mean()
+                if in_order is None:
+                    sums = torch.zeros_like(batch.num_legal, dtype=error.dtype)
+                    sums = sums.index_add(0, batch.segment_ids, error)
+                    own_mean = (sums / batch.num_legal)[batch.segment_ids]
+                else:
+                    sums = segment_sum(error, batch.segment_ids, in_order)
+                    own_mean = repeat_rows(sums / in_order, batch.segment_ids, in_order)
+                total = (error - own_mean).square().mean()
             with torch.no_grad():
-                log_probabilities = segment_log_softmax(logits, batch.segment_ids, len(decisions))
+                log_probabilities = segment_log_softmax(logits, batch.segment_ids, len(decisions), in_order)
                 entropy = -(log_probabilities.exp() * log_probabilities).sum() / len(decisions)
             return total, torch.stack([total.detach(), entropy])
 
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
-        rng = np.random.default_rng((config.seed, self.iteration, 1))
         totals, num_updates = torch.zeros(()), 0
-        for _ in range(config.update_epochs):
-            for decisions in minibatches(rng, num_decisions, config.batch_size):
+        for epoch in epochs:
+            for decisions in epoch:
                 totals = totals + self.learner.step(loss, decisions)
                 num_updates += 1
         return dict(zip(("loss", "entropy"), (totals / num_updates).tolist(), strict=True))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from tienlen_train.action_network import ActionNetwork
 from tienlen_train.config import SelfPlayConfig
+from tienlen_train.device.trajectories import Picked
 from tienlen_train.executor import Executor
 from tienlen_train.rollout import IntArray
 
@@ -28,8 +29,10 @@ class Model(nn.Module):
 
 ModelT = TypeVar("ModelT", bound=Model)
 
+# The decisions of a minibatch: int64 (m,), or on a device `Picked`.
+Decisions = IntArray | Picked
 # The mean loss of some decisions, float32 (), and the metrics of the step, float32 (k,).
-Loss = Callable[[ModelT, IntArray], tuple[Tensor, Tensor]]
+Loss = Callable[[ModelT, Any], tuple[Tensor, Tensor]]
 
 
 class Learner(Generic[ModelT]):
@@ -43,20 +46,26 @@ class Learner(Generic[ModelT]):
         config: the settings of the run.
         device: of the model.
         executor: runs the shards.
+        num_shards: number of parts; None for that of the settings.
     """
 
     def __init__(
-        self, model: ModelT, config: SelfPlayConfig, device: torch.device, executor: Executor
+        self,
+        model: ModelT,
+        config: SelfPlayConfig,
+        device: torch.device,
+        executor: Executor,
+        num_shards: int | None = None,
     ) -> None:
         self.model = model.to(device)
         self.max_grad_norm = config.max_grad_norm
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
         )
-        self.num_shards = config.shards
+        self.num_shards = config.shards if num_shards is None else num_shards
         self._executor = executor
         # Each shard sums its gradients on a copy of the model that shares its weights.
-        self._shards = [self.model, *(copy.deepcopy(self.model) for _ in range(config.shards - 1))]
+        self._shards = [self.model, *(copy.deepcopy(self.model) for _ in range(self.num_shards - 1))]
         for shard in self._shards[1:]:
             for ours, theirs in zip(self.model.parameters(), shard.parameters(), strict=True):
                 theirs.data = ours.data
@@ -66,28 +75,31 @@ class Learner(Generic[ModelT]):
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
 
-    def step(self, loss: Loss[ModelT], decisions: IntArray) -> Tensor:
+    def step(self, loss: Loss[ModelT], decisions: Decisions) -> Tensor:
         """Take one gradient step on the mean loss of a minibatch.
 
         Args:
             loss: the loss and the metrics of some of the decisions.
-            decisions: int64 (m,), the minibatch.
+            decisions: the minibatch.
 
         Returns:
             float32 (k,), the metrics, averaged over the minibatch.
         """
 
-        def backward(shard: tuple[ModelT, IntArray]) -> Tensor:
+        def backward(shard: tuple[ModelT, Decisions]) -> Tensor:
             model, part = shard
             weight = len(part) / len(decisions)
             value, metrics = loss(model, part)
             torch.autograd.backward(value * weight)
             return metrics.detach() * weight
 
-        parts = np.array_split(decisions, self.num_shards)
-        metrics = self._executor.map(backward, list(zip(self._shards, parts, strict=True)))
+        if isinstance(decisions, Picked):
+            metrics = [backward((self.model, decisions))]
+        else:
+            parts = np.array_split(decisions, self.num_shards)
+            metrics = self._executor.map(backward, list(zip(self._shards, parts, strict=True)))
         self._apply_gradients()
-        return torch.stack(metrics).sum(0).cpu()
+        return torch.stack(metrics).sum(0)
 
     def _apply_gradients(self) -> None:
         for shard in self._shards[1:]:

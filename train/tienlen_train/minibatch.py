@@ -28,6 +28,9 @@ class Minibatch(NamedTuple):
         prior: float32 (M,).
         chosen: int64 (m,), index of each decision's action among the M.
         privileged: (m, H), for the critic.
+        decisions: int64 (m,), their indices in the trajectories.
+        rows: int64 (M,), their legal actions there.
+        num_legal: int64 (m,), number of legal actions of each decision.
     """
 
     observation: Tensor
@@ -36,6 +39,9 @@ class Minibatch(NamedTuple):
     prior: Tensor
     chosen: Tensor
     privileged: Tensor
+    decisions: Tensor
+    rows: Tensor
+    num_legal: Tensor
 
 
 class TrajectoryTensors:
@@ -86,7 +92,14 @@ class TrajectoryTensors:
             self.prior.index_select(0, rows),
             self.tensor(segment_start + self.position[decisions]),
             self.privileged.index_select(0, index),
+            index,
+            rows,
+            self.tensor(self.num_legal[decisions]),
         )
+
+    def critic_inputs(self, part: slice) -> tuple[Tensor, Tensor]:
+        """The observations and privileged features of some decisions."""
+        return self.observation[part], self.privileged[part]
 
     def tensor(self, array: IntArray) -> Tensor:
         """An array on the device."""

@@ -18,9 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tienlen_train.executor import Executor, start
 from tienlen_train.opponent_pool import OpponentPool, Seating, Snapshot
-from tienlen_train.rollout import IntArray, RolloutJob, Trajectories, rollout
+from tienlen_train.rollout import IntArray
 
 
 @dataclass(eq=False)
@@ -34,7 +33,7 @@ class Plan:
         opponent_seeds: the seed of each rule-based opponent.
         version: the iteration after which the learner had these weights.
         weights: of the policy that plays, by name, on the CPU.
-        results: waits for the rollouts.
+        results: waits for the rollouts: `Trajectories`, or those of a device.
     """
 
     iteration: int
@@ -43,7 +42,7 @@ class Plan:
     opponent_seeds: tuple[int, ...]
     version: int
     weights: Mapping[str, Tensor]
-    results: Callable[[], list[Trajectories]] = list
+    results: Callable[[], list[Any]] = list
 
 
 class Planner(Protocol):
@@ -51,17 +50,15 @@ class Planner(Protocol):
 
     Attributes:
         iteration: its iteration.
-        executor: plays rollouts.
     """
 
     iteration: int
-    executor: Executor
 
     def plan(self, iteration: int) -> Plan:
         """What is played in an iteration, with the present weights."""
 
-    def jobs(self, plan: Plan) -> list[RolloutJob]:
-        """The jobs of a plan, one for each shard."""
+    def start(self, plan: Plan) -> Callable[[], list[Any]]:
+        """Start to play a plan, if the executor can do that; a function that waits for the rollouts."""
 
 
 class Plans:
@@ -93,7 +90,7 @@ class Plans:
         return plan
 
     def _start(self, planner: Planner, plan: Plan) -> None:
-        plan.results = start(planner.executor, rollout, planner.jobs(plan))
+        plan.results = planner.start(plan)
 
     def state(self) -> dict[str, Any]:
         """The plans in a checkpoint; nothing without staleness."""

@@ -20,25 +20,27 @@ Source: Schulman et al., Proximal policy optimization algorithms, 2017.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.ranges import Range
-from tienlen_train.action_network import ActionNetwork, pad_rows, segment_log_softmax
+from tienlen_train.action_network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_train.command import command
 from tienlen_train.config import COEFFICIENT, COUNT_OR_NONE, SHARE, SelfPlayConfig, setting
+from tienlen_train.device.trajectories import DeviceTrajectories
 from tienlen_train.executor import Executor
-from tienlen_train.gae import advantages
+from tienlen_train.gae import advantages, device_advantages
 from tienlen_train.learner import Model
 from tienlen_train.loop import run
 from tienlen_train.minibatch import TrajectoryTensors, minibatches
-from tienlen_train.rollout import Critic, FloatArray, IntArray, Trajectories, num_privileged
+from tienlen_train.rollout import Critic, FloatArray, Trajectories, num_privileged
 from tienlen_train.trainer import SelfPlayTrainer
 
 
@@ -72,6 +74,20 @@ class PPOConfig(SelfPlayConfig):
     critic_warmup: int = setting(0, COUNT_OR_NONE)
 
 
+class Targets(NamedTuple):
+    """What the decisions of an iteration are trained towards, float32 (n,) each.
+
+    Attributes:
+        log_probability: of the chosen action, by the policy that played.
+        advantage: normalised.
+        value: of the critic.
+    """
+
+    log_probability: Tensor
+    advantage: Tensor
+    value: Tensor
+
+
 class ActorCritic(Model):
     """The policy's network and the critic, which share no weights."""
 
@@ -88,8 +104,13 @@ class ActorCritic(Model):
 
     def values(self, observation: Tensor, privileged: Tensor) -> Tensor:
         """The expected return of the seat to move, float32 (n,)."""
-        inputs = pad_rows(torch.cat([observation, privileged], 1), 128)
-        values: Tensor = self.critic(inputs)
+        if self.network.for_device:
+            # The observation may end with columns of 0.
+            size = self.network.config.state_inputs
+            inputs = aligned([observation[:, :size], privileged], observation.dtype)
+        else:
+            inputs = pad_rows(torch.cat([observation, privileged], 1), 128)
+        values: Tensor = self.critic[1:](wide_linear(self.critic[0], inputs))
         return values.squeeze(1)[: len(observation)].float()
 
 
@@ -99,9 +120,11 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
     name: ClassVar[str] = "ppo"
     config: PPOConfig
 
-    def __init__(self, config: PPOConfig, executor: Executor | None = None) -> None:
+    def __init__(
+        self, config: PPOConfig, executor: Executor | None = None, machine: TorchMachine | None = None
+    ) -> None:
         self.critic = config.critic
-        super().__init__(config, executor)
+        super().__init__(config, executor, machine)
 
     def make_model(self, network: ActionNetwork) -> ActorCritic:
         """The policy's network and a critic."""
@@ -112,13 +135,17 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
 
     def values(self, tensors: TrajectoryTensors) -> FloatArray:
         """The critic's value of every decision, float32 (n,)."""
+        values: FloatArray = self._values(tensors, 8192).cpu().numpy()
+        return values
+
+    def _values(self, tensors: TrajectoryTensors | DeviceTrajectories, size: int) -> Tensor:
+        """The critic's values, computed for so many decisions at a time."""
         found = []
         with torch.inference_mode(), self.autocast():
-            for begin in range(0, len(tensors), 8192):
-                part = slice(begin, begin + 8192)
-                found.append(self.learner.model.values(tensors.observation[part], tensors.privileged[part]))
-        values: FloatArray = torch.cat(found).cpu().numpy()
-        return values
+            for begin in range(0, len(tensors), size):
+                inputs = tensors.critic_inputs(slice(begin, begin + size))
+                found.append(self.learner.model.values(*inputs))
+        return torch.cat(found)
 
     def learn(self, trajectories: Trajectories) -> dict[str, float]:
         """Improve the policy and the critic by an iteration's trajectories; the metrics."""
@@ -133,25 +160,65 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         advantage, returns = advantages(trajectories, values, gamma=config.gamma, gae_lambda=gae_lambda)
         explained_variance = 1 - float(np.var(returns - values) / max(float(np.var(returns)), 1e-8))
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        old_log_probability, advantage_of, target = (
-            torch.from_numpy(column).to(self.device)
-            for column in (trajectories.log_probability, advantage, returns / return_std)
+        targets = Targets(
+            *(
+                torch.from_numpy(column).to(self.device)
+                for column in (trajectories.log_probability, advantage, returns / return_std)
+            )
         )
+        rng = np.random.default_rng((config.seed, self.iteration, 1))
+        epochs = (minibatches(rng, num_decisions, config.batch_size) for _ in range(config.update_epochs))
+        return {**self.improve(tensors, targets, epochs), "explained_variance": explained_variance}
+
+    def learn_on_device(self, trajectories: DeviceTrajectories) -> dict[str, float]:
+        """`learn`, with everything on the device until the metrics are read."""
+        config = self.config
+        return_std = trajectories.scores.std(correction=0) + 1e-8
+        values = self._values(trajectories, 1 << 17).clone() * return_std
+        gae_lambda = self.features.gae_lambda if config.gae_lambda is None else config.gae_lambda
+        advantage, returns = device_advantages(
+            trajectories, values, gamma=config.gamma, gae_lambda=gae_lambda
+        )
+        error = (returns - values).var(correction=0)
+        explained_variance = 1 - error / returns.var(correction=0).clamp(min=1e-8)
+        advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
+        targets = Targets(trajectories.log_probability, advantage, returns / return_std)
+        generator = self.generator()
+        epochs = (trajectories.minibatches(generator, config.batch_size) for _ in range(config.update_epochs))
+        metrics = self.improve(trajectories, targets, epochs)
+        return {**metrics, "explained_variance": float(explained_variance)}
+
+    def improve(
+        self,
+        tensors: TrajectoryTensors | DeviceTrajectories,
+        targets: Targets,
+        epochs: Iterable[Iterable[Any]],
+    ) -> dict[str, float]:
+        """Take the gradient steps of an iteration; the means of their metrics.
+
+        Args:
+            tensors: the decisions.
+            targets: of each decision.
+            epochs: the minibatches of each pass.
+        """
+        config = self.config
+        old_log_probability, advantage_of, target = targets
 
         # Annealing.
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
         ent_coef = config.ent_coef * self.lr_factor
         trains_policy = self.iteration >= config.critic_warmup
 
-        def loss(model: ActorCritic, decisions: IntArray) -> tuple[Tensor, Tensor]:
-            index = tensors.tensor(decisions)
+        def loss(model: ActorCritic, decisions: Any) -> tuple[Tensor, Tensor]:
             batch = tensors.gather(decisions)
+            index = batch.decisions
+            num_legal = batch.num_legal if model.network.for_device else None
             with self.autocast():
                 logits = model.network(
-                    batch.observation, batch.action_features, batch.segment_ids, batch.prior
+                    batch.observation, batch.action_features, batch.segment_ids, batch.prior, num_legal
                 )
                 value = model.values(batch.observation, batch.privileged)
-            log_probabilities = segment_log_softmax(logits, batch.segment_ids, len(decisions))
+            log_probabilities = segment_log_softmax(logits, batch.segment_ids, len(decisions), num_legal)
 
             # Clipped surrogate objective.
             advantages = advantage_of.index_select(0, index)
@@ -170,16 +237,14 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
             return total, metrics
 
         # Gradient steps.
-        rng = np.random.default_rng((config.seed, self.iteration, 1))
         totals, num_updates = torch.zeros(()), 0
-        for _ in range(config.update_epochs):
-            for decisions in minibatches(rng, num_decisions, config.batch_size):
+        for epoch in epochs:
+            for decisions in epoch:
                 totals = totals + self.learner.step(loss, decisions)
                 num_updates += 1
 
         names = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
-        means = (totals / num_updates).tolist()
-        return {**dict(zip(names, means, strict=True)), "explained_variance": explained_variance}
+        return dict(zip(names, (totals / num_updates).tolist(), strict=True))
 
 
 @command

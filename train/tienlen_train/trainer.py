@@ -16,7 +16,7 @@ import ctypes
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol
 
@@ -26,17 +26,21 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
+from tienlen_agents.device.machine import TorchMachine, machine_on
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import Agent
+from tienlen_env.errors import DeviceError
 from tienlen_train.action_network import ActionNetwork
 from tienlen_train.command import DivergenceError
 from tienlen_train.config import RunConfig, SelfPlayConfig
-from tienlen_train.executor import Executor, ThreadExecutor
+from tienlen_train.device.rollout import DeviceActor, missing_on_device
+from tienlen_train.device.trajectories import DeviceTrajectories
+from tienlen_train.executor import Executor, ThreadExecutor, start
 from tienlen_train.learner import Learner, ModelT
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.plans import Plan, Plans
-from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join
+from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join, rollout
 from tienlen_train.runs import writing
 
 LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
@@ -236,8 +240,10 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     Args:
         config: the settings.
         executor: runs rollouts and gradient shards; None for threads of this process.
+        machine: plays and learns there, whatever the device of the settings; None for what the settings say.
 
     Attributes:
+        actor: plays on a device; None if games are played on the processor.
         learner: the model and its optimiser.
         pool: the opponents.
         critic: inputs of the critic beyond those of the policy, see `RolloutJob`.
@@ -250,7 +256,9 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     with_action_values: bool = False
     inverse_temperature: float = 1.0
 
-    def __init__(self, config: SelfPlayConfig, executor: Executor | None = None) -> None:
+    def __init__(
+        self, config: SelfPlayConfig, executor: Executor | None = None, machine: TorchMachine | None = None
+    ) -> None:
         super().__init__(config)
         self.features = features_of(self.rules)
         if config.device == "cuda" and not torch.cuda.is_available():
@@ -258,19 +266,48 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.device = torch.device(
             ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
         )
+        if machine is not None:
+            self.device = machine.device
         self.dtype = torch.bfloat16 if _use_bf16(config, self.device) else torch.float32
         self.executor: Executor = executor or ThreadExecutor(config.threads)
-        torch.manual_seed(config.seed)
-        self.learner = self.make_learner(self.make_model(self.make_network()))
         names = self.features.baseline if config.baselines is None else config.baselines
         self.pool = OpponentPool(config, tuple(names.split()))
-        self.plans = Plans(config.staleness)
-        self.link: Link | None = None
         for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
             try:
                 tienlen_agents.load(name)
             except (ValueError, OSError) as error:
                 raise ValueError(f"baselines: {error}") from error
+        self.missing_on_device = ""
+        self.actor = self._make_actor(machine)
+        torch.manual_seed(config.seed)
+        self.learner = self.make_learner(self.make_model(self.make_network()))
+        self.network.for_device = self.actor is not None
+        self.plans = Plans(config.staleness)
+        self.link: Link | None = None
+
+    def opponents(self) -> tuple[str, ...]:
+        """The names of the rule-based opponents."""
+        return self.pool.baselines
+
+    def _make_actor(self, machine: TorchMachine | None) -> DeviceActor | None:
+        """What plays on the device of the run; None for the processor."""
+        config = self.config
+        if machine is None and (self.device.type != "cuda" or config.cluster is not None):
+            return None
+        self.missing_on_device = missing_on_device(
+            self.features, self.opponents(), self.critic, with_action_values=self.with_action_values
+        )
+        if self.missing_on_device:
+            return None
+        if machine is None:
+            try:
+                machine = machine_on(self.device)
+            except DeviceError as error:
+                if config.device == "cuda":
+                    config.refuse("device", f"expected auto or cpu: {error}")
+                self.missing_on_device = str(error)
+                return None
+        return DeviceActor(machine)
 
     @classmethod
     def prepare_process(cls, config: RunConfig) -> None:
@@ -281,7 +318,9 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
 
     def make_learner(self, model: ModelT) -> Learner[ModelT]:
         """The learner of a model."""
-        return Learner(model, self.config, self.device, self.executor)
+        # On a device one shard is computed by many threads.
+        num_shards = None if self.actor is None else 1
+        return Learner(model, self.config, self.device, self.executor, num_shards)
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
@@ -310,6 +349,15 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     def learn(self, trajectories: Trajectories) -> dict[str, float]:
         """Improve the model by an iteration's trajectories; the metrics."""
 
+    def learn_on_device(self, trajectories: DeviceTrajectories) -> dict[str, float]:
+        """`learn` for trajectories on a device; the metrics."""
+        return self.learn(trajectories.to_host())
+
+    def generator(self) -> torch.Generator:
+        """A generator of the device for the draws of this iteration's learning."""
+        words = np.random.SeedSequence((self.config.seed, self.iteration, 1)).generate_state(1, np.uint64)
+        return torch.Generator(self.device).manual_seed(int(words[0]) >> 1)
+
     @property
     def weights(self) -> Iterable[torch.Tensor]:
         """The weights of the policy and of what is trained with it."""
@@ -326,8 +374,16 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         network = self.network
         return (
             f"{super().description}, prior {network.config.prior}, {network.num_weights:,} weights, "
-            f"{self.config.decisions:,} decisions"
+            f"{self.config.decisions:,} decisions{self._where}"
         )
+
+    @property
+    def _where(self) -> str:
+        if self.actor is not None:
+            return f", on {self.device}"
+        if self.missing_on_device:
+            return f", learning on {self.device}, games on the processor: {self.missing_on_device} not there"
+        return ""
 
     def agent(self) -> NetworkAgent:
         """A copy of the current policy."""
@@ -351,6 +407,12 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         begin = time.perf_counter()
         trajectories = self.play()
         middle = time.perf_counter()
+        if isinstance(trajectories, DeviceTrajectories):
+            metrics = self.learn_on_device(trajectories)
+            self.num_decisions += len(trajectories)
+            self.num_games += self.config.num_games
+            end = time.perf_counter()
+            return {"seconds_playing": middle - begin, "seconds_learning": end - middle, **metrics}
         metrics = self.learn(trajectories) if self.link is None else self.link.learn(trajectories)
         end = time.perf_counter()
         self.num_decisions += len(trajectories)
@@ -360,12 +422,24 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         about = {} if self.link is None else self.link.metrics(end - begin)
         return {"outside_network": 1 - in_network / (end - begin), **metrics, **about}
 
-    def play(self) -> Trajectories:
+    def play(self) -> Trajectories | DeviceTrajectories:
         """Play the rounds of an iteration."""
         plan = self.plans.next(self)
-        trajectories = join(plan.results(), self.executor)
-        self.pool.update_scores(plan.seating, trajectories.scores)
-        return trajectories
+        parts = plan.results()
+        if self.actor is None:
+            trajectories = join(parts, self.executor)
+            self.pool.update_scores(plan.seating, trajectories.scores)
+            return trajectories
+        found: DeviceTrajectories = parts[0]
+        self.pool.update_scores(plan.seating, found.scores.cpu().numpy())
+        return found
+
+    def start(self, plan: Plan) -> Callable[[], list[Any]]:
+        """Start to play a plan, if the executor can do that; a function that waits for the rollouts."""
+        jobs, actor = self.jobs(plan), self.actor
+        if actor is None:
+            return start(self.executor, rollout, jobs)
+        return lambda: [actor.rollout(job) for job in jobs]
 
     def plan(self, iteration: int) -> Plan:
         """What is played in an iteration, with the present weights."""
@@ -378,8 +452,9 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         return Plan(iteration, keys, seating, opponent_seeds, self.iteration, weights)
 
     def jobs(self, plan: Plan) -> list[RolloutJob]:
-        """The jobs of a plan, one for each shard."""
+        """The jobs of a plan, one for each shard; a device has one."""
         config = self.config
+        num_shards = config.shards if self.actor is None else 1
         policies = (
             PolicyWeights(plan.version, self.network.config, plan.weights),
             *self.pool.policies(plan.seating, self.network.config),
@@ -401,7 +476,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 device=str(self.device),
                 precision="bf16" if self.dtype == torch.bfloat16 else "fp32",
             )
-            for shard, part in enumerate(np.array_split(np.arange(config.num_games), config.shards))
+            for shard, part in enumerate(np.array_split(np.arange(config.num_games), num_shards))
         ]
 
     def end_iteration(self) -> None:

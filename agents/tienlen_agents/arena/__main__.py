@@ -26,7 +26,7 @@ from tienlen_agents.arena.report import Report, missing_outputs
 from tienlen_agents.arena.run import CHUNKS_FILE, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
 from tienlen_agents.command import complete_agents, program
-from tienlen_agents.extras import MissingExtraError
+from tienlen_agents.extras import MissingExtraError, require
 from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.ranges import Range
 from tienlen_env.games.common.game import AnyRules
@@ -118,6 +118,13 @@ def _common() -> argparse.ArgumentParser:
         metavar="ADDRESS",
         help="play on a Ray cluster instead: auto (the one that this machine belongs to), local (a new one "
         "here) or the address of its head node; needs the extra 'cluster' (docs/cluster.md)",
+    )
+    work.add_argument(
+        "--device",
+        choices=("cpu", "cuda"),
+        default="cpu",
+        help="cuda: play on a GPU, all games of a match-up at once (docs/gpu.md); for random, heuristic and "
+        "network policies; needs the extras 'cuda' and 'train' (%(default)s)",
     )
     work.add_argument(
         "--chunk",
@@ -306,6 +313,27 @@ def _on_cluster(options: argparse.Namespace) -> AbstractContextManager[Executor]
     return connect(options.cluster, [options.agent, *_opponents(options)])
 
 
+def _on_device(options: argparse.Namespace) -> Executor:
+    """The executor of ``--device cuda``; torch is imported here and not before.
+
+    Raises:
+        ValueError: an agent, or an option, that is not available there.
+        DeviceError: there is no device.
+    """
+    require("torch", "train", "--device cuda")
+    from tienlen_agents.device.arena import DeviceExecutor, why_not
+    from tienlen_agents.device.machine import cuda_machine
+
+    if options.workers != 1 or options.cluster:
+        raise ValueError("--device cuda, --workers and --cluster: expected one of them")
+    if options.blunders or options.records or options.history:
+        raise ValueError("--device cuda: expected no --blunders, --records and --history")
+    for agent in load_all(list(dict.fromkeys([options.agent, *_opponents(options)]))):
+        if problem := why_not(agent):
+            raise ValueError(f"--device cuda: {problem}")
+    return DeviceExecutor(cuda_machine())
+
+
 def _latencies(options: argparse.Namespace) -> list[Latency]:
     distinct = list(dict.fromkeys([options.agent, *_opponents(options)]))
     loaded = load_all(distinct)
@@ -358,7 +386,11 @@ def _run(options: argparse.Namespace, command: str) -> int:
     if options.max_forfeits < 1:
         _check_start(options)
     with ExitStack() as stack:
-        executor = stack.enter_context(_on_cluster(options)) if options.cluster else None
+        executor: Executor | None = None
+        if options.device == "cuda":
+            executor = _on_device(options)
+        elif options.cluster:
+            executor = stack.enter_context(_on_cluster(options))
         play = _player(options, command, executor)
         found = None
         num_deals = 2500 if options.deals is None else options.deals

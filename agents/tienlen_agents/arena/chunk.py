@@ -18,7 +18,7 @@ from numpy.random import SeedSequence
 
 from tienlen_agents.arena.blunders import BlunderCounter
 from tienlen_agents.arena.lineup import Permutations, blocks
-from tienlen_agents.arena.play import Forfeits, IntArray, play_deals
+from tienlen_agents.arena.play import Forfeits, IntArray, Played, play_deals
 from tienlen_agents.arena.recorder import Recorder
 from tienlen_agents.endgame import can_solve
 from tienlen_env.engine.agent import Agent
@@ -208,40 +208,78 @@ def play_chunk(
     Raises:
         ValueError: a round has more than `MAX_POINTS` points.
     """
-    block, first = divmod(job.first_deal, BLOCK_DEALS)
-    part = () if job.deals_per_job == BLOCK_DEALS else (first,)
     for index, agent in enumerate(agents):
-        agent.reset(int(SeedSequence(job.seed, spawn_key=(block, index, *part)).generate_state(1)[0]))
-    # NumPy guarantees the values of a SeedSequence for all versions, but not the draws of a Generator.
-    keys = SeedSequence(job.seed, spawn_key=(block,)).generate_state(BLOCK_DEALS, np.uint64)
-    keys = keys[first : first + job.num_deals]
-
-    slots = blocks(job.lineup, job.permutations)  # (N, R, P): the slot in each seat
-    deals = np.arange(job.first_deal, job.first_deal + job.num_deals)
-    slot_of = slots[deals % len(slots)].reshape(-1, len(job.lineup))  # (G, P)
-    seats = np.asarray(job.lineup)[slot_of]
-    num_games = slots.shape[1]
+        agent.reset(seed_of(job, index))
+    games = games_of(job)
     counter = None
     if job.blunder_deals > job.first_deal and can_solve(job.rules):
         num_counted = min(job.blunder_deals - job.first_deal, job.num_deals)
-        counter = BlunderCounter(job.rules, num_counted, num_games, len(agents))
-    dealt = np.repeat(keys.view(np.int64), num_games)
-    recorder = Recorder(job.rules, dealt[: job.num_records]) if job.num_records else None
+        counter = BlunderCounter(job.rules, num_counted, games.num_per_deal, len(agents))
+    recorder = Recorder(job.rules, games.keys[: job.num_records]) if job.num_records else None
     played = play_deals(
         agents,
-        seats,
-        dealt,
+        games.seats,
+        games.keys,
         job.rules,
         history=job.history,
         on_step=on_step,
         on_decisions=counter,
         on_plays=recorder,
     )
+    blunders = np.zeros((0, len(agents), 2), np.int64) if counter is None else counter.counts
+    return chunk_of(job, games, played, blunders, () if recorder is None else recorder.records)
+
+
+class Games(NamedTuple):
+    """The games of a job (G games, P seats).
+
+    Attributes:
+        keys: int64 (G,), the deals.
+        slot_of: int64 (G, P), the slot in each seat.
+        seats: int64 (G, P), the agent in each seat.
+        num_per_deal: R.
+    """
+
+    keys: IntArray
+    slot_of: IntArray
+    seats: IntArray
+    num_per_deal: int
+
+
+def games_of(job: Job) -> Games:
+    """The games of a job, R for each deal."""
+    block, first = divmod(job.first_deal, BLOCK_DEALS)
+    # NumPy guarantees the values of a SeedSequence for all versions, but not the draws of a Generator.
+    keys = SeedSequence(job.seed, spawn_key=(block,)).generate_state(BLOCK_DEALS, np.uint64)
+    keys = keys[first : first + job.num_deals]
+    slots = blocks(job.lineup, job.permutations)  # (N, R, P): the slot in each seat
+    deals = np.arange(job.first_deal, job.first_deal + job.num_deals)
+    slot_of = slots[deals % len(slots)].reshape(-1, len(job.lineup))
+    num_per_deal = slots.shape[1]
+    dealt = np.repeat(keys.view(np.int64), num_per_deal)
+    return Games(dealt, slot_of, np.asarray(job.lineup)[slot_of], num_per_deal)
+
+
+def seed_of(job: Job, index: int) -> int:
+    """The seed of an agent of a job, by its index."""
+    block, first = divmod(job.first_deal, BLOCK_DEALS)
+    part = () if job.deals_per_job == BLOCK_DEALS else (first,)
+    return int(SeedSequence(job.seed, spawn_key=(block, index, *part)).generate_state(1)[0])
+
+
+def chunk_of(
+    job: Job, games: Games, played: Played, blunders: IntArray, records: tuple[str, ...] = ()
+) -> Chunk:
+    """The chunk of a job from its played games.
+
+    Raises:
+        ValueError: a round has more than `MAX_POINTS` points.
+    """
 
     def by_slot(values: IntArray) -> IntArray:
         out = np.empty_like(values)
-        np.put_along_axis(out, slot_of, values, axis=1)
-        return out.reshape(job.num_deals, num_games, -1)
+        np.put_along_axis(out, games.slot_of, values, axis=1)
+        return out.reshape(job.num_deals, games.num_per_deal, -1)
 
     if played.points.size and max(-int(played.points.min()), int(played.points.max())) > MAX_POINTS:
         raise ValueError(f"{job.rules.name}: points of a round: expected -{MAX_POINTS}..{MAX_POINTS}")
@@ -251,6 +289,6 @@ def play_chunk(
         decisions=played.decisions,
         seconds=played.seconds,
         forfeits=played.forfeits,
-        blunders=np.zeros((0, len(agents), 2), np.int64) if counter is None else counter.counts,
-        records=() if recorder is None else recorder.records,
+        blunders=blunders,
+        records=records,
     )

@@ -49,7 +49,11 @@ class Task(NamedTuple):
 
 
 class Executor(Protocol):
-    """Plays tasks."""
+    """Plays tasks.
+
+    One whose chunks differ from those of the executors here has an attribute ``header``, a mapping of JSON
+    values; a run's file with another header is not continued.
+    """
 
     def play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
         """Yield each task with its chunk, in any order.

@@ -178,7 +178,8 @@ def play_match_ups(
     run = _Run(match_ups, settings, progress, records)
     with ExitStack() as stack:
         if out is not None:
-            store = ChunkStore(Path(out) / CHUNKS_FILE, run.header(names), fresh=options.get("fresh", False))
+            header = run.header(names) | dict(getattr(executor, "header", {}))
+            store = ChunkStore(Path(out) / CHUNKS_FILE, header, fresh=options.get("fresh", False))
             run.recall(stack.enter_context(store))
         played = executor.play(run.tasks(names))
         if isinstance(played, Generator):

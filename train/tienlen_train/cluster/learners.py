@@ -25,8 +25,9 @@ from tienlen_agents.cluster import Identity, NodeRefusedError
 from tienlen_train.cluster.packing import PackedTrajectories, unpack
 from tienlen_train.command import RunError
 from tienlen_train.config import SelfPlayConfig
+from tienlen_train.device.trajectories import Picked
 from tienlen_train.executor import ThreadExecutor
-from tienlen_train.learner import Learner, Loss, ModelT
+from tienlen_train.learner import Decisions, Learner, Loss, ModelT
 from tienlen_train.rollout import IntArray, join
 from tienlen_train.trainer import SelfPlayTrainer
 
@@ -128,8 +129,9 @@ class DistributedLearner(Learner[ModelT]):
         """
         del self._parallel
 
-    def step(self, loss: Loss[ModelT], decisions: IntArray) -> Tensor:
+    def step(self, loss: Loss[ModelT], decisions: Decisions) -> Tensor:
         """Take one gradient step on the mean loss of a minibatch, together with the other learners."""
+        assert not isinstance(decisions, Picked)  # a cluster plays on processors
         parts = np.array_split(decisions, self.num_shards)
         total: Tensor | None = None
         for number in self._mine:

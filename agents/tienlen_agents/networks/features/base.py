@@ -130,6 +130,8 @@ class Features:
             (N,); None if unavailable.
         limitations: limitations of a network, as sentences for its model card; the argument is whether the
             network reads the play summary.
+        parallel: where the same features on a machine are (`tienlen_agents.networks.features.parallel`), as
+            ``"module:name"``; empty if unavailable.
     """
 
     game: str
@@ -149,3 +151,4 @@ class Features:
     rollout_outcome: PrivilegedFn | None = None
     action_values: ActionValuesFn | None = None
     limitations: Callable[[bool], str] = lambda record: ""
+    parallel: str = ""

@@ -70,4 +70,5 @@ def generic_features(game: str) -> Features:
         reader=GenericReader,
         num_privileged=global_observation_size,
         privileged_features=lambda: global_observation,
+        parallel="tienlen_agents.networks.features.parallel:GENERIC",
     )

@@ -29,7 +29,9 @@ from tienlen_agents.networks.features.base import (
     Prior,
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
+from tienlen_agents.parallel import host_loop
 from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout
+from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, set_rules
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
@@ -129,83 +131,182 @@ def count_legal(rows: Any, games: Any, spec: Any, segment_start: Any, num_legal:
     return end
 
 
+class Reading(NamedTuple):
+    """Arguments of `write_decision`.
+
+    Attributes:
+        rows: int64 (B, ROW), the states.
+        games: int64 (n,), the game of each decision.
+        spec: the variant.
+        actions: its action table.
+        workspace: of `tienlen_agents.rule_based.heuristic.decide`; its rules are set.
+        settings: of the reader.
+        scratch: scratch.
+        inputs: written; `segment_start` holds its values already.
+    """
+
+    rows: Any
+    games: Any
+    spec: Any
+    actions: Any
+    workspace: Any
+    settings: Any
+    scratch: Any
+    inputs: Any
+
+
 def write_inputs(
     rows: Any, games: Any, spec: Any, actions: Any, workspace: Any, settings: Any, scratch: Any, inputs: Any
 ) -> None:
     """Fill the `Inputs` of n decisions; `segment_start` holds its values already."""
     decide.set_rules(workspace, spec)
+    reading = Reading(rows, games, spec, actions, workspace, settings, scratch, inputs)
+    for b in range(games.shape[0]):
+        write_decision(b, reading)
+
+
+def write_decision(b: int, reading: Any) -> None:
+    """Fill the `Inputs` of one decision, number `b`."""
+    spec, actions, workspace = reading.spec, reading.actions, reading.workspace
+    settings, scratch, inputs = reading.settings, reading.scratch, reading.inputs
     ids, cards, scores, hand_values = inputs.action, scratch.cards, scratch.scores, scratch.hand_values
     aux, bits = scratch.aux_features, scratch.bits
     facts = decide.ActionFacts(scores, hand_values)
-    observation = inputs.observation
-    for b in range(games.shape[0]):
-        row = rows[games[b]]
-        seat = row[R.TURN]
-        observe.observe(row, spec, actions, seat, observation[b], 0)
-        if settings.summary_at > 0:
-            write_summary(row, spec, seat, observation[b], settings.summary_at)
-        write_unseen(row, spec, observation[b], observation.shape[1] - NUM_CARDS)
+    observation = inputs.observation[b]
+    row = reading.rows[reading.games[b]]
+    seat = row[R.TURN]
+    observe.observe(row, spec, actions, seat, observation, 0)
+    if settings.summary_at > 0:
+        write_summary(row, spec, seat, observation, settings.summary_at)
+    write_unseen(row, spec, observation, observation.shape[0] - NUM_CARDS)
 
-        start = inputs.segment_start[b]
-        end = kernels.list_legal(row, spec, actions, ids, cards, start)
-        decide.evaluate_row(workspace, spec, actions, row, ids, cards, (start, end), facts)
-        best = scores[start]
-        fewest = least = np.float32(1e9)
-        for i in range(start, end):
-            best = max(best, scores[i])
-            fewest = min(fewest, hand_values[i, 4])
-            least = min(least, hand_values[i, 0])
-        for i in range(start, end):
-            left = row[R.HAND + seat] & ~cards[i]
-            out = inputs.action_features[i]
-            write_action(actions, ids[i], left, out)
-            beatable, better = hand_values[i, 1], hand_values[i, 2]
-            aux[0] = hand_values[i, 4] / 4
-            aux[1] = hand_values[i, 4] - fewest
-            aux[2] = beatable / 4
-            aux[3] = beatable == 0
-            aux[4] = beatable == 1
-            aux[5] = min(better, 16) / 16
-            aux[6] = hand_values[i, 3]
-            aux[7] = popcount(left) / 13
-            if settings.has_prior:
-                prior_gap = max(np.float32((scores[i] - best) / parameters.ONE), np.float32(-_MAX_GAP))
-                inputs.prior[i] = settings.prior_scale * prior_gap
-                aux[8] = prior_gap
-                aux[9] = prior_gap == 0
-                aux[10] = hand_values[i, 0] / 4
-                aux[11] = hand_values[i, 0] - least
-            for k in range(NUM_AUX):
-                # Round to nearest.
-                out[AUX + k] = (bits[k] + 0x8000) >> 16
-
-
-_count_legal, _write_inputs = jit.loop(count_legal), jit.loop(write_inputs)
+    start = inputs.segment_start[b]
+    end = kernels.list_legal(row, spec, actions, ids, cards, start)
+    decide.evaluate_row(workspace, spec, actions, row, ids, cards, (start, end), facts)
+    best = scores[start]
+    fewest = least = np.float32(1e9)
+    for i in range(start, end):
+        best = max(best, scores[i])
+        fewest = min(fewest, hand_values[i, 4])
+        least = min(least, hand_values[i, 0])
+    for i in range(start, end):
+        left = row[R.HAND + seat] & ~cards[i]
+        out = inputs.action_features[i]
+        write_action(actions, ids[i], left, out)
+        beatable, better = hand_values[i, 1], hand_values[i, 2]
+        aux[0] = hand_values[i, 4] / 4
+        aux[1] = hand_values[i, 4] - fewest
+        aux[2] = beatable / 4
+        aux[3] = beatable == 0
+        aux[4] = beatable == 1
+        aux[5] = min(better, 16) / 16
+        aux[6] = hand_values[i, 3]
+        aux[7] = popcount(left) / 13
+        if settings.has_prior:
+            prior_gap = max(np.float32((scores[i] - best) / parameters.ONE), np.float32(-_MAX_GAP))
+            inputs.prior[i] = settings.prior_scale * prior_gap
+            aux[8] = prior_gap
+            aux[9] = prior_gap == 0
+            aux[10] = hand_values[i, 0] / 4
+            aux[11] = hand_values[i, 0] - least
+        for k in range(NUM_AUX):
+            # Round to nearest.
+            out[AUX + k] = (bits[k] + 0x8000) >> 16
 
 
-@jit.loop
-def _write_privileged(
-    rows: Any, games: Any, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
-) -> None:
-    """Write the `PrivilegedFeatures` of n games; `hands` and `num_plays` store the last results."""
-    # The fewest plays of a hand do not depend on the other cards, so one context is enough for all hands.
+_count_legal = jit.loop(count_legal)
+
+
+class ReadArgs(NamedTuple):
+    """Arguments of `read_item`: see `Reading` and `Scratch`; a workspace and the last two for each slot."""
+
+    rows: Any
+    games: Any
+    spec: Any
+    actions: Any
+    workspaces: Any
+    settings: Any
+    cards: Any
+    scores: Any
+    hand_values: Any
+    aux_features: Any
+    bits: Any
+    inputs: Any
+
+
+def read_item(item: int, slot: int, args: ReadArgs) -> None:
+    """Write the inputs of a decision."""
+    scratch = Scratch(args.cards, args.scores, args.hand_values, args.aux_features[slot], args.bits[slot])
+    write_decision(
+        item,
+        Reading(
+            args.rows, args.games, args.spec, args.actions, args.workspaces[slot], args.settings, scratch,
+            args.inputs,
+        ),
+    )  # fmt: skip
+
+
+def measure_any_hand(workspace: Any, spec: Any) -> None:
+    """Prepare a workspace for `write_hidden`.
+
+    The fewest plays of a hand do not depend on the other cards, so one context is enough for all hands.
+    """
     decide.set_rules(workspace, spec)
     decide.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
-    num_players = spec[S.NUM_PLAYERS]
-    for i in range(games.shape[0]):
-        row, game = rows[games[i]], games[i]
-        for after in range(1, num_players):
-            hand = row[R.HAND + wrap(row[R.TURN] + after, num_players)]
-            write_word(out[i], (after - 1) * NUM_CARDS, hand)  # the next write overwrites the bits beyond 52
-        for after in range(num_players):
-            seat = wrap(row[R.TURN] + after, num_players)
-            hand = row[R.HAND + seat]
-            if hands[game, seat] != hand:
-                hands[game, seat] = hand
-                num_plays[game, seat] = decide.split_cost(workspace, spec, hand) >> decide.PLAYS_SHIFT & 255
-            at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
-            for k in range(_MOST_PLAYS):
-                out[i, at + k] = num_plays[game, seat] > k
+
+
+def write_hidden(
+    rows: Any, game: int, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
+) -> None:
+    """Write the `PrivilegedFeatures` of one game, (H,).
+
+    Args:
+        rows: int64 (B, ROW).
+        game: which of them.
+        spec: the variant.
+        workspace: prepared by `measure_any_hand`.
+        hands: int64 (B, P), the hands of the last results ...
+        num_plays: int64 (B, P), ... and these results.
+        out: uint8 (H,), written.
+    """
+    num_players, row = spec[S.NUM_PLAYERS], rows[game]
+    for after in range(1, num_players):
+        hand = row[R.HAND + wrap(row[R.TURN] + after, num_players)]
+        write_word(out, (after - 1) * NUM_CARDS, hand)  # the next write overwrites the bits beyond 52
+    for after in range(num_players):
+        seat = wrap(row[R.TURN] + after, num_players)
+        hand = row[R.HAND + seat]
+        if hands[game, seat] != hand:
+            hands[game, seat] = hand
+            num_plays[game, seat] = decide.split_cost(workspace, spec, hand) >> decide.PLAYS_SHIFT & 255
+        at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
+        for k in range(_MOST_PLAYS):
+            out[at + k] = num_plays[game, seat] > k
+
+
+def set_any_hand(item: int, slot: int, args: RulesArgs) -> None:
+    """Prepare workspace number `item` for hands alone."""
+    measure_any_hand(args.workspaces[item], args.spec)
+
+
+class HiddenArgs(NamedTuple):
+    """Arguments of `hidden_item`: see `write_hidden`; a workspace for each slot, and `out` (n, H)."""
+
+    rows: Any
+    games: Any
+    spec: Any
+    workspaces: Any
+    hands: Any
+    num_plays: Any
+    out: Any
+
+
+def hidden_item(item: int, slot: int, args: HiddenArgs) -> None:
+    """Write the privileged features of a decision."""
+    write_hidden(
+        args.rows, args.games[item], args.spec, args.workspaces[slot], args.hands, args.num_plays,
+        args.out[item],
+    )  # fmt: skip
 
 
 class ReaderMemory(NamedTuple):
@@ -238,7 +339,7 @@ def new_memory(
         np.zeros((1, row_size), np.int64),
         np.zeros(1, np.int64),
         decide.new_workspace(Parameters()),
-        _settings(size, prior, prior_scale, record),
+        reader_settings(size, prior, prior_scale, record=record),
         _new_scratch(np.zeros, num_actions),
         _new_inputs(np.zeros, rules, (1, num_actions), size, record),
     )
@@ -254,7 +355,10 @@ def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
     return num
 
 
-def _settings(observation_size: int, prior: Prior, prior_scale: float, record: bool) -> ReaderSettings:
+def reader_settings(
+    observation_size: int, prior: Prior, prior_scale: float, *, record: bool
+) -> ReaderSettings:
+    """The settings of a reader, for compiled code; see `FeatureReader`."""
     return ReaderSettings(observation_size if record else 0, prior == "heuristic", np.float32(prior_scale))
 
 
@@ -301,7 +405,9 @@ class FeatureReader:
         self.record = record
         self.history = int(record)  # a batch that stores any plays stores the summary
         self.prior_scale = prior_scale
-        self._workspace = decide.new_workspace(Parameters())
+        self._workspaces = decide.new_workspace(Parameters())[None]
+        self._aux_features = np.zeros((1, NUM_AUX), np.float32)
+        self._spec: IntArray | None = None  # for which the workspace is prepared
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions."""
@@ -312,10 +418,16 @@ class FeatureReader:
         size = len(view), num_actions
         inputs = _new_inputs(np.empty, view.rules, size, batch.observation_size, self.record)
         inputs = inputs._replace(segment_start=segment_start, num_legal=num_legal)
-        settings = _settings(batch.observation_size, self.prior, self.prior_scale, self.record)
-        _write_inputs(
-            rows, games, spec, actions, self._workspace, settings, _new_scratch(np.empty, num_actions), inputs
-        )
+        settings = reader_settings(batch.observation_size, self.prior, self.prior_scale, record=self.record)
+        if spec is not self._spec:
+            host_loop(set_rules)(1, RulesArgs(self._workspaces, spec))
+            self._spec = spec
+        cards, scores, hand_values, _, _ = _new_scratch(np.empty, num_actions)
+        args = ReadArgs(
+            rows, games, spec, actions, self._workspaces, settings, cards, scores, hand_values,
+            self._aux_features, self._aux_features.view(np.uint32), inputs,
+        )  # fmt: skip
+        host_loop(read_item)(len(view), args)
         return inputs
 
 
@@ -331,7 +443,8 @@ class PrivilegedFeatures:
     """
 
     def __init__(self) -> None:
-        self._workspace = decide.new_workspace(Parameters())
+        self._workspaces = decide.new_workspace(Parameters())[None]
+        self._spec: IntArray | None = None  # for which the workspace is prepared
         self._hands = self._num_plays = np.zeros((0, 0), np.int64)
 
     def __call__(self, batch: Batch, games: IntArray) -> BitArray:
@@ -349,7 +462,11 @@ class PrivilegedFeatures:
             self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
         features = np.empty((len(games), num_privileged(batch.rules)), np.uint8)
         rows, spec, _ = batch.kernel_arrays
-        _write_privileged(rows, games, spec, self._workspace, self._hands, self._num_plays, features)
+        if spec is not self._spec:
+            host_loop(set_any_hand)(1, RulesArgs(self._workspaces, spec))
+            self._spec = spec
+        args = HiddenArgs(rows, games, spec, self._workspaces, self._hands, self._num_plays, features)
+        host_loop(hidden_item)(len(games), args)
         return features
 
 
@@ -418,4 +535,5 @@ FEATURES: Final = Features(
     rollout_outcome=rollout_outcome,
     action_values=action_values,
     limitations=limitations,
+    parallel="tienlen_agents.networks.features.tienlen_parallel:PARALLEL",
 )

@@ -48,11 +48,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents.parallel import Chooser, Machine
 from tienlen_agents.rule_based.heuristic import decide
 from tienlen_agents.rule_based.heuristic.parameters import ONE, IntArray, Parameters
 from tienlen_env.engine.view import View
 from tienlen_env.errors import renamed
 from tienlen_env.games.common.cards import HAND_SIZE
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.rules import Rules, get_rules
 from tienlen_env.games.tienlen.spec import build_spec
 
@@ -86,6 +88,13 @@ class HeuristicAgent:
         out = np.empty(len(view), np.int64)
         decide.choose_all(self._workspace, spec, actions, rows, games, ids, cards, out)
         return out
+
+    def chooser(self, machine: Machine, rules: AnyRules) -> Chooser:
+        """The agent on a machine (see `tienlen_agents.parallel.ParallelAgent`)."""
+        # Its arrays are needed there only, and it imports this package.
+        from tienlen_agents.rule_based.heuristic.parallel import HeuristicChooser
+
+        return HeuristicChooser(machine, rules, self.parameters)
 
     def evaluate_actions(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Scores of all legal actions, for agents that use them as a prior.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents.parallel import Machine, Position
 from tienlen_agents.rule_based.heuristic import decide
 from tienlen_agents.rule_based.heuristic.parameters import IntArray, Parameters
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
@@ -69,6 +70,22 @@ GAME = RolloutGame(kernels.play, choose_index, R.TURN, R.PLACE)
 apply_to, play_out, rollout = make_rollout(GAME)
 
 
+def play_to_end(line: Rollout, source: Any) -> None:
+    """Play the state `source` to the end in ``line.row``; history is not copied."""
+    for column in range(line.spec[S.PLAY_SUMMARY]):
+        line.row[column] = source[column]
+    for seat in range(line.spec[S.NUM_PLAYERS]):
+        play_out(line, seat)
+
+
+def action_return(line: Rollout, source: Any, action: int) -> Any:
+    """The return of a legal action for the seat to move of `source` if all seats then follow the agent."""
+    seat = source[R.TURN]
+    cards = kernels.action_cards(source[R.HAND + seat], line.actions, action)
+    rollout(line, source, line.spec[S.PLAY_SUMMARY], action, cards, seat)
+    return line.rewards[seat]
+
+
 @jit.loop
 def _returns(  # type: ignore[no-untyped-def]
     workspace, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out
@@ -88,10 +105,7 @@ def _places(workspace, spec, actions, rows, games, row, ids, cards, rewards, out
     decide.set_rules(workspace, spec)
     line = Rollout(workspace, spec, actions, row, ids, cards, rewards)
     for b in range(games.shape[0]):
-        for column in range(spec[S.PLAY_SUMMARY]):
-            row[column] = rows[games[b], column]
-        for seat in range(out.shape[1]):
-            play_out(line, seat)
+        play_to_end(line, rows[games[b]])
         for seat in range(out.shape[1]):
             out[b, seat] = row[R.PLACE + seat]
 
@@ -163,3 +177,52 @@ def final_places(rows: IntArray, spec: IntArray, actions: IntArray, games: IntAr
         np.zeros(num_players), out,
     )  # fmt: skip
     return out
+
+
+# ---------------------------------------------------------------- on a machine
+
+
+class PlayoutArgs(NamedTuple):
+    """Arrays of playouts on a machine, a row for each of T slots.
+
+    Attributes:
+        workspaces: int64 (T, W), of `tienlen_agents.rule_based.heuristic.decide`; their rules are set.
+        spec: the variant, without history.
+        actions: its action table.
+        rows: int64 (T, ROW), scratch.
+        ids: int64 (T, A), scratch.
+        cards: int64 (T, A), scratch.
+        rewards: float32 (T, P), scratch.
+    """
+
+    workspaces: Any
+    spec: Any
+    actions: Any
+    rows: Any
+    ids: Any
+    cards: Any
+    rewards: Any
+
+
+def line_of_slot(args: PlayoutArgs, slot: int) -> Rollout:
+    """The arrays of one slot."""
+    return Rollout(
+        args.workspaces[slot], args.spec, args.actions, args.rows[slot], args.ids[slot], args.cards[slot],
+        args.rewards[slot],
+    )  # fmt: skip
+
+
+def new_args(machine: Machine, position: Position, workspaces: Any) -> PlayoutArgs:
+    """Arrays for playouts of a batch; `workspaces` int64 (T, W) are prepared for its variant."""
+    spec = machine.host(position.spec)
+    spec[S.NUM_KEPT] = 0  # a playout stores no history
+    scratch = np.zeros(int(spec[S.NUM_ACTIONS]), np.int64)
+    return PlayoutArgs(
+        workspaces,
+        machine.array(spec),
+        position.actions,
+        machine.per_slot(np.zeros(position.rows.shape[1], np.int64)),
+        machine.per_slot(scratch),
+        machine.per_slot(scratch),
+        machine.per_slot(np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)),
+    )

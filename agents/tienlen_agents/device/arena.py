@@ -1,0 +1,277 @@
+"""An executor of the arena that plays on a device: many thousand games at once, every decision there.
+
+The deals, the seats and the choices of `tienlen_agents.parallel.ParallelAgent` are those of the other
+executors, and so are the points. A network computes its scores by other sums there, which differ in the last
+bits; where its best two actions are closer than `CLOSE`, the loops of
+`tienlen_agents.networks.inference` decide, as in the other executors. Agents that draw (``random``, and a
+network with ``sample``) draw other numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import chain, count
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import tienlen_agents
+from tienlen_agents.arena.chunk import Chunk, Job, chunk_of, games_of, seed_of
+from tienlen_agents.arena.executors import Task
+from tienlen_agents.arena.play import Played
+from tienlen_agents.device.machine import TorchMachine
+from tienlen_agents.device.network import ActionNetwork
+from tienlen_agents.device.players import (
+    Draws,
+    NetworkInputs,
+    can_choose,
+    choose_by,
+    chooser_of,
+    key_of,
+    logits_of,
+)
+from tienlen_agents.device.rounds import Rounds, seat_groups
+from tienlen_agents.device.sampling import best_item, draw_item
+from tienlen_agents.networks.features import Inputs, features_by_name
+from tienlen_agents.networks.features.parallel import parallel_features
+from tienlen_agents.networks.network import NetworkAgent, first_best
+from tienlen_agents.parallel import Chooser, Decisions, Position
+from tienlen_env.engine.agent import Agent
+from tienlen_env.games.common.game import AnyRules
+
+GAMES_AT_ONCE: Final = 1 << 17
+CLOSE: Final = 1e-3  # the sums of a network's score differ by about 1e-5
+
+
+class Player(Protocol):
+    """An agent at the tables of a device."""
+
+    history: int
+
+    def act(self, position: Position, decisions: Decisions, step: int) -> Tensor:
+        """int64 (n,): legal action ids; `step` is the number of steps since the deal."""
+
+
+class ChoosingPlayer:
+    """An agent that chooses by a body of its own."""
+
+    history = 0
+
+    def __init__(self, chooser: Chooser, machine: TorchMachine) -> None:
+        self._chooser = chooser
+        self._machine = machine
+
+    def act(self, position: Position, decisions: Decisions, step: int) -> Tensor:
+        """See `Player.act`."""
+        out: Tensor = self._machine.empty(len(decisions.games), np.int64)
+        self._chooser.choose(position, decisions.games, step, out)
+        return out
+
+
+class NetworkPlayer:
+    """A `NetworkAgent` on a device.
+
+    Args:
+        agent: its network and whether it draws.
+        machine: where.
+        rules: the variant.
+        seed: of its draws.
+
+    Raises:
+        ValueError: it was made for other rules, or the features of its game are not available there.
+    """
+
+    def __init__(self, agent: NetworkAgent, machine: TorchMachine, rules: AnyRules, seed: int) -> None:
+        config = agent.network.config
+        if config.rules_digest != rules.digest():
+            raise ValueError(f"{agent.name} was made for other rules than {rules.name}")
+        found = parallel_features(features_by_name(config.game))
+        if found is None:
+            raise ValueError(f"the features of {config.game} are not available on a device")
+        self._agent = agent
+        self._machine = machine
+        self._reader = found.reader(machine, rules, config.prior, config.prior_scale, record=config.record)
+        self.history = max(config.history, self._reader.history)
+        self._network = ActionNetwork.of(agent.network).to(machine.device).eval()
+        self._network.for_device = True
+        self._key = key_of(seed)
+
+    def act(self, position: Position, decisions: Decisions, step: int) -> Tensor:
+        """See `Player.act`."""
+        inputs = self._reader.read(position, decisions)
+        rows = NetworkInputs.of(inputs, decisions, torch.float32)
+        logits = logits_of(self._network, rows)
+        draws = Draws(self._key, step)
+        body = draw_item if self._agent.sample else best_item
+        index, lead = choose_by(body, self._machine, logits, decisions, draws)
+        if not self._agent.sample:
+            close = torch.nonzero(lead < CLOSE).squeeze(1)
+            if len(close):
+                index[close] = self._decided(inputs, close)
+        return rows.action[index]
+
+    def _decided(self, inputs: Inputs, close: Tensor) -> Tensor:
+        """The choices of some decisions by the processor's loops: indices into the ragged actions."""
+        every: Any = inputs
+        start = every.segment_start[close]
+        num_legal = every.num_legal[close]
+        own_start = torch.cumsum(num_legal, 0) - num_legal
+        rows = torch.arange(int(num_legal.sum()), device=close.device)
+        rows += torch.repeat_interleave(start - own_start, num_legal)
+        features = every.action_features.view(torch.int16)[rows, : self._agent.network.config.action_inputs]
+
+        def host(tensor: Tensor) -> Any:
+            return tensor.cpu().numpy()
+
+        some = Inputs(
+            host(every.observation[close]),
+            host(own_start),
+            host(num_legal),
+            host(every.action[rows]),
+            np.ascontiguousarray(host(features)).view(np.uint16),
+            host(every.prior[rows]),
+        )
+        found = first_best(self._agent.network.logits(some), some.segment_start)
+        chosen: Tensor = start + torch.from_numpy(found - some.segment_start).to(close.device)
+        return chosen
+
+
+def why_not(agent: Agent) -> str:
+    """Why an agent cannot play on a device, in a few words; empty if it can."""
+    if isinstance(agent, NetworkAgent):
+        if parallel_features(features_by_name(agent.network.config.game)) is None:
+            return f"the features of {agent.network.config.game} are computed on the processor alone"
+        return ""
+    return "" if can_choose(agent) else f"agent {agent.name!r} plays on the processor alone"
+
+
+class DeviceExecutor:
+    """Plays tasks on a device (see `tienlen_agents.arena.Executor`).
+
+    It takes as many tasks of a match-up in advance as it can play at once. An agent's time is its share of
+    the decisions.
+
+    Args:
+        machine: where.
+        games_at_once: the number of games.
+
+    Attributes:
+        header: part of the header of a run's file: agents that draw play other games here.
+    """
+
+    header: Final = MappingProxyType({"draws": "device"})
+
+    def __init__(self, machine: TorchMachine, games_at_once: int = GAMES_AT_ONCE) -> None:
+        self._machine = machine
+        self._games_at_once = games_at_once
+
+    def play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
+        """Play the tasks, those of a match-up together.
+
+        Raises:
+            ValueError: an agent plays on the processor alone; or a task wants blunders, records or past plays
+                in observations, which the device does not compute.
+        """
+        next_task = next(tasks, None)
+        while next_task is not None:
+            some, num_games = [next_task], 0
+            while True:
+                num_games += len(games_of(some[-1].job).keys)
+                next_task = next(tasks, None)
+                if (
+                    next_task is None
+                    or (next_task.match_up, next_task.names) != (some[0].match_up, some[0].names)
+                    or num_games >= self._games_at_once
+                ):
+                    break
+                some.append(next_task)
+            agents = [tienlen_agents.load(name) for name in some[0].names]
+            chunks = play_jobs(self._machine, agents, [task.job for task in some])
+            yield from zip(some, chunks, strict=True)
+
+
+def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job]) -> list[Chunk]:
+    """Play jobs of one match-up, all their games at once.
+
+    Args:
+        machine: where.
+        agents: E agents.
+        jobs: what to play; all with the same rules.
+
+    Raises:
+        ValueError: see `DeviceExecutor.play`.
+    """
+    rules = jobs[0].rules
+    for job in jobs:
+        if job.history or job.num_records or job.blunder_deals > job.first_deal:
+            raise ValueError("history, records and blunders: expected 0 on a device")
+    for agent in agents:
+        if problem := why_not(agent):
+            raise ValueError(problem)
+    begin = time.perf_counter()
+    players = [_player(agent, machine, rules, seed_of(jobs[0], i)) for i, agent in enumerate(agents)]
+    games = [games_of(job) for job in jobs]
+    sizes = [len(one.keys) for one in games]
+    rounds = Rounds(machine, rules, sum(sizes), history_length=max(player.history for player in players))
+    rounds.deal(np.concatenate([one.keys for one in games]), skip_forced=False)
+    seats = machine.array(np.concatenate([one.seats for one in games]))
+    first = machine.array(np.repeat(np.arange(len(jobs)) * len(agents), sizes))
+    decisions = _play(rounds, players, seats, first, len(jobs))
+    seconds = (time.perf_counter() - begin) * decisions / max(1, int(decisions.sum()))
+    places, points = machine.host(rounds.places), machine.host(rounds.points)
+    ends = np.cumsum(sizes)[:-1]
+    return [
+        chunk_of(
+            job,
+            one,
+            Played(own_places, own_points, decisions[i], seconds[i], tuple(() for _ in agents)),
+            np.zeros((0, len(agents), 2), np.int64),
+        )
+        for i, (job, one, own_places, own_points) in enumerate(
+            zip(jobs, games, np.split(places, ends), np.split(points, ends), strict=True)
+        )
+    ]
+
+
+def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> Player:
+    if isinstance(agent, NetworkAgent):
+        return NetworkPlayer(agent, machine, rules, seed)
+    return ChoosingPlayer(chooser_of(agent, machine, rules, seed), machine)
+
+
+def _play(rounds: Rounds, players: Sequence[Player], seats: Tensor, first: Tensor, num_jobs: int) -> Any:
+    """Play all rounds to the end; int64 (J, E), the decisions of each agent in each job.
+
+    Args:
+        rounds: dealt.
+        players: E agents.
+        seats: int64 (B, P), the agent in each seat.
+        first: int64 (B,), the index of a game's job, times E.
+        num_jobs: J.
+    """
+    num = len(players)
+    tally = torch.zeros(num_jobs * num + 1, dtype=torch.int64, device=seats.device)
+    one = torch.ones_like(first)
+    with torch.no_grad():
+        for step in count():
+            who = seat_groups(seats, rounds.turn)
+            tally.scatter_add_(0, torch.where(rounds.turn >= 0, first + who, num_jobs * num), one)
+            # Group E: decisions with a single legal action, which nobody has to choose.
+            turns = rounds.turns(torch.where(rounds.num_legal == 1, num, who), num + 1)
+            if turns is None:
+                break
+            parts = [turns.part(group, group) for group in range(num + 1)]
+            chosen = chain(
+                (
+                    player.act(rounds.position, part, step)
+                    for player, part in zip(players, parts[:num], strict=True)
+                    if len(part.games)
+                ),
+                [rounds.first_legal(parts[num].games)],
+            )
+            rounds.play(turns.decisions.games, torch.cat(list(chosen)), skip_forced=False)
+    return tally[:-1].view(num_jobs, num).cpu().numpy()

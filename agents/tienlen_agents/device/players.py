@@ -1,0 +1,175 @@
+"""Agents on a device: those that choose by a body of their own, random play, and networks."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tienlen_agents.device.machine import TorchMachine
+from tienlen_agents.device.network import ActionNetwork, aligned
+from tienlen_agents.device.rounds import owner_of
+from tienlen_agents.device.sampling import ScoreArgs, uniform
+from tienlen_agents.networks.features import Inputs
+from tienlen_agents.parallel import Body, Chooser, Decisions, Position, has_chooser
+from tienlen_env.engine.agent import Agent, RandomAgent
+from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.registry import game_of
+
+
+class RandomArgs(NamedTuple):
+    """Arguments of the body that chooses uniformly: the batch, n of its games, and the draws of `uniform`."""
+
+    rows: Any
+    spec: Any
+    games: Any
+    key: int
+    block: int
+    out: Any
+
+
+@cache
+def _random_body(game: AnyGame) -> Body:
+    choose_legal = game.kernels.legal.choose_legal
+
+    def random_item(item: Any, slot: Any, args: Any) -> None:
+        game_index = args.games[item]
+        draw = uniform(args.key, game_index, args.block)
+        args.out[item] = choose_legal(args.rows[game_index], args.spec, draw)
+
+    return random_item
+
+
+class RandomChooser:
+    """Uniform choices among the legal actions; draws are functions of the key, the game and the step.
+
+    Args:
+        machine: where.
+        rules: the variant.
+        key: of the draws.
+    """
+
+    def __init__(self, machine: TorchMachine, rules: AnyRules, key: int) -> None:
+        self._machine = machine
+        self._body = _random_body(game_of(rules))
+        self._key = key
+
+    def choose(self, position: Position, games: Tensor, step: int, out: Tensor) -> None:
+        """Choose for n decisions (see `Chooser`)."""
+        args = RandomArgs(position.rows, position.spec, games, self._key, step, out)
+        self._machine.launch(self._body, len(games), args)
+
+
+def can_choose(agent: Agent) -> bool:
+    """Whether `chooser_of` takes the agent."""
+    return type(agent) is RandomAgent or has_chooser(agent)
+
+
+def chooser_of(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> Chooser:
+    """An agent on a machine.
+
+    Args:
+        agent: see `can_choose`.
+        machine: where.
+        rules: the variant.
+        seed: of its draws, if it draws.
+
+    Raises:
+        ValueError: the agent plays on the processor alone.
+    """
+    if type(agent) is RandomAgent:
+        return RandomChooser(machine, rules, key_of(seed))
+    if has_chooser(agent):
+        found: Chooser = agent.chooser(machine, rules)  # type: ignore[attr-defined]
+        return found
+    raise ValueError(f"agent {agent.name!r} plays on the processor alone, not on a device")
+
+
+def key_of(*entropy: int) -> int:
+    """A key for `uniform`: a signed word."""
+    words = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
+    return int(words.view(np.int64)[0])
+
+
+class NetworkInputs(NamedTuple):
+    """What a network reads of n decisions with N legal actions; tensors.
+
+    Attributes:
+        observation: (n, S'), `aligned`.
+        action_features: (N, X'), `aligned`.
+        owner: int64 (N,), ascending: the decision of each action.
+        prior: float32 (N,).
+        action: int64 (N,), action ids.
+    """
+
+    observation: Tensor
+    action_features: Tensor
+    owner: Tensor
+    prior: Tensor
+    action: Tensor
+
+    @classmethod
+    def of(cls, inputs: Inputs, decisions: Decisions, dtype: torch.dtype) -> NetworkInputs:
+        """From what a reader on a machine returned."""
+        features: Any = inputs.action_features
+        prior: Any = inputs.prior
+        action: Any = inputs.action
+        observation: Any = inputs.observation
+        return cls(
+            aligned([observation], dtype),
+            features.view(torch.bfloat16).to(dtype),
+            owner_of(decisions),
+            prior,
+            action,
+        )
+
+    def part(self, decisions: slice, actions: slice) -> NetworkInputs:
+        """The inputs of some decisions, by the slices of them and of their actions."""
+        owner = self.owner[actions]
+        return NetworkInputs(
+            self.observation[decisions],
+            self.action_features[actions],
+            owner - decisions.start if decisions.start else owner,
+            self.prior[actions],
+            self.action[actions],
+        )
+
+
+def logits_of(network: ActionNetwork, inputs: NetworkInputs) -> Tensor:
+    """The network's scores, prior included, float32 (N,)."""
+    return network(  # type: ignore[no-any-return]
+        inputs.observation, inputs.action_features, inputs.owner, inputs.prior
+    )
+
+
+class Draws(NamedTuple):
+    """The draws of a network's choices; see `ScoreArgs`."""
+
+    key: int = 0
+    block: int = 0
+    inverse_temperature: float = 1.0
+
+
+def choose_by(
+    body: Body, machine: TorchMachine, logits: Tensor, decisions: Decisions, draws: Draws
+) -> tuple[Tensor, Tensor]:
+    """Choose by scores: ``(index, value)``, int64 (n,) and float32 (n,); see `ScoreArgs`.
+
+    Args:
+        body: `tienlen_agents.device.sampling.draw_item` or ``best_item``.
+        machine: where.
+        logits: float32 (N,).
+        decisions: n.
+        draws: of `draw_item`.
+    """
+    num = len(decisions.games)
+    index, value = machine.empty(num, np.int64), machine.empty(num, np.float32)
+    args = ScoreArgs(
+        logits, decisions.segment_start, decisions.num_legal, decisions.games,
+        draws.key, draws.block, float(draws.inverse_temperature), index, value,
+    )  # fmt: skip
+    machine.launch(body, num, args)
+    return index, value

@@ -1,0 +1,130 @@
+"""Functions of one item that run for many items at once, on a processor or on a device.
+
+A *body* is a plain Python function ``body(item, slot, args)``: it computes item number `item`, from and to
+the arrays of `args`, a NamedTuple. A `Machine` compiles it and calls it for every item, many at the same time
+on a device. Items are independent of one another; memory to work in belongs to a *slot*: no two items use one
+slot at the same time.
+
+The bodies of features, agents and sampling call the functions that the processor's loops call, so a machine
+gives the same bits as these loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy.typing as npt
+
+from tienlen_env.engine.backends import jit
+from tienlen_env.games.common.game import AnyRules
+
+Body = Callable[[Any, Any, Any], None]
+
+
+class Machine(Protocol):
+    """Runs bodies on arrays of its own memory.
+
+    Attributes:
+        num_slots: T, the number of slots.
+    """
+
+    num_slots: int
+
+    def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
+        """A new array of the machine, not initialised."""
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
+        """A new array of the machine."""
+
+    def array(self, values: npt.NDArray[Any]) -> Any:
+        """A copy of an array in the machine's memory."""
+
+    def per_slot(self, row: npt.NDArray[Any]) -> Any:
+        """A new array with a copy of a row for each slot, (T, n), in the order that is fast for slots."""
+
+    def host(self, array: Any) -> npt.NDArray[Any]:
+        """A copy of an array of the machine in the processor's memory."""
+
+    def view(self, array: Any, dtype: npt.DTypeLike) -> Any:
+        """The memory of an array as numbers of another type of the same size."""
+
+    def launch(self, body: Body, num_items: int, args: Any) -> None:
+        """Call ``body(item, slot, args)`` for `item` in 0..num_items-1; it may still run on return.
+
+        Args:
+            body: a plain function, the same object in every call.
+            num_items: number of items.
+            args: a NamedTuple of arrays of the machine, numbers, and such tuples.
+        """
+
+
+class Position(NamedTuple):
+    """The games of a batch, as bodies read them; arrays of a machine.
+
+    Attributes:
+        rows: int64 (B, ROW), all hands included.
+        spec: int64 (S,), the variant.
+        actions: int64 (A * F,), its action table.
+    """
+
+    rows: Any
+    spec: Any
+    actions: Any
+
+
+class Decisions(NamedTuple):
+    """n decisions with N legal actions in total; arrays of a machine.
+
+    Attributes:
+        games: int64 (n,), the game of each decision.
+        num_legal: int64 (n,), its number of legal actions.
+        segment_start: int64 (n,), where they begin among the N.
+        num_actions: N.
+    """
+
+    games: Any
+    num_legal: Any
+    segment_start: Any
+    num_actions: int
+
+
+class Chooser(Protocol):
+    """The choices of an agent on a machine."""
+
+    def choose(self, position: Position, games: Any, step: int, out: Any) -> None:
+        """Choose for n decisions.
+
+        Args:
+            position: the batch.
+            games: int64 (n,), the game of each decision; none that is over.
+            step: number of the step since the deal; draws are functions of it and of the game.
+            out: int64 (n,), overwritten with legal action ids.
+        """
+
+
+class ParallelAgent(Protocol):
+    """An agent that can also play on a machine; there it chooses what `Agent.act` chooses."""
+
+    name: str
+
+    def chooser(self, machine: Machine, rules: AnyRules) -> Chooser:
+        """The agent on a machine, for one variant."""
+
+
+def has_chooser(agent: object) -> bool:
+    """Whether an agent is a `ParallelAgent`."""
+    return callable(getattr(type(agent), "chooser", None))
+
+
+@cache
+def host_loop(body: Body) -> Any:
+    """A body as a compiled loop on the processor: ``loop(num_items, args)``, arrays of NumPy, one slot."""
+
+    @jit.loop
+    def loop(num_items, args):  # type: ignore[no-untyped-def]
+        for item in range(num_items):
+            body(item, 0, args)
+
+    return loop

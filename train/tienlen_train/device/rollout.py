@@ -1,0 +1,339 @@
+"""Rollouts on a device: the rounds of a `RolloutJob`, with the reward after each decision of a learning seat.
+
+The decisions, their inputs and their rewards are those of `tienlen_train.rollout`; only the policies' draws
+differ. A draw is a function of the seed, the game and the step, so it depends on nothing that another game
+does. Nothing of a trajectory leaves the device. In each step the processor waits for it once, to learn how
+many decisions and actions there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import tienlen_agents
+from tienlen_agents.device.machine import TorchMachine
+from tienlen_agents.device.network import ActionNetwork
+from tienlen_agents.device.players import (
+    Draws,
+    NetworkInputs,
+    can_choose,
+    choose_by,
+    chooser_of,
+    key_of,
+    logits_of,
+)
+from tienlen_agents.device.rounds import Rounds, Turns, owner_of, seat_groups
+from tienlen_agents.device.sampling import draw_item
+from tienlen_agents.networks.features import Features, Inputs, features_of
+from tienlen_agents.networks.features.parallel import (
+    HiddenFn,
+    ParallelFeatures,
+    Reader,
+    ReturnsFn,
+    parallel_features,
+)
+from tienlen_agents.parallel import Chooser, Decisions, has_chooser
+from tienlen_env.engine.agent import Agent
+from tienlen_env.games.common.game import AnyRules
+from tienlen_train.device.trajectories import DeviceTrajectories
+from tienlen_train.rollout import LEARNER, Critic, PolicyWeights, RolloutJob
+
+
+def missing_on_device(
+    features: Features, baselines: tuple[str, ...], critic: Critic, *, with_action_values: bool
+) -> str:
+    """What a run needs and a device does not have, in a few words; empty if it can play there.
+
+    Args:
+        features: of the game.
+        baselines: names of the rule-based opponents.
+        critic: see `RolloutJob`.
+        with_action_values: see `RolloutJob`.
+    """
+    found = parallel_features(features)
+    if found is None:
+        return f"the features of {features.game}"
+    if critic == "playout" and found.outcome is None:
+        return f"playouts of {features.game}"
+    if with_action_values and found.action_values is None:
+        return f"action values of {features.game}"
+    for name in baselines:
+        if not can_choose(tienlen_agents.load(name)):
+            return f"the agent {name}"
+    return ""
+
+
+class _Table(NamedTuple):
+    """What plays one kind of job; it is kept from iteration to iteration."""
+
+    rounds: Rounds
+    reader: Reader
+    hidden: HiddenFn | None
+    outcome: HiddenFn | None
+    action_values: ReturnsFn | None
+
+
+class _Step(NamedTuple):
+    """The learner's decisions of one step; indices count from the step's first."""
+
+    inputs: Inputs
+    privileged: Tensor
+    chosen: Tensor
+    log_probability: Tensor
+    action_values: Tensor
+    game: Tensor
+    seat: Tensor
+    previous: Tensor  # int64 (k,): the seat's decision before, -1 for none
+    paid: Tensor  # float32 (k,): its rewards since then
+
+
+class DeviceActor:
+    """Plays rollouts on a machine.
+
+    Args:
+        machine: where.
+    """
+
+    def __init__(self, machine: TorchMachine) -> None:
+        self.machine = machine
+        self._table: tuple[tuple[object, ...], _Table] | None = None
+        self._choosers: dict[tuple[str, AnyRules], Chooser] = {}
+
+    def rollout(self, job: RolloutJob) -> DeviceTrajectories:
+        """Play the rounds of a job to the end.
+
+        Raises:
+            FloatingPointError: the scores of a policy are not finite.
+            ValueError: a rule-based opponent plays on the processor alone.
+        """
+        table = self._table_of(job)
+        play = _Play(self.machine, table, job, self._opponents(job))
+        return play.run()
+
+    def _table_of(self, job: RolloutJob) -> _Table:
+        config = job.policies[LEARNER].config
+        key = (job.rules, len(job.keys), job.reward, config, job.critic, job.with_action_values)
+        if self._table is None or self._table[0] != key:
+            self._table = None  # frees its memory first
+            machine, rules = self.machine, job.rules
+            found = parallel_features(features_of(rules))
+            if found is None:
+                raise ValueError(f"the features of {config.game} are not available on a device")
+            reader = found.reader(machine, rules, config.prior, config.prior_scale, record=config.record)
+            rounds = Rounds(
+                machine, rules, len(job.keys), reward=job.reward,
+                history_length=max(reader.history, config.history),
+            )  # fmt: skip
+            self._table = key, _Table(rounds, reader, *_critic_of(found, machine, job))
+        return self._table[1]
+
+    def _opponents(self, job: RolloutJob) -> list[Chooser]:
+        found = []
+        for name, seed in zip(job.opponents, job.opponent_seeds, strict=True):
+            agent: Agent = tienlen_agents.load(name)
+            if has_chooser(agent):  # draws nothing, and its memory is large
+                key = name, job.rules
+                if key not in self._choosers:
+                    self._choosers[key] = chooser_of(agent, self.machine, job.rules, seed)
+                found.append(self._choosers[key])
+            else:
+                found.append(chooser_of(agent, self.machine, job.rules, seed))
+        return found
+
+
+def _critic_of(
+    found: ParallelFeatures, machine: TorchMachine, job: RolloutJob
+) -> tuple[HiddenFn | None, HiddenFn | None, ReturnsFn | None]:
+    hidden = None if job.critic == "own" else found.privileged(machine, job.rules)
+    outcome = None
+    if job.critic == "playout":
+        if found.outcome is None:
+            raise ValueError("critic='playout': not available on a device for this game")
+        outcome = found.outcome(machine, job.rules)
+    returns = None
+    if job.with_action_values:
+        if found.action_values is None:
+            raise ValueError("with_action_values=True: not available on a device for this game")
+        returns = found.action_values(machine, job.rules)
+    return hidden, outcome, returns
+
+
+def network_of(policy: PolicyWeights, device: torch.device) -> ActionNetwork:
+    """A policy's network on a device, for its forward pass alone."""
+    with torch.device("meta"):  # its initial weights are not needed
+        network = ActionNetwork(policy.config)
+    network.load_state_dict(policy.weights, assign=True)
+    network.for_device = True
+    return network.to(device).eval()
+
+
+class _Play:
+    """One rollout."""
+
+    def __init__(
+        self, machine: TorchMachine, table: _Table, job: RolloutJob, opponents: list[Chooser]
+    ) -> None:
+        self.machine, self.table, self.job = machine, table, job
+        self.rounds = table.rounds
+        self.opponents = opponents
+        self.dtype = torch.bfloat16 if job.precision == "bf16" else torch.float32
+        self.networks = [network_of(policy, machine.device) for policy in job.policies]
+        self.key = key_of(*job.seed, job.shard)
+        num_seats = self.rounds.num_games * self.rounds.num_players
+        self.last: Tensor = torch.full((num_seats,), -1, device=machine.device)
+        self.scores: Tensor = machine.zeros(num_seats, np.float32)
+        self.is_finite: Tensor = torch.ones((), dtype=torch.bool, device=machine.device)
+        self.steps: list[_Step] = []
+        self.ends: list[int] = []
+        self.num_kept = 0
+
+    def run(self) -> DeviceTrajectories:
+        """Play to the end; the learner's decisions."""
+        rounds, job = self.rounds, self.job
+        num_actors = len(job.policies) + len(job.opponents)
+        shape = rounds.num_games, rounds.num_players
+        seats = job.seat_policies
+        if seats.shape != shape or not ((seats >= 0) & (seats < num_actors)).all():
+            raise ValueError(f"seat_policies: expected {shape} of 0..{num_actors - 1}")
+        actor = self.machine.array(seats)
+        rounds.deal(job.keys, skip_forced=True)
+        step = 0
+        with (
+            torch.no_grad(),
+            torch.autocast(self.machine.device.type, torch.bfloat16, enabled=self.dtype == torch.bfloat16),
+        ):
+            while (turns := rounds.turns(seat_groups(actor, rounds.turn), num_actors)) is not None:
+                actions = self.act(turns, step)
+                rounds.play(turns.decisions.games, actions, skip_forced=True)
+                step += 1
+            if not self.steps:  # no learner had a choice
+                empty = torch.empty(0, dtype=torch.int64, device=self.machine.device)
+                none = Turns(_decisions(empty, empty, 0), [0] * num_actors, [0] * num_actors)
+                self.act(none, step, keep=True)
+        if not bool(self.is_finite):
+            raise FloatingPointError("the scores of the policy are not finite")
+        return self.joined()
+
+    def act(self, turns: Turns, step: int, *, keep: bool = False) -> Tensor:
+        """The actions of all decisions of a step, int64 (n,); those of the learner are recorded."""
+        position, num_policies = self.rounds.position, len(self.networks)
+        actions: Tensor = self.machine.empty(len(turns.decisions.games), np.int64)
+        read = turns.part(0, num_policies - 1)
+        if len(read.games) or keep:
+            inputs = self.table.reader.read(position, read)
+            rows = NetworkInputs.of(inputs, read, self.dtype)
+        begin = first = 0
+        for index, (size, num_actions) in enumerate(zip(turns.sizes, turns.num_actions, strict=True)):
+            end, last = begin + size, first + num_actions
+            if size == 0 and not (keep and index == LEARNER):
+                continue
+            if index >= num_policies:
+                games = turns.decisions.games[begin:end]
+                self.opponents[index - num_policies].choose(position, games, step, actions[begin:end])
+            else:
+                own, part = turns.part(index, index), rows.part(slice(begin, end), slice(first, last))
+                logits = logits_of(self.networks[index], part)
+                self.is_finite &= torch.isfinite(logits).all()
+                draws = Draws(self.key, step, self.job.inverse_temperature)
+                chosen, log_probability = choose_by(draw_item, self.machine, logits, own, draws)
+                actions[begin:end] = part.action[chosen]
+                if index == LEARNER:
+                    self.keep(own.games, inputs, (size, num_actions), chosen, log_probability)
+            begin, first = end, last
+        return actions
+
+    def keep(
+        self,
+        games: Tensor,
+        inputs: Inputs,
+        size: tuple[int, int],
+        chosen: Tensor,
+        log_probability: Tensor,
+    ) -> None:
+        """Record the learner's decisions of a step, the first `size` of its inputs."""
+        rounds, table = self.rounds, self.table
+        num, num_actions = size
+        own: Any = inputs
+        seat = rounds.turn[games]
+        where = games * rounds.num_players + seat
+        rewards = rounds.rewards.view(-1)
+        paid = rewards[where]
+        rewards[where] = 0
+        self.scores[where] += paid
+        previous = self.last[where]
+        self.last[where] = self.num_kept + torch.arange(num, device=games.device)
+        self.num_kept += num
+        self.ends.append(self.num_kept)
+        hidden = [part(rounds.position, games) for part in (table.hidden, table.outcome) if part is not None]
+        values: Tensor = self.machine.empty(0, np.float32)
+        action = own.action[:num_actions]
+        if table.action_values is not None:
+            owner = owner_of(_decisions(games, own.num_legal[:num], num_actions))
+            values = table.action_values(rounds.position, games, owner, action)
+        self.steps.append(
+            _Step(
+                Inputs(
+                    own.observation[:num],
+                    own.segment_start[:num],
+                    own.num_legal[:num],
+                    action,
+                    own.action_features[:num_actions].view(torch.bfloat16),
+                    own.prior[:num_actions],
+                ),
+                torch.cat(hidden, 1) if hidden else self.machine.empty((num, 0), np.uint8),
+                chosen,
+                log_probability,
+                values,
+                games,
+                seat,
+                previous,
+                paid,
+            )
+        )
+
+    def joined(self) -> DeviceTrajectories:
+        """The decisions of all steps."""
+        steps, num = self.steps, self.num_kept
+        parts: Any = [step.inputs for step in steps]
+        # Where the actions of each step's decisions begin among all.
+        counts = [len(part.action) for part in parts]
+        offsets = np.cumsum([0, *counts[:-1]]).tolist()
+        start = torch.cat([part.segment_start + at for part, at in zip(parts, offsets, strict=True)])
+        chosen = torch.cat([step.chosen + at for step, at in zip(steps, offsets, strict=True)])
+        columns: Any = [torch.cat(column) for column in zip(*parts, strict=True)]
+        inputs = Inputs(*columns)
+
+        # A reward belongs to the seat's decision before it; index `num` takes those of no decision.
+        device = start.device
+        reward = torch.zeros(num + 1, device=device)
+        next_index = torch.full((num + 1,), -1, device=device)
+        previous = torch.cat([step.previous for step in steps])
+        at = torch.where(previous < 0, num, previous)
+        reward[at] = torch.cat([step.paid for step in steps])
+        next_index[at] = torch.arange(num, device=device)
+        rewards = self.rounds.rewards.view(-1)
+        reward[torch.where(self.last < 0, num, self.last)] = rewards
+        scores = (self.scores + rewards).view(self.rounds.num_games, self.rounds.num_players)
+        return DeviceTrajectories(
+            inputs=inputs._replace(segment_start=start),
+            privileged=torch.cat([step.privileged for step in steps]),
+            chosen=chosen,
+            log_probability=torch.cat([step.log_probability for step in steps]),
+            action_values=torch.cat([step.action_values for step in steps]),
+            reward=reward[:num],
+            next_index=next_index[:num],
+            game=torch.cat([step.game for step in steps]),
+            seat=torch.cat([step.seat for step in steps]),
+            scores=scores,
+            ends=self.ends,
+            dtype=self.dtype,
+            num_features=self.job.policies[LEARNER].config.action_inputs,
+        )
+
+
+def _decisions(games: Tensor, num_legal: Tensor, num_actions: int) -> Decisions:
+    return Decisions(games, num_legal, torch.cumsum(num_legal, 0) - num_legal, num_actions)
