@@ -29,7 +29,7 @@ from tienlen_agents.networks.features.base import (
     Prior,
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
-from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout
+from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout, splits
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
@@ -190,7 +190,7 @@ def _write_privileged(
     """Write the `PrivilegedFeatures` of n games; `hands` and `num_plays` store the last results."""
     # The fewest plays of a hand do not depend on the other cards, so one context is enough for all hands.
     decide.set_rules(workspace, spec)
-    decide.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
+    splits.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
     num_players = spec[S.NUM_PLAYERS]
     for i in range(games.shape[0]):
         row, game = rows[games[i]], games[i]
@@ -202,7 +202,7 @@ def _write_privileged(
             hand = row[R.HAND + seat]
             if hands[game, seat] != hand:
                 hands[game, seat] = hand
-                num_plays[game, seat] = decide.split_cost(workspace, spec, hand) >> decide.PLAYS_SHIFT & 255
+                num_plays[game, seat] = splits.split_cost(workspace, spec, hand) >> splits.PLAYS_SHIFT & 255
             at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
             for k in range(_MOST_PLAYS):
                 out[i, at + k] = num_plays[game, seat] > k
