@@ -25,11 +25,6 @@ def heading(rules: AnyRules, results: Sequence[MatchResult]) -> str:
 UNITS_NOTE: Final = " · units: payments a round"
 
 
-def main_figure(result: MatchResult) -> str:
-    """The name of the figure that decides who is better: ``"points"``, or ``"units"`` of payments."""
-    return "points" if result.units is None else "units"
-
-
 def interval_note(results: Sequence[MatchResult]) -> str:
     """The meaning of ± in the results."""
     if results[0].planned_deals is None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tienlen_agents.arena.labels import (
     decisions_per_second,
     interval_note,
-    main_figure,
     ordinal,
     place_colours,
 )
@@ -177,7 +176,7 @@ def _variant(report: RunResults, rules: AnyRules) -> dict[str, Any]:
         "legend": [(ordinal(place), colour) for place, colour in enumerate(place_colours(rules.num_players))],
         "tables": [_result(result, rows) for result in results],
         "with_units": bool(paid),
-        "figure": main_figure(results[0]),
+        "figure": results[0].figure,
         "with_blunders": any(score.blunders is not None for _, score in scores),
         "league": None if league is None else _league(league, results),
     }

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from numpy.random import SeedSequence
 
-from tienlen_agents.arena.labels import main_figure
 from tienlen_agents.arena.run_results import Need, Pilot, RunResults
 from tienlen_agents.arena.stats import deals_needed
 
@@ -33,5 +32,5 @@ def pilot(play: Callable[[int, int], RunResults], precision: float, seed: int, n
         Need(head.title, head.value.half_width, deals_needed(head.value, head.num_deals, precision))
         for head in played.headlines
     ]
-    unit = " or ".join(dict.fromkeys(main_figure(result) for result in played.results))
+    unit = " or ".join(dict.fromkeys(result.figure for result in played.results))
     return Pilot(precision, num_deals, own_seed, tuple(needs), unit)

@@ -163,6 +163,11 @@ class MatchResult:
         return int(self.points.sum(dtype=np.int64)) / self.points.size
 
     @property
+    def figure(self) -> str:
+        """The name of the main figure (`Score.main`): ``"points"``, or ``"units"`` of payments."""
+        return "points" if self.units is None else "units"
+
+    @property
     def parity(self) -> float:
         """The main figure (`Score.main`) of each of P equal players: payments sum to zero."""
         return self.parity_points if self.units is None else 0.0

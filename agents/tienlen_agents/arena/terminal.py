@@ -12,7 +12,6 @@ from tienlen_agents.arena.labels import (
     decisions_per_second,
     heading,
     interval_note,
-    main_figure,
     ordinal,
 )
 from tienlen_agents.arena.play import Forfeits, by_reason
@@ -264,7 +263,7 @@ def _league(league: League, report: RunResults) -> list[RenderableType]:
     found = "; ".join(proven) if proven else "none that is proven"
     cycles = Text(f"Cycles: {found}", "yellow" if proven else "dim")
     title = heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}")
-    what = main_figure(results[0])
+    what = results[0].figure
     payoffs = f"Payoffs: {what} per seat above the column's agent, in match-ups of only these two"
     return [Text(title, "bold"), grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
 
@@ -300,7 +299,7 @@ def _latencies(report: RunResults) -> RenderableType:
 
 
 def _bootstrap(report: RunResults, console: Console) -> None:
-    figures = " or ".join(dict.fromkeys(main_figure(result) for result in report.results))
+    figures = " or ".join(dict.fromkeys(result.figure for result in report.results))
     console.print(f"Intervals of the {figures}, analytic and by bootstrap over deals:", style="bold")
     for result in report.results:
         for index, score in enumerate(result.scores):
