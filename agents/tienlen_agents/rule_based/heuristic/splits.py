@@ -255,13 +255,16 @@ def bound_split(workspace: Any, spec: Any, cards: int) -> int:
 # ---------------------------------------------------------------- tables of a decision
 
 
+def stake_of(spec: Any) -> int:
+    """The units of a stake: what the last pays the first or, where cards are counted, the price of six."""
+    return max(spec[S.PAY_PLACES] + _CARDS_OF_A_STAKE * spec[S.PAY_CARD], 1)
+
+
 def set_rules(workspace: Any, spec: Any) -> None:
     """Fill in the kinds of shapes, the bombs among them, and the shortest sequence."""
     workspace[LADDER] = spec[S.BEATERS + 5 * S.BEATERS_SIZE]
     workspace[BIND] = spec[S.SUITS_BIND]
-    workspace[STAKE] = 0
-    if spec[S.HAS_PAYMENTS]:
-        workspace[STAKE] = max(spec[S.PAY_PLACES] + _CARDS_OF_A_STAKE * spec[S.PAY_CARD], 1)
+    workspace[STAKE] = stake_of(spec) if spec[S.HAS_PAYMENTS] else 0
     workspace[SHORTEST] = 16
     for width in range(1, 5):
         for length in range(16):
