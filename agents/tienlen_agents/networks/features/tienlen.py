@@ -6,10 +6,10 @@ the plays that each opponent passed on, followed with and led.
 The features of an action are three groups of numbers, X = 151 in total, 155 where suits bind: the *action*
 itself (35: one-hot width, length, top rank and top suit, and whether it is suited; zeros for the pass), the
 *hand* that it leaves (52 by card id, and the number of cards of each rank in unary, 52), and *auxiliary
-features* of that hand (12, see `FeatureReader`). Where suits bind, an action is exact cards, and the suits of its cards (4) follow. They
-are written as the upper halves of float32, which is bfloat16, so no conversion is needed before the
-multiplication. The reader appends the number of unseen cards of each rank to the
-observation.
+features* of that hand (12, see `FeatureReader`). Where suits bind, an action is exact cards, and the suits
+of its cards (4) follow. They are written as the upper halves of float32, which is bfloat16, so no
+conversion is needed before the multiplication. The reader appends the number of unseen cards of each rank
+to the observation.
 """
 
 from __future__ import annotations
