@@ -168,8 +168,8 @@ class Parameters:
     danger_one: float = 0.548
     danger_two: float = 0.333
     chop: float = 0.293
-    held: float = 0.5
-    held_decay: float = 0.4
+    held: float = 1.5
+    held_decay: float = 0.15
     cong: float = 1.0
     prize: float = 0.6
     risk: float = 0.05
