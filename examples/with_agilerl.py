@@ -13,7 +13,7 @@ from agilerl.components.replay_buffer import ReplayBuffer
 from gymnasium import spaces
 from tensordict import TensorDict
 
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     num_rounds = parser.parse_args().rounds
     torch.manual_seed(0)
-    env = tienlen_v0.env(reward="zero_sum")
+    env = tienlen_v1.env(reward="zero_sum")
     size = env.observation_space("player_0")["observation"].shape[0]
     agent = DQN(
         spaces.Box(0, 1, (size,), np.float32),

@@ -13,7 +13,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from pufferlib.emulation import GymnasiumPufferEnv, PettingZooPufferEnv, nativize
 
 import tienlen_env  # noqa: F401 - registers the environments
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 
 
 def one_seat(rng: np.random.Generator) -> float:
@@ -30,7 +30,7 @@ def one_seat(rng: np.random.Generator) -> float:
 
 def all_seats(rng: np.random.Generator) -> np.ndarray:
     """One round of all seats; their rewards."""
-    env = PettingZooPufferEnv(env=turn_based_aec_to_parallel(tienlen_v0.env(reward="zero_sum")))
+    env = PettingZooPufferEnv(env=turn_based_aec_to_parallel(tienlen_v1.env(reward="zero_sum")))
     env.reset(seed=1)
     total = np.zeros(env.num_agents)
     while not env.done:

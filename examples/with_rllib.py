@@ -20,7 +20,7 @@ from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 from ray.tune.registry import register_env
 
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 
 
 class MaskedEnv(PettingZooEnv):
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=2)
     iterations = parser.parse_args().iterations
     ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
-    register_env("tienlen", lambda _: MaskedEnv(tienlen_v0.env(reward="zero_sum")))
+    register_env("tienlen", lambda _: MaskedEnv(tienlen_v1.env(reward="zero_sum")))
     spec = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": [128]})
     algorithm = (
         PPOConfig()

@@ -11,12 +11,12 @@ import numpy as np
 import supersuit
 from gymnasium import spaces
 
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 
 
 def main() -> None:
     """Play one round behind a stack of wrappers."""
-    bare = tienlen_v0.env(reward="zero_sum")
+    bare = tienlen_v1.env(reward="zero_sum")
     size = bare.observation_space("player_0")["observation"].shape[0]
     num_actions = bare.action_space("player_0").n
     joined = supersuit.observation_lambda_v0(

@@ -17,7 +17,7 @@ from tianshou.env import DummyVectorEnv, PettingZooEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 
 NUM_ENVS = 4
 
@@ -31,7 +31,7 @@ def main() -> None:
     torch.manual_seed(0)
 
     def make() -> PettingZooEnv:
-        return PettingZooEnv(tienlen_v0.env(reward="zero_sum"))
+        return PettingZooEnv(tienlen_v1.env(reward="zero_sum"))
 
     env = make()
     spaces = env.observation_space["observation"]

@@ -14,12 +14,12 @@ from torchrl.envs import ActionMask, GymWrapper, PettingZooWrapper, TransformedE
 from torchrl.envs.gym_like import default_info_dict_reader
 
 import tienlen_env  # noqa: F401 - registers the environments
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 
 
 def all_seats() -> None:
     """Roll out one round of all four players."""
-    env = PettingZooWrapper(tienlen_v0.env(reward="zero_sum"), use_mask=True, categorical_actions=True)
+    env = PettingZooWrapper(tienlen_v1.env(reward="zero_sum"), use_mask=True, categorical_actions=True)
     check_env_specs(env)
     rollout = env.rollout(1000)
     print("all seats:", len(rollout), "steps, groups", sorted(env.group_map))

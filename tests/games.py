@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env import thirteens_v0, tienlen_v0
+from tienlen_env import thirteens_v0, tienlen_v1
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs import thirteens as thirteens_aec
 from tienlen_env.envs import tienlen as aec
@@ -60,8 +60,8 @@ class Case:
 
 
 TIENLEN = Case(
-    name="tienlen_v0",
-    module=tienlen_v0,
+    name="tienlen_v1",
+    module=tienlen_v1,
     page=aec,
     make_batch=Batch,
     variants=[

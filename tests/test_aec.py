@@ -12,7 +12,7 @@ import pettingzoo
 import pytest
 
 from tests.games import TIENLEN, Case, Settings, choose, copies, each_game, over, play
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 from tienlen_env.engine.backends.protocol import REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, TienLenError
@@ -259,7 +259,7 @@ def test_notebook_picture(game: Case) -> None:
 @pytest.mark.parametrize("reward", TIENLEN.rewards)
 def test_rewards_of_a_round(players: int, reward: Any) -> None:
     """RULES.md 1.11 and the table of the environment page."""
-    env = tienlen_v0.env(num_players=players, reward=reward)
+    env = tienlen_v1.env(num_players=players, reward=reward)
     rng = np.random.default_rng(1)
     for seed in range(10):
         env.reset(seed=seed)
@@ -285,7 +285,7 @@ def test_rewards_of_a_round(players: int, reward: Any) -> None:
 
 
 def test_illegal_action_leaves_raw_env_as_it_was() -> None:
-    env = tienlen_v0.raw_env()
+    env = tienlen_v1.raw_env()
     with pytest.raises(IllegalPlayError, match="no game is running"):
         env.step(0)
     env.reset(options={"hands": ["3s 4s 5s 6s", "3c 7c", "8h 9h", "Th Jh"]})
@@ -312,7 +312,7 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
 
 
 def test_reset_streams_and_options() -> None:
-    env = tienlen_v0.raw_env()
+    env = tienlen_v1.raw_env()
     deals = []
     for seed in (5, None, 5, None, 6):
         env.reset(seed=seed)
@@ -334,7 +334,7 @@ def test_reset_streams_and_options() -> None:
 
 def test_accepts_rules() -> None:
     """The number of players is that of the rules unless the argument says otherwise."""
-    for maker in (tienlen_v0.env, tienlen_v0.raw_env):
+    for maker in (tienlen_v1.env, tienlen_v1.raw_env):
         assert maker(rules=get_rules("foicica", 3)).max_num_agents == 3
         assert maker(Rules(num_players=2)).max_num_agents == 2
         assert maker(Rules(num_players=2), 3).max_num_agents == 3

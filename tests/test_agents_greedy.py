@@ -16,9 +16,7 @@ from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 
 GOLDEN = Path(__file__).parent / "golden" / "greedy.json"
 NAMES = ["greedy", "greedy_long"]
-# The agents that know nothing of payments are not frozen in presets with payments.
-FROZEN = [name for name, rules in PRESETS.items() if not rules.has_payments]
-CASES = [(preset, 4) for preset in FROZEN] + [("cardgames", 2), ("foicica", 3)]
+CASES = [(preset, 4) for preset in PRESETS] + [("cardgames", 2), ("foicica", 3)]
 NUM_ROUNDS = 200
 NUM_EXAMPLES = 12
 

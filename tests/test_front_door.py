@@ -40,4 +40,4 @@ def test_unknown_name() -> None:
 )
 def test_registries(order: str) -> None:
     assert "TienLenEnv" in run(f"import {order}; print(gymnasium.make('tienlen_env/TienLen-v1'))")
-    assert run(f"import {order}; print(pettingzoo.make('aec', 'tienlen_env/tienlen_v0'))") == "tienlen_v0"
+    assert run(f"import {order}; print(pettingzoo.make('aec', 'tienlen_env/tienlen_v1'))") == "tienlen_v1"

@@ -28,7 +28,7 @@ KEYS += [-1, -2, -42, -(2**31), -(2**32), -(2**63)]
 NUM_DEALS = 10_000
 REWARDS = ("points", "zero_sum", "win", "cards")
 PAID_REWARDS = (*REWARDS, "payments")  # of presets with payments
-GUARD = "this breaks trained agents and published results: bump tienlen_v0 or revert"
+GUARD = "this breaks trained agents and published results: bump tienlen_v1 or revert"
 
 
 def digest(parts: Iterable[Any]) -> str:
@@ -150,7 +150,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     data = {
         "deals": {"hands": deals(), "digest": deal_digests(NUM_DEALS)},
-        "tienlen_v0": versions(),
+        "tienlen_v1": versions(),
         "records": records(),
     }
     for name, found in data.items():
@@ -186,7 +186,7 @@ def test_deals_of_many_keys_in_plain_python() -> None:
     ],
 )
 def test_version_guard(what: str, current: Any, name: str) -> None:
-    assert current(name) == load("tienlen_v0")[name][what], f"{what} of {name!r} changed; {GUARD}"
+    assert current(name) == load("tienlen_v1")[name][what], f"{what} of {name!r} changed; {GUARD}"
 
 
 @pytest.mark.parametrize("line", load("records") if (FOLDER / "records.json").exists() else [])

@@ -56,14 +56,14 @@ def some_views(rules: str = "cardgames", num_players: int | None = None, num_gam
     return views
 
 
-# Where suits bind, a combination is exact cards, and the features tell its shape and top card only: a
-# network for the north needs more.
-@pytest.mark.parametrize("preset", [name for name, rules in PRESETS.items() if not rules.suits_bind])
+@pytest.mark.parametrize("preset", PRESETS)
 def test_features_tell_every_action_apart(preset: str) -> None:
     seen: dict[bytes, int] = {}
     for view in some_views(preset, num_games=200):
         inputs = FeatureReader("none").read(view)
-        what = as_bfloat16(inputs.action_features)[:, :NUM_TABLE_FEATURES].float().numpy()
+        features = as_bfloat16(inputs.action_features).float().numpy()
+        # Where suits bind, a combination is exact cards, and its suits follow the other features.
+        what = np.hstack([features[:, :NUM_TABLE_FEATURES], features[:, NUM_ACTION_FEATURES:]])
         assert set(np.unique(what)) <= {0.0, 1.0}
         assert not what[inputs.action == 0].any()
         for action, row in zip(inputs.action.tolist(), what, strict=True):
@@ -96,7 +96,7 @@ def test_the_hand_left_and_the_facts_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "num_players"), [("cardgames", 4), ("foicica", 4), ("pagat", 2), ("mobile", 3)]
+    ("preset", "num_players"), [("cardgames", 4), ("foicica", 4), ("pagat", 2), ("mobile", 3), ("north", 4)]
 )
 def test_an_untrained_network_with_the_prior_plays_like_the_heuristic(preset: str, num_players: int) -> None:
     network = a_network(preset, num_players, prior="heuristic")

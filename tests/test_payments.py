@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.one_seat import OneSeatGames
@@ -176,7 +176,7 @@ def key_with_instant_win(name: str) -> int:
 def test_an_instant_win_in_the_environments(name: str) -> None:
     """A round that ends before anybody has a choice: PettingZoo, one seat, a session, a copy of a round."""
     key = key_with_instant_win(name)
-    env = tienlen_v0.env(rules=name, reward="payments")
+    env = tienlen_v1.env(rules=name, reward="payments")
     env.reset(options={"key": key})
     winner = env.agent_selection
     observation = env.observe(winner)
@@ -237,7 +237,7 @@ def test_gymnasium_and_its_vector_name_the_payments() -> None:
 def test_no_payments_no_reward(name: str) -> None:
     for make in (
         lambda: Batch(name, reward="payments"),
-        lambda: tienlen_v0.env(rules=name, reward="payments"),
+        lambda: tienlen_v1.env(rules=name, reward="payments"),
         lambda: OneSeatGames(name, 2, reward="payments"),
     ):
         with pytest.raises(RulesError, match=rf"reward='payments': the {name} rules have no payments"):

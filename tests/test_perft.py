@@ -7,6 +7,7 @@ import copy
 import pytest
 
 from tests.oracle import Oracle
+from tests.oracle_south import Oracle as PaidOracle
 from tests.perft.generate import DEPTH, Position, perft_exact, perft_table, read
 from tienlen_env.games.common.cards import card_ids
 from tienlen_env.games.tienlen.actions import build_action_table
@@ -16,6 +17,7 @@ from tienlen_env.single.tienlen import Round
 POSITIONS = {p.name: p for p in read()}
 REFERENCE_NODES = 2_500  # of a position to be counted in plain Python, and by the oracle
 BACKENDS = ("numba", "python")
+AnyOracle = Oracle | PaidOracle
 
 position_names = pytest.mark.parametrize("name", POSITIONS)
 
@@ -43,16 +45,18 @@ def test_sequences_of_actions(name: str) -> None:
             assert perft_table(round_, depth) == position.table[depth - 1], (backend, depth)
 
 
-def oracle_at(position: Position) -> Oracle:
+def oracle_at(position: Position) -> AnyOracle:
     record = parse_record(position.record)
     deal = Round.from_record(position.record.split(":")[0] + ":")
-    oracle = Oracle(record.rules, [deal.hand(s) for s in range(record.rules.num_players)], record.leader)
+    is_paid = record.rules.has_payments
+    hands = [deal.hand(seat) for seat in range(record.rules.num_players)]
+    oracle = (PaidOracle if is_paid else Oracle)(record.rules, hands, record.leader)
     for play in record.plays:
         oracle.play(card_ids(play))
     return oracle
 
 
-def perft_oracle(oracle: Oracle, depth: int) -> int:
+def perft_oracle(oracle: AnyOracle, depth: int) -> int:
     sets = oracle.legal_sets()
     if depth == 1:
         return len(sets)
@@ -79,7 +83,8 @@ def test_table_counts_are_at_most_the_exact_ones(name: str) -> None:
     assert position.table[0] <= position.exact[0]
     table = build_action_table(parse_record(position.record).rules)
     plays = Round.from_record(position.record).legal_plays(exact=True)
-    assert len({table.classify(p) for p in plays}) == position.table[0], "each set is one of the actions"
+    ids = {table.declare if p.is_declaration else table.classify(p) for p in plays}
+    assert len(ids) == position.table[0], "each set is one of the actions"
 
 
 def test_hand_counted_cases() -> None:
@@ -96,6 +101,13 @@ def test_hand_counted_cases() -> None:
         "no_flush_lock": ([4, 16], [4, 15]),
         "rejoin": ([2], [2]),
         "heir": ([2, 3], [2, 3]),
+        "instant_win": ([1, 0, 0, 0], [1, 0, 0, 0]),
+        "quad_on_a_pair_of_twos": ([4, 12], [4, 12]),
+        "four_pairs_after_a_pass": ([1, 2], [1, 2]),
+        "cong_is_out": ([1, 0, 0, 0], [1, 0, 0, 0]),
+        "singles_of_a_suit": ([2, 6], [2, 6]),
+        "pairs_of_a_colour": ([4, 7], [4, 7]),
+        "last_three_of_spades": ([2, 3, 1, 0], [2, 3, 1, 0]),
     }
     for name, (exact, table) in by_hand.items():
         assert list(POSITIONS[name].exact[: len(exact)]) == exact, name

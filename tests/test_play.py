@@ -15,7 +15,7 @@ from tienlen_agents.terminal.dialogue import symbols
 from tienlen_agents.terminal.human import HumanAgent, Leave
 from tienlen_agents.terminal.play import main, short_names
 from tienlen_agents.terminal.prompt import say
-from tienlen_env import tienlen_v0
+from tienlen_env import tienlen_v1
 from tienlen_env.engine.agent import CardAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
@@ -322,7 +322,7 @@ def test_no_color(monkeypatch, is_terminal, no_color):
 @pytest.mark.parametrize("key", [5, 7])
 def test_a_printed_round_has_colours_only_in_a_terminal(monkeypatch, key):
     played = Round("cardgames", key)
-    plain, env = str(played), tienlen_v0.raw_env(render_mode="human")
+    plain, env = str(played), tienlen_v1.raw_env(render_mode="human")
     env.reset(seed=1)
     assert "\033" not in plain
     for is_terminal, no_color, coloured in ((True, "", True), (True, "1", False), (False, "", False)):

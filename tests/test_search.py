@@ -600,7 +600,8 @@ def summary(name, rules):
     """A digest of (game, seat, action) of all decisions of some rounds, and their number."""
     digest, count = hashlib.sha256(), 0
     agent = tienlen_agents.load(name)
-    batch = Batch(rules, 6, history_length=HISTORY if rules != "thirteens" else 0)
+    reward = "payments" if rules in PRESETS and PRESETS[rules].has_payments else "points"
+    batch = Batch(rules, 6, reward=reward, history_length=HISTORY if rules != "thirteens" else 0)
     batch.deal(np.arange(6))
     agent.reset(1)
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
@@ -614,10 +615,8 @@ def summary(name, rules):
     return {"digest": digest.hexdigest(), "decisions": count}
 
 
-# Rollouts know nothing of payments yet, so choices are not frozen in presets that have them.
-FROZEN = [name for name, rules in PRESETS.items() if not rules.has_payments]
 CASES = [
-    (name, rules) for name in ("search:worlds=8", "ismcts:worlds=24") for rules in (*FROZEN, "thirteens")
+    (name, rules) for name in ("search:worlds=8", "ismcts:worlds=24") for rules in (*PRESETS, "thirteens")
 ]
 
 

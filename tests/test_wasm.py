@@ -167,7 +167,7 @@ def golden_of(folder: Path, name: str, groups: list[Variants], run: tuple[int, i
 
 @needs_node
 def test_golden_digests(built: Callable[[str], Path]) -> None:
-    expected = load("tienlen_v0")
+    expected = load("tienlen_v1")
     groups: list[Variants] = [[(preset, get_rules(preset, n)) for n in (2, 3, 4)] for preset in expected]
     found = golden_of(built("tienlen"), "tienlen", groups, (64, 250), history=3)
     assert found == [versions["observation"] for versions in expected.values()]

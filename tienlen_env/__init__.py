@@ -2,8 +2,8 @@
 
 The import registers the environments; everything else is loaded when it is first asked for.
 
-* PettingZoo: ``from tienlen_env import tienlen_v0; tienlen_v0.env()``, or
-  ``pettingzoo.make("aec", "tienlen_env/tienlen_v0")``; likewise ``thirteens_v0``
+* PettingZoo: ``from tienlen_env import tienlen_v1; tienlen_v1.env()``, or
+  ``pettingzoo.make("aec", "tienlen_env/tienlen_v1")``; likewise ``thirteens_v0``
 * Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v1")``, ``"tienlen_env/Thirteens-v1"``, and ``make_vec``
 * batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.envs.sb3`
 * people and bots: `Round`, `Deal`, `Game`, `Session`
@@ -20,7 +20,7 @@ import pettingzoo
 from tienlen_env import _moved
 
 if TYPE_CHECKING:
-    from tienlen_env import thirteens_v0, tienlen_v0
+    from tienlen_env import thirteens_v0, tienlen_v1
     from tienlen_env.engine.agent import Agent, RandomAgent, View
     from tienlen_env.engine.batch import Batch
     from tienlen_env.envs.tienlen_gymnasium import TienLenVectorEnv
@@ -52,6 +52,7 @@ __all__ = [
     "get_rules",
     "thirteens_v0",
     "tienlen_v0",
+    "tienlen_v1",
 ]
 
 _HOME = {
@@ -75,7 +76,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
-    if name in ("tienlen_v0", "thirteens_v0"):
+    if name in ("tienlen_v0", "tienlen_v1", "thirteens_v0"):
         return import_module(f"tienlen_env.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -109,7 +110,8 @@ def _register_envs() -> None:
                 )
     # PettingZoo has a registry since 1.27. It lists an id that is registered as name_v0 as name-v0.
     if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v0" not in pettingzoo.aec_registry:
-        pettingzoo.register("aec", "tienlen_env/tienlen_v0", entry_point="tienlen_env.envs.tienlen:env")
+        pettingzoo.register("aec", "tienlen_env/tienlen_v0", entry_point="tienlen_env.tienlen_v0:env")
+        pettingzoo.register("aec", "tienlen_env/tienlen_v1", entry_point="tienlen_env.envs.tienlen:env")
         pettingzoo.register("aec", "tienlen_env/thirteens_v0", entry_point="tienlen_env.envs.thirteens:env")
 
 

@@ -1,7 +1,7 @@
 """Tiến lên (Thirteen) as a PettingZoo AEC environment.
 
->>> from tienlen_env import tienlen_v0
->>> env = tienlen_v0.env(rules="cardgames", num_players=4)
+>>> from tienlen_env import tienlen_v1
+>>> env = tienlen_v1.env(rules="cardgames", num_players=4)
 >>> env.reset(seed=42)
 >>> for agent in env.agent_iter():
 ...     observation, reward, termination, truncation, info = env.last()
@@ -18,10 +18,10 @@ Arguments:
 
 | argument | default | meaning |
 |---|---|---|
-| rules | 'cardgames' | a preset (cardgames, mobile, foicica, pagat) or a `Rules` |
+| rules | 'cardgames' | a preset (cardgames, mobile, foicica, pagat, south, south_count, north) or a `Rules` |
 | num_players | None | 2, 3 or 4; None: as in the rules, which is 4 for every preset |
 | episode | 'round' | 'round': one round; 'game': rounds until one total reaches the rules' target |
-| reward | 'points' | 'points', 'zero_sum', 'win' or 'cards', see Rewards |
+| reward | 'points' | 'points', 'zero_sum', 'win', 'cards' or 'payments', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
 | history | 0 | K, number of past plays in the observation |
 
@@ -123,7 +123,9 @@ episode (``illegal="terminate"``), is replaced by a random legal one (``"random"
 
 Version history
 ---------------
-* v0: first version. Of the Gymnasium ids, v1 makes ``make`` and ``make_vec`` the same decision process; in v0
+* v1: in the preset ``foicica`` a bomb reopens a trick only where a 2 has been played in it (RULES.md 3.6).
+* v0: first version; `tienlen_env.tienlen_v0` keeps it. Of the Gymnasium ids, v1 makes ``make`` and
+  ``make_vec`` the same decision process; in v0
   ``make`` plays forced decisions, and ``make_vec`` raises at an illegal action.
 """
 
@@ -148,7 +150,7 @@ class raw_env(GameEnv):
         rules: a preset's name or a `Rules`.
         num_players: 2..4; None keeps the number in `rules`.
         episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"``, ``"win"`` or ``"cards"``.
+        reward: ``"points"``, ``"zero_sum"``, ``"win"``, ``"cards"`` or (rules with payments) ``"payments"``.
         render_mode: None or one of `RENDER_MODES`.
         history: number of past plays in the observation.
 
@@ -157,7 +159,7 @@ class raw_env(GameEnv):
     """
 
     metadata = {  # noqa: RUF012 - PettingZoo's convention
-        "name": "tienlen_v0",
+        "name": "tienlen_v1",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
         "render_fps": 2,

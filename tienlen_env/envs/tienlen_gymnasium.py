@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode
 
 from tienlen_env.engine.agent import Agent
 from tienlen_env.envs.gymnasium import OneSeatEnv
+from tienlen_env.envs.older_rules import rules_of_v0
 from tienlen_env.envs.one_seat import GameSettings, Illegal, Opponents, PoolSettings, Seat
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.games.common.game import AnyRules
@@ -112,7 +113,8 @@ class TienLenVectorEnv(OneSeatVectorEnv):
 class TienLenEnvV0(TienLenEnv):
     """``gymnasium.make("tienlen_env/TienLen-v0")``: `TienLenEnv` as it was before v1.
 
-    By default forced decisions are not skipped. ``info["illegal"]`` is there only after an illegal action,
+    The preset ``foicica`` is that of `tienlen_env.tienlen_v0`. By default forced decisions are not skipped.
+    ``info["illegal"]`` is there only after an illegal action,
     and then ``info["place"]`` is not.
 
     Args:
@@ -132,14 +134,14 @@ class TienLenEnvV0(TienLenEnv):
         skip_forced: bool = False,
         **settings: Any,
     ) -> None:
-        super().__init__(rules, opponents, skip_forced=skip_forced, **settings)
+        super().__init__(rules_of_v0(rules), opponents, skip_forced=skip_forced, **settings)
 
 
 class TienLenVectorEnvV0(TienLenVectorEnv):
     """``gymnasium.make_vec("tienlen_env/TienLen-v0")``: `TienLenVectorEnv` as it was before v1.
 
-    By default an illegal action is an error, and a sequence of opponents is a pool. The infos have the mask,
-    and at the end of an episode the place.
+    The preset ``foicica`` is that of `tienlen_env.tienlen_v0`. By default an illegal action is an error, and
+    a sequence of opponents is a pool. The infos have the mask, and at the end of an episode the place.
 
     Args:
         num_envs: B.
@@ -153,4 +155,5 @@ class TienLenVectorEnvV0(TienLenVectorEnv):
     def __init__(
         self, num_envs: int = 1, *, illegal: Illegal = "raise", line_up: bool = False, **settings: Any
     ) -> None:
-        super().__init__(num_envs, illegal=illegal, line_up=line_up, **settings)
+        rules = rules_of_v0(settings.pop("rules", "cardgames"))
+        super().__init__(num_envs, illegal=illegal, line_up=line_up, rules=rules, **settings)

@@ -120,6 +120,16 @@ def game_of(rules: AnyRules) -> AnyGame:
     raise RulesError(f"rules={rules!r}: expected a preset's name or a game's rules")
 
 
+def has_payments(rules: AnyRules) -> bool:
+    """Whether anything is paid under these rules.
+
+    Raises:
+        RulesError: the rules of no registered game.
+    """
+    reader = game_of(rules).payments
+    return reader is not None and reader.exist(rules)
+
+
 def game_named(name: str) -> AnyGame:
     """The game of a name.
 

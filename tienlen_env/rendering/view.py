@@ -184,6 +184,9 @@ class TableView:
         last_plays: P cards that each seat played last in this trick: a mask, 0 passed, None nothing yet.
         names: P labels, e.g. ``"player_0"``.
         title: e.g. ``"cardgames · round 1"``.
+        units: P balances, what each seat got in payments less what it paid; None under rules without them.
+        owed: P amounts, what each seat gets (or pays, below 0) for the chops of this trick if it ends now.
+        declares: whether the seat to act must declare an instant win.
 
     Raises:
         ValueError: the tuples differ in length, there are not 2..4 seats, or a seat or place does not exist.
@@ -201,11 +204,15 @@ class TableView:
     last_plays: tuple[int | None, ...]
     names: tuple[str, ...]
     title: str
+    units: tuple[int, ...] | None = None
+    owed: tuple[int, ...] | None = None
+    declares: bool = False
 
     def __post_init__(self) -> None:
         players = len(self.hands)
-        for field in ("face_up", "places", "scores", "last_plays", "names"):
-            length = len(getattr(self, field))
+        for field in ("face_up", "places", "scores", "last_plays", "names", "units", "owed"):
+            found = getattr(self, field)
+            length = players if found is None else len(found)
             if length != players:
                 raise ValueError(f"{field} has {length} entries, but hands has {players}")
         if not 2 <= players <= 4:
@@ -239,8 +246,17 @@ class TableView:
         return "pass" if seat in self.passed or self.last_plays[seat] == 0 else ""
 
     def counts(self, seat: int) -> tuple[str, ...]:
-        """Cards left and points of a seat: ``("13 cards", "1 point")``."""
-        return plural(self.num_cards(seat), "card"), plural(self.scores[seat], "point")
+        """Cards left and points of a seat: ``("13 cards", "1 point")``.
+
+        Under rules with payments the balance, and what is owed: ``("13 cards", "+3 units", "owes 2")``.
+        """
+        cards = plural(self.num_cards(seat), "card")
+        if self.units is None:
+            return cards, plural(self.scores[seat], "point")
+        units = self.units[seat]
+        balance = f"{units:+d} unit{'' if abs(units) == 1 else 's'}" if units else "0 units"
+        owed = 0 if self.owed is None else self.owed[seat]
+        return (cards, balance, f"{'gets' if owed > 0 else 'owes'} {abs(owed)}") if owed else (cards, balance)
 
     def medal(self, seat: int) -> str:
         """The place of a seat that has no cards left, or ``""``."""
@@ -253,10 +269,16 @@ class TableView:
     @property
     def headline(self) -> str:
         """Whose move it is, or who has won."""
+        if self.turn >= 0 and self.declares:
+            name = printable(self.names[self.turn])
+            return f"{name} {'declare' if name == 'you' else 'declares'} an instant win"
         if self.turn >= 0:
             verb = "to play" if self.table_cards else "leads"
             return _does(self.names[self.turn], verb)
-        return who_won(self.names, self.scores)
+        if self.units is None:
+            return who_won(self.names, self.scores)
+        found = who_won(self.names, self.units)
+        return f"{found} {plural(max(self.units), 'unit')}" if found.endswith("wins") else found
 
     def front(self, seat: int) -> list[int]:
         """Ids of the beaten cards in front of a seat; none if they are the ones on the table."""

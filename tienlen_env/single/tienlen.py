@@ -142,6 +142,10 @@ def table_view(
             shown[seat] = int(state.table_cards[game])
         elif shown[seat] is None and passed >> seat & 1:
             shown[seat] = 0
+    net = [0] * num_players
+    for payment in batch.owed(game):
+        net[payment.payer] -= payment.amount
+        net[payment.payee] += payment.amount
     return TableView(
         hands=tuple(state.hands[game].tolist()),
         face_up=tuple(face_up is None or seat in face_up for seat in seats),
@@ -155,6 +159,9 @@ def table_view(
         last_plays=tuple(shown),
         names=seat_names(num_players, names),
         title=title_of(batch, game),
+        units=tuple(batch.balances()[game].tolist()) if batch.has_payments else None,
+        owed=tuple(net) if batch.has_payments else None,
+        declares=bool(state.must_declare[game]),
     )
 
 

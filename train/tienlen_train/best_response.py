@@ -92,10 +92,10 @@ class BestResponseTrainer(PPOTrainer):
             num_deals=config.final_deals,
             seed=config.seed + 2_000_000,
         )
-        points, num_others = result.scores[0].points, self.rules.num_players - 1
+        main, num_others = result.scores[0].main, self.rules.num_players - 1
         numbers = {1: "one", 2: "two", 3: "three"}
         line = (
-            f"{points.mean - result.parity_points:+.3f} ± {points.half_width:.3f} points a round against "
+            f"{main.mean - result.parity:+.3f} ± {main.half_width:.3f} {result.figure} a round against "
             f"{numbers.get(num_others, num_others)} {config.agent}, after {self.num_decisions:,} decisions "
             f"({config.final_deals:,} held-out deals, 95 % interval)"
         )

@@ -19,7 +19,7 @@ from tienlen_agents.networks.features import Prior
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.ranges import Allowed, Choice, ExistingFile, FreeText, Range
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_of, games, get_rules
+from tienlen_env.games.registry import game_of, games, get_rules, has_payments
 from tienlen_train.executor import NUM_SHARDS
 
 ConfigT = TypeVar("ConfigT", bound="Config")
@@ -254,7 +254,7 @@ class SelfPlayConfig(RunConfig):
         update_epochs: passes over the decisions of an iteration.
         learning_rate: of Adam at the start; it falls linearly to a tenth.
         max_grad_norm: maximum norm of a gradient, by clipping.
-        reward: points, or the first place alone.
+        reward: points, the first place alone, or payments (of rules that have them).
         prior: added to the network's scores: nothing, or the scores of the game's rule-based agent.
         prior_scale: factor on these scores; None for the game's own.
         record: let the network read the play summary, if the game has one.
@@ -285,7 +285,7 @@ class SelfPlayConfig(RunConfig):
     update_epochs: int = setting(2, Range(1, 1000))
     learning_rate: float = setting(1e-3, LEARNING_RATE)
     max_grad_norm: float = setting(1.0, Range(0, above=True))
-    reward: Literal["zero_sum", "win"] = "zero_sum"
+    reward: Literal["zero_sum", "win", "payments"] = "zero_sum"
     prior: Prior = "heuristic"
     prior_scale: float | None = setting(None, Range(-1e9, 1e9))
     record: bool = True
@@ -309,7 +309,10 @@ class SelfPlayConfig(RunConfig):
     def __post_init__(self) -> None:
         """Check the settings that depend on one another, too."""
         super().__post_init__()
-        most = self.variant().num_players - 1
+        rules = self.variant()
+        if self.reward == "payments" and not has_payments(rules):
+            self.refuse("reward", f"expected zero_sum or win, the {rules.name} rules have no payments")
+        most = rules.num_players - 1
         if self.opponent_seats > most:
             self.refuse("opponent_seats", f"expected 0..{most}, a seat is the learner's")
         if self.baseline_share + self.snapshot_share > 1:

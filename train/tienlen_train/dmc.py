@@ -46,7 +46,7 @@ class DMCConfig(SelfPlayConfig):
 
     Attributes:
         returns: of the action that was played, or of every legal one.
-        temperature: points; the network's scores are returns divided by it.
+        temperature: in the unit of the reward; the network's scores are returns divided by it.
         inverse_temperature: inverse temperature of the behaviour policy relative to the softmax of the
             scores.
     """

@@ -186,7 +186,7 @@ class Entry(NamedTuple):
 
 
 def payoff(entry: Entry) -> Estimate:
-    """The points of the row's policy above parity, with a 95 % interval."""
+    """The points (units, where there are payments) of the row's policy above parity, with their interval."""
     result = arena.match(
         NetworkAgent(entry.row, "row"),
         NetworkAgent(entry.column, "column"),
@@ -194,8 +194,8 @@ def payoff(entry: Entry) -> Estimate:
         num_deals=entry.num_deals,
         seed=entry.seed,
     )
-    points = result.scores[0].points
-    return Estimate(points.mean - result.parity_points, points.half_width)
+    main = result.scores[0].main
+    return Estimate(main.mean - result.parity, main.half_width)
 
 
 class Population:

@@ -59,10 +59,11 @@ class TrainingProgress:
             games: games played.
             rate: decisions a second.
             iteration: iterations so far.
-            scores: the last quick comparison; its ``points_v_*`` entries are shown.
+            scores: the last quick comparison; its ``units_v_*`` entries are shown, else ``points_v_*``.
         """
-        points = {k.removeprefix("points_v_"): v for k, v in scores.items() if k.startswith("points_v_")}
-        text = "  ".join(f"{v:.2f} v. {k}" for k, v in points.items())
+        prefix = "units_v_" if any(key.startswith("units_v_") for key in scores) else "points_v_"
+        shown = {k.removeprefix(prefix): v for k, v in scores.items() if k.startswith(prefix)}
+        text = "  ".join(f"{v:.2f} v. {k}" for k, v in shown.items())
         self._bar.update(
             self._task,
             completed=min(done, self._total),

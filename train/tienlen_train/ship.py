@@ -27,7 +27,7 @@ from tienlen_agents.networks.network import Network, NetworkAgent
 from tienlen_agents.ranges import ExistingFile, FreeText, Range
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_train.benchmarks.speed import cpu_name
 from tienlen_train.command import command
 from tienlen_train.config import ANY_SEED, DEALS, Config, Word, parse_args, setting
@@ -87,8 +87,9 @@ def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
     """The lines of a table, one for each opponent: the policy with the champion's search, and alone."""
     made_for = agent.network.config
     rules = get_rules(made_for.rules, made_for.num_players)
+    figure = "units" if has_payments(rules) else "points"
     lines = [
-        f"| alone against {rules.num_players - 1} | parity | points a {dialogue_of(rules).unit} "
+        f"| alone against {rules.num_players - 1} | parity | {figure} a {dialogue_of(rules).unit} "
         "| first places | network alone | first places |",
         "|---|---|---|---|---|---|",
     ]
@@ -97,10 +98,10 @@ def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
             arena.match(player, tienlen_agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
             for player in (champion.looking(agent), agent)
         )
-        cells = [f"`{name}`", f"{alone.parity_points:.3f}"]
+        cells = [f"`{name}`", f"{alone.parity:.3f}"]
         for result in (looking, alone):
-            points, first = result.scores[0].points, result.scores[0].first
-            cells.append(f"{points.mean:.3f} ± {points.half_width:.3f}")
+            main, first = result.scores[0].main, result.scores[0].first
+            cells.append(f"{main.mean:.3f} ± {main.half_width:.3f}")
             cells.append(f"{100 * first.mean:.1f} ± {100 * first.half_width:.1f} %")
         lines.append(f"| {' | '.join(cells)} |")
     return lines

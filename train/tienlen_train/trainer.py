@@ -173,7 +173,7 @@ class Trainer(ABC):
         """Do what follows an iteration, such as taking snapshots."""
 
     def evaluate(self) -> dict[str, float]:
-        """Points and first places against the `eval_opponents`, on deals that nothing else uses."""
+        """Points, units of payments and first places against the `eval_opponents`, on deals of their own."""
         found = {}
         for name in self.eval_opponents:
             result = arena.match(
@@ -185,6 +185,8 @@ class Trainer(ABC):
             )
             score = result.scores[0]
             found[f"points_v_{name}"] = score.points.mean
+            if score.units is not None:
+                found[f"units_v_{name}"] = score.units.mean
             found[f"firsts_v_{name}"] = score.first.mean
         return found
 

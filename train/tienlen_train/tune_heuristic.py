@@ -182,12 +182,12 @@ class Evaluation(NamedTuple):
 
 
 def points(job: Evaluation) -> float:
-    """Mean points of the candidate alone against the opponent in all other seats."""
+    """Mean points, or units where there are payments, of the candidate alone against three opponents."""
     opponent = tienlen_agents.load(job.opponent) if isinstance(job.opponent, str) else player(job.opponent)
     result = arena.match(
         player(job.values), opponent, rules=job.rules, num_deals=job.num_deals, seed=job.seed
     )
-    return result.scores[0].points.mean
+    return result.scores[0].main.mean
 
 
 def search(
@@ -244,7 +244,7 @@ def search(
 
 
 def check(found: Parameters, start: Parameters, config: TuneConfig, console: Console) -> dict[str, Any]:
-    """Points and firsts of both on held-out deals, against each opponent and against one another."""
+    """Points (or units) and firsts of both on held-out deals, against each opponent and one another."""
     rules = get_rules(config.rules, config.num_players)
     result: dict[str, Any] = {}
     pairs: Sequence[tuple[str, Agent]] = [
@@ -262,11 +262,11 @@ def check(found: Parameters, start: Parameters, config: TuneConfig, console: Con
             )
             score = played.scores[0]
             result[f"{label} v. {name}"] = {
-                "points": [score.points.mean, score.points.half_width],
+                played.figure: [score.main.mean, score.main.half_width],
                 "first": [score.first.mean, score.first.half_width],
             }
             console.print(
-                f"{label} v. {name}: {score.points.mean:.3f} ± {score.points.half_width:.3f} points, "
+                f"{label} v. {name}: {score.main.mean:.3f} ± {score.main.half_width:.3f} {played.figure}, "
                 f"{100 * score.first.mean:.1f} ± {100 * score.first.half_width:.1f} % first"
             )
     return result

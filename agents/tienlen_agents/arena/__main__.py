@@ -64,7 +64,8 @@ def _common() -> argparse.ArgumentParser:
         "--precision",
         type=Range(0, above=True).reader(float),
         metavar="POINTS",
-        help="instead of --deals: as many deals as give intervals of ± POINTS, estimated by a pilot match",
+        help="instead of --deals: as many deals as give intervals of ± POINTS (± units of payments, in rules "
+        "that have them), estimated by a pilot match",
     )
     size.add_argument(
         "--pilot",

@@ -1,8 +1,8 @@
 """`play_chunk(agents, job)`: the unit of work of the arena, a pure function of the agents and a `Job`.
 
 Executors play jobs in any order (`executors`), a file keeps one chunk a line (`store`), and `result.add_up`
-merges all chunks of a match-up. A chunk holds the points and places of every game, as integers. A chunk from
-a file is checked value by value (`Chunk.from_dict`).
+merges all chunks of a match-up. A chunk holds the points, payments and places of every game, as integers.
+A chunk from a file is checked value by value (`Chunk.from_dict`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tienlen_env.games.common.game import AnyRules
 # The keys of so many deals are drawn at once, and agents are reset at least as often. It is part of the
 # definition of every result: another number gives other games.
 BLOCK_DEALS = 512
-# Points of a round are int32, so that sums and products of totals fit in int64 (see `stats`).
+# Points and payments of a round are int32, so that sums and products of totals fit in int64 (see `stats`).
 MAX_POINTS: Final = 2**31 - 1
 _MAX_COUNT: Final = 2**53  # of decisions; JSON readers may keep no larger integer
 
@@ -69,12 +69,14 @@ class ChunkShape(NamedTuple):
         num_games: R, of each deal.
         num_slots: P.
         num_agents: E.
+        has_payments: whether its rules have payments.
     """
 
     num_deals: int
     num_games: int
     num_slots: int
     num_agents: int
+    has_payments: bool = False
 
 
 class Chunk(NamedTuple):
@@ -89,6 +91,7 @@ class Chunk(NamedTuple):
         blunders: int64 (L, E, 2), blunders and counted decisions in solved endgames of each of the first L
             deals.
         records: of the first games, in the order of `points`.
+        units: int32 (D, R, P), what each slot got in payments, less what it paid; None without payments.
     """
 
     points: npt.NDArray[np.int32]
@@ -98,12 +101,15 @@ class Chunk(NamedTuple):
     forfeits: tuple[tuple[Forfeits, ...], ...]
     blunders: IntArray
     records: tuple[str, ...] = ()
+    units: npt.NDArray[np.int32] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values; ``records`` only if there are any."""
+        """As plain JSON values; ``records`` and ``units`` only if there are any."""
         records = {"records": list(self.records)} if self.records else {}
+        units = {} if self.units is None else {"units": self.units.tolist()}
         return {
             **records,
+            **units,
             "points": self.points.tolist(),
             "places": self.places.tolist(),
             "decisions": self.decisions.tolist(),
@@ -130,6 +136,11 @@ class Chunk(NamedTuple):
             raise ValueError(f"blunders of {counted} deals: expected at most {shape.num_deals}")
         # In a file, blunders of no deals are an empty list.
         endings = (counted, *agents, 2) if counted else (0,)
+        units = None
+        if shape.has_payments:
+            units = _integers(values, "units", games, -MAX_POINTS, MAX_POINTS).astype(np.int32)
+        elif "units" in values:
+            raise ValueError("units: expected none, since the rules have no payments")
         return cls(
             points=_integers(values, "points", games, -MAX_POINTS, MAX_POINTS).astype(np.int32),
             places=_integers(values, "places", games, 0, shape.num_slots - 1).astype(np.int8),
@@ -138,6 +149,7 @@ class Chunk(NamedTuple):
             forfeits=_forfeits(values, shape),
             blunders=_integers(values, "blunders", endings, 0, _MAX_COUNT).reshape(-1, *agents, 2),
             records=_records(values, shape),
+            units=units,
         )
 
 
@@ -206,7 +218,7 @@ def play_chunk(
         on_step: see `play_deals`.
 
     Raises:
-        ValueError: a round has more than `MAX_POINTS` points.
+        ValueError: a round has more than `MAX_POINTS` points, or units of payments.
     """
     for index, agent in enumerate(agents):
         agent.reset(seed_of(job, index))
@@ -281,8 +293,9 @@ def chunk_of(
         np.put_along_axis(out, games.slot_of, values, axis=1)
         return out.reshape(job.num_deals, games.num_per_deal, -1)
 
-    if played.points.size and max(-int(played.points.min()), int(played.points.max())) > MAX_POINTS:
-        raise ValueError(f"{job.rules.name}: points of a round: expected -{MAX_POINTS}..{MAX_POINTS}")
+    for what, values in (("points", played.points), ("payments", played.units)):
+        if values is not None and values.size and int(np.abs(values).max()) > MAX_POINTS:
+            raise ValueError(f"{job.rules.name}: {what} of a round: expected -{MAX_POINTS}..{MAX_POINTS}")
     return Chunk(
         points=by_slot(played.points).astype(np.int32),
         places=by_slot(played.places).astype(np.int8),
@@ -291,4 +304,5 @@ def chunk_of(
         forfeits=played.forfeits,
         blunders=blunders,
         records=records,
+        units=None if played.units is None else by_slot(played.units).astype(np.int32),
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_COMPARISONS: Final = ("points_v_", "units_v_")
 
 
 class Curve(NamedTuple):
@@ -47,7 +49,7 @@ def read_curves(folder: str | Path) -> list[Curve]:
             continue
         for key, given in metrics.items():
             value = _number(given)
-            if value is not None and (key.startswith("points_v_") or key == "reward"):
+            if value is not None and (key.startswith(_COMPARISONS) or key == "reward"):
                 found.setdefault(key, []).append((at, value))
     if len(found) > 1:
         found.pop("reward", None)
@@ -56,7 +58,7 @@ def read_curves(folder: str | Path) -> list[Curve]:
     return [
         Curve(
             Path(folder).name,
-            key.replace("points_v_", "points v. "),
+            key.replace("_v_", " v. ", 1),
             tuple(at for at, _ in points),
             tuple(value for _, value in points),
         )

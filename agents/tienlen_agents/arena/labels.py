@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -19,6 +20,9 @@ def heading(rules: AnyRules, results: Sequence[MatchResult]) -> str:
         f"Duplicate matches · {rules.name}, {rules.num_players} players · "
         f"{num_deals} deals, {games:,} games · seed {results[0].seed}"
     )
+
+
+UNITS_NOTE: Final = " · units: payments a round"
 
 
 def interval_note(results: Sequence[MatchResult]) -> str:

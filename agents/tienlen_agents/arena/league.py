@@ -3,10 +3,11 @@
 Every way to fill the slots with the agents is played on the same deals, so each agent has the same number of
 slots and meets every other agent equally often. The result has three parts:
 
-- *standings*: an agent's mean points over all its match-ups;
+- *standings*: an agent's mean points, and units of payments, over all its match-ups;
 - *ratings* by a Plackett–Luce model (openskill): one strength per agent, from the finishing order of each
   game;
-- the *payoff matrix*: for each pair, the difference of points in match-ups of the two only. Unlike one number
+- the *payoff matrix*: for each pair, the difference of points (of units, where the rules have
+  payments) in match-ups of the two only. Unlike one number
   per agent it can show cycles: A above B, B above C, C above A.
 
 Every forfeit of a program lifts the others at its match-ups. So a program that forfeits too many rounds
@@ -142,6 +143,10 @@ def evaluate(
     for index, name in enumerate(names):
         per_deal = sum(result.num_seatings * result.lineup.count(place) for result, place in mine[index])
         points = sum(result.deal_points[:, place] for result, place in mine[index])
+        units = None
+        if results[0].units is not None:
+            paid = sum(result.deal_main[:, place] for result, place in mine[index])
+            units = estimate(np.asarray(paid), per_deal)
         num_places = results[0].rules.num_players
         shares = (
             sum(result.deal_places(place, taken) for result, place in mine[index])
@@ -155,6 +160,7 @@ def evaluate(
                 places[0],
                 places,
                 ratings[index],
+                units,
             )
         )
     everyone = range(len(names))
@@ -181,8 +187,8 @@ def _payoff(
     common = math.lcm(*(number for numbers in games for number in numbers))
     own, other = pair.index(row), pair.index(column)
     totals = sum(
-        result.deal_points[:, own] * (common // numbers[own])
-        - result.deal_points[:, other] * (common // numbers[other])
+        result.deal_main[:, own] * (common // numbers[own])
+        - result.deal_main[:, other] * (common // numbers[other])
         for result, numbers in zip(found, games, strict=True)
     )
     return estimate(np.asarray(totals), common * len(found))

@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tienlen_agents.arena.labels import decisions_per_second, interval_note, ordinal, place_colours
+from tienlen_agents.arena.labels import (
+    decisions_per_second,
+    interval_note,
+    ordinal,
+    place_colours,
+)
 from tienlen_agents.arena.records import FOLDER, record_files
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_agents.versions import code_digest, versions
@@ -155,8 +160,10 @@ def _variant(report: RunResults, rules: AnyRules) -> dict[str, Any]:
     parity = [result.parity_points for result, _ in scores]
     firsts = [result.parity_first for result, _ in scores]
     points = bars([score.points for _, score in scores], parity, 1, 3)
+    paid = [score.units for _, score in scores if score.units is not None]
+    units = bars(paid, [0.0] * len(paid), 1, 3) if paid else [None] * len(scores)
     first = bars([score.first for _, score in scores], firsts, 100, 1)
-    rows = iter(zip(points, first, strict=True))
+    rows = iter(zip(units, points, first, strict=True))
     league = next((league for league in report.leagues if league.rules == rules), None)
     deals = sorted({result.num_deals for result in results})
     return {
@@ -168,6 +175,8 @@ def _variant(report: RunResults, rules: AnyRules) -> dict[str, Any]:
         "parity_first": f"{100 * firsts[0]:g}",
         "legend": [(ordinal(place), colour) for place, colour in enumerate(place_colours(rules.num_players))],
         "tables": [_result(result, rows) for result in results],
+        "with_units": bool(paid),
+        "figure": results[0].figure,
         "with_blunders": any(score.blunders is not None for _, score in scores),
         "league": None if league is None else _league(league, results),
     }
@@ -189,11 +198,12 @@ def _places(places: Sequence[Estimate]) -> list[tuple[float, str, str, str]]:
 def _result(result: MatchResult, rows: Any) -> dict[str, Any]:
     lines = []
     for label, score in zip(result.labels, result.scores, strict=True):
-        points, first = next(rows)
+        units, points, first = next(rows)
         rate = decisions_per_second(score)
         lines.append(
             {
                 "label": label,
+                "units": units,
                 "points": points,
                 "first": first,
                 "places": _places(score.place_estimates),
@@ -215,14 +225,16 @@ def _league(league: League, results: Sequence[MatchResult]) -> dict[str, Any]:
     size = len(standings)
     ratings = bars([s.rating for s in standings], [25.0] * size, 1, 2)
     points = bars([s.points for s in standings], [results[0].parity_points] * size, 1, 3)
+    paid = [s.units for s in standings if s.units is not None]
+    units = bars(paid, [0.0] * len(paid), 1, 3) if paid else [None] * size
     first = bars([s.first for s in standings], [results[0].parity_first] * size, 100, 1)
     payoffs = [[league.payoffs[row][column] for column in league.ranking] for row in league.ranking]
     most = max((abs(v.mean) for row in payoffs for v in row if v is not None), default=0.0) or 1.0
     return {
         "rated_games": league.rated_games,
         "rows": [
-            {"label": s.name, "rating": r, "points": p, "first": f, "places": _places(s.places)}
-            for s, r, p, f in zip(standings, ratings, points, first, strict=True)
+            {"label": s.name, "rating": r, "units": u, "points": p, "first": f, "places": _places(s.places)}
+            for s, r, u, p, f in zip(standings, ratings, units, points, first, strict=True)
         ],
         "failed": [str(failed) for failed in league.failed],
         "names": [s.name for s in standings],

@@ -17,7 +17,7 @@ def pilot(play: Callable[[int, int], RunResults], precision: float, seed: int, n
 
     Args:
         play: plays a number of deals with a seed.
-        precision: the wanted half width of the points' 95 % intervals, above 0.
+        precision: the wanted half width of the 95 % intervals of the points (or units), above 0.
         seed: of the large match; the seed of the pilot is derived from it.
         num_deals: of the pilot, at least 2.
 
@@ -27,8 +27,10 @@ def pilot(play: Callable[[int, int], RunResults], precision: float, seed: int, n
     if not precision > 0:
         raise ValueError(f"precision={precision}: expected a number above 0")
     own_seed = int(SeedSequence(seed, spawn_key=(0x9170,)).generate_state(1)[0])
+    played = play(num_deals, own_seed)
     needs = [
-        Need(head.title, head.points.half_width, deals_needed(head.points, head.num_deals, precision))
-        for head in play(num_deals, own_seed).headlines
+        Need(head.title, head.value.half_width, deals_needed(head.value, head.num_deals, precision))
+        for head in played.headlines
     ]
-    return Pilot(precision, num_deals, own_seed, tuple(needs))
+    unit = " or ".join(dict.fromkeys(result.figure for result in played.results))
+    return Pilot(precision, num_deals, own_seed, tuple(needs), unit)

@@ -14,7 +14,7 @@ from tienlen_env.engine.agent import Agent, CardAgent, FallibleAgent, View, chec
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.rendering.view import printable
 
 IntArray = npt.NDArray[np.int64]
@@ -40,6 +40,7 @@ class Played(NamedTuple):
     Attributes:
         places: int64 (B, P), 0 is first; seats that share a place all have the better one.
         points: int64 (B, P), of each seat.
+        units: int64 (B, P), what each seat got in payments, less what it paid; None under rules without them.
         decisions: int64 (E,), number of decisions of each agent.
         seconds: float64 (E,), time that each agent took for them.
         forfeits: E tuples, the forfeits of each agent.
@@ -47,14 +48,19 @@ class Played(NamedTuple):
 
     places: IntArray
     points: IntArray
+    units: IntArray | None
     decisions: IntArray
     seconds: npt.NDArray[np.float64]
     forfeits: tuple[tuple[Forfeits, ...], ...]
 
 
 def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
-    """A batch for some agents, with `history` past plays in observations; makes all batches of the arena."""
-    batch = Batch(rules, num_games, history=history, history_length=history_of(agents))
+    """A batch for some agents, with `history` past plays in observations; makes all batches of the arena.
+
+    Where the rules have payments they are the rewards, which agents that search maximise.
+    """
+    reward = "payments" if has_payments(rules) else "points"
+    batch = Batch(rules, num_games, reward=reward, history=history, history_length=history_of(agents))
     check_plays(agents, batch)
     return batch
 
@@ -148,7 +154,8 @@ def play_deals(
         else ()
         for agent in agents
     )
-    return Played(batch.state.places.copy(), batch.scores(), decisions, seconds, forfeits)
+    units = batch.balances() if batch.has_payments else None
+    return Played(batch.state.places.copy(), batch.scores(), units, decisions, seconds, forfeits)
 
 
 def by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:

@@ -18,6 +18,9 @@ from tienlen_env.games.common.game import AnyRules
 
 _COLOUR: dict[Verdict, str] = {"above": "#1a7f4b", "at": "#b7791f", "below": "#c0392b"}
 _MARGIN = 0.25  # inches
+# Left and right ends of the drawings, as shares of the width; the second list begins with the payments.
+_ENDS = ((0.0, 0.33), (0.355, 0.685), (0.71, 1.0))
+_PAID_ENDS = ((0.0, 0.24), (0.26, 0.5), (0.52, 0.755), (0.78, 1.0))
 
 
 class _Row(NamedTuple):
@@ -30,6 +33,7 @@ class _Row(NamedTuple):
     places: tuple[float, ...]
     parity_points: float
     parity_first: float
+    units: Estimate | None
 
 
 class _Block(NamedTuple):
@@ -55,7 +59,8 @@ def plot(report: RunResults) -> bytes:
     blocks = [_block(report, rules) for rules in report.variants]
     labels = max(len(row.label) for block in blocks for row in block.rows)
     label_inches = 0.35 + 0.075 * labels
-    width = 10.5 + label_inches
+    paid = any(row.units is not None for block in blocks for row in block.rows)
+    width = (13.0 if paid else 10.5) + label_inches
     # The first term is the height of heading, legend and axis labels.
     heights = [1.95 + 0.33 * block.rows[-1].y for block in blocks]
     extra = [0.0 if b.league is None else 1.9 + 0.36 * len(b.rows) for b in blocks]
@@ -82,13 +87,13 @@ def _block(report: RunResults, rules: AnyRules) -> _Block:
         for index in found[0].ranking:
             s = found[0].standings[index]
             rates = tuple(value.mean for value in s.places)
-            rows.append(_Row(y, s.name, s.points, s.first, rates, *parity))
+            rows.append(_Row(y, s.name, s.points, s.first, rates, *parity, s.units))
             y += 1
     else:
         for result in results:
             for label, score in zip(result.labels, result.scores, strict=True):
                 parity = result.parity_points, result.parity_first
-                rows.append(_Row(y, label, score.points, score.first, score.places, *parity))
+                rows.append(_Row(y, label, score.points, score.first, score.places, *parity, score.units))
                 y += 1
             y += 0.6  # a gap between match-ups
     title = heading(rules, results)
@@ -113,21 +118,25 @@ def _draw_block(figure: Figure, block: _Block, box: tuple[float, float, float, f
     figure.text(_MARGIN / width, line, block.heading, fontsize=12, fontweight="bold", va="center")
     right = 1 - _MARGIN / width
     figure.text(right, line, block.note, fontsize=8.5, color="#777777", va="center", ha="right")
-    points, firsts, places = (
-        _axes(figure, box, place) for place in ((0.0, 0.33), (0.355, 0.685), (0.71, 1.0))
-    )
+    paid = [(row.y, row.units, 0.0) for row in rows if row.units is not None]
+    ends = _PAID_ENDS if paid else _ENDS
+    *money, points, firsts, places = (_axes(figure, box, place) for place in ends)
+    for axes in money:
+        _error_bars(axes, paid, 1.0, 2)
+        axes.set_xlabel("mean units per round (payments)")
     _error_bars(points, [(r.y, r.points, r.parity_points) for r in rows], 1.0, 2)
     _error_bars(firsts, [(r.y, r.first, r.parity_first) for r in rows], 100.0, 1)
     _place_bars(places, rows)
     points.set_xlabel("mean points per round")
     firsts.set_xlabel("first places, %")
     places.set_xlabel("places, % of rounds")
-    for axes in (points, firsts, places):
+    everything = (*money, points, firsts, places)
+    for axes in everything:
         axes.set_ylim(rows[-1].y + 0.6, -1.2)  # the first agent on top; above it the legends
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.set_yticks([])
-    points.set_yticks([r.y for r in rows], [r.label for r in rows])
-    points.tick_params(axis="y", length=0)
+    everything[0].set_yticks([r.y for r in rows], [r.label for r in rows])
+    everything[0].tick_params(axis="y", length=0)
 
 
 def _draw_league(figure: Figure, league: League, box: tuple[float, float, float, float]) -> None:
@@ -155,7 +164,8 @@ def _draw_league(figure: Figure, league: League, box: tuple[float, float, float,
     heat.set_yticks(range(len(order)), names)
     heat.tick_params(length=0)
     heat.spines[:].set_visible(False)
-    heat.set_title("points per seat above the column's agent, in match-ups of only these two", fontsize=8.5)
+    what = "points" if league.standings[0].units is None else "units"
+    heat.set_title(f"{what} per seat above the column's agent, in match-ups of only these two", fontsize=8.5)
 
 
 def _error_bars(
@@ -198,7 +208,7 @@ def _error_bars(
         )
     low = min(parity, *(value.low for _, value, _ in rows))
     high = max(parity, *(value.high for _, value, _ in rows))
-    room = max(high - low, 0.1 * parity)
+    room = max(high - low, 0.1 * parity) or 1.0
     axes.set_xlim(scale * (low - 0.1 * room), scale * (high + 0.32 * room))
     axes.grid(axis="x", color="#e6e6e6", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -73,6 +73,7 @@ class Report(RunResults):
                 "name": score.name,
                 "num_seats": score.num_seats,
                 "points": estimate_dict(score.points, result.parity_points),
+                **({} if score.units is None else {"units": estimate_dict(score.units, 0.0)}),
                 "first": estimate_dict(score.first, result.parity_first),
                 "places": list(score.places),
                 "place_intervals": [[value.low, value.high] for value in score.place_estimates],
@@ -84,7 +85,8 @@ class Report(RunResults):
                 "timing": {"seconds": score.seconds, "decisions_per_second": decisions_per_second(score)},
             }
             if self.with_bootstrap:
-                row["points_bootstrap"] = list(result.bootstrap(index))
+                figure = "points" if score.units is None else "units"
+                row[f"{figure}_bootstrap"] = list(result.bootstrap(index))
             rows.append(row)
         return {
             "title": result.title,
@@ -95,20 +97,29 @@ class Report(RunResults):
             "num_seatings": result.num_seatings,
             "num_games": result.num_games,
             "identical_decisions": result.has_identical_decisions,
-            "parity": {"points": result.parity_points, "first": result.parity_first},
+            "parity": {
+                "points": result.parity_points,
+                **({} if result.units is None else {"units": result.parity}),
+                "first": result.parity_first,
+            },
             "agents": rows,
             "timing": {"seconds": result.seconds},
         }
 
     def to_csv(self) -> str:
-        """One line per agent and match-up, with a header; the column ``table`` has the match-up."""
+        """One line per agent and match-up, with a header; the column ``table`` has the match-up.
+
+        The columns ``units...`` exist only where some rules have payments.
+        """
         num_places = max(rules.num_players for rules in self.variants)
         places = [f"place_{place + 1}{end}" for place in range(num_places) for end in ("", "_low", "_high")]
+        with_units = any(result.units is not None for result in self.results)
+        units = "units,units_low,units_high,units_verdict," if with_units else ""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(
             (
-                "table,agent,num_seats,points,points_low,points_high,points_verdict,"
+                f"table,agent,num_seats,points,points_low,points_high,points_verdict,{units}"
                 f"first,first_low,first_high,first_verdict,{','.join(places)},variance_ratio,decisions,seconds,"
                 "forfeits,blunders_per_100,endings_judged,num_deals,num_games,"
                 "rules,rules_digest,num_players,seed"
@@ -117,11 +128,9 @@ class Report(RunResults):
         for result in self.results:
             for score in result.scores:
                 row: list[object] = [csv_text(result.title), csv_text(score.name), score.num_seats]
-                for value, parity in (
-                    (score.points, result.parity_points),
-                    (score.first, result.parity_first),
-                ):
-                    row += [value.mean, value.low, value.high, value.verdict(parity)]
+                row += _csv_cells(score.points, result.parity_points)
+                row += _csv_cells(score.units, 0.0) if with_units else []
+                row += _csv_cells(score.first, result.parity_first)
                 for place in score.place_estimates:
                     row += [place.mean, place.low, place.high]
                 row += [""] * (3 * (num_places - len(score.places)))
@@ -215,6 +224,11 @@ def estimate_dict(value: Estimate, parity: float | None = None) -> dict[str, Any
     return found if parity is None else {**found, "verdict": value.verdict(parity)}
 
 
+def _csv_cells(value: Estimate | None, parity: float) -> list[object]:
+    """Four cells: mean, bounds and verdict; empty for None."""
+    return [""] * 4 if value is None else [value.mean, value.low, value.high, value.verdict(parity)]
+
+
 def _failure_dict(failed: FailedAgent) -> dict[str, Any]:
     return {"name": failed.name, "where": failed.where, "share": failed.share, "text": str(failed)}
 
@@ -235,6 +249,7 @@ def _league_dict(league: League) -> dict[str, Any]:
             {
                 "name": standing.name,
                 "points": estimate_dict(standing.points),
+                **({} if standing.units is None else {"units": estimate_dict(standing.units)}),
                 "first": estimate_dict(standing.first),
                 "places": [value.mean for value in standing.places],
                 "place_intervals": [[value.low, value.high] for value in standing.places],

@@ -28,13 +28,14 @@ class Score(NamedTuple):
         points: per game.
         first: rate of first places; if k seats share it, each counts 1/k.
         places: rate of each place, first to last; if k seats share k places, each has 1/k of each.
-        variance_ratio: of the points, see `stats.variance_ratio`.
+        variance_ratio: of the main figure, see `stats.variance_ratio`.
         decisions: number of decisions.
         seconds: time for them.
         forfeits: forfeited rounds, by reason.
         blunders: per 100 counted decisions in solved endgames; None if no decision counted.
         endings: number of counted decisions.
         place_estimates: `places` with their intervals.
+        units: what it got in payments per game, less what it paid; None under rules without payments.
     """
 
     name: str
@@ -49,6 +50,12 @@ class Score(NamedTuple):
     blunders: Estimate | None = None
     endings: int = 0
     place_estimates: tuple[Estimate, ...] = ()
+    units: Estimate | None = None
+
+    @property
+    def main(self) -> Estimate:
+        """The figure that decides who is better: `units` under rules with payments, else `points`."""
+        return self.points if self.units is None else self.units
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +77,7 @@ class MatchResult:
         seconds: from the first game to the last, including games of other match-ups between them.
         permutations: the seatings of each deal, see `lineup.blocks`.
         records: of the first games, one line each, deal by deal; all seatings of a deal are adjacent.
+        units: int32 (D, R, P), what each slot got in payments, less what it paid; None without payments.
     """
 
     title: str
@@ -85,6 +93,7 @@ class MatchResult:
     seconds: float
     permutations: Permutations = "rotations"
     records: tuple[str, ...] = ()
+    units: npt.NDArray[np.int32] | None = None
 
     @property
     def num_seatings(self) -> int:
@@ -100,6 +109,13 @@ class MatchResult:
     def deal_points(self) -> IntArray:
         """int64 (D, E): points of each deal, summed over its games and the agent's seats."""
         return self._by_agent(self.points.sum(axis=1, dtype=np.int64))
+
+    @property
+    def deal_main(self) -> IntArray:
+        """int64 (D, E): the main figure (`Score.main`) of each deal, as for `deal_points`."""
+        if self.units is None:
+            return self.deal_points
+        return self._by_agent(self.units.sum(axis=1, dtype=np.int64))
 
     @property
     def deal_firsts(self) -> npt.NDArray[np.float64]:
@@ -135,7 +151,7 @@ class MatchResult:
         """
         slots = blocks(self.lineup, self.permutations)  # (N, R, P): the slot in each seat
         which = slots[np.arange(self.num_deals) % len(slots)]
-        for values in (self.points, self.game_places):
+        for values in (self.points, self.game_places, *(() if self.units is None else (self.units,))):
             by_seat = np.take_along_axis(values, which, axis=2)
             if (by_seat != by_seat[:, :1]).any():
                 return False
@@ -145,6 +161,16 @@ class MatchResult:
     def parity_points(self) -> float:
         """Points per game of each of P equal players: the mean over all seats."""
         return int(self.points.sum(dtype=np.int64)) / self.points.size
+
+    @property
+    def figure(self) -> str:
+        """The name of the main figure (`Score.main`): ``"points"``, or ``"units"`` of payments."""
+        return "points" if self.units is None else "units"
+
+    @property
+    def parity(self) -> float:
+        """The main figure (`Score.main`) of each of P equal players: payments sum to zero."""
+        return self.parity_points if self.units is None else 0.0
 
     @property
     def parity_first(self) -> float:
@@ -158,9 +184,9 @@ class MatchResult:
         return tuple(f"v. {text}" if index else text for index, text in enumerate(seats))
 
     def bootstrap(self, index: int, seed: int = 0) -> tuple[float, float]:
-        """The bootstrap interval of an agent's points (see `stats.bootstrap_interval`)."""
+        """The bootstrap interval of an agent's main figure (see `stats.bootstrap_interval`)."""
         per_deal = self.num_seatings * self.lineup.count(index)
-        return bootstrap_interval(self.deal_points[:, index], per_deal, seed=seed)
+        return bootstrap_interval(self.deal_main[:, index], per_deal, seed=seed)
 
     def _by_agent(self, slots: IntArray) -> IntArray:
         """Sums over the slots of each agent: (..., P) to (..., E)."""
@@ -212,14 +238,18 @@ def add_up(
     points = np.concatenate([part.points for part in parts])
     places = np.concatenate([part.places for part in parts])
     blunders = np.concatenate([part.blunders for part in parts])
+    paid = [part.units for part in parts if part.units is not None]
+    units = np.concatenate(paid) if paid else None
+    main = points if units is None else units
     num_deals, num_games = points.shape[:2]
     shares = place_shares(places)
     scores = []
     for index, name in enumerate(names):
         mine = np.flatnonzero(np.asarray(lineup) == index)
-        game_points = points[:, :, mine].sum(axis=2, dtype=np.int64)
+        deal_points = points[:, :, mine].sum(axis=(1, 2), dtype=np.int64)
+        game_main = main[:, :, mine].sum(axis=2, dtype=np.int64)
         per_deal = num_games * len(mine)
-        deal_points = game_points.sum(axis=1)
+        deal_main = game_main.sum(axis=1)
         counted = blunders[:, index]
         endings = int(counted[:, 1].sum())
         by_place = tuple(
@@ -233,13 +263,14 @@ def add_up(
                 points=estimate(deal_points, per_deal, planned=planned_deals),
                 first=by_place[0],
                 places=tuple(value.mean for value in by_place),
-                variance_ratio=variance_ratio(deal_points, game_points.ravel()),
+                variance_ratio=variance_ratio(deal_main, game_main.ravel()),
                 decisions=int(sum(part.decisions[index] for part in parts)),
                 seconds=float(sum(part.seconds[index] for part in parts)),
                 forfeits=by_reason(f for part in parts for f in part.forfeits[index]),
                 blunders=ratio_estimate(100 * counted[:, 0], counted[:, 1]) if endings else None,
                 endings=endings,
                 place_estimates=by_place,
+                units=None if units is None else estimate(deal_main, per_deal, planned=planned_deals),
             )
         )
     return MatchResult(
@@ -256,4 +287,5 @@ def add_up(
         seconds=seconds,
         permutations=permutations,
         records=tuple(record for part in parts for record in part.records)[:num_records],
+        units=units,
     )

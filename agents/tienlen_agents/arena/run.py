@@ -25,6 +25,7 @@ from tienlen_agents.versions import code_digest, versions
 from tienlen_env.engine.agent import Agent, check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import has_payments
 from tienlen_env.rendering.view import plural
 
 Entrant: TypeAlias = Agent | str
@@ -236,6 +237,7 @@ class _Run:
                 "lineup": match_up.lineup,
                 "rules": match_up.rules.name,
                 "rules_digest": match_up.rules.digest(),
+                **({"payments": True} if has_payments(match_up.rules) else {}),
             }
             for match_up in self.match_ups
         ]
@@ -301,7 +303,7 @@ class _Run:
             if not FIRST_LOOK <= end < self.settings.num_deals:
                 continue
             result = self._result(index, end)
-            if result.scores[0].points.verdict(result.parity_points) != "at":
+            if result.scores[0].main.verdict(result.parity) != "at":
                 if self.progress is not None:
                     unplayed = sum(
                         num_deals

@@ -26,6 +26,7 @@ class Standing(NamedTuple):
         first: rate of first places.
         places: rate of each place, first to last.
         rating: Plackett–Luce strength on openskill's scale, the league's mean being 25.
+        units: payments per game; None under rules without them.
     """
 
     name: str
@@ -33,6 +34,12 @@ class Standing(NamedTuple):
     first: Estimate
     places: tuple[Estimate, ...]
     rating: Estimate
+    units: Estimate | None = None
+
+    @property
+    def main(self) -> Estimate:
+        """The figure that decides who is better: `units` under rules with payments, else `points`."""
+        return self.points if self.units is None else self.units
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +49,9 @@ class League:
     Attributes:
         rules: the variant.
         standings: E, in the order of the agents.
-        payoffs: E rows of E: the difference of points per seat between the row's agent and the column's, the
-            mean over the match-ups of only these two; None on the diagonal.
+        payoffs: E rows of E: the difference of points, or of units under rules with payments, per seat
+            between the row's agent and the column's, the mean over the match-ups of only these two; None on
+            the diagonal.
         cycles: each a tuple of names; each agent is proven above the next, and the last above the first.
         num_deals: of each match-up.
         rated_games: number of games that the ratings use.
@@ -61,8 +69,8 @@ class League:
 
     @property
     def ranking(self) -> tuple[int, ...]:
-        """Indices of the standings, sorted by points, the highest first."""
-        return tuple(sorted(range(len(self.standings)), key=lambda i: -self.standings[i].points.mean))
+        """Indices of the standings, sorted by their main figure, the highest first."""
+        return tuple(sorted(range(len(self.standings)), key=lambda i: -self.standings[i].main.mean))
 
 
 class Need(NamedTuple):
@@ -83,17 +91,19 @@ class Pilot(NamedTuple):
     """The result of a pilot.
 
     Attributes:
-        precision: the wanted half width, in points.
+        precision: the wanted half width, in points; in units under rules with payments.
         num_deals: of the pilot.
         seed: of the pilot. Its deals are not those of the match, so the length of the match does not depend
             on its own data.
         needs: one per figure.
+        unit: of the precision: ``"points"``, or ``"units"`` of payments.
     """
 
     precision: float
     num_deals: int
     seed: int
     needs: tuple[Need, ...]
+    unit: str = "points"
 
     @property
     def deals_needed(self) -> int:
@@ -104,6 +114,7 @@ class Pilot(NamedTuple):
         """As plain JSON values."""
         return {
             "precision": self.precision,
+            **({} if self.unit == "points" else {"unit": self.unit}),
             "num_deals": self.num_deals,
             "seed": self.seed,
             "deals_needed": self.deals_needed,
@@ -116,12 +127,12 @@ class Headline(NamedTuple):
 
     Attributes:
         title: of the match-up, or the agent of a league.
-        points: the estimate.
+        value: the estimate, in points; in units under rules with payments.
         num_deals: number of deals of the estimate.
     """
 
     title: str
-    points: Estimate
+    value: Estimate
     num_deals: int
 
 
@@ -166,16 +177,15 @@ class RunResults:
 
     @property
     def headlines(self) -> tuple[Headline, ...]:
-        """The points of each match-up's first agent; of a league, of each agent over all its match-ups."""
+        """The main figure of each match-up's first agent; of a league, of each agent over its match-ups."""
         if self.leagues:
             return tuple(
-                Headline(_with_rules(s.name, league.rules, self), s.points, league.num_deals)
+                Headline(_with_rules(s.name, league.rules, self), s.main, league.num_deals)
                 for league in self.leagues
                 for s in league.standings
             )
         return tuple(
-            Headline(_with_rules(r.title, r.rules, self), r.scores[0].points, r.num_deals)
-            for r in self.results
+            Headline(_with_rules(r.title, r.rules, self), r.scores[0].main, r.num_deals) for r in self.results
         )
 
     @property
@@ -192,9 +202,9 @@ class RunResults:
 
     @property
     def variance_saved(self) -> float | None:
-        """Share of the variance of the first agents' points that duplication saved, mean over match-ups.
+        """Share of the variance of the first agents' main figures that duplication saved.
 
-        Match-ups without variance, of equal deterministic agents, are left out.
+        The mean over match-ups. Those without variance, of equal deterministic agents, are left out.
         """
         ratios = [ratio for result in self.results if (ratio := result.scores[0].variance_ratio)]
         return 1 - sum(ratios) / len(ratios) if ratios else None

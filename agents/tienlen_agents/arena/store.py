@@ -37,6 +37,7 @@ SCHEMA: Final = 2
 WITHOUT_CHECKSUMS: Final = 1  # the schema before
 
 _WHERE: Final = ("table", "first_deal", "num_deals")
+_OPTIONAL: Final = ("records", "units")
 _CHECKSUM = re.compile(rb',"sha256":"([0-9a-f]{64})"\}')
 _CHECKSUM_BYTES: Final = 11 + 64 + 2
 _WORD = re.compile(r"[^\s,:=]+")
@@ -185,7 +186,7 @@ def _checked(line: bytes, *, must: bool) -> dict[str, Any]:
     elif must:
         raise ValueError("it has no checksum at its end")
     values = _values(line)
-    if {"records", *values} != {*_WHERE, *Chunk._fields}:  # records are optional
+    if {*_OPTIONAL, *values} != {*_WHERE, *Chunk._fields}:
         raise ValueError(f"expected the keys {', '.join((*_WHERE, *Chunk._fields))}")
     return values
 
@@ -209,5 +210,11 @@ def _place(values: dict[str, Any], header: dict[str, Any]) -> tuple[tuple[int, i
         raise ValueError(f"first_deal: expected a multiple of {most}")
     lineup = tuple(tables[match_up]["lineup"])
     num_games = blocks(lineup, header["permutations"]).shape[1]
-    shape = ChunkShape(integer("num_deals", 1, most), num_games, len(lineup), len(tables[match_up]["agents"]))
+    shape = ChunkShape(
+        integer("num_deals", 1, most),
+        num_games,
+        len(lineup),
+        len(tables[match_up]["agents"]),
+        tables[match_up].get("payments", False),
+    )
     return (match_up, first_deal), shape

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from tienlen_agents.arena.labels import decisions_per_second, heading, interval_note, ordinal
+from tienlen_agents.arena.labels import (
+    UNITS_NOTE,
+    decisions_per_second,
+    heading,
+    interval_note,
+    ordinal,
+)
 from tienlen_agents.arena.play import Forfeits, by_reason
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_env.rendering.view import plural, printable
@@ -122,7 +128,9 @@ def show_pilot(pilot: Pilot, console: Console | None = None) -> None:
         from rich.console import Console
 
         console = Console()
-    grid = _grid(f"Deals for ± {pilot.precision:g} points, from a pilot of {pilot.num_deals} other deals")
+    grid = _grid(
+        f"Deals for ± {pilot.precision:g} {pilot.unit}, from a pilot of {pilot.num_deals} other deals"
+    )
     grid.add_column("figure", overflow="fold")
     grid.add_column("pilot", justify="right", no_wrap=True)
     grid.add_column("deals", justify="right", no_wrap=True)
@@ -172,10 +180,14 @@ def _scores(rules: AnyRules, results: Sequence[MatchResult], report: RunResults)
         f"±: {interval_note(results)} · ×: effective independent games per game played · "
         "µs: per decision, many at once"
     )
+    if first.units is not None:
+        note += UNITS_NOTE
     if with_blunders:
         note += " · bl.: blunders per 100 decisions in solved endings"
     grid = _grid()
     grid.add_column("agent", overflow="fold", min_width=12)
+    if first.units is not None:
+        grid.add_column("units", justify="right", no_wrap=True)
     grid.add_column("points", justify="right", no_wrap=True)
     grid.add_column("first %", justify="right", no_wrap=True)
     places = [ordinal(place) for place in range(1, rules.num_players)]
@@ -185,13 +197,15 @@ def _scores(rules: AnyRules, results: Sequence[MatchResult], report: RunResults)
         grid.add_column("bl.", justify="right", no_wrap=True)
     grid.add_column("µs", justify="right", no_wrap=True)
     grid.add_column("", no_wrap=True)
+    digits = 3 if first.units is None else 2  # what fits 80 columns
     for result in results:
         for score, label in zip(result.scores, result.labels, strict=True):
-            verdict = score.points.verdict(result.parity_points)
+            verdict = score.main.verdict(result.parity)
             rate = decisions_per_second(score)
             grid.add_row(
                 Text(label),
-                _cell(score.points, result.parity_points),
+                *([] if score.units is None else [_cell(score.units, 0.0, digits=2)]),
+                _cell(score.points, result.parity_points, digits=digits),
                 _cell(score.first, result.parity_first, 100, 1),
                 _percents(score.places[1:]),
                 f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
@@ -201,12 +215,13 @@ def _scores(rules: AnyRules, results: Sequence[MatchResult], report: RunResults)
                 end_section=score is result.scores[-1],
             )
     share = f"{100 * first.parity_first:.1f}"
-    blank = " " * len(" ± 0.000")  # the numbers stand under the means
+    blank = " " * (len(" ± 0.") + digits)  # the numbers stand under the means
     shares = _percents([first.parity_first] * (rules.num_players - 1))
     # In a game without a fixed sum of points, each match-up has its own mean.
-    parities = {round(result.parity_points, 3) for result in results}
-    points = f"{first.parity_points:.3f}" if len(parities) == 1 else "mean "
-    grid.add_row("parity", f"{points}{blank}", share + blank[2:], shares, style="dim")
+    parities = {round(result.parity_points, digits) for result in results}
+    points = f"{first.parity_points:.{digits}f}" if len(parities) == 1 else "mean "
+    units = [] if first.units is None else [f"0.00{blank}"]
+    grid.add_row("parity", *units, f"{points}{blank}", share + " " * len(" ± 0.0"), shares, style="dim")
     return [Text(heading(rules, results), "bold"), grid, Text(note + "\n", "dim")]
 
 
@@ -219,6 +234,9 @@ def _league(league: League, report: RunResults) -> list[RenderableType]:
     note = f"±: {interval_note(results)} · rating: Plackett–Luce, mean 25, from {league.rated_games:,} games"
     grid.add_column("agent", overflow="fold", min_width=12)
     grid.add_column("rating", justify="right", no_wrap=True)
+    if results[0].units is not None:
+        grid.add_column("units", justify="right", no_wrap=True)
+        note += UNITS_NOTE
     grid.add_column("points", justify="right", no_wrap=True)
     grid.add_column("first %", justify="right", no_wrap=True)
     grid.add_column(" ".join(ordinal(p) for p in range(1, rules.num_players)), justify="right", no_wrap=True)
@@ -227,7 +245,8 @@ def _league(league: League, report: RunResults) -> list[RenderableType]:
         grid.add_row(
             Text(standing.name),
             f"{standing.rating.mean:.2f} ± {standing.rating.half_width:.2f}",
-            _cell(standing.points, parity),
+            *([] if standing.units is None else [_cell(standing.units, 0.0, digits=2)]),
+            _cell(standing.points, parity, digits=3 if standing.units is None else 2),
             _cell(standing.first, 1 / rules.num_players, 100, 1),
             _percents([value.mean for value in standing.places[1:]]),
         )
@@ -244,14 +263,16 @@ def _league(league: League, report: RunResults) -> list[RenderableType]:
     found = "; ".join(proven) if proven else "none that is proven"
     cycles = Text(f"Cycles: {found}", "yellow" if proven else "dim")
     title = heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}")
-    payoffs = "Payoffs: points per seat above the column's agent, in match-ups of only these two"
+    what = results[0].figure
+    payoffs = f"Payoffs: {what} per seat above the column's agent, in match-ups of only these two"
     return [Text(title, "bold"), grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
 
 
 def _by_rules(report: RunResults) -> RenderableType:
     from rich.text import Text
 
-    grid = _grid("Points by variant")
+    paid = any(result.units is not None for result in report.results)
+    grid = _grid("Points by variant, units where there are payments" if paid else "Points by variant")
     grid.add_column("match-up", overflow="fold", min_width=12)
     for rules in report.variants:
         grid.add_column(rules.name, justify="right", no_wrap=True)
@@ -259,7 +280,7 @@ def _by_rules(report: RunResults) -> RenderableType:
         row = []
         for rules in report.variants:
             found = [result for result in report.of(rules) if result.title == title]
-            row.append(_cell(found[0].scores[0].points, found[0].parity_points) if found else Text("–"))
+            row.append(_cell(found[0].scores[0].main, found[0].parity) if found else Text("–"))
         grid.add_row(Text(title), *row)
     return grid
 
@@ -278,12 +299,13 @@ def _latencies(report: RunResults) -> RenderableType:
 
 
 def _bootstrap(report: RunResults, console: Console) -> None:
-    console.print("Intervals of the points, analytic and by bootstrap over deals:", style="bold")
+    figures = " or ".join(dict.fromkeys(result.figure for result in report.results))
+    console.print(f"Intervals of the {figures}, analytic and by bootstrap over deals:", style="bold")
     for result in report.results:
         for index, score in enumerate(result.scores):
             low, high = result.bootstrap(index)
             console.print(
-                f"  {result.title}, {score.name}: {score.points.low:.4f} .. {score.points.high:.4f}, "
+                f"  {result.title}, {score.name}: {score.main.low:.4f} .. {score.main.high:.4f}, "
                 f"bootstrap {low:.4f} .. {high:.4f}",
                 markup=False,
                 highlight=False,

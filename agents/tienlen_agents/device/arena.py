@@ -222,17 +222,18 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
     first = machine.array(np.repeat(np.arange(len(jobs)) * len(agents), sizes))
     decisions = _play(rounds, players, seats, first, len(jobs))
     seconds = (time.perf_counter() - begin) * decisions / max(1, int(decisions.sum()))
-    places, points = machine.host(rounds.places), machine.host(rounds.points)
     ends = np.cumsum(sizes)[:-1]
+    places, points = (np.split(machine.host(array), ends) for array in (rounds.places, rounds.points))
+    units = [None] * len(jobs) if rounds.units is None else np.split(machine.host(rounds.units), ends)
     return [
         chunk_of(
             job,
             one,
-            Played(own_places, own_points, decisions[i], seconds[i], tuple(() for _ in agents)),
+            Played(own_places, own_points, own_units, decisions[i], seconds[i], tuple(() for _ in agents)),
             np.zeros((0, len(agents), 2), np.int64),
         )
-        for i, (job, one, own_places, own_points) in enumerate(
-            zip(jobs, games, np.split(places, ends), np.split(points, ends), strict=True)
+        for i, (job, one, own_places, own_points, own_units) in enumerate(
+            zip(jobs, games, places, points, units, strict=True)
         )
     ]
 

@@ -131,6 +131,7 @@ class Rounds:
         turn: int64 (B,), the seat to act, -1 when the round is over.
         num_legal: int64 (B,), its number of legal actions.
         rewards: float32 (B, P), the sum of the rewards that nobody has taken out.
+        units: int64 (B, P), what each seat got in payments, less what it paid; None under rules without them.
     """
 
     def __init__(
@@ -152,6 +153,10 @@ class Rounds:
         self.turn: Tensor = self.position.rows[:, columns.turn]
         self.places: Tensor = self.position.rows[:, columns.place : columns.place + self.num_players]
         self.points: Tensor = self.position.rows[:, columns.score : columns.score + self.num_players]
+        self.units: Tensor | None = None
+        if self.batch.has_payments and (reader := self.batch.game.payments) is not None:
+            first = reader.balances(machine.host(self.position.spec))
+            self.units = self.position.rows[:, first : first + self.num_players]
         self.num_legal: Tensor = machine.zeros(self.num_games, np.int64)
         self.rewards: Tensor = machine.zeros((self.num_games, self.num_players), np.float32)
         self._bodies = _bodies(self.batch.game)

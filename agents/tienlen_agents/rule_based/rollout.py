@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tienlen_env.games.common.hints import noinline
+from tienlen_env.games.common.spec import REWARD
 
 
 class RolloutGame(NamedTuple):
@@ -18,6 +19,7 @@ class RolloutGame(NamedTuple):
         turn: column of the seat to act, below 0 when the game is over.
         place: column of seat 0's place, below 0 while it is open; the other seats' follow.
         plays_on: play to the end of the game, because a seat that has its place may still get rewards.
+        late_reward: index of the only reward scheme under which that is so; -1 for none.
     """
 
     play: Callable[..., None]
@@ -25,6 +27,7 @@ class RolloutGame(NamedTuple):
     turn: int
     place: int
     plays_on: bool = False
+    late_reward: int = -1
 
 
 class Rollout(NamedTuple):
@@ -51,7 +54,7 @@ class Rollout(NamedTuple):
 
 def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None]]:
     """The functions ``(apply_to, play_out, rollout)`` of a game; compiled loops call them."""
-    play, choose, turn, place, plays_on = game
+    play, choose, turn, place, plays_on, late_reward = game
 
     def apply_to(
         source: Any,
@@ -75,9 +78,10 @@ def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., 
 
     @noinline
     def play_out(line: Rollout, seat: int) -> None:
-        """Play ``line.row`` on until `seat` has its place; the rewards are added to ``line.rewards``."""
+        """Play ``line.row`` on until `seat` has all its rewards, which are added to ``line.rewards``."""
         row = line.row
-        while row[turn] >= 0 and (plays_on or row[place + seat] < 0):
+        to_the_end = plays_on or line.spec[REWARD] == late_reward
+        while row[turn] >= 0 and (to_the_end or row[place + seat] < 0):
             index = choose(line.policy, line.spec, line.actions, row, line.ids, line.cards)
             play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)
 

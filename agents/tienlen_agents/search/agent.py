@@ -45,7 +45,7 @@ class _Searcher:
         self.history = HISTORY if inference else 0
         self._prior: ScoringAgent | None = None
         self._seed = 0
-        self._contexts: dict[AnyRules, list[SearchContext]] = {}
+        self._contexts: dict[tuple[AnyRules, str], list[SearchContext]] = {}
 
     __getattr__ = renamed(
         effort="mcmc_effort", trust="prior_weight", first="first_place_bonus", guide="set_prior"
@@ -57,9 +57,11 @@ class _Searcher:
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules of `tienlen_agents.search` (see `Agent.act`)."""
-        contexts = self._contexts.setdefault(view.rules, [])
+        batch, _ = view.source
+        reward = batch.reward if batch.reward == "payments" else ""
+        contexts = self._contexts.setdefault((view.rules, reward), [])
         if not contexts:
-            contexts.append(new_context(view.rules))
+            contexts.append(new_context(view.rules, reward))
         legal = view.legal_actions
         chosen: IntArray = legal.action[legal.start]
         games = np.flatnonzero(view.num_legal > 1)
@@ -67,7 +69,7 @@ class _Searcher:
         if self._prior is not None:
             games, decisions = self._ask_prior(self._prior, contexts[0], view, chosen, games, decisions)
         threads = min(self.threads, len(decisions))
-        contexts += [new_context(view.rules) for _ in range(threads - len(contexts))]
+        contexts += [new_context(view.rules, reward) for _ in range(threads - len(contexts))]
         if threads <= 1:
             indices = [self._decide(contexts[0], decision) for decision in decisions]
         else:
@@ -230,10 +232,18 @@ class SearchAgent(_Searcher):
             explore=0.0,
         )
 
+    def _options_in(self, context: SearchContext) -> Options:
+        """The settings, with amounts in the unit of a context's reward."""
+        options = self.options
+        return options._replace(
+            first_place_bonus=options.first_place_bonus * context.point,
+            prior_weight=options.prior_weight * context.point,
+        )
+
     def _decide(self, context: SearchContext, decision: Decision) -> int:
         if self.ms or self._rollout is not None:
             return self._decide_in_steps(context, decision)
-        return context.search(decision, self.options)
+        return context.search(decision, self._options_in(context))
 
     def _decide_in_steps(self, context: SearchContext, decision: Decision) -> int:
         """The same search, step by step: a budget in time needs a clock, another agent needs Python."""
@@ -243,7 +253,7 @@ class SearchAgent(_Searcher):
             default, solved = context.resolve(decision)
             if solved >= 0:
                 return solved
-        options = self.options
+        options = self._options_in(context)
         scale = context.start(decision, options, default)
         num_steps = halving.num_steps(len(context.candidates))
         if scale == 0 and num_steps > 0:
@@ -289,9 +299,14 @@ class SearchAgent(_Searcher):
         seat = int(decision.row[columns.turn])
         rows[:] = decision.row[: rows.shape[1]]
         context.fill(rows, np.repeat(worlds, len(candidates), axis=0))
-        before = batch.state.scores[:, seat].copy()
+        is_paid = context.reward == "payments"
+        earned = batch.balances if is_paid else batch.scores
+        before = earned()[:, seat]
         batch.step(np.tile(decision.actions[candidates], len(worlds)))
-        while (games := np.flatnonzero((batch.state.turn >= 0) & (batch.state.places[:, seat] < 0))).size:
+        # What a seat gets in payments is known at the end of the round, its points when it has its place.
+        while (
+            games := np.flatnonzero((batch.state.turn >= 0) & (is_paid | (batch.state.places[:, seat] < 0)))
+        ).size:
             actions = np.full(batch.num_games, NO_ACTION)
             # After the seat has its place, the game still waits for another seat: any legal action is good
             # enough.
@@ -299,8 +314,8 @@ class SearchAgent(_Searcher):
             actions[running] = batch.first_legal(running)
             actions[games] = agent.act(View(batch, games))
             batch.step(actions)
-        points: FloatArray = self.first_place_bonus * (batch.state.places[:, seat] == 0)
-        points += batch.state.scores[:, seat] - before
+        points: FloatArray = self.first_place_bonus * context.point * (batch.state.places[:, seat] == 0)
+        points += earned()[:, seat] - before
         return points.reshape(len(worlds), len(candidates))
 
 
@@ -335,6 +350,6 @@ class IsmctsAgent(_Searcher):
             prior_weight=0.0,
             floor=0.0,
             has_prior=False,
-            explore=float(self.explore),
+            explore=float(self.explore) * context.point,
         )
         return context.grow(decision, options)[0]

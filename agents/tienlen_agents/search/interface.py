@@ -48,11 +48,11 @@ class Options(NamedTuple):
         worlds: budget.
         inference: how much a past play that deviates from the opponent model counts against a world.
         mcmc_effort: factor on the length of the Markov chain.
-        first_place_bonus: points for the first place.
+        first_place_bonus: reward for the first place, beside the game's own.
         prior_weight: weight of the bonus of the default action or of the prior.
         floor: log-probability below which a prior drops an action.
         has_prior: whether there is a prior.
-        explore: weight of the confidence bound in ISMCTS, in points.
+        explore: weight of the confidence bound in ISMCTS, in the unit of the reward.
     """
 
     seed: int
@@ -67,7 +67,7 @@ class Options(NamedTuple):
 
 
 class Estimates(NamedTuple):
-    """What each of n legal actions earns in the same sampled worlds; float64 (n,) each, in points.
+    """What each of n legal actions earns in the same sampled worlds; float64 (n,) each, in the reward's unit.
 
     Attributes:
         mean: the mean over the worlds.
@@ -152,6 +152,8 @@ class SearchSetup(NamedTuple):
         world_size: W, numbers of a world.
         stream: int64 (1,), random numbers; ``line.policy`` may be the same array.
         memory: the game's own arrays, a NamedTuple.
+        reward: what is maximised, a reward scheme of the game.
+        point: units of that reward that weigh like a point in the options of a search.
     """
 
     game: SearchGame
@@ -160,6 +162,8 @@ class SearchSetup(NamedTuple):
     world_size: int
     stream: IntArray
     memory: Any
+    reward: str = "points"
+    point: float = 1.0
 
 
 SetupFactory = Callable[[AnyRules], SearchSetup]

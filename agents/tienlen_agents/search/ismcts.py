@@ -102,7 +102,7 @@ def nth_new(nodes: Any, parent: int, ids: Any, end: int, n: int) -> int:
 def make_iterate(game: SearchGame) -> Callable[..., None]:
     """The function that makes one iteration, for a game."""
     update_legal, list_legal = game.update_legal, game.list_legal
-    play, choose, turn, _, _ = game.rollout
+    play, choose, turn, *_ = game.rollout
 
     @noinline
     def iterate(tree, line, stream, explore):  # type: ignore[no-untyped-def]

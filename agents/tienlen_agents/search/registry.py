@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
-from typing import Any
 
 from tienlen_agents.search import uniform
 from tienlen_agents.search.context import SearchContext
@@ -18,16 +17,17 @@ from tienlen_agents.search.interface import SearchSetup
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 
-_setups: dict[str, Callable[[Any], SearchSetup]] = {}
+_setups: dict[str, Callable[..., SearchSetup]] = {}
 
 
-def register(game_name: str, setup: Callable[[Any], SearchSetup]) -> None:
+def register(game_name: str, setup: Callable[..., SearchSetup]) -> None:
     """Set the search of a game.
 
     Args:
         game_name: ``Game.name``.
         setup: a function from rules to functions and new arrays; `tienlen_agents.search.uniform.setup_with`
-            makes one of a baseline policy.
+            makes one of a baseline policy. A game with payments gets the keyword argument
+            ``reward="payments"`` where they are to be maximised.
 
     Raises:
         ValueError: the game has a search.
@@ -36,13 +36,17 @@ def register(game_name: str, setup: Callable[[Any], SearchSetup]) -> None:
         raise ValueError(f"game {game_name!r} has a search already")
 
 
-def new_context(rules: AnyRules) -> SearchContext:
-    """A context for these rules."""
-    return SearchContext(rules, setup_of(rules))
+def new_context(rules: AnyRules, reward: str = "") -> SearchContext:
+    """A context for these rules; `reward` as for `setup_of`."""
+    return SearchContext(rules, setup_of(rules, reward))
 
 
-def setup_of(rules: AnyRules) -> SearchSetup:
+def setup_of(rules: AnyRules, reward: str = "") -> SearchSetup:
     """The functions and new arrays for the search of these rules.
+
+    Args:
+        rules: the variant.
+        reward: what is maximised: ``"payments"``, or empty for the points of the places.
 
     Raises:
         WrongGameError: see `tienlen_agents.search.uniform.setup`.
@@ -52,4 +56,6 @@ def setup_of(rules: AnyRules) -> SearchSetup:
     if game.name not in _setups and importlib.util.find_spec(module) is not None:
         importlib.import_module(module)  # it registers the game's search
     setup = _setups.get(game.name)
-    return setup(rules) if setup else uniform.setup(game, rules)
+    if setup is None:
+        return uniform.setup(game, rules, reward=reward)
+    return setup(rules, reward=reward) if reward else setup(rules)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
-from tienlen_agents.rule_based.heuristic import Parameters, decide, playout
+from tienlen_agents.rule_based.heuristic import Parameters, decide, playout, splits
 from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search import tienlen_determinizations as worlds
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
@@ -200,9 +200,10 @@ GAME: Final = SearchGame(
 )
 
 
-def setup(rules: Rules) -> SearchSetup:
-    """The functions and arrays for a variant."""
-    spec, actions = build_spec(rules)
+def setup(rules: Rules, reward: str = "") -> SearchSetup:
+    """The functions and arrays for a variant; they maximise points, or ``reward="payments"``."""
+    reward = reward or "points"
+    spec, actions = build_spec(rules, reward=reward)
     num_actions, row_size = int(spec[S.NUM_ACTIONS]), int(spec[S.ROW_SIZE])
     ids, cards = np.zeros((2, num_actions), np.int64)
     line = Rollout(
@@ -221,7 +222,10 @@ def setup(rules: Rules) -> SearchSetup:
     chain = Chain(*np.zeros((5, NUM_LOCATIONS), np.int64))
     best_mask = np.zeros(num_actions, np.bool_)
     memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64))
-    return SearchSetup(GAME, line, num_columns(spec), NUM_LOCATIONS, np.zeros(1, np.int64), memory)
+    stream = np.zeros(1, np.int64)
+    # A stake, as in the weights of `heuristic`, counts like a point.
+    point = splits.stake_of(spec) if reward == "payments" else 1
+    return SearchSetup(GAME, line, num_columns(spec), NUM_LOCATIONS, stream, memory, reward, float(point))
 
 
 register("tienlen", setup)

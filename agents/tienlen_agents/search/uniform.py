@@ -91,20 +91,24 @@ def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: boo
     return SearchGame(rollout, update_legal, list_legal, default_action, solve, begin, draw, fill)
 
 
-def setup(game: AnyGame, rules: AnyRules, baseline: Baseline | None = None) -> SearchSetup:
+def setup(
+    game: AnyGame, rules: AnyRules, baseline: Baseline | None = None, *, reward: str = ""
+) -> SearchSetup:
     """The functions and arrays for a variant of a game.
 
     Args:
         game: a game with the kernel ``resample_hidden``.
         rules: the variant.
         baseline: of rollouts and default actions; None: rollouts are uniformly random.
+        reward: what is maximised; empty for the game's first reward scheme.
 
     Raises:
         WrongGameError: the game has no such kernel.
     """
     if game.kernels.resample_hidden is None:
         raise WrongGameError(f"search: the game {game.name} has no kernel resample_hidden to draw worlds by")
-    spec, actions = game.build_spec(rules)
+    reward = reward or game.rewards[0]
+    spec, actions = game.build_spec(rules, reward=reward)
     stream: IntArray = np.ones(1, np.int64)
     num_actions, row_size = int(spec[NUM_ACTIONS]), int(spec[ROW_SIZE])
     ids, cards = np.zeros((2, num_actions), np.int64)
@@ -112,11 +116,11 @@ def setup(game: AnyGame, rules: AnyRules, baseline: Baseline | None = None) -> S
         stream if baseline is None else baseline.policy, spec, actions, np.zeros(row_size, np.int64), ids,
         cards, np.zeros(rules.num_players),
     )  # fmt: skip
-    functions = _search_game(game, baseline and baseline.choose, game.pays_late(rules, game.rewards[0]))
+    functions = _search_game(game, baseline and baseline.choose, game.pays_late(rules, reward))
     memory = Memory(np.zeros(game.observation(rules, 0).size, np.uint8))
-    return SearchSetup(functions, line, row_size, 1, stream, memory)
+    return SearchSetup(functions, line, row_size, 1, stream, memory, reward)
 
 
-def setup_with(baseline: Baseline) -> Callable[[AnyRules], SearchSetup]:
+def setup_with(baseline: Baseline) -> Callable[..., SearchSetup]:
     """A setup with a game's own baseline, for `tienlen_agents.search.registry.register`."""
-    return lambda rules: setup(game_of(rules), rules, baseline)
+    return lambda rules, reward="": setup(game_of(rules), rules, baseline, reward=reward)

@@ -86,22 +86,28 @@ def clear_ledger(row: Any, spec: Any) -> None:
 # ---------------------------------------------------------------- chops
 
 
-@noinline
-def chop(row: Any, spec: Any, actions: Any, action: int, seat: int) -> None:
-    """Owe the price of the table that `action` of `seat` beats, if that is a chop."""
-    at, before = action * S.ACTION_FIELDS, row[R.TABLE] * S.ACTION_FIELDS
+def chop_price(spec: Any, actions: Any, table: int, table_cards: int, action: int) -> int:
+    """The price of the table (its action and cards) that `action` beats; 0 if that is not a chop."""
+    at, before = action * S.ACTION_FIELDS, table * S.ACTION_FIELDS
     width, length = actions[before + S.WIDTH], actions[before + S.LENGTH]
     same_shape = width == actions[at + S.WIDTH] and length == actions[at + S.LENGTH]
     if 1 <= actions[before + S.CLASS] <= 4:
         price = 0
         if not same_shape:
-            price = twos_price(spec, S.PAY_CHOP_TWOS, row[R.TABLE_CARDS])
+            price = twos_price(spec, S.PAY_CHOP_TWOS, table_cards)
     else:
         price = spec[S.PAY_CHOP + (width - 1) * 16 + length]
         if spec[S.FOLLOW_IS_FREE] and same_shape and width < 4:
             same_suits = not spec[S.SUITS_BIND] or (actions[before + S.TOP] ^ actions[at + S.TOP]) & 3 == 0
             if same_suits:
                 price = 0
+    return int(price)
+
+
+@noinline
+def chop(row: Any, spec: Any, actions: Any, action: int, seat: int) -> None:
+    """Owe the price of the table that `action` of `seat` beats, if that is a chop."""
+    price = chop_price(spec, actions, row[R.TABLE], row[R.TABLE_CARDS], action)
     if price == 0:
         return
     extra, owner = spec[S.EXTRA], row[R.OWNER]

@@ -292,11 +292,11 @@ class Case:
 
 def cases() -> list[Case]:
     """All rows, peers first."""
-    from tienlen_env import thirteens_v0, tienlen_v0
+    from tienlen_env import thirteens_v0, tienlen_v1
     from tienlen_env.games.registry import games
 
     goals = {**{next(iter(game.presets)): 5e6 for game in games()}, "cardgames": 15e6, "foicica": 8e6}
-    probe = tienlen_v0.raw_env()
+    probe = tienlen_v1.raw_env()
     space = probe.observation_space("player_0")
     size = int(np.prod(space["observation"].shape or ())), int(np.prod(space["action_mask"].shape or ()))
     return [
@@ -308,19 +308,19 @@ def cases() -> list[Case]:
         Case("OpenSpiel dou_dizhu, mask", lambda: open_spiel_loop(True), needs="pyspiel"),
         Case("OpenSpiel dou_dizhu, list", lambda: open_spiel_loop(False), needs="pyspiel"),
         Case(
-            "tienlen_v0.raw_env()",
-            lambda: aec_loop(tienlen_v0.raw_env()),
+            "tienlen_v1.raw_env()",
+            lambda: aec_loop(tienlen_v1.raw_env()),
             targets=(("do-nothing AEC, raw", 0.4), ("RLCard doudizhu", 15)),
         ),
         Case(
-            "tienlen_v0.env()",
-            lambda: aec_loop(tienlen_v0.env()),
+            "tienlen_v1.env()",
+            lambda: aec_loop(tienlen_v1.env()),
             targets=(("do-nothing AEC, wrapped", 0.8),),
         ),
         Case(
             "thirteens_v0.raw_env()",
             lambda: aec_loop(thirteens_v0.raw_env()),
-            targets=(("tienlen_v0.raw_env()", 1),),
+            targets=(("tienlen_v1.raw_env()", 1),),
         ),
         Case(
             "Round, legal_plays()",
@@ -362,8 +362,8 @@ def measure(case: Case, play: Play, seconds: float) -> float:
 
 FIRST_STEP = """
 import time; start = time.perf_counter()
-from tienlen_env import tienlen_v0
-env = tienlen_v0.env(); env.reset(seed=1)
+from tienlen_env import tienlen_v1
+env = tienlen_v1.env(); env.reset(seed=1)
 mask = env.last()[0]["action_mask"]; env.step(int(mask.argmax()))
 print(time.perf_counter() - start)
 """

@@ -3,12 +3,13 @@
 With a play summary (`tienlen_agents.networks.features.tienlen_play_summary`) the observation continues with
 the plays that each opponent passed on, followed with and led.
 
-The features of an action are three groups of numbers, X = 151 in total: the *action* itself (35: one-hot
-width, length, top rank and top suit, and whether it is suited; zeros for the pass), the *hand* that it leaves
-(52 by card id, and the number of cards of each rank in unary, 52), and *auxiliary features* of that hand (12,
-see `FeatureReader`). They are written as the upper halves of float32, which is bfloat16, so no conversion is
-needed before the multiplication. The reader appends the number of unseen cards of each rank to the
-observation.
+The features of an action are three groups of numbers, X = 151 in total, 155 where suits bind: the *action*
+itself (35: one-hot width, length, top rank and top suit, and whether it is suited; zeros for the pass), the
+*hand* that it leaves (52 by card id, and the number of cards of each rank in unary, 52), and *auxiliary
+features* of that hand (12, see `FeatureReader`). Where suits bind, an action is exact cards, and the suits
+of its cards (4) follow. They are written as the upper halves of float32, which is bfloat16, so no
+conversion is needed before the multiplication. The reader appends the number of unseen cards of each rank
+to the observation.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tienlen_agents.networks.features.base import (
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
 from tienlen_agents.parallel import host_loop
-from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout
+from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout, splits
 from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, set_rules
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
@@ -46,7 +47,8 @@ from tienlen_env.games.tienlen import state as R
 NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
 NUM_AUX: Final = 12
 AUX: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS  # first column of the auxiliary features
-NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X
+NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X, without the suits
+NUM_SUITS: Final = 4
 _MOST_PLAYS: Final = 8
 _MAX_GAP: Final = 4.0  # plays; larger gaps to the best action are clipped
 
@@ -212,6 +214,10 @@ def write_decision(b: int, reading: Any) -> None:
         for k in range(NUM_AUX):
             # Round to nearest.
             out[AUX + k] = (bits[k] + 0x8000) >> 16
+        if spec[S.SUITS_BIND]:
+            suits = observe.suits_of(cards[i])
+            for suit in range(NUM_SUITS):
+                out[NUM_ACTION_FEATURES + suit] = ONE * (suits >> suit & 1)
 
 
 _count_legal = jit.loop(count_legal)
@@ -252,7 +258,7 @@ def measure_any_hand(workspace: Any, spec: Any) -> None:
     The fewest plays of a hand do not depend on the other cards, so one context is enough for all hands.
     """
     decide.set_rules(workspace, spec)
-    decide.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
+    splits.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
 
 
 def write_hidden(
@@ -278,7 +284,7 @@ def write_hidden(
         hand = row[R.HAND + seat]
         if hands[game, seat] != hand:
             hands[game, seat] = hand
-            num_plays[game, seat] = decide.split_cost(workspace, spec, hand) >> decide.PLAYS_SHIFT & 255
+            num_plays[game, seat] = splits.split_cost(workspace, spec, hand) >> splits.PLAYS_SHIFT & 255
         at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
         for k in range(_MOST_PLAYS):
             out[at + k] = num_plays[game, seat] > k
@@ -355,6 +361,11 @@ def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
     return num
 
 
+def num_action_features(rules: Any) -> int:
+    """X, the number of features of an action."""
+    return NUM_ACTION_FEATURES + NUM_SUITS * rules.suits_bind
+
+
 def reader_settings(
     observation_size: int, prior: Prior, prior_scale: float, *, record: bool
 ) -> ReaderSettings:
@@ -380,7 +391,7 @@ def _new_inputs(
         new(num_decisions, np.int64),
         new(num_decisions, np.int64),
         new(num_actions, np.int64),
-        new((num_actions, NUM_ACTION_FEATURES), np.uint16),
+        new((num_actions, num_action_features(rules)), np.uint16),
         np.zeros(num_actions, np.float32),
     )
 
@@ -524,7 +535,7 @@ FEATURES: Final = Features(
     eval_opponents=("greedy", "greedy_long", "heuristic"),
     prior_scale=4.0,
     gae_lambda=0.7,
-    num_action_features=lambda rules: NUM_ACTION_FEATURES,
+    num_action_features=num_action_features,
     num_summary_bits=lambda rules: num_summary_bits(rules.num_players),
     num_derived=lambda rules: NUM_CARDS,
     reader=FeatureReader,

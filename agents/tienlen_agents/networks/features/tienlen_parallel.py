@@ -12,11 +12,11 @@ import numpy as np
 from tienlen_agents.networks.features.base import Inputs, Prior
 from tienlen_agents.networks.features.parallel import ParallelFeatures, padded
 from tienlen_agents.networks.features.tienlen import (
-    NUM_ACTION_FEATURES,
     NUM_AUX,
     HiddenArgs,
     ReadArgs,
     hidden_item,
+    num_action_features,
     num_outcome,
     num_privileged,
     read_item,
@@ -45,6 +45,7 @@ class ParallelReader:
         self._machine = machine
         self._settings = reader_settings(observation_size, prior, prior_scale, record=record)
         self._width = observation_size + record * num_summary_bits(rules.num_players) + NUM_CARDS
+        self._num_action_features = num_action_features(rules)
         self._workspaces: Any = None
         self._aux: Any = machine.per_slot(np.zeros(NUM_AUX, np.float32))
         self._bits: Any = machine.view(self._aux, np.uint32)
@@ -60,7 +61,7 @@ class ParallelReader:
             decisions.segment_start,
             decisions.num_legal,
             machine.empty(num_actions, np.int64),
-            machine.zeros((num_actions, padded(NUM_ACTION_FEATURES)), np.uint16),
+            machine.zeros((num_actions, padded(self._num_action_features)), np.uint16),
             machine.zeros(num_actions, np.float32),
         )
         args = ReadArgs(

@@ -49,7 +49,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.parallel import Chooser, Machine
-from tienlen_agents.rule_based.heuristic import decide
+from tienlen_agents.rule_based.heuristic import decide, splits
 from tienlen_agents.rule_based.heuristic.parameters import ONE, IntArray, Parameters
 from tienlen_env.engine.view import View
 from tienlen_env.errors import renamed
@@ -132,7 +132,7 @@ def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntA
     """
     hand = np.asarray(hands, np.int64)
     zeros = np.zeros((len(hand), 1), np.int64)  # no opponents
-    return _split(hand, zeros[:, 0], zeros, rules) >> decide.PLAYS_SHIFT & 255
+    return _split(hand, zeros[:, 0], zeros, rules) >> splits.PLAYS_SHIFT & 255
 
 
 def fewest_beatable(

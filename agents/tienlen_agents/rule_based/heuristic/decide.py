@@ -1,12 +1,7 @@
-"""Compiled code of the rule-based agent: the cheapest split of a hand into plays, and the choice.
+"""Compiled code of the rule-based agent: the choice.
 
-Scalar functions in the style of `tienlen_env.games.tienlen.kernels`. They share one int64 array, the
-*workspace*: tables of the variant, the weights, tables that are computed once per decision, and two caches of
-splits. Each cache entry holds the generation (the number of the decision) that wrote it, so entries of
-earlier decisions are never read, and a decision depends on its arguments alone.
-
-A *split* of cards into plays is one int64: its cost in bits 16 and up, its number of plays in bits 8 to 15,
-the number of beatable plays in bits 0 to 7. Each number is the minimum over all splits, separately.
+Scalar functions in the style of `tienlen_env.games.tienlen.kernels`, on the workspace of
+`tienlen_agents.rule_based.heuristic.splits`.
 """
 
 from __future__ import annotations
@@ -17,52 +12,31 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.rule_based.heuristic import parameters as W
-from tienlen_env.engine.backends import jit
-from tienlen_env.games.common.bits import (
-    FULL,
-    LOWEST_SUIT,
-    highest_index,
-    lowest_index,
-    lowest_of_rank,
-    popcount,
-    ranks_of,
-    rotate,
-    shift_right,
+from tienlen_agents.rule_based.heuristic.paid import paid_score
+from tienlen_agents.rule_based.heuristic.splits import (
+    BIND,
+    COST_SHIFT,
+    KIND,
+    PLAYS_SHIFT,
+    RANK_SPLITS,
+    STAKE,
+    WEIGHTS,
+    WORKSPACE_SIZE,
+    can_be_bombed,
+    measure_plays,
+    num_better,
+    set_rules,
+    split_cost,
 )
+from tienlen_env.engine.backends import jit
+from tienlen_env.games.common.bits import FULL, lowest_index, popcount, rotate
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import actions as combos
 from tienlen_env.games.tienlen import kernels
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.kernels import sequence_hand, tops_of_shape
-
-# Columns of the workspace. Fixed by the variant:
-KIND: Final = 0  # 4 × 16: kind of a shape (width - 1, length); `parameters.BOMB` for bombs
-# Fixed by the decision:
-UNSEEN_TOPS: Final = 64  # 4 × 16: tops of the unseen cards' combinations of a shape
-CAN_BE_BOMBED: Final = 128  # 5: 1 where an unseen bomb may beat so many 2s
-MOST_LEFT: Final = 133  # cards in the longest hand of an opponent
-SCALE: Final = 134  # 512 × the share of unseen cards that opponents hold
-SHORTEST: Final = 135  # fewest ranks of any sequence, 16 without sequences
-COSTS: Final = 136  # where the costs for this decision begin
-TWOS: Final = 137  # 1: an opponent may hold a 2, so bombs are bombs
-GENERATION: Final = 138  # number of the decision, 1..LAST_GENERATION
-LADDER: Final = 139  # not 0: bombs beat bombs of other shapes (RULES.md 4.1), so none is safe
-STEP: Final = 140  # NUM_KINDS: cost of each better play
-WEIGHTS: Final = STEP + W.NUM_KINDS
-RANK_SPLITS: Final = (
-    WEIGHTS + W.NUM_WEIGHTS
-)  # 13 × 16: the best split of some cards of a rank << 12 | its decision
-MEMO: Final = RANK_SPLITS + 13 * 16
-MEMO_BITS: Final = 11
-GENERATION_BITS: Final = 12  # the bits of a word beyond 52 cards
-LAST_GENERATION: Final = (1 << GENERATION_BITS) - 1
-WORKSPACE_SIZE: Final = MEMO + (2 << MEMO_BITS)
 
 _PASS: Final = combos.PASS
-PLAYS_SHIFT: Final = 8  # where in a split the number of plays begins, ...
-COST_SHIFT: Final = 16  # ... and where the cost
-HASH: Final = 0x9E3779B97F4A7C15 - (1 << 64)
 _CERTAIN: Final = 1 << 40  # above any other score: the hand goes out for certain
 _LAST_RESORT: Final = -(1 << 40)  # below any other score
 
@@ -78,6 +52,9 @@ class PublicView(NamedTuple):
         passed: seat mask: passed in this trick.
         table: action on the table, 0 when leading.
         owner: seat that played it.
+        table_cards: its cards.
+        chain: units that are owed for the chops of this trick and that its last one earns.
+        has_not_played: whether the player has played no card in this round.
     """
 
     hand: int
@@ -87,6 +64,9 @@ class PublicView(NamedTuple):
     passed: int
     table: int
     owner: int
+    table_cards: int
+    chain: int
+    has_not_played: bool
 
 
 class Context(NamedTuple):
@@ -131,214 +111,6 @@ class Evaluation(NamedTuple):
     is_safe: int
 
 
-# ---------------------------------------------------------------- costs of plays
-
-
-def num_better(workspace: Any, width: int, length: int, top: int) -> int:
-    """The number of unseen tops that beat this one; 0 if no opponent has enough cards."""
-    if width * length > workspace[MOST_LEFT]:
-        return 0
-    return popcount(workspace[UNSEEN_TOPS + (width - 1) * 16 + length] & (FULL << (top + 1)))
-
-
-def can_be_bombed(workspace: Any, width: int, length: int, top: int) -> bool:
-    """Whether another shape may beat the play: a bomb on 2s, or on a bomb where there is a ladder."""
-    if length == 1 and top >= 48:
-        return bool(workspace[CAN_BE_BOMBED + width])
-    return bool(workspace[LADDER] and workspace[KIND + (width - 1) * 16 + length] == W.BOMB)
-
-
-def plain_kind(width: int, length: int) -> int:
-    """The kind of a shape that is not a bomb."""
-    if length == 1:
-        return min(width - 1, W.TRIPLE)
-    return W.SEQUENCE + min(max(width * length - 3, 0), W.NUM_SEQUENCES - 1)
-
-
-def play_cost(workspace: Any, width: int, length: int, top: int) -> int:
-    """The split of a hand that is one play."""
-    better = num_better(workspace, width, length, top)
-    kind = workspace[KIND + (width - 1) * 16 + length]
-    if kind == W.BOMB and workspace[TWOS] == 0:
-        kind = plain_kind(width, length)
-    cost: int = (
-        workspace[workspace[COSTS] + kind * W.NUM_STEPS + (better * workspace[SCALE] >> 8)]
-        + better * workspace[STEP + kind]
-    )
-    is_beatable = 1 if better > 0 or can_be_bombed(workspace, width, length, top) else 0
-    return (cost << COST_SHIFT) + (1 << PLAYS_SHIFT) + is_beatable
-
-
-def cheaper(first: int, second: int) -> int:
-    """The minimum of each number of two splits."""
-    cost: int = min(first, second) & (-1 << COST_SHIFT)
-    num_plays = min(first & 255 << PLAYS_SHIFT, second & 255 << PLAYS_SHIFT)
-    return cost | num_plays | min(first & 255, second & 255)
-
-
-@noinline
-def split_of_rank(workspace: Any, cards: int) -> int:
-    """The best split of cards of one rank: the last set is of the 1..4 highest cards left."""
-    top = lowest_index(cards)
-    before_3 = before_2 = before_1 = 0  # best splits without the last three, two, one of the cards so far
-    best: int = play_cost(workspace, 1, 1, top)
-    count = 1
-    cards &= cards - 1
-    while cards != 0:
-        top = lowest_index(cards)
-        cards &= cards - 1
-        count += 1
-        before_3, before_2, before_1 = before_2, before_1, best
-        best = cheaper(before_1 + play_cost(workspace, 1, 1, top), before_2 + play_cost(workspace, 2, 1, top))
-        if count > 2:
-            best = cheaper(best, before_3 + play_cost(workspace, 3, 1, top))
-        if count > 3:
-            best = cheaper(best, play_cost(workspace, 4, 1, top))
-    return best
-
-
-def set_cost(workspace: Any, cards: int) -> int:
-    """The best split of cards of one rank; cached, because most splits need the same ones."""
-    rank = lowest_index(cards) & ~3
-    slot = RANK_SPLITS + 4 * rank + (cards >> rank)
-    if workspace[slot] & LAST_GENERATION != workspace[GENERATION]:
-        workspace[slot] = split_of_rank(workspace, cards) << GENERATION_BITS | workspace[GENERATION]
-    cost: int = workspace[slot] >> GENERATION_BITS
-    return cost
-
-
-@noinline
-def split_cost(workspace: Any, spec: Any, cards: int) -> int:
-    """The best split of some cards: exact, over all splits into sets and sequences.
-
-    Ranks that are not in a chain long enough for a sequence are in sets. Of the other ranks, the cards of the
-    lowest are in sets or at the bottom of sequences. The remaining cards are a smaller problem of the same
-    kind; the memo solves each of these once. Sequences take the lowest suits and leave the highest for sets.
-    """
-    ranks = ranks_of(cards)
-    chains = ranks  # where so many ranks follow one another, and then all these ranks
-    for k in range(1, workspace[SHORTEST]):
-        chains &= ranks >> (4 * k)
-    for _ in range(1, workspace[SHORTEST]):
-        chains |= chains << 4
-    total: int = 0
-    alone = cards & ~(chains * 15)
-    cards ^= alone
-    while alone != 0:
-        lowest = alone & (15 << (lowest_index(alone) & ~3))
-        total += set_cost(workspace, lowest)
-        alone ^= lowest
-    if cards == 0:
-        return total
-
-    key = cards | workspace[GENERATION] << 52
-    slot = MEMO + (shift_right(key * HASH, 64 - MEMO_BITS) << 1)
-    if workspace[slot] == key:
-        known: int = workspace[slot + 1]
-        return total + known
-    rank = lowest_index(cards) & ~3
-    lowest = cards & (15 << rank)
-    best: int = set_cost(workspace, lowest) + split_cost(workspace, spec, cards ^ lowest)
-    layer, taken = cards, 0
-    for width in range(1, 5):
-        # `layer` is what is left of each rank, `taken` its lowest `width` cards.
-        bottom = lowest_of_rank(layer)
-        taken |= bottom
-        minimum = spec[S.SEQUENCE_MIN + width - 1]
-        if minimum != 0:
-            gap = ~(ranks_of(sequence_hand(spec, width, layer)) >> rank) & LOWEST_SUIT
-            chain = (lowest_index(gap) if gap != 0 else 52) >> 2
-            for length in range(minimum, chain + 1):
-                play = taken & (((1 << (4 * length)) - 1) << rank)
-                cost = play_cost(workspace, width, length, highest_index(play))
-                best = cheaper(best, cost + split_cost(workspace, spec, cards ^ play))
-        layer ^= bottom
-        if layer & (15 << rank) == 0:
-            break
-    workspace[slot] = key
-    workspace[slot + 1] = best
-    return total + best
-
-
-# ---------------------------------------------------------------- tables of a decision
-
-
-def set_rules(workspace: Any, spec: Any) -> None:
-    """Fill in the kinds of shapes, the bombs among them, and the shortest sequence."""
-    workspace[LADDER] = spec[S.BEATERS + 5 * S.BEATERS_SIZE]
-    workspace[SHORTEST] = 16
-    for width in range(1, 5):
-        for length in range(16):
-            workspace[KIND + (width - 1) * 16 + length] = plain_kind(width, length)
-        minimum = spec[S.SEQUENCE_MIN + width - 1]
-        if minimum != 0:
-            workspace[SHORTEST] = min(workspace[SHORTEST], minimum)
-    for num_twos in range(1, 5):
-        beater = S.BEATERS + num_twos * S.BEATERS_SIZE
-        while spec[beater]:
-            workspace[KIND + ((spec[beater] >> 4) - 1) * 16 + (spec[beater] & 15)] = W.BOMB
-            beater += 1
-
-
-def measure_plays(
-    workspace: Any, spec: Any, hand: int, unseen: int, num_held: int, fewest: int, most: int
-) -> None:
-    """Compute the tables that all plays of this decision use.
-
-    Args:
-        workspace: the workspace.
-        spec: the variant.
-        hand: own cards.
-        unseen: cards neither held nor played.
-        num_held: how many unseen cards the opponents hold.
-        fewest: cards in the shortest hand among the opponents.
-        most: cards in the longest hand among the opponents.
-    """
-    num_unseen = max(popcount(unseen), 1)
-    workspace[MOST_LEFT] = most
-    workspace[SCALE] = 512 * num_held // num_unseen
-    workspace[COSTS] = WEIGHTS + W.COST + fewest * W.NUM_KINDS * W.NUM_STEPS
-    for kind in range(W.NUM_KINDS):
-        workspace[STEP + kind] = workspace[WEIGHTS + W.SLOPE + kind] // num_unseen
-    workspace[TWOS] = 1 if unseen >> 48 else 0
-
-    mine, others = hand, unseen
-    for width in range(1, 5):
-        workspace[UNSEEN_TOPS + (width - 1) * 16 + 1] = others
-        minimum = spec[S.SEQUENCE_MIN + width - 1]
-        if minimum != 0 and mine != 0:
-            ends = sequence_hand(spec, width, others)
-            ranks = ranks_of(ends)
-            my_ranks = ranks_of(sequence_hand(spec, width, mine))
-            chain, my_chain = ranks, my_ranks
-            length = 1
-            # Only lengths up to those of own sequences are needed.
-            while my_chain != 0:
-                if length >= minimum:
-                    workspace[UNSEEN_TOPS + (width - 1) * 16 + length] = ends & (chain * 15)
-                chain &= ranks << (4 * length)
-                my_chain &= my_ranks << (4 * length)
-                length += 1
-        mine ^= lowest_of_rank(mine)
-        others ^= lowest_of_rank(others)
-
-    for num_twos in range(1, popcount(hand >> 48) + 1):
-        workspace[CAN_BE_BOMBED + num_twos] = 0
-        beater = S.BEATERS + num_twos * S.BEATERS_SIZE
-        while spec[beater]:
-            width, length = spec[beater] >> 4, spec[beater] & 15
-            if width * length <= most and tops_of_shape(spec, unseen, width, length):
-                workspace[CAN_BE_BOMBED + num_twos] = 1
-                break
-            beater += 1
-
-    workspace[GENERATION] += 1
-    if workspace[GENERATION] > LAST_GENERATION:
-        workspace[GENERATION] = 1
-        for slot in range(RANK_SPLITS, WORKSPACE_SIZE):
-            workspace[slot] = 0
-
-
 # ---------------------------------------------------------------- the choice
 
 
@@ -360,6 +132,9 @@ def public_view(spec: Any, row: Any) -> PublicView:
         rotate(row[R.PASSED], turn, num_players),
         row[R.TABLE],
         owner if owner >= 0 else owner + num_players,
+        row[R.TABLE_CARDS],
+        row[spec[S.EXTRA] + R.CHAIN] if spec[S.HAS_PAYMENTS] else 0,
+        row[R.PLAYED + turn] == 0,
     )
 
 
@@ -411,11 +186,13 @@ def evaluate_action(
     table_width, table_length = actions[at + S.WIDTH], actions[at + S.LENGTH]
     rest = view.hand ^ cards
     if rest == 0:
+        if spec[S.LAST_TWO_ENDS] and cards >> 48 != 0:
+            return Evaluation(2 * _LAST_RESORT + 1, 0, 0, 1)  # a penalty (4.27)
         return Evaluation(2 * _CERTAIN, 0, 0, 1)
     split = split_cost(workspace, spec, rest)
     num_beatable = split & 255
     score = -(split >> COST_SHIFT) - num_beatable * workspace[WEIGHTS + W.BEATABLE]
-    is_safe = 0
+    is_safe, reach = 0, 0
     if action == _PASS:
         num_cards = table_width * table_length
         better = popcount(view.unseen & (FULL << (actions[at + S.TOP] + 1))) if num_cards == 1 else 0
@@ -435,6 +212,8 @@ def evaluate_action(
         num_cards = width * length
         # Players who have passed may still put a bomb on some plays (3.6).
         reach = context.most if actions[fields + S.REOPENS_TRICK] else context.most_pending
+        if width == 3 and workspace[BIND]:
+            top = (top & ~3) + 3 - lowest_index(15 ^ cards >> (top & ~3))  # see `tienlen.suited`
         better = num_better(workspace, width, length, top) if num_cards <= reach else 0
         if better == 0 and not (reach > 0 and can_be_bombed(workspace, width, length, top)):
             is_safe = 1
@@ -443,7 +222,7 @@ def evaluate_action(
         gain = workspace[WEIGHTS + (W.LEAD_TEMPO if context.is_lead else W.FOLLOW_TEMPO)]
         if num_beatable <= 1:
             gain += workspace[WEIGHTS + W.FINISH]
-            if is_safe:
+            if is_safe and not (spec[S.LAST_TWO_ENDS] and rest >> 48 << 48 == rest):
                 score += _CERTAIN
         elif num_beatable == 2:
             gain += workspace[WEIGHTS + W.FINISH_TWO]
@@ -454,6 +233,9 @@ def evaluate_action(
                 score += _LAST_RESORT + (top << 24)
         elif table_width != width or table_length != length:
             score += workspace[WEIGHTS + W.CHOP]
+    if workspace[STAKE] > 0:
+        threat = 0 if is_safe else reach
+        score += paid_score(workspace, spec, actions, context, view, action, cards, threat)
     if num_cards == 1:
         score -= better * context.num_with_one * workspace[WEIGHTS + W.DANGER_ONE] // context.num_unseen
     if num_cards <= 2:

@@ -33,7 +33,8 @@ HOLD: Final = COST + NUM_LEFT * NUM_KINDS * NUM_STEPS  # NUM_KINDS × NUM_STEPS:
 SLOPE: Final = HOLD + NUM_KINDS * NUM_STEPS  # NUM_KINDS: cost of each better play
 PASS_BONUS: Final = SLOPE + NUM_KINDS  # NUM_LEFT: reward for a pass
 PASS_OWNER: Final = PASS_BONUS + NUM_LEFT  # NUM_LEFT: minus this, by the cards of the table's owner
-PLAIN: Final = PASS_OWNER + NUM_LEFT  # the other parameters, in the order of `_PLAIN`
+END: Final = PASS_OWNER + NUM_LEFT  # NUM_LEFT: how close the end of the round is, by cards left
+PLAIN: Final = END + NUM_LEFT  # the other parameters, in the order of `_PLAIN`
 _PLAIN: Final = (
     "lead_tempo",
     "follow_tempo",
@@ -47,6 +48,12 @@ _PLAIN: Final = (
     "danger_one",
     "danger_two",
     "chop",
+    "held",
+    "cong",
+    "prize",
+    "risk",
+    "only_twos",
+    "last_three",
 )
 (
     LEAD_TEMPO,
@@ -61,6 +68,12 @@ _PLAIN: Final = (
     DANGER_ONE,
     DANGER_TWO,
     CHOP,
+    HELD,
+    CONG,
+    PRIZE,
+    RISK,
+    ONLY_TWOS,
+    LAST_THREE,
 ) = range(PLAIN, PLAIN + len(_PLAIN))
 NUM_WEIGHTS: Final = PLAIN + len(_PLAIN)
 
@@ -110,6 +123,13 @@ class Parameters:
         danger_one: penalty for a single that a player with one card left beats (times the probability).
         danger_two: the same for a single or a pair and a player with two cards left.
         chop: reward for a bomb on a 2.
+        held: under rules with payments, cost of a stake's worth of cards in hand if an opponent has one card.
+        held_decay: decay rate of this cost per further card of that opponent.
+        cong: cost of a pass with no card played, for each stake that cóng costs; decays in the same way.
+        prize: reward for each stake that a chop earns.
+        risk: cost of each stake that can be lost to a chop.
+        only_twos: cost of a hand of nothing but 2s where they may not be the last cards.
+        last_three: cost of each stake that a last 3♠ costs if it is caught.
     """
 
     pair: float = 0.995
@@ -148,6 +168,13 @@ class Parameters:
     danger_one: float = 0.548
     danger_two: float = 0.333
     chop: float = 0.293
+    held: float = 1.5
+    held_decay: float = 0.15
+    cong: float = 1.0
+    prize: float = 0.6
+    risk: float = 0.05
+    only_twos: float = 2.0
+    last_three: float = 1.0
 
     def to_array(self) -> FloatArray:
         """float64, the values in the order of the fields."""
@@ -181,6 +208,7 @@ class Parameters:
         out[HOLD:SLOPE] = np.exp(-hold[:, None] * better).ravel()
         out[SLOPE : SLOPE + 2] = self.slope_single, self.slope_pair
         out[PASS_BONUS:PASS_OWNER] = self.pass_bonus - self.pass_urgency * near
-        out[PASS_OWNER:PLAIN] = self.pass_owner * near
+        out[PASS_OWNER:END] = self.pass_owner * near
+        out[END:PLAIN] = np.exp(-self.held_decay * np.maximum(np.arange(NUM_LEFT) - 1, 0))
         out[PLAIN:] = [getattr(self, name) for name in _PLAIN]
         return np.rint(out * ONE).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +66,9 @@ def is_choice(workspace: Any, spec: Any, actions: Any, row: Any, played: int, id
     return True
 
 
-GAME = RolloutGame(kernels.play, choose_index, R.TURN, R.PLACE)
+GAME = RolloutGame(
+    kernels.play, choose_index, R.TURN, R.PLACE, late_reward=get_args(S.Reward).index("payments")
+)
 apply_to, play_out, rollout = make_rollout(GAME)
 
 
