@@ -10,6 +10,7 @@ from tienlen_agents.networks import inference
 from tienlen_agents.networks.champion import shipped
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory
 from tienlen_agents.wasm.words import GameWords, words_named
@@ -109,8 +110,8 @@ def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[
     from tienlen_agents.networks.champion import looking
 
     yield {"name": "random", "kind": "random"}
-    if baseline := features_by_name(game.name).baseline:
-        yield {"name": baseline, "kind": "rule"}
+    for player in players_of(game):
+        yield {"name": player.name, "kind": "rule"}
     if searches:
         agent = SearchAgent(worlds=WORLDS)
         yield {"name": "search", "kind": "search", "options": _options(agent), "most_worlds": MAX_WORLDS}
