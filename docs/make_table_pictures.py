@@ -72,11 +72,13 @@ class Screens:
             if self.page.locator("dialog").count():
                 return
             turn = self.page.locator(".game").get_attribute("data-turn")
-            first = self.page.locator(".texts button")
-            if first.count():
-                first.first.click()
-            elif self.page.locator(".controls .pass").is_enabled():
-                self.page.locator(".controls .pass").click()
+            named, can_pass = self.page.locator(".named"), self.page.locator(".controls .pass:not([disabled])")
+            if named.count():
+                named.first.click()
+            elif rules.startswith("thirteens"):
+                self.page.locator(".hand .hold:not(.dim)").first.click()
+            elif can_pass.count():
+                can_pass.click()
             else:
                 self.page.keyboard.press("h")
                 self.page.locator(".hints li button").first.click()

@@ -43,7 +43,8 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     store no plays; and in each variant ``size``, ``next_leader``, ``episode_game`` (where in ``spec`` 1
     stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
     ``play_texts`` and ``play_words`` (keys of
-    ``texts``, or null for the cards of a play), and ``memory`` (the arrays of the search and of the network).
+    ``texts``, or null for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says), and
+    ``memory`` (the arrays of the search and of the network).
     """
     words = words_named(game.name)
     constants: dict[str, list[int | float | str]] = {}
@@ -65,6 +66,9 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
             if found is not None:
                 variant[name] = f"{variant['action_table']}.{name}"
                 texts[variant[name]] = found
+        variant["named_plays"] = words.named_plays(rules, table)
+        payments = words.payments(rules, [int(number) for number in variant["spec"]])
+        variant["payments"] = None if payments is None else payments._asdict()
         variant["memory"] = {}
         try:
             _, memory = new_search_memory(rules)
