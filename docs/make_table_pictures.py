@@ -72,7 +72,8 @@ class Screens:
             if self.page.locator("dialog").count():
                 return
             turn = self.page.locator(".game").get_attribute("data-turn")
-            named, can_pass = self.page.locator(".named"), self.page.locator(".controls .pass:not([disabled])")
+            named = self.page.locator(".controls .named")
+            can_pass = self.page.locator(".controls .pass:not([disabled])")
             if named.count():
                 named.first.click()
             elif rules.startswith("thirteens"):
@@ -176,10 +177,12 @@ class Screens:
 
 
 def names_of_screens() -> list[str]:
+    """The names that the command line takes."""
     return [name for name in vars(Screens) if not name.startswith("_")]
 
 
 def new_page(browser: Browser, width: int, scheme: Any, **options: Any) -> Page:
+    """A page of its own; narrow ones are phones."""
     phone = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2} if width < 600 else {}
     size = {"width": width, "height": WIDTHS[width]}
     context = browser.new_context(
@@ -216,7 +219,9 @@ def draw_for_readme(browser: Browser, address: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Read the command line and draw."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("out", type=Path, nargs="?", help="folder of the pictures")
     parser.add_argument("screens", nargs="*", metavar="SCREEN", help=f"of {', '.join(names_of_screens())}")
     parser.add_argument("--readme", action="store_true", help="draw the pictures of README.md")

@@ -53,7 +53,7 @@ class PaymentWords(NamedTuple):
     Attributes:
         first: column of the first payment.
         count: column of their number.
-        fields: shift and number of bits of ``payer``, ``payee``, ``amount`` and ``cause``; 0 bits: all others.
+        fields: shift and number of bits of ``payer``, ``payee``, ``amount`` and ``cause``; 0: all others.
         causes: the names of the causes.
     """
 
