@@ -244,13 +244,12 @@ def test_expected_points(name: str, preset: str, built: Folder) -> None:
 @pytest.mark.parametrize("name", ["tienlen", "thirteens"])
 def test_views_and_records(name: str, built: Folder) -> None:
     """Each seat's view at each decision, after undoing and playing again, is that of Python."""
-    variants = list(variants_of(game_of_name(name)))
-    sizes = [
-        (rules, some_records(preset, rules.num_players, 2 + n % 2))
-        for n, (preset, rules) in enumerate(variants)
+    rounds = [
+        (line, (preset, rules))
+        for n, (preset, rules) in enumerate(variants_of(game_of_name(name)))
+        for line in some_records(preset, rules.num_players, 2 + n % 2)[-2:]
     ]
-    variants = [(rules.name, rules) for rules, found in sizes for _ in found[-2:]]
-    lines = [line for _, found in sizes for line in found[-2:]]
+    lines, variants = zip(*rounds, strict=True)
     answers = node(built(name), "rounds", game=name, records=lines)
     for line, (preset, rules), found in zip(lines, variants, answers, strict=True):
         kind = round_type(rules)
