@@ -71,10 +71,17 @@ def padded_size(num_bytes: int) -> int:
     return -(-num_bytes // 8) * 8
 
 
+def begin(batch: Batch, keys: npt.ArrayLike, leader: int = -1) -> None:
+    """Deal as a module does: into an empty row, and without forgetting the payments of a round before."""
+    rows, spec, actions = batch.kernel_arrays
+    rows[:] = 0
+    each = np.asarray(keys, np.int64)
+    batch._backend.begin(rows, spec, actions, each, np.zeros_like(each), np.full_like(each, leader))
+
+
 def round_digests(batch: Batch, keys: Words) -> tuple[Words, int]:
     """What `entries_of`'s ``play_rounds`` gives: a digest a round, and the number of decisions."""
-    batch.state.rows[:] = 0
-    batch.deal(keys)
+    begin(batch, keys)
     mask, observation = batch.action_mask(), batch.observe()
     rewards = np.zeros((len(keys), batch.num_players), np.float32)
     arrays = [array.view(np.uint8) for array in (mask, observation, rewards)]
@@ -233,7 +240,7 @@ def test_every_function(name: str, is_exact: bool, built: Callable[[str], Path])
     illegal = rng.integers(0, batch.num_actions, 50).tolist()
     for leader in (-1, 0, 1):
         key = int(rng.integers(-(2**63), 2**63))
-        batch.deal([key], leader=leader)
+        begin(batch, [key], leader)
         actions, exact, decisions = [], [], []
         while not batch.state.over_mask[0]:
             legal, i = batch.list_legal(), len(actions)
@@ -287,7 +294,7 @@ def test_hidden_cards_are_sampled_alike(name: str, built: Callable[[str], Path])
         pytest.skip(f"{name} has no resample_hidden")
     preset, rules = list(variants_of(game))[-1]
     batch = Batch(preset, 1, num_players=rules.num_players)
-    batch.deal([7])
+    begin(batch, [7])
     rows, spec, _ = batch.kernel_arrays
     keys = [0, 1, -1, 2**63 - 1, -(2**63)]
     expected = []
