@@ -16,6 +16,7 @@ import pytest
 import safetensors.numpy
 
 import tienlen_agents
+from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.champion import WEIGHTS
 from tienlen_agents.networks.network import (
     FORMAT,
@@ -32,8 +33,8 @@ from tienlen_env.games.registry import get_rules
 
 # SHA-256 of the names, shapes and bytes of the published weights; they never change.
 PUBLISHED = {
-    "cardgames-medium-v4": "d7b67c67eb036110383343292d1ce3d3c3d96dc48244b169461bccbd08b8a6c2",
-    "foicica-small-v2": "df4f4a9ababdbc5c5af3bc6bd85a54294c4983f15dbd815f9f6cac53dd84cedf",
+    "cardgames-medium-v5": "9bbd3162a264477d8591f7b017661d085ba7dd3dfef9e4590b149529f0cc9ecf",
+    "foicica-small-v3": "dc4299eb89c589f19bc4b300ad6ecb39925de85523cac9d00206015690fe36fd",
 }
 
 
@@ -57,6 +58,23 @@ def test_published_weights_never_change(path: Path, tmp_path: Path) -> None:
     assert weights_digest(agent) == PUBLISHED[path.stem]
     agent.save(tmp_path / "again.safetensors")
     assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+
+
+def test_matrices_that_lose_nothing_are_stored_as_float16(tmp_path: Path) -> None:
+    agent, path = an_agent(), tmp_path / "policy.safetensors"
+    agent.save(path)
+    assert {str(t.dtype) for t in safetensors.numpy.load_file(path).values()} == {"float32"}
+    half = NetworkAgent(Network(agent.network.config, policy_file.rounded(agent.network.tensors)))
+    half.save(path)
+    stored = safetensors.numpy.load_file(path)
+    for name, tensor in half.network.tensors.items():
+        is_small = name not in policy_file.EXACT and tensor.ndim > 1
+        assert stored[name].dtype == (np.float16 if is_small else np.float32)
+        np.testing.assert_array_equal(stored[name], tensor)
+        np.testing.assert_allclose(tensor, agent.network.tensors[name], rtol=1e-3, atol=1e-7)
+    assert NetworkAgent.load(path).digest == half.digest
+    huge = {"a": np.full((2, 2), 1e6, np.float32), "b": np.zeros((2, 2), np.float32)}
+    assert [str(t.dtype) for t in policy_file.packed(huge).values()] == ["float32", "float16"]
 
 
 WRITE = """

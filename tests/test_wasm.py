@@ -21,6 +21,8 @@ import pytest
 from tests.test_golden import load
 from tests.test_thirteens_golden import SIZES
 from tests.wasm_files import GAMES, PLAIN, built, each_game, game_of_name, needs_linker, needs_node, run_node
+from tests.wasm_page import CHROMIUM, in_browser
+from tienlen_agents.search.agent import HISTORY
 from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.protocol import FINISHED, PAID
 from tienlen_env.engine.backends.wasm import build
@@ -33,9 +35,6 @@ from tienlen_env.games.common.bits import KEY_STEP
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.thirteens.rules import PRESETS as thirteens_presets
-
-# Longer than CI has time for: a whole game in the page is compared with Python there (test_web_page.py).
-pytestmark = pytest.mark.nightly
 
 __all__ = ["built"]
 
@@ -72,10 +71,17 @@ def padded_size(num_bytes: int) -> int:
     return -(-num_bytes // 8) * 8
 
 
+def begin(batch: Batch, keys: npt.ArrayLike, leader: int = -1) -> None:
+    """Deal as a module does: into an empty row, and without forgetting the payments of a round before."""
+    rows, spec, actions = batch.kernel_arrays
+    rows[:] = 0
+    each = np.asarray(keys, np.int64)
+    batch._backend.begin(rows, spec, actions, each, np.zeros_like(each), np.full_like(each, leader))
+
+
 def round_digests(batch: Batch, keys: Words) -> tuple[Words, int]:
     """What `entries_of`'s ``play_rounds`` gives: a digest a round, and the number of decisions."""
-    batch.state.rows[:] = 0
-    batch.deal(keys)
+    begin(batch, keys)
     mask, observation = batch.action_mask(), batch.observe()
     rewards = np.zeros((len(keys), batch.num_players), np.float32)
     arrays = [array.view(np.uint8) for array in (mask, observation, rewards)]
@@ -108,32 +114,54 @@ def round_digests(batch: Batch, keys: Words) -> tuple[Words, int]:
 
 
 def compare_rounds(
-    folder: Path, name: str, num_rounds: int, tmp_path: Path, backend: Any = "numba", chunk: int = 2000
+    folder: Path,
+    name: str,
+    num_rounds: int,
+    tmp_path: Path,
+    *,
+    backend: Any = "numba",
+    tables: str = PLAIN,
+    chromium: bool = False,
+    chunk: int = 2000,
 ) -> None:
-    """Compare random rounds of every preset and number of players."""
+    """Compare random rounds of every preset and number of players, in Node and also in Chromium."""
     keys = np.random.default_rng(num_rounds).integers(-(2**63), 2**63, num_rounds, np.int64)
     (tmp_path / "keys").write_bytes(keys.tobytes())
-    variants = [(preset, rules.num_players) for preset, rules in variants_of(game_of_name(name))]
+    game = game_of_name(name)
+    variants = [(preset, rules.num_players) for preset, rules in variants_of(game)]
     out = tmp_path / "digests"
-    result = node(folder, "rounds", game=name, variants=variants, keys=str(tmp_path / "keys"), out=str(out))
+    files = {"keys": str(tmp_path / "keys"), "out": str(out), "tables": tables}
+    result = node(folder, "rounds", game=name, variants=variants, **files)
     assert result["imports"] == 0
-    found = np.fromfile(out, np.int64).reshape(len(variants), num_rounds)
-    for (preset, num_players), digests, decisions in zip(variants, found, result["decisions"], strict=True):
+    found = {"Node": np.fromfile(out, np.int64).reshape(len(variants), num_rounds)}
+    if chromium:
+        words = [f"{key:016x}" for key in keys.astype(np.uint64).tolist()]
+        job = {"command": "rounds", "game": name, "variants": variants, "keys": words}
+        found["Chromium"] = np.array(in_browser(folder, job), np.int64)
+    stored = {"history_length": HISTORY} if tables != PLAIN and game.has_history else {}
+    for v, (preset, num_players) in enumerate(variants):
         total = 0
         for first in range(0, num_rounds, chunk):
             some = keys[first : first + chunk]
-            batch = Batch(preset, len(some), num_players=num_players, backend=backend)
+            batch = Batch(preset, len(some), num_players=num_players, backend=backend, **stored)  # type: ignore[arg-type]
             expected, count = round_digests(batch, some)
             total += count
-            different = np.flatnonzero(expected != digests[first : first + chunk])
-            assert not len(different), f"{preset}, {num_players} players, key {some[different[0]]}"
-        assert total == decisions
+            for place, digests in found.items():
+                different = np.flatnonzero(expected != digests[v, first : first + chunk])
+                assert not len(different), (
+                    f"{place}: {preset}, {num_players} players, key {some[different[0]]}"
+                )
+        assert total == result["decisions"][v]
 
 
 @needs_node
 @each_game
 def test_random_rounds(name: str, built: Callable[[str], Path], tmp_path: Path) -> None:
-    compare_rounds(built(name), name, 500, tmp_path)
+    """The files of the page, whose rows store the plays for the agents."""
+    is_there = CHROMIUM is not None
+    compare_rounds(built(name), name, 500, tmp_path, tables=f"{name}.json", chromium=is_there)
+    if not is_there:
+        pytest.skip("Chromium is not installed: compared in Node alone")
 
 
 @needs_node
@@ -147,7 +175,7 @@ def test_many_random_rounds(name: str, built: Callable[[str], Path], tmp_path: P
 @pytest.mark.nightly
 @each_game
 def test_random_rounds_against_plain_python(name: str, built: Callable[[str], Path], tmp_path: Path) -> None:
-    compare_rounds(built(name), name, 1000, tmp_path, "python")
+    compare_rounds(built(name), name, 1000, tmp_path, backend="python")
 
 
 # ---------------------------------------------------------------- golden digests
@@ -212,7 +240,7 @@ def test_every_function(name: str, is_exact: bool, built: Callable[[str], Path])
     illegal = rng.integers(0, batch.num_actions, 50).tolist()
     for leader in (-1, 0, 1):
         key = int(rng.integers(-(2**63), 2**63))
-        batch.deal([key], leader=leader)
+        begin(batch, [key], leader)
         actions, exact, decisions = [], [], []
         while not batch.state.over_mask[0]:
             legal, i = batch.list_legal(), len(actions)
@@ -266,7 +294,7 @@ def test_hidden_cards_are_sampled_alike(name: str, built: Callable[[str], Path])
         pytest.skip(f"{name} has no resample_hidden")
     preset, rules = list(variants_of(game))[-1]
     batch = Batch(preset, 1, num_players=rules.num_players)
-    batch.deal([7])
+    begin(batch, [7])
     rows, spec, _ = batch.kernel_arrays
     keys = [0, 1, -1, 2**63 - 1, -(2**63)]
     expected = []

@@ -14,12 +14,11 @@ import pytest
 import tienlen_agents
 from tests.wasm_files import built, each_game, game_of_name, needs_linker, needs_node, run_node
 from tienlen_agents.networks.champion import shipped
-from tienlen_agents.networks.network import NetworkAgent, log_softmax
+from tienlen_agents.networks.network import log_softmax
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.registry import setup_of
 from tienlen_agents.wasm.entries import widened
-from tienlen_agents.wasm.weights import smaller
 from tienlen_env.engine.agent import history_of
 from tienlen_env.engine.backends.wasm.memory import layout_of, leaves_of
 from tienlen_env.engine.backends.wasm.tables import variants_of
@@ -31,9 +30,6 @@ from tienlen_env.games.registry import get_rules
 from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
 from tienlen_env.single.tienlen import Round
-
-# Longer than CI has time for: a whole game in the page is compared with Python there (test_web_page.py).
-pytestmark = pytest.mark.nightly
 
 __all__ = ["built"]
 
@@ -104,7 +100,9 @@ def compare_choices(
     return num_choices, num_different, found["median"]
 
 
-RULE_BASED = [("tienlen", "heuristic"), ("thirteens", "trickster")]
+RULE_BASED = [
+    ("tienlen", "heuristic"), ("tienlen", "greedy"), ("tienlen", "greedy_long"), ("thirteens", "trickster")
+]  # fmt: skip
 
 
 @needs_node
@@ -112,10 +110,10 @@ RULE_BASED = [("tienlen", "heuristic"), ("thirteens", "trickster")]
 def test_choices_of_the_rule_based_players(name: str, agent: str, built: Folder) -> None:
     total = 0
     for preset, rules in variants_of(game_of_name(name)):
-        num, different, _ = compare_choices(built(name), name, agent, (preset, rules.num_players), 50)
+        num, different, _ = compare_choices(built(name), name, agent, (preset, rules.num_players), 4)
         assert different == 0, f"{preset}, {rules.num_players} players"
         total += num
-    assert total > 10_000
+    assert total > 1000
 
 
 @needs_node
@@ -181,7 +179,14 @@ def some_records(preset: str, num_players: int, count: int) -> list[str]:
     """Records of random rounds; in every second one suits are chosen, where that is possible."""
     rng = np.random.default_rng(count)
     lines = []
-    for number, key in enumerate(keys_of(count + 1, count)):
+    keys = keys_of(count + 1, count)
+    table = Batch(preset, 1, num_players=num_players).action_table
+    if getattr(table, "declare", None) is not None:  # the last round has an instant win
+        batch = Batch(preset, 4000, num_players=num_players)
+        batch.deal(np.arange(4000))
+        legal = batch.list_legal()
+        keys[-1] = np.flatnonzero(legal.action[legal.start] == table.declare)[0]
+    for number, key in enumerate(keys):
         played = round_type(get_rules(preset, num_players))(preset, int(key), num_players=num_players)
         while not played.is_over:
             is_exact = number % 2 and isinstance(played, Round)
@@ -239,16 +244,19 @@ def test_expected_points(name: str, preset: str, built: Folder) -> None:
 @pytest.mark.parametrize("name", ["tienlen", "thirteens"])
 def test_views_and_records(name: str, built: Folder) -> None:
     """Each seat's view at each decision, after undoing and playing again, is that of Python."""
-    variants = list(variants_of(game_of_name(name)))
-    lines = [
-        some_records(preset, rules.num_players, 1 + n % 2)[-1] for n, (preset, rules) in enumerate(variants)
+    rounds = [
+        (line, (preset, rules))
+        for n, (preset, rules) in enumerate(variants_of(game_of_name(name)))
+        for line in some_records(preset, rules.num_players, 2 + n % 2)[-2:]
     ]
+    lines, variants = zip(*rounds, strict=True)
     answers = node(built(name), "rounds", game=name, records=lines)
     for line, (preset, rules), found in zip(lines, variants, answers, strict=True):
         kind = round_type(rules)
         whole = kind.from_record(line)
         assert found["record"] == line
         assert found["leader"] == whole.next_leader
+        assert found["payments"] == [payment._asdict() for payment in whole.payment_list]
         played = kind(preset, whole.key, num_players=rules.num_players)
         for n, views in enumerate(found["views"]):
             seats = [None, *range(rules.num_players)]
@@ -274,7 +282,7 @@ def test_bad_records_are_refused(built: Folder) -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("preset", ["cardgames", "foicica"])
+@pytest.mark.parametrize("preset", ["cardgames", "foicica", "south", "north"])
 def test_sets_of_cards(preset: str, built: Folder) -> None:
     """Which sets of cards are legal plays, and which can still become one."""
     rng = np.random.default_rng(4)
@@ -333,43 +341,14 @@ def test_log_probabilities_of_infinite_scores_end() -> None:
 # ---------------------------------------------------------------- the files
 
 
-def play_with_smaller_weights(path: Path, folder: Path, num_decisions: int) -> tuple[int, int]:
-    """The numbers of decisions with a choice, and of those in which the smaller weights choose otherwise."""
-    (folder / path.name).write_bytes(smaller(path))
-    large, small = NetworkAgent.load(path), NetworkAgent.load(folder / path.name)
-    assert small.card == large.card
-    rng = np.random.default_rng(num_decisions)
-    num = different = 0
-    while num < num_decisions:
-        batch = Batch(large.network.config.rules, 200, history_length=1)
-        batch.deal(rng.integers(-(2**63), 2**63, 200, np.int64))
-        while len(games := np.flatnonzero(~batch.state.over_mask)) > 20:
-            chosen = large.act(View(batch, games))
-            num += int((batch.count_legal()[games] > 1).sum())
-            different += int((small.act(View(batch, games)) != chosen).sum())
-            actions = np.full(200, -1)
-            actions[games] = chosen
-            batch.step(actions)
-    return num, different
-
-
-each_network = pytest.mark.parametrize("path", shipped().values(), ids=lambda path: path.stem)
-
-
-@each_network
-def test_smaller_weights_play_alike(path: Path, tmp_path: Path) -> None:
-    """Python reads the file that the page gets; nearly all choices are those of the shipped weights."""
-    num, different = play_with_smaller_weights(path, tmp_path, 1500)
-    assert different <= 1 + num / 1000
-    assert smaller(path) == (tmp_path / path.name).read_bytes()
-    assert (tmp_path / path.name).stat().st_size <= 0.6 * path.stat().st_size
-
-
-@pytest.mark.nightly
-@each_network
-def test_smaller_weights_play_alike_for_long(path: Path, tmp_path: Path) -> None:
-    num, different = play_with_smaller_weights(path, tmp_path, 100_000)
-    assert different <= num / 10_000
+@needs_linker
+def test_the_page_has_the_files_that_python_reads(built: Folder) -> None:
+    tables = json.loads((built("tienlen") / "tienlen.json").read_text(encoding="utf-8"))
+    assert {network["file"] for network in tables["networks"].values()} == {
+        p.name for p in shipped().values()
+    }
+    for path in shipped().values():
+        assert (built("tienlen") / path.name).read_bytes() == path.read_bytes()
 
 
 @needs_linker

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed: make install")
@@ -24,8 +25,12 @@ pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.web_help import ROOT, Server
+from tienlen_agents.arena.__main__ import main as arena
 from tienlen_agents.web.table import selection, with_hands
+from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
+from tienlen_env.games.registry import get_rules
+from tienlen_env.single.base import round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 from tienlen_env.single.tienlen import Round
@@ -112,7 +117,7 @@ def new_page(browser: Browser) -> Iterator[NewPage]:
 
 
 def is_ours(url: str) -> bool:
-    return re.match(r"(http|ws)://127\.0\.0\.1:\d+/|(data|blob):", url) is not None
+    return re.match(r"file:///|(http|ws)://127\.0\.0\.1:\d+/|(data|blob):", url) is not None
 
 
 # ---------------------------------------------------------------- helpers
@@ -123,15 +128,16 @@ def sit_down(
     host: str,
     key: int,
     *,
+    rules: str = "cardgames",
     whole_game: bool = False,
     seats: tuple[str, ...] = (),
     pause: int = 0,
 ) -> None:
     """Open a table with a given deal; the person has seat 0."""
     seats = seats or ("human", "heuristic", "heuristic", "heuristic")
-    start = {"rules": "cardgames", "num_players": len(seats), "key": f"{key % 2**64:016x}", "round": 0}
+    start = {"rules": rules, "num_players": len(seats), "key": f"{key % 2**64:016x}", "round": 0}
     game = {
-        "config": {"rules": "cardgames", "seats": seats, "whole_game": whole_game, "pause": pause},
+        "config": {"rules": rules, "seats": seats, "whole_game": whole_game, "pause": pause},
         "rounds": [{**start, "leader": None, "scores": None, "plays": []}],
         "roundsSeen": 0,
     }
@@ -141,13 +147,15 @@ def sit_down(
     expect(page.locator(".game, dialog").first).to_be_visible()
 
 
-def stored(page: Page) -> tuple[Round, list[dict[str, Any]]]:
+def stored(page: Page) -> tuple[Any, list[dict[str, Any]]]:
     """The round in play as Python plays it from what the page has stored: the same rules, or an error."""
     rounds = json.loads(page.evaluate("localStorage.getItem('game')"))["rounds"]
     data = rounds[-1]
-    played = Round("cardgames", int(data["key"], 16), round_index=data["round"], leader=data["leader"])
+    rules = get_rules(data["rules"], data["num_players"])
+    deal = {"round_index": data["round"], "leader": data["leader"], "num_players": rules.num_players}
+    played = round_type(rules)(rules.name, int(data["key"], 16), **deal)
     for play in data["plays"]:
-        played.play(play["cards"])
+        played.play(play["cards"] if isinstance(played, Round) and play["cards"] else play["action"])
     return played, rounds
 
 
@@ -328,6 +336,81 @@ def selection_of(played: Round, cards: int) -> tuple[bool, bool]:
     for play in played.plays:
         session.apply(play.action if not play.cards else str(play))
     return selection(session, cards)
+
+
+OTHERS = [
+    ("south", 4), ("south_count", 3), ("north", 4), ("pagat", 2),
+    ("thirteens", 7), ("thirteens_manual", 4), ("thirteens_dummy_manual", 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "num_players"), OTHERS)
+def test_a_round_by_other_rules(rules: str, num_players: int, new_page: NewPage, host: str) -> None:
+    """By clicks: cards, passes, melds; a hint of the search; what was paid, and the points."""
+    page = new_page()
+    bot = "trickster" if rules.startswith("thirteens") else "heuristic"
+    sit_down(page, host, 7, rules=rules, seats=("human", *[bot] * (num_players - 1)))
+    has_hinted = False
+    while wait(page) == "turn":
+        played, _ = stored(page)
+        turn = turn_of(page)
+        texts = [str(play) for play in played.legal_plays()]
+        named = [text for text in texts if text and not is_cards(text)]
+        assert page.locator(".controls .named").count() == len(named)
+        if not has_hinted and len(texts) > 1:
+            page.locator(".tools .hint").click()
+            expect(page.locator(".hints li .points").first).to_contain_text("±")
+            page.locator(".hints .quiet").click()
+            has_hinted = True
+        if named:
+            page.locator(".controls .named").first.click()
+        elif text := max(texts, key=len):
+            if not isinstance(played, Round):
+                assert page.locator(".hand .hold:not(.dim)").count() == len(texts)
+            play_cards(page, text)
+        else:
+            page.locator(".controls .pass").click()
+        after(page, turn)
+    played, _ = stored(page)
+    assert played.is_over
+    assert has_hinted
+    totals = page.locator("dialog .scores tbody td:last-child").all_inner_texts()
+    assert sorted(map(int, totals)) == sorted(played.scores)
+    assert page.locator("dialog .payments li").count() == len(played.payment_list)
+
+
+def is_cards(text: str) -> bool:
+    return re.fullmatch(r"([2-9TJQKA][scdh]|\*[12])( .*)?", text) is not None
+
+
+def test_an_instant_win_is_declared(new_page: NewPage, host: str) -> None:
+    batch = Batch("south", 4000)
+    batch.deal(np.arange(4000))
+    legal = batch.list_legal()
+    only = legal.action[legal.start] == batch.action_table.declare  # then there is no other
+    key = int(np.flatnonzero(only & (batch.state.turn == 0))[0])
+    page = new_page()
+    sit_down(page, host, key, rules="south")
+    assert wait(page) == "turn"
+    expect(page.locator(".controls .pass")).to_be_disabled()
+    page.get_by_role("button", name="Declare the instant win").click()
+    assert wait(page) == "game"
+    played, _ = stored(page)
+    assert played.is_over
+    assert played.record().split(" : ")[1].startswith("declare = ")
+    expect(page.locator("dialog .payments li").first).to_contain_text("instant win")
+    page.get_by_role("button", name="Look at it in the explorer").click()
+    expect(page.locator(".moves li")).to_contain_text("Declare the instant win")
+
+
+def test_the_links_of_the_arena_open_the_explorer(new_page: NewPage, host: str, tmp_path: Path) -> None:
+    words = ["match", "greedy", "random", "--deals", "4", "--records", "2", "--quiet", "--out", str(tmp_path)]
+    arena([*words, "--records-url", host + "#record={record}"])
+    record = (tmp_path / "records" / "1-1-1.txt").read_text(encoding="utf-8").strip()
+    page = new_page()
+    page.goto((tmp_path / "arena.html").as_uri())
+    page.locator("a[href*='#record=']").first.click()
+    expect(page.locator(".moves li")).to_have_count(len(Round.from_record(record).plays))
 
 
 # ---------------------------------------------------------------- habits
@@ -625,8 +708,6 @@ def test_the_explorer_reads_records_with_hands(new_page: NewPage, host: str) -> 
 
 def probabilities(played: Round) -> dict[str, float]:
     """The champion's network at the first decision of a round."""
-    import numpy as np
-
     from tienlen_agents.networks.champion import ShippedNetworks
 
     session = Session(played.rules, played.key, whole_game=False, history_length=1)

@@ -61,7 +61,8 @@ function rounds() {
       return found;
     });
     const again = game.fromData(JSON.parse(JSON.stringify(whole.data)));
-    return { views, record: again.record(), hands: whole.hands(), leader: whole.nextLeader };
+    const { nextLeader: leader, payments } = whole;
+    return { views, record: again.record(), hands: whole.hands(), leader, payments };
   });
 }
 

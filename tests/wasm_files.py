@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from tienlen_env.games.registry import game_named, register
 NODE = shutil.which("node")
 CAN_LINK = shutil.which(PROGRAM) is not None
 GAMES = {"tienlen": "tienlen", "thirteens": "thirteens", "high_card": "tests.high_card:HIGH_CARD"}
+PAGE = Path(str(tienlen_agents.__file__)).parent / "web" / "static" / "engine"  # where `make web` builds
 PLAIN = "plain.json"  # tables of rows that store no plays, as those of batches
 each_game = pytest.mark.parametrize("name", GAMES)
 needs_linker = pytest.mark.skipif(not CAN_LINK, reason=f"{PROGRAM} is not installed: nothing can be built")
@@ -50,7 +52,10 @@ def sources_digest() -> str:
 
 @pytest.fixture(scope="session")
 def built(pytestconfig: pytest.Config) -> Callable[[str], Path]:
-    """The folder with the files of a game, which the first process that needs them builds."""
+    """The folder with the files of a game, which the first process that needs them builds.
+
+    A build begins with the files of the page, if they are there: what has not changed is not compiled again.
+    """
     cache = pytestconfig.cache
     assert cache is not None
     whole = cache.mkdir("wasm") / sources_digest()
@@ -66,6 +71,9 @@ def built(pytestconfig: pytest.Config) -> Callable[[str], Path]:
             try:
                 with locked(done):
                     if not done.exists():
+                        for kind in (".wasm", ".json"):
+                            with suppress(FileNotFoundError):
+                                shutil.copyfile(PAGE / f"{name}{kind}", folder / f"{name}{kind}")
                         build(folder, [GAMES[name]])
                         plain = tables_of(game_of_name(name))
                         (folder / PLAIN).write_text(json.dumps(plain), encoding="utf-8")

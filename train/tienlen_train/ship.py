@@ -21,7 +21,7 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.networks import champion
+from tienlen_agents.networks import champion, policy_file
 from tienlen_agents.networks.features import features_by_name, features_of
 from tienlen_agents.networks.network import Network, NetworkAgent
 from tienlen_agents.ranges import ExistingFile, FreeText, Range
@@ -119,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     paths = config.policy.split()
     agent = mean_policy(paths)
     made_for = agent.network.config
+    agent = replace(agent, network=Network(made_for, policy_file.rounded(agent.network.tensors)))
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
@@ -149,7 +150,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 A network of {agent.network.num_weights:,} weights that scores legal actions
 (`tienlen_agents.networks.network`), for the `{made_for.rules}` rules with {made_for.num_players} players;
-prior: {made_for.prior}.
+prior: {made_for.prior}. Most weights are rounded to float16
+(`tienlen_agents.networks.policy_file.rounded`).
 
 {table}
 

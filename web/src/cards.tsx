@@ -1,5 +1,6 @@
 /** Cards as SVG. */
-import { cardWords, t } from "./i18n.ts";
+import { cardWords, namedPlay, t } from "./i18n.ts";
+import { cardsOf, isCards } from "./model.ts";
 
 // The outlines of `tienlen_env.rendering.scene`, in units of the pip's height.
 export const SUIT_PATHS: Record<string, string> = {
@@ -43,4 +44,10 @@ export function CardRow({ cards, label }: { cards: string[]; label?: string }) {
       {cards.map((card) => <span class="slot" key={card}><CardFace card={card} /></span>)}
     </span>
   );
+}
+
+/** The text of a play: its cards, a pass, or a word of the rules. */
+export function PlayText({ text }: { text: string }) {
+  if (isCards(text)) return <CardRow cards={cardsOf(text)} />;
+  return <span class="named">{text ? namedPlay(text) : t("pass")}</span>;
 }

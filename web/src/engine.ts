@@ -1,96 +1,38 @@
-/** The compiled games: what the page uses of `engine/rounds.mjs` and `engine/client.mjs`, which are built from Python. */
+/** The compiled games and their agents: `engine/rounds.mjs` and `engine/client.mjs`, which are built from Python. */
+import type { AgentClient } from "../../agents/tienlen_agents/wasm/client.mjs";
+import type { AgentInfo, Library, SeatView as BaseView } from "../../agents/tienlen_agents/wasm/rounds.mjs";
 
-export interface LegalPlay { action: number; cards: number[]; text: string }
-export interface PlayEvent { seat: number; action: number; cards: number[]; text: string; isOver: boolean }
-export interface RoundData {
-  rules: string;
-  num_players: number;
-  key: string;
-  hands?: string[];
-  round: number;
-  leader: number | null;
-  scores: number[] | null;
-  plays: { action: number; cards: string }[];
-}
-export interface SeatView {
-  seat: number | null;
-  current_seat: number | null;
-  hand: string;
-  counts: number[];
-  places: (number | null)[];
-  scores: number[];
-  legal: string[];
-  legal_ids: number[];
+export type { Advice, AgentClient } from "../../agents/tienlen_agents/wasm/client.mjs";
+export type { AgentInfo, Index, Library, LoadedGame, Payment, Round, RoundData } from "../../agents/tienlen_agents/wasm/rounds.mjs";
+
+/** What a seat sees, with the facts of Tiến lên and of Thirteens; another game has neither. */
+export interface SeatView extends BaseView {
   table?: string;
   owner?: number | null;
   must?: string;
   passed?: number[];
-  played?: string[];
   trick?: string;
   leader?: number;
   winner?: number | null;
+  aside?: string;
+  starter?: string;
   pile?: string;
-}
-export interface Round {
-  readonly data: RoundData;
-  readonly currentSeat: number;
-  readonly isOver: boolean;
-  readonly places: (number | null)[];
-  readonly scores: number[];
-  readonly numPlays: number;
-  readonly nextLeader: number | null;
-  readonly gameIsOver: boolean;
-  legal(): LegalPlay[];
-  find(cards: number[]): LegalPlay | null;
-  extensions(cards: number[]): LegalPlay[];
-  play(play: number | LegalPlay): PlayEvent;
-  undo(count?: number): void;
-  at(numPlays: number): Round;
-  view(seat: number | null): SeatView;
-  history(): { seat: number; action: number; cards: number[]; text: string }[];
-  hands(): string[];
-  record(): string;
-  free(): void;
-}
-export interface LoadedGame {
-  readonly name: string;
-  readonly cards: string[];
-  newKey(): string;
-  round(start: {
-    rules: string; num_players: number; key?: string; round?: number; leader?: number | null; scores?: number[] | null;
-  }): Round;
-  fromData(data: RoundData): Round;
-  fromRecord(line: string): Round;
-}
-export interface AgentInfo { name: string; scores: "none" | "points"; tables: [string, number][] }
-export interface Index {
-  games: { name: string; presets: { name: string; num_players: number[] }[]; agents: AgentInfo[] }[];
-}
-export interface Library {
-  readonly index: Index;
-  load(game: string): Promise<LoadedGame>;
-  loadRules(rules: string): Promise<LoadedGame>;
-  loadRecord(line: string): Promise<LoadedGame>;
-}
-export interface AdvisedPlay extends LegalPlay {
-  probability: number | null;
-  points: number | null;
-  error: number | null;
-  behind: number | null;
-  behind_error: number | null;
-}
-export interface Advice { agent: string; seat: number; choice: number; plays: AdvisedPlay[]; ms: number }
-export interface Choice { agent: string; seat: number; action: number; cards: number[]; text: string; ms: number }
-export interface AgentOptions { seed?: number; worlds?: number; signal?: AbortSignal }
-export interface AgentClient {
-  choose(data: RoundData, agent: string, options?: AgentOptions): Promise<Choice>;
-  advise(data: RoundData, agent: string, options?: AgentOptions): Promise<Advice>;
-  close(): void;
+  last_winner?: number | null;
+  last_pile?: string;
+  tricks?: number[];
 }
 
 /** Whether an agent plays these rules with so many players. */
 export const playsRules = (agent: AgentInfo, rules: string, players: number): boolean =>
   agent.tables.some(([name, number]) => name === rules && number === players);
+
+/** The agents of the page that play these rules with so many players. */
+export const agentsOf = (library: Library, rules: string, players: number): AgentInfo[] =>
+  library.index.games.flatMap(({ agents }) => agents).filter((agent) => playsRules(agent, rules, players));
+
+/** Who gives advice there: the champion, or where it does not play the search. */
+export const adviserOf = (agents: AgentInfo[]): AgentInfo | undefined =>
+  agents.find(({ scores }) => scores === "probabilities") ?? agents.find(({ scores }) => scores === "points");
 
 const base = new URL("engine/", document.baseURI);
 let library: Promise<Library> | null = null;

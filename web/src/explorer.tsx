@@ -1,26 +1,31 @@
 /** The explorer: any record, move by move, with what the champion and the search say of it. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { adviceOf, judge, playOut, type Judged } from "./analysis.ts";
-import { CardRow } from "./cards.tsx";
-import type { Advice, LoadedGame, Round } from "./engine.ts";
-import { openAgents, openLibrary } from "./engine.ts";
+import { CardRow, PlayText } from "./cards.tsx";
+import type { Advice, AgentInfo, LoadedGame, Round, SeatView } from "./engine.ts";
+import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import { Graph } from "./graph.tsx";
-import { agentWords, placeText, pointsText, t } from "./i18n.ts";
+import { agentWords, namedPlay, placeText, pointsText, t } from "./i18n.ts";
 import type { LocalGame } from "./local.ts";
-import { cardsOf, PERSON } from "./model.ts";
+import { cardsOf, isCards, PERSON } from "./model.ts";
 import { Choice } from "./parts.tsx";
 
-interface Opened { game: LoadedGame; rounds: Round[]; text: string }
+interface Opened { game: LoadedGame; rounds: Round[]; text: string; agents: AgentInfo[] }
 const NUM_LOSSES = 3;
 const WORLDS = ["16", "32", "64", "128"] as const;
-const OPPONENTS = ["heuristic", "champion", "greedy", "random", "trickster"] as const;
 
 async function open(text: string): Promise<Opened> {
   const library = await openLibrary();
   const lines = text.split("\n").map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
   const game = await library.loadRecord(lines[0] ?? "");
-  return { game, rounds: lines.map((line) => game.fromRecord(line)), text: lines.join("\n") };
+  const rounds = lines.map((line) => game.fromRecord(line));
+  const { rules, num_players } = rounds[0]!.data;
+  return { game, rounds, text: lines.join("\n"), agents: agentsOf(library, rules, num_players) };
 }
+
+/** A play in the list of moves. */
+const shortText = (text: string): string => (!text ? t("pass") : isCards(text) ? text : namedPlay(text));
+const resultText = (round: Round, seat: number): string => `${placeText(round.places[seat] ?? 0)}, ${pointsText(round.scores[seat]!)}`;
 
 /** The text of a link: the record in the address, so that no server needs to know it. */
 export const linkTo = (text: string, number: number, turn: number): string =>
@@ -92,17 +97,18 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
   opened: Opened; round: Round; number: number; turn: number; onTurn: (turn: number) => void;
   seenFrom: string; onSeenFrom: (seat: string) => void; onPlay: (game: LocalGame) => void; pause: number;
 }) {
-  const { game } = opened;
+  const adviser = adviserOf(opened.agents);
+  const opponents = opened.agents.map(({ name }) => name);
   const decisions = useMemo(() => round.history(), [round]);
   const position = useMemo(() => round.at(turn), [round, turn]);
-  const view = useMemo(() => position.view(null), [position]);
+  const view = useMemo(() => position.view(null) as SeatView, [position]);
   const hands = useMemo(() => position.hands(), [position]);
   const [champion, setChampion] = useState<Advice | null>(null);
   const [search, setSearch] = useState<Advice | null>(null);
   const [worlds, setWorlds] = useState<(typeof WORLDS)[number]>("32");
   const [judged, setJudged] = useState<Judged[]>([]);
   const [done, setDone] = useState<number | null>(null);
-  const [opponent, setOpponent] = useState<string>(game.name === "tienlen" ? "heuristic" : "trickster");
+  const [opponent, setOpponent] = useState(opened.agents.filter(({ scores }) => scores === "none").at(-1)?.name ?? "random");
   const [duplicate, setDuplicate] = useState<{ seat: number; round: Round } | null>(null);
   const [copied, setCopied] = useState(false);
   const stop = useRef(new AbortController());
@@ -122,7 +128,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
     if (position.isOver) return;
     const { data } = position;
     void agents.then(async (client) => {
-      await client.advise(data, "champion", { signal: control.signal }).then((a) => !control.signal.aborted && setChampion(a), () => {});
+      if (adviser?.scores === "probabilities") await client.advise(data, adviser.name, { signal: control.signal }).then((a) => !control.signal.aborted && setChampion(a), () => {});
       if (control.signal.aborted) return;
       await client.advise(data, "search", { worlds: Number(worlds), seed: 1, signal: control.signal }).then((a) => !control.signal.aborted && setSearch(a), () => {});
     });
@@ -158,7 +164,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
   };
   const replay = (seat: number): void => {
     const again = round.at(0);
-    const seats = names.map((_, i) => (i === seat ? "champion" : opponent));
+    const seats = names.map((_, i) => (i === seat ? adviser!.name : opponent));
     void agents.then((client) => playOut(client, again, seats, stop.current.signal)).then(() => setDuplicate({ seat, round: again }), () => {});
   };
   const playOn = (seat: number): void => {
@@ -177,6 +183,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
   const scoreOf = (row: (typeof rows)[number]): number => row.probability ?? row.found?.points ?? 0;
   rows.sort((a, b) => scoreOf(b) - scoreOf(a));
   const most = Math.max(...rows.map((row) => row.found?.points ?? -Infinity));
+  const onTable = (view.table || view.pile || view.trick || "") as string;
   const mySeat = seenFrom === "all" ? Math.max(0, current) : Number(seenFrom);
 
   return (
@@ -197,8 +204,8 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
             );
           })}
           <div class="centre">
-            {(view.table ?? view.trick) ? <div class="on-table" data-cards={view.table ?? view.trick}><CardRow cards={cardsOf(view.table || view.trick || "")} /></div> : null}
-            <p class="owner">{view.owner != null ? names[view.owner] : current >= 0 ? t("leads", names[current]!) : t("roundOver", number + 1)}</p>
+            {onTable ? <div class="on-table" data-cards={onTable}><CardRow cards={cardsOf(onTable)} /></div> : null}
+            <p class="owner">{view.owner != null ? names[view.owner] : view.trick && view.winner != null ? t("ahead", names[view.winner]!) : current >= 0 ? t("leads", names[current]!) : t("roundOver", number + 1)}</p>
           </div>
         </div>
         <p class="steps">
@@ -210,7 +217,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
         </p>
         <ol class="moves" ref={list} aria-label={t("moves")}>
           {decisions.map((one, i) => (
-            <li key={i} aria-current={i === turn}><button type="button" class={worst.some((w) => w.turn === i) ? "loss" : ""} onClick={() => onTurn(i)}><small>{i + 1}. {names[one.seat]}</small> {one.text || t("pass")}</button></li>
+            <li key={i} aria-current={i === turn}><button type="button" class={worst.some((w) => w.turn === i) ? "loss" : ""} onClick={() => onTurn(i)}><small>{i + 1}. {names[one.seat]}</small> {shortText(one.text)}</button></li>
           ))}
         </ol>
       </section>
@@ -221,12 +228,12 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
             <h2>{t("turnOf", names[current]!)}</h2>
             <div class="scroll" role="group" aria-label={t("legalMoves")} tabIndex={0}>
               <table>
-                <thead><tr><th scope="col">{t("move")}</th><th scope="col">{t("probability")}</th><th scope="col">{t("expected")}</th></tr></thead>
+                <thead><tr><th scope="col">{t("move")}</th>{adviser?.scores === "probabilities" && <th scope="col">{t("probability")}</th>}<th scope="col">{t("expected")}</th></tr></thead>
                 <tbody>
                   {rows.map(({ play, probability, found, isPlayed }) => (
                     <tr key={play.action} class={isPlayed ? "played" : ""} data-play={play.text}>
-                      <th scope="row">{play.text ? <CardRow cards={cardsOf(play.text)} /> : t("pass")}{isPlayed && <span class="badge">●<span class="hidden">{t("played", names[current]!, "")}</span></span>}</th>
-                      <td class="probability">{probability === null ? "" : `${(100 * probability).toFixed(1)} %`}</td>
+                      <th scope="row"><PlayText text={play.text} />{isPlayed && <span class="badge">●<span class="hidden">{t("played", names[current]!, "")}</span></span>}</th>
+                      {adviser?.scores === "probabilities" && <td class="probability">{probability === null ? "" : `${(100 * probability).toFixed(1)} %`}</td>}
                       <td class={found?.points === most ? "expected best" : "expected"}>{found?.points == null ? "" : `${found.points.toFixed(2)} ± ${(1.96 * (found.error ?? 0)).toFixed(2)}`}</td>
                     </tr>
                   ))}
@@ -245,17 +252,17 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
         {worst.length > 0 && (
           <><h3>{t("losses")}</h3>
             <ol class="losses">{worst.map((one) => (
-              <li key={one.turn}><button type="button" onClick={() => onTurn(one.turn)}>{one.turn + 1}. {names[one.seat]}: {one.played || t("pass")} −{one.loss.toFixed(2)} ± {(1.96 * one.lossError).toFixed(2)} → {one.best || t("pass")}</button></li>
+              <li key={one.turn}><button type="button" onClick={() => onTurn(one.turn)}>{one.turn + 1}. {names[one.seat]}: {shortText(one.played)} −{one.loss.toFixed(2)} ± {(1.96 * one.lossError).toFixed(2)} → {shortText(one.best)}</button></li>
             ))}</ol></>
         )}
-        <Choice label={t("players")} value={opponent} options={OPPONENTS.filter((name) => (game.name === "tienlen") !== (name === "trickster"))} words={agentWords} onChange={setOpponent} />
+        <Choice label={t("players")} value={opponent} options={opponents} words={agentWords} onChange={setOpponent} />
         <p class="actions">
           <button type="button" class="play-on" onClick={() => playOn(mySeat)} disabled={position.isOver}>{t("playFrom")}</button>
-          <button type="button" class="duplicate" onClick={() => replay(mySeat)}>{t("duplicate", mySeat + 1)}</button>
+          <button type="button" class="duplicate" onClick={() => replay(mySeat)} disabled={!adviser}>{t("duplicate", mySeat + 1, agentWords(adviser?.name ?? ""))}</button>
           <button type="button" onClick={() => { void navigator.clipboard?.writeText(linkTo(opened.text, number, turn)).then(() => setCopied(true)); history.replaceState(null, "", linkTo(opened.text, number, turn)); }}>{copied ? t("copied") : t("link")}</button>
         </p>
         {duplicate && (
-          <p class="duplicate-result" role="status">{t("duplicateTitle", round.isOver ? placeText(round.places[duplicate.seat] ?? 0) : "–", placeText(duplicate.round.places[duplicate.seat] ?? 0))}
+          <p class="duplicate-result" role="status">{t("duplicateTitle", round.isOver ? resultText(round, duplicate.seat) : "–", resultText(duplicate.round, duplicate.seat), agentWords(adviser!.name))}
             <textarea readOnly rows={2} aria-label={t("record")} value={duplicate.round.record()} /></p>
         )}
       </section>

@@ -8,6 +8,8 @@ interface Props {
   selected: ReadonlySet<string>;
   isTurn: boolean;
   rows: number;
+  /** The cards that can be played, where the others are dimmed; null: none is. */
+  playable: ReadonlySet<string> | null;
   onToggle: (card: string) => void;
   onOrder: (cards: string[]) => void;
 }
@@ -20,7 +22,7 @@ export function moveFocus(by: number): void {
   cards[at < 0 ? (by > 0 ? 0 : cards.length - 1) : (at + by + cards.length) % cards.length]?.focus();
 }
 
-export function Hand({ cards, selected, isTurn, rows, onToggle, onOrder }: Props) {
+export function Hand({ cards, selected, isTurn, rows, playable, onToggle, onOrder }: Props) {
   const drag = useRef<{ card: string; x: number; y: number; isMoved: boolean } | null>(null);
   const [dragged, setDragged] = useState<string | null>(null);
   const perRow = Math.ceil(cards.length / rows);
@@ -52,7 +54,7 @@ export function Hand({ cards, selected, isTurn, rows, onToggle, onOrder }: Props
         <div class="hand-row" key={number} style={`--n:${perRow}`}>
           {line.map((card) => (
             <button
-              type="button" key={card} data-card={card} class={`hold ${selected.has(card) ? "up" : ""} ${dragged === card ? "dragged" : ""}`}
+              type="button" key={card} data-card={card} class={`hold ${selected.has(card) ? "up" : ""} ${dragged === card ? "dragged" : ""} ${playable && !playable.has(card) ? "dim" : ""}`}
               aria-pressed={selected.has(card)} aria-label={cardWords(card)}
               onPointerDown={(event) => {
                 drag.current = { card, x: event.clientX, y: event.clientY, isMoved: false };

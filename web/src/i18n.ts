@@ -12,13 +12,18 @@ const en = {
   roundOver: "Round {0} is over", gameOver: "The game is over", winner: "{0} wins the game", youWin: "You win the game", nextRound: "Next round", leadsNext: "{0} leads the next round",
   place: "Place", score: "Points", total: "Total", first: "1st", second: "2nd", third: "3rd", fourth: "4th", nth: "{0}th",
   table: "Table", emptyTable: "The table is empty", yourHand: "Your hand", selected: "selected", cardBack: "hidden card", moves: "Moves", legalMoves: "Legal moves",
-  hintTitle: "What the champion would play", hintNone: "The champion does not play these rules", lost: "The connection is lost; trying again", connecting: "Connecting",
+  hintTitle: "What the champion would play", hintSearch: "What the search expects", hintNone: "Nobody here gives advice for these rules", lost: "The connection is lost; trying again", connecting: "Connecting",
   scoreHelp: "Double tap: play what is selected, or pass", keys: "Keys: ← → choose, space selects, enter plays, p passes, h hint, z undo",
   invite: "Links for other people", inviteHelp: "Open one on another screen to take that seat.", copy: "Copy", copied: "Copied", record: "Record", openExplorer: "Look at it in the explorer",
   recordPaste: "Paste a record", recordLoad: "Load a file", recordShow: "Show", badRecord: "This record cannot be read: {0}", link: "Link to this position",
   firstStep: "Start", prev: "Back", nextStep: "Forward", last: "End", seeFrom: "Seen from", everything: "All hands", analyse: "Analyse the round", analysing: "Analysing {0} of {1}", stop: "Stop",
-  probability: "Champion", expected: "Expected points (95 %)", losses: "Largest losses", playFrom: "Play on from here", duplicate: "Replay with the champion in seat {0}", duplicateTitle: "Duplicate: place {0} here, place {1} with the champion",
+  probability: "Champion", expected: "Expected points (95 %)", losses: "Largest losses", playFrom: "Play on from here", duplicate: "Replay with the {1} in seat {0}", duplicateTitle: "Duplicate: {0} here, {1} with the {2}",
   graph: "Expected points over the round", move: "Move", pause: "Pause", resume: "Resume", speed: "Speed", step: "Step", open: "Open hands", loading: "Loading", error: "Error: {0}",
+  declare: "Declare the instant win", declares: "{0} declares an instant win", end: "No more melds", melds: "{0} melds {1}", meldsNothing: "{0} ends the melds",
+  starter: "Suit to follow: {0}", aside: "Goes to the winner of the trick", toMeld: "{0} melds of these", took: "{0} took the trick", ahead: "{0} is ahead", tricks: "{0} tricks", trick: "1 trick", leadCard: "You lead: play any card that is not dimmed",
+  paid: "Paid", pays: "{0} pays {1} {2}: {3}", chop: "chopped", cong: "no card played", held_twos: "2s in hand", held_bombs: "bombs in hand", cards: "cards in hand", instant: "instant win", last_two: "ended on a 2", last_three: "the last 3 of spades",
+  rules_cardgames: "cardgames.io", rules_mobile: "Mobile app", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "South of Vietnam", rules_south_count: "South of Vietnam, cards counted", rules_north: "North of Vietnam",
+  rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, melds by hand", rules_thirteens_dummy: "Thirteens with a dummy", rules_thirteens_dummy_manual: "Thirteens with a dummy, melds by hand", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
   random: "random", greedy: "greedy", heuristic: "heuristic", champion: "champion", search: "search", round: "Round {0}", thinking: "thinking", notLegal: "This is not a legal play",
   single: "single", pair: "pair", triple: "triple", quad: "four of a kind", run: "run", "double sequence": "double sequence", "triple sequence": "triple sequence", suited: "suited", skip: "Skip to the table", away: "away", worlds: "Worlds", none: "none", language_en: "English", language_vi: "Tiếng Việt",
 };
@@ -36,13 +41,18 @@ const vi: Record<Key, string> = {
   roundOver: "Hết ván {0}", gameOver: "Trò chơi kết thúc", winner: "{0} thắng", youWin: "Bạn thắng", nextRound: "Ván tiếp", leadsNext: "{0} ra bài ván sau",
   place: "Hạng", score: "Điểm", total: "Tổng", first: "Nhất", second: "Nhì", third: "Ba", fourth: "Bét", nth: "Hạng {0}",
   table: "Bàn", emptyTable: "Bàn trống", yourHand: "Bài của bạn", selected: "đã chọn", cardBack: "lá úp", moves: "Các nước", legalMoves: "Các nước hợp lệ",
-  hintTitle: "Nhà vô địch sẽ đánh", hintNone: "Nhà vô địch không chơi luật này", lost: "Mất kết nối; đang thử lại", connecting: "Đang kết nối",
+  hintTitle: "Nhà vô địch sẽ đánh", hintSearch: "Điểm kỳ vọng của tìm kiếm", hintNone: "Luật này không có gợi ý", lost: "Mất kết nối; đang thử lại", connecting: "Đang kết nối",
   scoreHelp: "Chạm hai lần: đánh các lá đã chọn, hoặc bỏ lượt", keys: "Phím: ← → di chuyển, cách để chọn, enter để đánh, p bỏ lượt, h gợi ý, z đi lại",
   invite: "Liên kết cho người khác", inviteHelp: "Mở trên màn hình khác để ngồi vào ghế.", copy: "Chép", copied: "Đã chép", record: "Biên bản", openExplorer: "Xem trong phần phân tích",
   recordPaste: "Dán biên bản", recordLoad: "Mở tệp", recordShow: "Xem", badRecord: "Không đọc được biên bản: {0}", link: "Liên kết đến thế bài này",
   firstStep: "Đầu", prev: "Lùi", nextStep: "Tiến", last: "Cuối", seeFrom: "Nhìn từ", everything: "Mọi bài", analyse: "Phân tích cả ván", analysing: "Đang phân tích {0} trên {1}", stop: "Dừng",
-  probability: "Vô địch", expected: "Điểm kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", duplicate: "Đánh lại với nhà vô địch ở ghế {0}", duplicateTitle: "So sánh: hạng {0} ở đây, hạng {1} với nhà vô địch",
+  probability: "Vô địch", expected: "Điểm kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", duplicate: "Đánh lại với {1} ở ghế {0}", duplicateTitle: "So sánh: {0} ở đây, {1} với {2}",
   graph: "Điểm kỳ vọng trong ván", move: "Nước", pause: "Dừng", resume: "Tiếp", speed: "Tốc độ", step: "Từng nước", open: "Mở bài", loading: "Đang tải", error: "Lỗi: {0}",
+  declare: "Báo tới trắng", declares: "{0} tới trắng", end: "Thôi phỏm", melds: "{0} hạ {1}", meldsNothing: "{0} thôi hạ",
+  starter: "Chất phải theo: {0}", aside: "Thuộc về người ăn lượt này", toMeld: "{0} hạ phỏm từ các lá này", took: "{0} ăn lượt này", ahead: "{0} đang cao nhất", tricks: "{0} lượt", trick: "1 lượt", leadCard: "Bạn ra bài: đánh lá nào không mờ cũng được",
+  paid: "Tiền", pays: "{0} trả {1} {2}: {3}", chop: "bị chặt", cong: "cóng", held_twos: "thối heo", held_bombs: "thối hàng", cards: "lá còn lại", instant: "tới trắng", last_two: "về bằng heo", last_three: "ba bích cuối",
+  rules_cardgames: "cardgames.io", rules_mobile: "Ứng dụng di động", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "Miền Nam", rules_south_count: "Miền Nam, đếm lá", rules_north: "Miền Bắc",
+  rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, tự hạ phỏm", rules_thirteens_dummy: "Thirteens có nhà ảo", rules_thirteens_dummy_manual: "Thirteens có nhà ảo, tự hạ phỏm", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
   random: "ngẫu nhiên", greedy: "tham lam", heuristic: "kinh nghiệm", champion: "vô địch", search: "tìm kiếm", round: "Ván {0}", thinking: "đang nghĩ", notLegal: "Nước này không hợp lệ",
   single: "rác", pair: "đôi", triple: "sám cô", quad: "tứ quý", run: "sảnh", "double sequence": "đôi thông", "triple sequence": "sám thông", suited: "đồng chất", skip: "Đến bàn", away: "vắng mặt", worlds: "Số thế giới", none: "không", language_en: "English", language_vi: "Tiếng Việt",
 };
@@ -84,6 +94,20 @@ export function cardWords(card: string): string {
   return current === "en" ? (card[0] === "*" ? `${rank} ${suit}` : `${rank} of ${suit}`) : `${rank} ${suit}`;
 }
 export const cardsWords = (cards: string[]): string => (cards.length ? cards.map(cardWords).join(", ") : t("pass"));
+
+/** A suit that the server or the engine names in English. */
+export function suitWords(name: string): string {
+  const suit = Object.keys(SUITS.en).find((letter) => SUITS.en[letter] === name);
+  return (suit && SUITS[current][suit]) ?? name;
+}
+
+/** The name of rules or of a game, in the reader's words where the page has them. */
+export const rulesWords = (name: string): string => (`rules_${name}` in en ? t(`rules_${name}` as Key) : name);
+export const gameWords = (name: string): string => (`game_${name}` in en ? t(`game_${name}` as Key) : name);
+/** The cause of a payment. */
+export const causeWords = (cause: string): string => (cause in en ? t(cause as Key) : cause);
+/** A play that is not cards: a word of the rules, or the ranks of a meld. */
+export const namedPlay = (text: string): string => (text === "declare" || text === "end" ? t(text) : text.replaceAll("T", "10"));
 
 /** The name of an agent, in the reader's language where it has one. */
 export const agentWords = (name: string): string => (name in en ? t(name as Key) : name);

@@ -1,6 +1,6 @@
 /** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
-import type { LoadedGame, Round, RoundData } from "./engine.ts";
-import { openAgents, openLibrary, playsRules } from "./engine.ts";
+import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
+import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 import { PERSON } from "./model.ts";
 
@@ -33,7 +33,7 @@ export class LocalHost implements Host {
   private version = 0; // of the position; what was asked for an older one is dropped
   private timer = 0;
   private abort = new AbortController();
-  private hasHints = false;
+  private adviser: AgentInfo | undefined;
 
   constructor(
     private readonly stored: LocalGame,
@@ -64,8 +64,7 @@ export class LocalHost implements Host {
     const { rules, seats } = this.config;
     const library = await openLibrary();
     const game = (this.game = await library.loadRules(rules));
-    const info = library.index.games.find(({ name }) => name === game.name);
-    this.hasHints = info?.agents.some((agent) => agent.name === "champion" && playsRules(agent, rules, seats.length)) ?? false;
+    this.adviser = adviserOf(agentsOf(library, rules, seats.length));
     this.rounds = this.stored.rounds.map((data) => game.fromData(data));
     if (!this.rounds.length) this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
     this.status = "ready";
@@ -89,6 +88,7 @@ export class LocalHost implements Host {
         found.push({
           type: "round_over", round: number, places: round.places.map((place) => place ?? 0),
           scores: round.scores.map((score, seat) => score - before[seat]!), totals: round.scores,
+          ...(round.payments.length ? { payments: round.payments } : {}),
         });
       }
       return found;
@@ -111,7 +111,7 @@ export class LocalHost implements Host {
       target: 0,
       waiting: this.isWaiting,
       can_undo: seat !== null && this.lastDecision() !== null,
-      has_hints: this.hasHints,
+      has_hints: this.adviser !== undefined,
       notices: [],
       rules: { game: this.game!.name, name: config.rules, digest: "" },
       round: this.rounds.length - 1,
@@ -205,8 +205,8 @@ export class LocalHost implements Host {
 
   async hint(): Promise<HintPlay[]> {
     const agents = await openAgents();
-    const advice = await agents.advise(this.round.data, "champion");
-    return advice.plays.map(({ text, action, probability }) => ({ text, id: action, probability: probability ?? 0 }));
+    const advice = await agents.advise(this.round.data, this.adviser!.name);
+    return advice.plays.map(({ text, action, probability, points, error }) => ({ text, id: action, probability, points, error }));
   }
 
   async next(): Promise<void> {

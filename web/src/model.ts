@@ -1,9 +1,9 @@
 /** What a table shows, wherever the game is: in the page (`local.ts`) or on a server (`remote.ts`). */
-import type { SeatView } from "./engine.ts";
+import type { Payment, SeatView } from "./engine.ts";
 
 export type GameEvent =
   | { type: "play"; round: number; seat: number; id: number; text: string }
-  | { type: "round_over"; round: number; places: number[]; scores: number[]; totals: number[] };
+  | { type: "round_over"; round: number; places: number[]; scores: number[]; totals: number[]; payments?: Payment[] };
 
 export interface SeatInfo { name: string; is_person: boolean; is_here: boolean }
 
@@ -24,7 +24,8 @@ export interface TableView extends SeatView {
   hands?: string[];
 }
 
-export interface HintPlay { text: string; id: number; probability: number }
+/** A legal play with what an adviser says of it: its probability, or its expected points and their standard error. */
+export interface HintPlay { text: string; id: number; probability: number | null; points?: number | null; error?: number | null }
 export interface Selection { legal: boolean; more: boolean }
 export type Status = "ready" | "connecting" | "lost";
 
@@ -54,3 +55,5 @@ export const PERSON = "human";
 
 /** "3s 4s" as cards. */
 export const cardsOf = (text: string): string[] => (text ? text.split(" ") : []);
+/** Whether the text of a play is its cards; else it is a word, such as the declaration of an instant win or a meld. */
+export const isCards = (text: string): boolean => /^([2-9TJQKA][scdh]|\*\d)( |$)/.test(text);

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { CardRow } from "./cards.tsx";
 import { openLibrary, playsRules, type Index } from "./engine.ts";
-import { agentWords, t } from "./i18n.ts";
+import { agentWords, gameWords, rulesWords, t } from "./i18n.ts";
 import type { TableConfig } from "./model.ts";
 import { PERSON } from "./model.ts";
 import { Choice, Pace } from "./parts.tsx";
@@ -43,7 +43,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
     if (next.join("|") !== seats.join("|")) setSeats(next);
   }, [preset, isRemote, seats.length]);
 
-  const presets = index?.games.flatMap((one) => one.presets.map(({ name }) => name)) ?? ["cardgames"];
+  const games = index?.games ?? [{ name: "tienlen", presets: [{ name: "cardgames" }] }];
   const start = (): void => onStart({ rules, seats, whole_game: isWhole, pause }, isRemote);
   const watch = (): void => onStart({ rules, seats: seats.map((name) => (name === PERSON ? usual("champion") : name)), whole_game: isWhole, pause }, false);
   return (
@@ -64,7 +64,15 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
         </p>
         <fieldset>
           <legend>{t("players")}</legend>
-          <Choice label={t("rules")} value={rules} options={presets} words={(o) => o} onChange={setRules} />
+          <label class="field"><span>{t("rules")}</span>
+            <select value={rules} onChange={(event) => setRules(event.currentTarget.value)}>
+              {games.map((one) => (
+                <optgroup key={one.name} label={gameWords(one.name)}>
+                  {one.presets.map(({ name }) => <option key={name} value={name} selected={name === rules}>{rulesWords(name)}</option>)}
+                </optgroup>
+              ))}
+            </select>
+          </label>
           <Choice label={t("players")} value={String(seats.length)} options={numbers.map(String)} words={(o) => o}
             onChange={(o) => setSeats(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? usual("champion")))} />
           {seats.map((name, i) => (

@@ -1,10 +1,10 @@
 /** The table: other players, what lies on it, the own hand and what can be done. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { CardBack, CardRow } from "./cards.tsx";
+import { CardBack, CardRow, PlayText } from "./cards.tsx";
 import { Hand, moveFocus } from "./hand.tsx";
-import { agentWords, cardsWords, cardWords, countText, placeText, pointsText, t } from "./i18n.ts";
+import { agentWords, cardsWords, cardWords, causeWords, countText, namedPlay, placeText, pointsText, rulesWords, suitWords, t } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
-import { cardsOf, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
+import { cardsOf, isCards, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
 import { Dialog, Pace } from "./parts.tsx";
 import type { Settings } from "./settings.ts";
 
@@ -30,10 +30,17 @@ const nameOf = (seat: number, seats: SeatInfo[], you: number | null): string => 
   return same ? `${name} ${seat + 1}` : name;
 };
 
-/** The last plays of the trick, by seat; the trick began when the table was seen empty. */
+/**
+ * The last plays of the trick, by seat. Where the view has the trick's cards in order, they say it; else the trick began
+ * when the table was seen empty.
+ */
 function useTrick(view: TableView | null): (string | null)[] {
   const start = useRef({ events: 0, round: -1 });
   if (!view) return [];
+  if (view.trick !== undefined) {
+    const trick = cardsOf(view.trick), count = view.seats.length;
+    return view.seats.map((_, seat) => trick[(seat - (view.leader ?? 0) + count) % count] ?? null);
+  }
   const plays = view.events.filter((event): event is GameEvent & { type: "play" } => event.type === "play");
   if (view.owner === null || view.round !== start.current.round) start.current = { events: plays.length, round: view.round };
   if (start.current.events > plays.length) start.current.events = plays.length;
@@ -63,6 +70,7 @@ function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: nu
     <section class={`opponent ${place} ${isTurn ? "turn" : ""} ${out != null ? "out" : ""}`} aria-label={name}>
       <p class="who">
         <b>{name}</b> <span class="score">{pointsText(view.scores[seat]!)}</span>
+        {view.tricks && <span class="score">{view.tricks[seat] === 1 ? t("trick") : t("tricks", view.tricks[seat]!)}</span>}
         {!info.is_here && <span class="badge">{t("away")}</span>}
       </p>
       {view.hands
@@ -74,15 +82,35 @@ function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: nu
       <p class="did">
         {out != null ? <span class="badge place">{placeText(out)}</span>
           : shown === "" ? <span class="badge">{t("passed")}</span>
-          : shown && seat !== view.owner ? <CardRow cards={cardsOf(shown)} />
+          : shown && seat !== view.owner ? <PlayText text={shown} />
           : isTurn && !info.is_person ? <span class="thinking">{t("thinking")}…</span> : null}
       </p>
     </section>
   );
 }
 
+/** The middle of a game of tricks: the cards in order, who is ahead, what is taken and what must be followed. */
+function Trick({ view, you }: { view: TableView; you: number | null }) {
+  const name = (seat: number): string => nameOf(seat, view.seats, you);
+  const { trick = "", pile = "", last_pile = "", winner, last_winner, current_seat: seat } = view;
+  const cards = cardsOf(pile || trick);
+  return (
+    <section class="centre" aria-label={t("table")}>
+      {cards.length > 0 && <div class="on-table" key={view.turn} data-cards={cards.join(" ")}><CardRow cards={cards} /></div>}
+      <p class="owner">
+        {pile ? t("toMeld", name(seat ?? 0)) : trick ? winner != null && t("ahead", name(winner))
+          : seat === null ? t("emptyTable") : seat === you ? t("leadCard") : t("leads", name(seat))}
+      </p>
+      {view.starter && <p class="must">{t("starter", suitWords(view.starter))}</p>}
+      {view.aside && !pile && <p class="must side"><CardRow cards={cardsOf(view.aside)} /> {t("aside")}</p>}
+      {!cards.length && last_winner != null && <p class="must side"><CardRow cards={cardsOf(last_pile)} /> {t("took", name(last_winner))}</p>}
+    </section>
+  );
+}
+
 function Centre({ view, you }: { view: TableView; you: number | null }) {
-  const cards = cardsOf(view.table ?? view.trick ?? "");
+  if (view.trick !== undefined) return <Trick view={view} you={you} />;
+  const cards = cardsOf(view.table ?? "");
   const owner = view.owner ?? null;
   const leader = view.current_seat;
   return (
@@ -99,17 +127,21 @@ function Centre({ view, you }: { view: TableView; you: number | null }) {
 }
 
 function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (text: string) => void; onClose: () => void }) {
-  const best = [...plays].sort((a, b) => b.probability - a.probability).slice(0, 6);
+  const valueOf = (play: HintPlay): number => play.probability ?? play.points ?? 0;
+  const best = [...plays].sort((a, b) => valueOf(b) - valueOf(a)).slice(0, 6);
+  const title = plays[0]?.probability == null ? t("hintSearch") : t("hintTitle");
   return (
-    <aside class="hints" aria-label={t("hintTitle")}>
-      <h2>{t("hintTitle")}</h2>
+    <aside class="hints" aria-label={title}>
+      <h2>{title}</h2>
       <ol>
         {best.map((play) => (
           <li key={play.id}>
             <button type="button" onClick={() => onPick(play.text)}>
-              <span class="bar-back"><span class="bar" ref={(bar) => { if (bar) bar.style.width = `${100 * play.probability}%`; }} /></span>
-              <span class="what">{play.text ? <CardRow cards={cardsOf(play.text)} /> : t("pass")}</span>
-              <span class="percent">{(100 * play.probability).toFixed(play.probability < 0.1 ? 1 : 0)} %</span>
+              {play.probability !== null && <span class="bar-back"><span class="bar" ref={(bar) => { if (bar) bar.style.width = `${100 * play.probability!}%`; }} /></span>}
+              <span class="what"><PlayText text={play.text} /></span>
+              {play.probability !== null
+                ? <span class="percent">{(100 * play.probability).toFixed(play.probability < 0.1 ? 1 : 0)} %</span>
+                : <span class="points">{play.points?.toFixed(2)} ± {(1.96 * (play.error ?? 0)).toFixed(2)}</span>}
             </button>
           </li>
         ))}
@@ -124,22 +156,30 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
   if (!over || over.type !== "round_over") return null;
   const order = view.seats.map((_, seat) => seat).sort((a, b) => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!);
   const winner = view.result?.winner;
+  const name = (seat: number): string => nameOf(seat, view.seats, you);
+  const { payments } = over;
+  const balance = (seat: number): number =>
+    (payments ?? []).reduce((sum, { payer, payee, amount }) => sum + (payee === seat ? amount : 0) - (payer === seat ? amount : 0), 0);
   const title = view.result
     ? (winner == null ? t("gameOver") : winner === you ? t("youWin") : t("winner", nameOf(winner, view.seats, you)))
     : t("roundOver", over.round + 1);
   return (
     <Dialog title={title}>
       <table class="scores">
-        <thead><tr><th scope="col">{t("place")}</th><th scope="col">{t("players")}</th><th scope="col">{t("score")}</th><th scope="col">{t("total")}</th></tr></thead>
+        <thead><tr><th scope="col">{t("place")}</th><th scope="col">{t("players")}</th>{payments && <th scope="col">{t("paid")}</th>}<th scope="col">{t("score")}</th><th scope="col">{t("total")}</th></tr></thead>
         <tbody>
           {order.map((seat) => (
             <tr key={seat} class={seat === you ? "me" : ""}>
               <td>{placeText(over.places[seat]!)}</td><th scope="row">{nameOf(seat, view.seats, you)}</th>
-              <td>{over.scores[seat]! >= 0 ? `+${over.scores[seat]}` : over.scores[seat]}</td><td>{over.totals[seat]}</td>
+              {payments && <td class="paid">{signed(balance(seat))}</td>}
+              <td>{signed(over.scores[seat]!)}</td><td>{over.totals[seat]}</td>
             </tr>
           ))}
         </tbody>
       </table>
+      {payments && payments.length > 0 && (
+        <ul class="payments">{payments.map((one, i) => <li key={i}>{t("pays", name(one.payer), name(one.payee), one.amount, causeWords(one.cause))}</li>)}</ul>
+      )}
       {!view.result && view.current_seat !== null && <p>{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>}
       <p class="actions">
         <button type="button" onClick={onLook}>{t("openExplorer")}</button>
@@ -150,13 +190,22 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
   );
 }
 
+const signed = (points: number): string => (points > 0 ? `+${points}` : points < 0 ? `−${-points}` : "0");
+
+/** A play in words. */
+const playWords = (name: string, text: string): string => {
+  if (!text) return t("passes", name);
+  if (isCards(text)) return t("played", name, cardsWords(cardsOf(text)));
+  return text === "declare" ? t("declares", name) : text === "end" ? t("meldsNothing", name) : t("melds", name, namedPlay(text));
+};
+
 /** What happened last, for the line above the hand and for screen readers. */
 function lastWords(view: TableView, you: number | null): string {
   const last = [...view.events].reverse().find((event) => event.type === "play");
   const words: string[] = [];
   if (last?.type === "play" && last.round === view.round) {
     const name = nameOf(last.seat, view.seats, you);
-    words.push(last.text ? t("played", name, cardsWords(cardsOf(last.text))) : t("passes", name));
+    words.push(playWords(name, last.text));
   }
   if (view.current_seat !== null && !view.waiting)
     words.push(view.current_seat === you ? t("yourTurn") : t("turnOf", nameOf(view.current_seat, view.seats, you)));
@@ -200,6 +249,9 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
   const cards = useMemo(() => arranged(cardsOf(view?.hand ?? ""), sorting, own), [view?.hand, sorting, own]);
   const chosen = cards.filter((card) => selected.has(card));
   const canPass = isTurn && view.legal.includes("");
+  const named = isTurn ? view.legal.filter((text) => text && !isCards(text)) : [];
+  // Where a play is one card, a card that cannot be played is dimmed.
+  const isByCard = view?.trick !== undefined && isTurn && !named.length;
 
   // The selection belongs to the cards that are held; a question about it to the position.
   useEffect(() => setSelected((old) => new Set([...old].filter((card) => cards.includes(card)))), [view?.hand]);
@@ -289,7 +341,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
     <main class={`game players-${num} ${isTurn ? "my-turn" : ""}`} data-turn={view.turn} data-seat={you ?? ""} data-current={view.current_seat ?? ""}>
       <header class="bar-top">
         <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>‹</button>
-        <h1><span class="wide">{view.rules.name}</span> <small>{t("round", view.round + 1)}</small></h1>
+        <h1><span class="wide">{rulesWords(view.rules.name)}</span> <small>{t("round", view.round + 1)}</small></h1>
         <span class="tools">
           {you !== null && <button type="button" class="tool undo" onClick={undo} disabled={!view.can_undo}>{t("undo")}</button>}
           {you !== null && <button type="button" class="tool hint" onClick={hint} disabled={!isTurn || !view.has_hints} aria-expanded={hints !== null}>{t("hint")}</button>}
@@ -319,17 +371,15 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
                 <b>{t("you")}</b> {pointsText(view.scores[you]!)}
                 {view.places[you] != null ? <span class="badge place">{placeText(view.places[you]!)}</span> : trick[you] === "" ? <span class="badge">{t("passed")}</span> : null}
               </button>
-              <button type="button" class="pass" onClick={pass} disabled={!canPass}>{t("pass")}</button>
+              {view.trick === undefined && <button type="button" class="pass" onClick={pass} disabled={!canPass}>{t("pass")}</button>}
+              {named.map((text) => <button type="button" key={text} class="main named" onClick={() => play(text)}>{namedPlay(text)}</button>)}
               <button type="button" class="main play" onClick={playSelected} disabled={!isTurn || !canPlay}>{t("play")}</button>
               <button type="button" class="tool sort" onClick={sort} aria-label={sorting === "rank" ? t("sortSuit") : t("sortRank")} title={sorting === "rank" ? t("sortSuit") : t("sortRank")}>
                 <span aria-hidden="true">⇅</span><span class="wide">{sorting === "rank" ? t("sortSuit") : t("sortRank")}</span>
               </button>
             </div>
             <Hand cards={cards} selected={selected} isTurn={isTurn} rows={isNarrow && cards.length > 7 ? 2 : 1} onToggle={toggle}
-              onOrder={(order) => { setOwn(order); setSorting("own"); }} />
-            {isTurn && view.rules.game !== "tienlen" && (
-              <ul class="texts" aria-label={t("legalMoves")}>{view.legal.map((text) => <li key={text}><button type="button" onClick={() => play(text)}>{text || t("pass")}</button></li>)}</ul>
-            )}
+              playable={isByCard ? new Set(view.legal) : null} onOrder={(order) => { setOwn(order); setSorting("own"); }} />
           </section>
         : host instanceof LocalHost && (
             <div class="watching controls">
@@ -338,7 +388,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
               <Pace label="speed" value={pace} onChange={(value) => { setPace(value); if (!isStopped) host.setPace(value); }} />
             </div>
           )}
-      {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!text) pass(); else { setSelected(next); check(next); } }} />}
+      {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
       {invitations.length > 0 && view.turn === 0 && (
         <aside class="invite"><h2>{t("invite")}</h2><p>{t("inviteHelp")}</p>
           <ul>{invitations.map(({ seat, link }) => <li key={seat}><b>{t("seat", seat + 1)}</b> <a href={link} target="_blank" rel="noopener">{link}</a></li>)}</ul>

@@ -167,7 +167,8 @@ def _common() -> argparse.ArgumentParser:
         "--records-url",
         default="",
         metavar="URL",
-        help="the links to records begin with this address of a page that shows them (default: the files)",
+        help="the links to records begin with this address of a page that shows them, or have the record in "
+        "place of {record} in it, for example https://example.org/play/#record={record} (default: the files)",
     )
     work.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser

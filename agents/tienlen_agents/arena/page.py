@@ -8,15 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import quote
 
-from tienlen_agents.arena.labels import (
-    decisions_per_second,
-    interval_note,
-    ordinal,
-    place_colours,
-)
-from tienlen_agents.arena.records import FOLDER, record_files
+from tienlen_agents.arena.labels import decisions_per_second, interval_note, ordinal, place_colours
+from tienlen_agents.arena.records import FOLDER, RecordFile, record_files
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.games.common.game import AnyRules
@@ -26,6 +22,8 @@ if TYPE_CHECKING:
     from tienlen_agents.arena.curves import Curve
     from tienlen_agents.arena.result import MatchResult
     from tienlen_agents.arena.run_results import League, RunResults
+
+RECORD: Final = "{record}"  # in `RunResults.records_url`: the record itself comes here
 
 
 class Bar(NamedTuple):
@@ -145,10 +143,16 @@ def _records(report: RunResults) -> list[tuple[str, list[tuple[str, str, str]]]]
     If there is one record for each match-up, all are together, without a title.
     """
     base = report.records_url or f"{FOLDER}/"
+
+    def address_of(file: RecordFile) -> str:
+        if RECORD in base:
+            return base.replace(RECORD, quote(file.text, safe=""))
+        return base + file.name
+
     found: dict[str, list[tuple[str, str, str]]] = {}
     for file in record_files(report.results):
         title = file.match_up if len(report.variants) == 1 else f"{file.match_up} · {file.rules}"
-        found.setdefault(title, []).append((base + file.name, f"deal {file.deal}", ", ".join(file.seats)))
+        found.setdefault(title, []).append((address_of(file), f"deal {file.deal}", ", ".join(file.seats)))
     if all(len(files) == 1 for files in found.values()):
         return [("", [files[0] for files in found.values()])] if found else []
     return list(found.items())

@@ -54,13 +54,16 @@ class Played(NamedTuple):
     forfeits: tuple[tuple[Forfeits, ...], ...]
 
 
-def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
-    """A batch for some agents, with `history` past plays in observations; makes all batches of the arena.
+def reward_of(rules: AnyRules) -> str:
+    """The reward scheme of the arena: payments where the rules have them, so that agents that search maximise them."""
+    return "payments" if has_payments(rules) else "points"
 
-    Where the rules have payments they are the rewards, which agents that search maximise.
-    """
-    reward = "payments" if has_payments(rules) else "points"
-    batch = Batch(rules, num_games, reward=reward, history=history, history_length=history_of(agents))
+
+def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
+    """A batch for some agents, with `history` past plays in observations; makes all batches of the arena."""
+    batch = Batch(
+        rules, num_games, reward=reward_of(rules), history=history, history_length=history_of(agents)
+    )
     check_plays(agents, batch)
     return batch
 

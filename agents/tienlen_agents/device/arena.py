@@ -22,7 +22,7 @@ from torch import Tensor
 import tienlen_agents
 from tienlen_agents.arena.chunk import Chunk, Job, chunk_of, games_of, seed_of
 from tienlen_agents.arena.executors import Task
-from tienlen_agents.arena.play import Played
+from tienlen_agents.arena.play import Played, reward_of
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import (
@@ -216,7 +216,8 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
     players = [_player(agent, machine, rules, seed_of(jobs[0], i)) for i, agent in enumerate(agents)]
     games = [games_of(job) for job in jobs]
     sizes = [len(one.keys) for one in games]
-    rounds = Rounds(machine, rules, sum(sizes), history_length=max(player.history for player in players))
+    history_length = max(player.history for player in players)
+    rounds = Rounds(machine, rules, sum(sizes), reward=reward_of(rules), history_length=history_length)
     rounds.deal(np.concatenate([one.keys for one in games]), skip_forced=False)
     seats = machine.array(np.concatenate([one.seats for one in games]))
     first = machine.array(np.repeat(np.arange(len(jobs)) * len(agents), sizes))

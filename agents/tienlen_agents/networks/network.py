@@ -371,17 +371,19 @@ class NetworkAgent:
     def save(self, path: str | Path) -> None:
         """Write the network to a safetensors file: weights, configuration and card; no code.
 
-        The same network with the same card gives the same bytes; a digest of them is in the file.
+        The same network with the same card gives the same bytes; a digest of them is in the file. Matrices
+        that lose nothing by it are stored as float16 (`tienlen_agents.networks.policy_file.packed`).
 
         Raises:
             OSError: it cannot be written.
         """
-        write_atomic(Path(path), policy_file.to_bytes(self.network.tensors, self._texts()))
+        packed = policy_file.packed(self.network.tensors)
+        write_atomic(Path(path), policy_file.to_bytes(packed, self._texts()))
 
     @property
     def digest(self) -> str:
         """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
-        return policy_file.content_digest(self._texts(), self.network.tensors)
+        return policy_file.content_digest(self._texts(), policy_file.packed(self.network.tensors))
 
     def _texts(self) -> dict[str, str]:
         config = json.dumps(asdict(self.network.config))

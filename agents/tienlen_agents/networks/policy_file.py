@@ -1,6 +1,9 @@
 """The file of a policy: safetensors with the same bytes every time, and a digest that finds a changed bit.
 
-Its metadata are ``format``, ``config`` and ``card`` (JSON), and ``digest``: the SHA-256 of these texts and of
+Weights are float32. A matrix of which all weights are values of float16 is stored as such, in half the bytes;
+`rounded` makes such matrices. Files of float32 alone load as ever.
+
+The metadata are ``format``, ``config`` and ``card`` (JSON), and ``digest``: the SHA-256 of these texts and of
 the weights. Files of before have no digest, and load. No other key is allowed, so that damage to the word
 ``digest`` does not turn a file into one of those.
 """
@@ -18,12 +21,47 @@ import numpy.typing as npt
 from safetensors.numpy import save
 
 DIGEST: Final = "digest"
+# Rounding these would change the most choices, see `rounded`: an action's first layers, and the last one.
+EXACT: Final = ("after.weight", "block.weight", "score.weight")
 TEXTS: Final = ("format", "config", "card")
 MAX_HEADER: Final = 1_000_000  # bytes; those of policies have some thousands
 _LENGTH: Final = 8  # bytes of the header's length, which a file begins with
 _ALIGNMENT: Final = 8
 
 Tensors = Mapping[str, npt.NDArray[Any]]
+
+
+def rounded(tensors: Tensors) -> dict[str, npt.NDArray[np.float32]]:
+    """Weights of which most matrices are rounded to values of float16, so that a file has half their bytes.
+
+    With all of ``cardgames-medium-v4`` rounded, the network chose otherwise in 14 of 100,072 decisions with a
+    choice. Most of it came from the matrices `EXACT`, which this leaves alone, as it does biases: then 5
+    choices change.
+
+    Args:
+        tensors: float32.
+    """
+    return {
+        name: tensor if name in EXACT or tensor.ndim < 2 else tensor.astype(np.float16).astype(np.float32)
+        for name, tensor in tensors.items()
+    }
+
+
+def packed(tensors: Tensors) -> dict[str, npt.NDArray[Any]]:
+    """The weights in the types in which a file has them; nothing is lost.
+
+    Args:
+        tensors: float32.
+
+    Returns:
+        The same, but matrices of which all weights are values of float16 have this type.
+    """
+    found = {}
+    for name, tensor in tensors.items():
+        with np.errstate(over="ignore"):  # larger than any float16: they become infinite, and are not equal
+            half = tensor.astype(np.float16)
+        found[name] = half if tensor.ndim > 1 and np.array_equal(half, tensor) else tensor
+    return found
 
 
 def content_digest(metadata: Mapping[str, str], tensors: Tensors) -> str:

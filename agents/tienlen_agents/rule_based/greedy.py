@@ -1,62 +1,99 @@
 """The two greedy baselines. Published figures use them, so golden tests freeze their play.
 
-Both choose by a fixed order of actions, which depends on the rules alone. It is computed once, as a table
-from action id to rank; a decision is the lowest rank among the legal actions, one `np.minimum.reduceat` per
-batch.
+Both choose by a fixed order of actions: a number for each, of which the lowest is chosen.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.engine.backends import jit
 from tienlen_env.engine.view import View
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.cards import RANK_OF_TWO
+from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
+from tienlen_env.games.tienlen.rules import Rules
 
 IntArray = npt.NDArray[np.int64]
 
+# Sizes of the keys' parts: the card id of the top card plus 1, the number of cards, the action id.
+_TOPS, _SIZES, _IDS = 64, 16, 1 << 16
+_LAST = 4 * _TOPS * _SIZES * _IDS
 
-class Preference(NamedTuple):
-    """A strict order of all actions, best first.
 
-    Attributes:
-        order: int64 (A,), action ids, best first.
-        rank: int64 (A,), the place of each action in `order`.
+def is_held_back(spec: Any, actions: Any, action: int) -> bool:
+    """Whether an action has a 2 or is a bomb."""
+    at = action * S.ACTION_FIELDS
+    width, length = actions[at + S.WIDTH], actions[at + S.LENGTH]
+    is_bomb = width > 0 and spec[S.GROUP_BOMB + (width - 1) * 16 + length] != 0
+    return is_bomb or actions[at + S.TOP] >> 2 == RANK_OF_TWO
+
+
+def cheapness(spec: Any, actions: Any, action: int) -> int:
+    """The pass last; before it what is held back; then the lowest top card, fewest cards, lowest id."""
+    at = action * S.ACTION_FIELDS
+    num_cards = actions[at + S.WIDTH] * actions[at + S.LENGTH]
+    group = 2 if action == PASS else 1 if is_held_back(spec, actions, action) else 0
+    return ((group * _TOPS + actions[at + S.TOP] + 1) * _SIZES + num_cards) * _IDS + action
+
+
+def longness(actions: Any, action: int) -> int:
+    """The most cards first, then the lowest top card, then the lowest id."""
+    at = action * S.ACTION_FIELDS
+    num_cards = actions[at + S.WIDTH] * actions[at + S.LENGTH]
+    return ((_SIZES - num_cards) * _TOPS + actions[at + S.TOP] + 1) * _IDS + action
+
+
+def choose_row(spec: Any, actions: Any, ids: Any, cards: Any, start: int, end: int, lead_from: int) -> int:
+    """The index of a greedy player's choice among the legal actions ``ids[start:end]``.
+
+    Args:
+        spec: the variant, see `tienlen_env.games.tienlen.spec`.
+        actions: its action table.
+        ids: action ids.
+        cards: the cards of each.
+        start: the first legal action.
+        end: the one after the last.
+        lead_from: for a lead with the longest combination, a mask of the lowest card of the hand; else 0.
     """
+    best, lowest = start, 2 * _LAST
+    for i in range(start, end):
+        # The declaration of an instant win has no cards, and is the only legal action.
+        if lead_from == 0:
+            key = cheapness(spec, actions, ids[i])
+        elif cards[i] & lead_from != 0 or cards[i] == 0:
+            key = longness(actions, ids[i])
+        else:
+            key = _LAST
+        if key < lowest:
+            best, lowest = i, key
+    return best
 
-    order: IntArray
-    rank: IntArray
 
-
-def _prefer(*keys: npt.ArrayLike) -> Preference:
-    """Order actions by the keys, each int or bool (A,), the first the most important; ties by lowest id."""
-    order = np.lexsort([np.asarray(key) for key in reversed(keys)])
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return Preference(order, rank)
+@jit.loop
+def _choose_all(spec, actions, ids, cards, start, lead_from, out):  # type: ignore[no-untyped-def]
+    for b in range(out.shape[0]):
+        end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
+        out[b] = ids[choose_row(spec, actions, ids, cards, start[b], end, lead_from[b])]
 
 
 @lru_cache(maxsize=64)
-def _cheapest_first(table: ActionTable) -> Preference:
-    """Pass last; actions with a 2 and bombs before it; then lowest top card, fewest cards, lowest id."""
-    is_pass = np.arange(table.num_actions) == PASS
-    return _prefer(is_pass, table.has_two_mask | table.bomb_mask, table.top, table.num_cards)
+def _tables(rules: Rules) -> S.KernelTables:
+    return S.build_spec(rules)
 
 
-@lru_cache(maxsize=64)
-def _longest_first(table: ActionTable) -> Preference:
-    """Most cards, then lowest top card, then lowest id."""
-    return _prefer(-table.num_cards, table.top)
-
-
-def _table(view: View) -> ActionTable:
+def _choose(view: View, lead_from: IntArray) -> IntArray:
     if not isinstance(view.table, ActionTable):
         raise WrongGameError(f"this agent plays Tiến lên, not the {view.rules.name} rules")
-    return view.table
+    legal = view.legal_actions
+    out = np.empty(len(view), np.int64)
+    _choose_all(*_tables(view.rules), legal.action, legal.cards, legal.start, lead_from, out)
+    return out
 
 
 class GreedyAgent:
@@ -79,9 +116,7 @@ class GreedyAgent:
 
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
-        legal = view.legal_actions
-        order, rank = _cheapest_first(_table(view))
-        return order[np.minimum.reduceat(rank[legal.action], legal.start)]
+        return _choose(view, np.zeros(len(view), np.int64))
 
 
 class GreedyLongAgent:
@@ -103,14 +138,4 @@ class GreedyLongAgent:
 
     def act(self, view: View) -> IntArray:
         """Choose by the rule above (see `Agent.act`)."""
-        legal = view.legal_actions
-        following, leading = _cheapest_first(_table(view)), _longest_first(_table(view))
-        is_lead = view.table_action == PASS
-        lowest_card = view.hand & -view.hand
-        # Without the lowest card an action ranks behind every one that has it. The declaration of an instant
-        # win plays no cards, and is the only legal action.
-        has_lowest = (legal.cards & lowest_card[legal.game] != 0) | (legal.cards == 0)
-        lead_rank = np.where(has_lowest, leading.rank[legal.action], view.table.num_actions)
-        rank = np.where(is_lead[legal.game], lead_rank, following.rank[legal.action])
-        best = np.minimum.reduceat(rank, legal.start)
-        return np.where(is_lead, leading.order[best], following.order[best])
+        return _choose(view, np.where(view.table_action == PASS, view.hand & -view.hand, 0))

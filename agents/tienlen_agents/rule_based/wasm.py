@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import astuple
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.rule_based import trickster
+from tienlen_agents.rule_based import greedy, trickster
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, decide
 from tienlen_agents.rule_based.heuristic.parameters import Parameters
 from tienlen_env.engine.backends.wasm.entries import Entry, agent_entries
 from tienlen_env.games.common.game import AnyGame
+from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.actions import PASS
+from tienlen_env.games.tienlen.kernels import list_legal
 
 # Constants of the compiled code: the weights of the defaults.
 _HEURISTIC: Final = decide.new_workspace(Parameters())[decide.WEIGHTS : decide.RANK_SPLITS].astype(np.int32)
@@ -40,22 +43,57 @@ def choose_trickster(spec: Any, actions: Any, row: Any, state: Any, ids: Any, ca
     return trickster.choose_row(spec, actions, row, _TRICKSTER, ids, cards)
 
 
-def _heuristic(game: AnyGame) -> list[Entry]:
-    name, size = HeuristicAgent.name, decide.WORKSPACE_SIZE
-    return agent_entries(game, name, choose_heuristic, size, start_heuristic)
+def choose_greedy(spec: Any, actions: Any, row: Any, state: Any, ids: Any, cards: Any) -> int:
+    """The choice of `GreedyAgent`."""
+    count = list_legal(row, spec, actions, ids, cards, 0)
+    return int(ids[greedy.choose_row(spec, actions, ids, cards, 0, count, 0)])
 
 
-def _trickster(game: AnyGame) -> list[Entry]:
-    return agent_entries(game, trickster.TricksterAgent.name, choose_trickster)
+def choose_greedy_long(spec: Any, actions: Any, row: Any, state: Any, ids: Any, cards: Any) -> int:
+    """The choice of `GreedyLongAgent`."""
+    count = list_legal(row, spec, actions, ids, cards, 0)
+    hand = row[R.HAND + row[R.TURN]]
+    lead_from = hand & -hand if row[R.TABLE] == PASS else 0
+    return int(ids[greedy.choose_row(spec, actions, ids, cards, 0, count, lead_from)])
 
 
-_BY_GAME: Final[dict[str, Callable[[AnyGame], list[Entry]]]] = {
-    HeuristicAgent.plays: _heuristic,
-    trickster.TricksterAgent.plays: _trickster,
-}
+class Player(NamedTuple):
+    """A rule-based player in WebAssembly.
+
+    Attributes:
+        name: as `tienlen_agents.load` knows it.
+        game: the name of the game that it plays.
+        choose: see `tienlen_env.engine.backends.wasm.entries.agent_entries`, as the others.
+        state_size: length of its state.
+        write_state: writes the state with which it begins; None: zeros.
+    """
+
+    name: str
+    game: str
+    choose: Callable[..., int]
+    state_size: int = 0
+    write_state: Callable[[Any], None] | None = None
+
+
+PLAYERS: Final = (
+    Player(greedy.GreedyAgent.name, greedy.GreedyAgent.plays, choose_greedy),
+    Player(greedy.GreedyLongAgent.name, greedy.GreedyLongAgent.plays, choose_greedy_long),
+    Player(
+        HeuristicAgent.name, HeuristicAgent.plays, choose_heuristic, decide.WORKSPACE_SIZE, start_heuristic
+    ),
+    Player(trickster.TricksterAgent.name, trickster.TricksterAgent.plays, choose_trickster),
+)
+
+
+def players_of(game: AnyGame) -> list[Player]:
+    """The players of a game, the strongest last; none for a game that they do not play."""
+    return [player for player in PLAYERS if player.game == game.name]
 
 
 def entries_of(game: AnyGame) -> list[Entry]:
-    """The entries of the players of a game; none for a game that they do not play."""
-    found = _BY_GAME.get(game.name)
-    return found(game) if found else []
+    """The entries of the players of a game."""
+    return [
+        entry
+        for player in players_of(game)
+        for entry in agent_entries(game, player.name, player.choose, player.state_size, player.write_state)
+    ]

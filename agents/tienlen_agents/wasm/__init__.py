@@ -8,7 +8,7 @@
   (`tienlen_agents.wasm.tables`);
 - ``rounds.mjs`` (rounds, views, records), ``agents.mjs`` (the agents), ``worker.mjs`` and ``client.mjs`` (the
   agents in a Web Worker), their types (``.d.mts``), and ``speed.mjs``, which measures;
-- the weights of the shipped networks, mostly as float16, and ``index.json``, which lists what there is.
+- the files of the shipped networks, which Python reads, and ``index.json``, which lists what there is.
 
 JavaScript has no rule, no feature and no agent of its own.
 """
@@ -16,14 +16,16 @@ JavaScript has no rule, no feature and no agent of its own.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from tienlen_agents.networks.champion import WEIGHTS
 from tienlen_agents.wasm.tables import add_tables, history_length
-from tienlen_agents.wasm.weights import smaller
 from tienlen_env.engine.backends import wasm
 from tienlen_env.games.registry import games
 
@@ -44,20 +46,25 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
     Raises:
         RuntimeError: the code could not be compiled.
     """
-    modules, listed = [], []
-    for name in list(names) or [game.name for game in games()]:
-        game = wasm.resolve(name)
-        path = wasm.build(name, out, entries=ENTRIES, more=add_tables, history_length=history_length(game))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each compiles in a process of its own
+        modules = list(pool.map(partial(_build, out), list(names) or [game.name for game in games()]))
+    listed = []
+    for path in modules:
         tables = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         for network in tables["networks"].values():
-            (out / network["file"]).write_bytes(smaller(WEIGHTS / network["file"]))
-        modules.append(path)
+            shutil.copyfile(WEIGHTS / network["file"], out / network["file"])
         listed.append(_listed(tables))
     for source in sorted(JAVASCRIPT.glob("*.m*s")):
         shutil.copyfile(source, out / source.name)
     text = json.dumps({"games": listed}, separators=(",", ":"))
     (out / "index.json").write_text(text, encoding="utf-8")
     return modules
+
+
+def _build(out: Path, name: str) -> Path:
+    """Build the module of one game and its tables."""
+    length = history_length(wasm.resolve(name))
+    return wasm.build(name, out, entries=ENTRIES, more=add_tables, history_length=length)
 
 
 def _scores(agent: dict[str, Any]) -> str:

@@ -74,6 +74,14 @@ export interface SeatView {
   [fact: string]: unknown;
 }
 
+/** A payment between seats, in units of the rules. */
+export interface Payment {
+  payer: number;
+  payee: number;
+  amount: number;
+  cause: string;
+}
+
 export class IllegalPlay extends Error {}
 
 export class RecordError extends Error {
@@ -118,6 +126,8 @@ export class Round {
   /** Points of the game, this round included. */
   readonly scores: number[];
   readonly numPlays: number;
+  /** What has been paid in the round; [] under rules without payments. */
+  readonly payments: Payment[];
   /** The seat that leads the next round of the game; null: its deal decides, or this round is not over. */
   readonly nextLeader: number | null;
   /** Whether the game of rounds to the target is over, too; without a target: whether the round is. */

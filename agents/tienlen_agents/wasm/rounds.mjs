@@ -217,7 +217,9 @@ export class LoadedGame {
     while (at < words.length && words[at].text !== "=") {
       const { text, column } = take("a play");
       try {
+        const named = Object.keys(variant.named_plays).find((action) => variant.named_plays[action] === text);
         if (names) round.play(names.indexOf(text));
+        else if (named) round.play(Number(named));
         else round.playCards(text === "-" ? 0n : (this.mask(text) ?? -1n));
       } catch (error) {
         throw error instanceof IllegalPlay ? new RecordError(error.message, column) : error;
@@ -309,6 +311,22 @@ export class Round {
     return this.plays.length;
   }
 
+  /** What has been paid in the round, `[]` under rules without payments: Python's `Batch.payments`. */
+  get payments() {
+    const { payments } = this.variant.tables;
+    if (!payments) return [];
+    const { row } = this.game;
+    const part = (word, [shift, bits]) => {
+      const rest = word >> BigInt(shift);
+      return Number(bits ? BigInt.asUintN(bits, rest) : rest);
+    };
+    return Array.from({ length: Number(row[payments.count]) }, (_, i) => {
+      const word = row[payments.first + i];
+      const found = Object.fromEntries(Object.entries(payments.fields).map(([name, field]) => [name, part(word, field)]));
+      return { ...found, cause: payments.causes[found.cause] };
+    });
+  }
+
   /** The seat that leads the next round; null: its deal decides, or this round is not over. */
   get nextLeader() {
     return this.isOver && this.variant.tables.next_leader ? this.places.indexOf(0) : null;
@@ -338,7 +356,8 @@ export class Round {
   }
 
   playText(action, mask) {
-    const { play_texts } = this.variant.tables;
+    const { play_texts, named_plays } = this.variant.tables;
+    if (named_plays[action] !== undefined) return named_plays[action];
     return play_texts === null ? this.loaded.text(mask) : this.loaded.tables.texts[play_texts][action];
   }
 
@@ -481,7 +500,9 @@ export class Round {
     const words = [loaded.words.record, variant.rules, ...variant.tables.size, deal];
     if (start.leader !== null) words.push(`lead=${start.leader}`);
     words.push(":");
-    for (const { action, mask } of this.plays) words.push(names ? names[action] : loaded.text(mask, "") || "-");
+    const { named_plays } = variant.tables;
+    for (const { action, mask } of this.plays)
+      words.push(names ? names[action] : (named_plays[action] ?? (loaded.text(mask, "") || "-")));
     if (this.isOver) words.push("=", ...this.results().map(String));
     return words.join(" ");
   }

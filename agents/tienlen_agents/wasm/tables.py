@@ -10,6 +10,7 @@ from tienlen_agents.networks import inference
 from tienlen_agents.networks.champion import shipped
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory
 from tienlen_agents.wasm.words import GameWords, words_named
@@ -42,7 +43,8 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     store no plays; and in each variant ``size``, ``next_leader``, ``episode_game`` (where in ``spec`` 1
     stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
     ``play_texts`` and ``play_words`` (keys of
-    ``texts``, or null for the cards of a play), and ``memory`` (the arrays of the search and of the network).
+    ``texts``, or null for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says), and
+    ``memory`` (the arrays of the search and of the network).
     """
     words = words_named(game.name)
     constants: dict[str, list[int | float | str]] = {}
@@ -64,6 +66,9 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
             if found is not None:
                 variant[name] = f"{variant['action_table']}.{name}"
                 texts[variant[name]] = found
+        variant["named_plays"] = words.named_plays(rules, table)
+        payments = words.payments(rules, [int(number) for number in variant["spec"]])
+        variant["payments"] = None if payments is None else payments._asdict()
         variant["memory"] = {}
         try:
             _, memory = new_search_memory(rules)
@@ -109,8 +114,8 @@ def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[
     from tienlen_agents.networks.champion import looking
 
     yield {"name": "random", "kind": "random"}
-    if baseline := features_by_name(game.name).baseline:
-        yield {"name": baseline, "kind": "rule"}
+    for player in players_of(game):
+        yield {"name": player.name, "kind": "rule"}
     if searches:
         agent = SearchAgent(worlds=WORLDS)
         yield {"name": "search", "kind": "search", "options": _options(agent), "most_worlds": MAX_WORLDS}

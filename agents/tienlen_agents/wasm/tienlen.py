@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tienlen_agents.search.tienlen_determinizations import action_of
-from tienlen_agents.wasm.words import Fact, GameWords
+from tienlen_agents.wasm.words import Fact, GameWords, PaymentWords
 from tienlen_env.games.common.bits import highest_index, popcount
 from tienlen_env.games.tienlen import kernels, notation
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.payments import CAUSES
+from tienlen_env.games.tienlen.rules import Rules
 
 
 def find_action(spec: Any, actions: Any, cards: int) -> int:
@@ -56,6 +59,22 @@ def can_extend(actions: Any, action: int, cards: int, selected: int) -> bool:
     return True
 
 
+def named_plays(rules: Rules, table: Any) -> dict[int, str]:
+    """The declaration of an instant win, under rules that have them."""
+    return {} if table.declare is None else {table.declare: notation.DECLARE_TEXT}
+
+
+def payment_words(rules: Rules, spec: Sequence[int]) -> PaymentWords | None:
+    """The payments of rules that have them."""
+    if not rules.has_payments:
+        return None
+    extra = int(spec[S.EXTRA])
+    fields = {
+        "payer": (0, 2), "payee": (2, 2), "cause": (R.CAUSE_SHIFT, 4), "amount": (R.AMOUNT_SHIFT, 0),
+    }  # fmt: skip
+    return PaymentWords(extra + R.LEDGER, extra + R.NUM_BOOKED, fields, CAUSES)
+
+
 WORDS: Final = GameWords(
     record=notation.FORMAT,
     facts=(
@@ -66,6 +85,8 @@ WORDS: Final = GameWords(
         Fact("played", "each_cards", R.PLAYED),
     ),
     play_texts=lambda rules, table: None,
+    named_plays=named_plays,
+    payments=payment_words,
     result_column=R.PLACE,
     undealt_column=R.UNDEALT,
     next_leader=lambda rules: rules.opening != "every",

@@ -47,6 +47,22 @@ def _action_texts(rules: AnyRules, table: ActionTable) -> list[str]:
     return [table.text(action) for action in range(table.num_actions)]
 
 
+class PaymentWords(NamedTuple):
+    """Where a row has the payments of a round: a list of numbers, of which bits are the fields.
+
+    Attributes:
+        first: column of the first payment.
+        count: column of their number.
+        fields: shift and number of bits of ``payer``, ``payee``, ``amount`` and ``cause``; 0: all others.
+        causes: the names of the causes.
+    """
+
+    first: int
+    count: int
+    fields: dict[str, tuple[int, int]]
+    causes: Sequence[str]
+
+
 class GameWords(NamedTuple):
     """The words of a game; this class without arguments is for games without their own.
 
@@ -59,6 +75,8 @@ class GameWords(NamedTuple):
         size: the words of a record for the size of the table.
         play_texts: the text of each action in views; None: the cards of the play.
         play_words: the same in records.
+        named_plays: the texts, in views and records, of actions without cards that are not a pass.
+        payments: where a row of these rules has the payments of its round; None: there are none.
         result_column: first of the columns of the results in a record.
         undealt_column: of the cards in no hand, for records with hands; -1 in a game without these.
         next_leader: whether the seat that is first leads the next round; else the deal decides.
@@ -76,6 +94,8 @@ class GameWords(NamedTuple):
     size: Callable[[Any], list[str]] = lambda rules: [f"p{rules.num_players}"]
     play_texts: Callable[[Any, ActionTable], list[str] | None] = _action_texts
     play_words: Callable[[Any, ActionTable], list[str] | None] = lambda rules, table: None
+    named_plays: Callable[[Any, ActionTable], dict[int, str]] = lambda rules, table: {}
+    payments: Callable[[Any, Sequence[int]], PaymentWords | None] = lambda rules, spec: None
     result_column: int = -1
     undealt_column: int = -1
     next_leader: Callable[[Any], bool] = lambda rules: False

@@ -145,6 +145,7 @@ def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: 
         server_header=False,
         ws_max_size=4 * MAX_BYTES,
         ws_max_queue=8,
+        ws_per_message_deflate=False,  # costs more time than it saves at home
         ws_ping_interval=20,
         timeout_graceful_shutdown=2,
         proxy_headers=False,

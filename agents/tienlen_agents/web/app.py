@@ -30,6 +30,7 @@ from tienlen_agents.web.messages import (
     MessageError,
     NextRound,
     PlayMove,
+    Question,
     Select,
     Undo,
     read,
@@ -146,7 +147,7 @@ class Connection:
         number: int | None = None
         try:
             message = read(text)
-            number = getattr(message, "id", None)
+            number = message.id if isinstance(message, Question) else None
             answer = await self._react(message)
         except MessageError as error:
             self._error(error, number)

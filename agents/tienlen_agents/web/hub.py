@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -27,6 +29,8 @@ from tienlen_env.single.session import Session
 AGENTS: Final = ("random", "greedy", "heuristic", "champion", "search", "trickster")
 MAX_LIVE: Final = 1000  # games in memory; others are read again when they are needed
 _THREADS: Final = 16
+_QUICK: Final = 0.002  # seconds of a choice; a change of threads can cost more
+_NUM_TIMES: Final = 32  # choices that are remembered
 
 
 class SharedAgent:
@@ -35,6 +39,7 @@ class SharedAgent:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._lock = threading.Lock()
+        self._times: deque[float] = deque(maxlen=_NUM_TIMES)
         self.name = agent.name
         self.history = int(getattr(agent, "history", 0))
 
@@ -49,7 +54,16 @@ class SharedAgent:
     def act_cards(self, view: View) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """See `CardAgent.act_cards`."""
         with self._lock:
-            return choose_cards(self._agent, view)
+            begin = time.thread_time()
+            try:
+                return choose_cards(self._agent, view)
+            finally:
+                self._times.append(time.thread_time() - begin)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether its last choices took so little processor time that it needs no thread of its own."""
+        return len(self._times) == _NUM_TIMES and max(self._times) < _QUICK
 
 
 class Hub:

@@ -71,53 +71,50 @@ class Join:
 
 
 @dataclass(frozen=True)
-class PlayMove:
-    """A move."""
+class Question:
+    """A message about the table of the connection; its answer has the same `id`."""
 
     id: int
+
+
+@dataclass(frozen=True)
+class AtTurn(Question):
+    """A question about one position: `turn` is the number of plays before it."""
+
     turn: int
+
+
+@dataclass(frozen=True)
+class PlayMove(AtTurn):
+    """A move."""
+
     play: str
 
 
 @dataclass(frozen=True)
-class Select:
+class Select(AtTurn):
     """A question about selected cards."""
 
-    id: int
-    turn: int
     cards: str
 
 
-@dataclass(frozen=True)
-class Undo:
-    """Take a move back."""
-
-    id: int
-
-
-@dataclass(frozen=True)
-class Hint:
+class Hint(AtTurn):
     """A question for probabilities."""
 
-    id: int
-    turn: int
+
+class Undo(Question):
+    """Take a move back."""
 
 
-@dataclass(frozen=True)
-class NextRound:
+class NextRound(Question):
     """Deal the next round."""
 
-    id: int
 
-
-@dataclass(frozen=True)
-class GetRecord:
+class GetRecord(Question):
     """A question for the records."""
 
-    id: int
 
-
-Message: TypeAlias = Hello | Create | Join | PlayMove | Select | Undo | Hint | NextRound | GetRecord
+Message: TypeAlias = Hello | Create | Join | Question
 
 
 class _Fields:

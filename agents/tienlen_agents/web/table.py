@@ -311,7 +311,7 @@ class Table:
             self._driver.cancel()
 
     async def _drive(self) -> None:
-        loop = asyncio.get_running_loop()
+        is_told = True
         while self.listeners:  # nobody waits for agents alone
             if self._pause:
                 await asyncio.sleep(self._pause)
@@ -320,17 +320,31 @@ class Table:
                 seat = session.current_seat
                 agent = None if seat < 0 or self.is_waiting else self._agents[seat]
                 if agent is None:
-                    return
+                    break
+                is_quick = bool(getattr(agent, "is_quick", False))
+                if not is_quick and not is_told:
+                    self.tell_all()
+                    is_told = True
                 try:
-                    play = await loop.run_in_executor(self._executor, self._choose, agent)
-                    self._apply(play)
+                    self._apply(await self._choice(agent, is_quick))
                 except Exception as error:  # an agent is anybody's program; the game stays as it is
                     self._notices.append(f"{self.names[seat]}: {printable(str(error))}")
                     self.tell_all()
                     logger.exception("game %d: %s failed", self.id, self.names[seat])
                     return
-            self.tell_all()
+            # Without a pause, plays of quick agents are told together when somebody else is to play.
+            is_told = not is_quick or self._pause > 0 or not self.people
+            if is_told:
+                self.tell_all()
             await asyncio.sleep(0)
+        if not is_told:
+            self.tell_all()
+
+    async def _choice(self, agent: Agent, is_quick: bool) -> Play:
+        """An agent's play; a quick one is asked at once: a change of threads takes longer."""
+        if is_quick:
+            return self._choose(agent)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self._choose, agent)
 
     def _choose(self, agent: Agent) -> Play:
         session = self.session

@@ -16,6 +16,7 @@ it is written for WebAssembly. The same sources and the same linker give the sam
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import os
@@ -60,6 +61,8 @@ def build(
         more: ``(game, tables)``: adds to the tables.
         settings: as for `tienlen_env.engine.backends.wasm.tables.tables_of`.
 
+    A module is compiled only if it is not there yet, or if a source that it is made of has changed since.
+
     Returns:
         The path of the module.
 
@@ -71,23 +74,44 @@ def build(
     out.mkdir(parents=True, exist_ok=True)
     found = resolve(game)
     path = out / f"{found.name}.wasm"
-    tables = tables_of(found, **settings)
-    if more is not None:
-        more(found, tables)
-    text = json.dumps(tables, separators=(",", ":"))
-    (out / f"{found.name}.json").write_text(text, encoding="utf-8")
-    shutil.copyfile(JAVASCRIPT, out / JAVASCRIPT.name)
     environment = {**os.environ, **ENVIRONMENT}
     environment["PYTHONPATH"] = os.pathsep.join(folder for folder in sys.path if folder)
-    command = [sys.executable, "-c", _COMPILE, game, str(path), entries]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{found.name}: no WebAssembly could be built of it\n{done.stderr[-4000:]}")
+    command = [sys.executable, "-c", _COMPILE, game, str(path), entries, _sources_of(path)]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as compiler:
+        try:
+            tables = tables_of(found, **settings)
+            if more is not None:
+                more(found, tables)
+        except BaseException:
+            compiler.kill()
+            raise
+        sources, errors = compiler.communicate()
+    if compiler.returncode:
+        raise RuntimeError(f"{found.name}: no WebAssembly could be built of it\n{errors[-4000:]}")
+    shutil.copyfile(JAVASCRIPT, out / JAVASCRIPT.name)
+    tables["module"] = {"sources": sources.strip(), "sha256": _sha256(path)}
+    text = json.dumps(tables, separators=(",", ":"))
+    path.with_suffix(".json").write_text(text, encoding="utf-8")
     return path
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _sources_of(path: Path) -> str:
+    """The digest of the sources of a module that is there and whole; else nothing."""
+    try:
+        found = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["module"]
+        return str(found["sources"]) if found["sha256"] == _sha256(path) else ""
+    except (OSError, ValueError, TypeError, KeyError):
+        return ""
 
 
 _COMPILE: Final = """
 import sys
 from tienlen_env.engine.backends.wasm.compile import compile_game
-compile_game(*sys.argv[1:])
+print(compile_game(*sys.argv[1:]))
 """

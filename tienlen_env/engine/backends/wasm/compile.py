@@ -6,11 +6,16 @@ game together for the other target. Both are settings of the whole process, so a
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import llvmlite
+import numba
 from llvmlite import binding as llvm
 from numba import njit, types
 from numba.core import config
@@ -18,7 +23,7 @@ from numba.core import config
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.wasm import ENVIRONMENT, resolve
 from tienlen_env.engine.backends.wasm.entries import Entry, entries_of
-from tienlen_env.engine.backends.wasm.link import link
+from tienlen_env.engine.backends.wasm.link import link, linker
 
 TRIPLE: Final = "wasm32-unknown-unknown"
 # What every browser of the last years has: Chrome 91, Firefox 89, Safari 16.4.
@@ -104,11 +109,41 @@ good:
 """
 
 
-def compile_game(game: str, path: str, more: str = "") -> None:
-    """Write the module of a game; see `tienlen_env.engine.backends.wasm.build` for the arguments."""
+def compile_game(game: str, path: str, more: str = "", sources: str = "") -> str:
+    """Write the module of a game, unless it is there and made of the same sources.
+
+    Args:
+        game: see `tienlen_env.engine.backends.wasm.build`.
+        path: of the module.
+        more: ``module:function`` that gives further entries; empty for none.
+        sources: what this returned for the module that is there; empty if there is none.
+
+    Returns:
+        The digest of the module's sources.
+    """
     found = resolve(game)
     entries = entries_of(found)
     if more:
         module, _, name = more.partition(":")
         entries += getattr(importlib.import_module(module), name)(found)
-    Path(path).write_bytes(compile_entries(entries))
+    digest = sources_digest(entries)
+    if digest != sources:
+        Path(path).write_bytes(compile_entries(entries))
+    return digest
+
+
+def sources_digest(entries: Sequence[Entry]) -> str:
+    """A digest of all that a module is made of: sources of the packages of its functions, and the compilers.
+
+    Only what has been imported counts, so that a change of the terminal's screens compiles nothing.
+    """
+    reached = [each for entry in entries for each in jit.reachable(entry.function)]
+    modules = {str(getattr(each, "__module__", "")) for each in reached} | {__name__}
+    packages = {name.partition(".")[0] for name in modules} - {"", "numpy", "numba", *sys.stdlib_module_names}
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {llvmlite.__version__} {numba.__version__}".encode())
+    digest.update(subprocess.run([linker(), "--version"], capture_output=True, check=True).stdout)
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and name.partition(".")[0] in packages:
+            digest.update(name.encode() + b"\0" + hashlib.sha256(Path(file).read_bytes()).digest())
+    return digest.hexdigest()
