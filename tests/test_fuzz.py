@@ -381,6 +381,8 @@ def test_one_seat_buffers_that_do_not_fit(name: str, bad: str) -> None:
         {"num_games": 1.0},
         {"num_games": True},
         {"num_games": None},
+        {"auto_reset": 2**63},
+        {"auto_reset": 1},
         {"num_players": 1},
         {"num_players": 5},
         {"num_players": "4"},

@@ -175,6 +175,8 @@ class Batch:
     ) -> None:
         if isinstance(num_games, bool) or not isinstance(num_games, int | np.integer) or num_games < 1:
             raise ValueError(f"num_games={num_games!r}: expected 1 or more")
+        if not isinstance(auto_reset, bool | np.bool_):
+            raise ValueError(f"auto_reset={auto_reset!r}: expected True or False")
         self.rules: AnyRules = get_rules(rules, num_players)
         self.game: AnyGame = game_of(self.rules)
         self._settings = BatchSettings(

@@ -243,6 +243,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     require("ray", "cluster", "this benchmark")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Ray runs its workers at nice 15; the pool's processes, with which they are compared, are not.
+    os.environ.setdefault("RAY_worker_niceness", "0")
     if config.pairs:
         ratios = overhead(config, console)
         console.print(
