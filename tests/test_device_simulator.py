@@ -34,7 +34,7 @@ def test_the_device_computes_the_processors_bits() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "rollout: same" in done.stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from torch import Tensor
 from tienlen_agents.parallel import Body, host_loop
 from tienlen_env.engine.backends import BackendName
 
+AnyBackend = BackendName | Literal["cuda"]
 DTYPES: Final = {
     np.dtype(np.int64): torch.int64,
     np.dtype(np.float32): torch.float32,
@@ -35,9 +36,9 @@ class TorchMachine:
         num_slots: see `Machine`.
     """
 
-    backend: BackendName
+    backend: AnyBackend
 
-    def __init__(self, device: torch.device, backend: BackendName, num_slots: int) -> None:
+    def __init__(self, device: torch.device, backend: AnyBackend, num_slots: int) -> None:
         self.device = device
         self.backend = backend
         self.num_slots = num_slots

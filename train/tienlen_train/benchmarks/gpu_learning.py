@@ -117,7 +117,7 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
     metrics = [trainer.iterate() for _ in range(iterations)]
     decisions = trainer.num_decisions - before
     weights = sum(p.numel() for p in trainer.weights)
-    timed = {
+    timed: dict[str, Any] = {
         name: sum(one[name] for one in metrics) / iterations
         for name in ("seconds_playing", "seconds_learning")
         if name in metrics[0]
