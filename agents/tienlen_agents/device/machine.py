@@ -105,26 +105,6 @@ class HostMachine(TorchMachine):
         host_loop(body)(num_items, mapped(args, self._array))
 
 
-def machine_on(device: torch.device) -> TorchMachine:
-    """The machine of a device.
-
-    Raises:
-        DeviceError: there is no such device, or its driver or a package is missing.
-    """
-    return HostMachine() if device.type == "cpu" else cuda_machine()
-
-
-def cuda_machine() -> TorchMachine:
-    """The machine of the current CUDA device.
-
-    Raises:
-        DeviceError: there is no device, or its driver or a package is missing.
-    """
-    from tienlen_agents.device.cuda import CudaMachine  # imports Numba's compiler for devices
-
-    return CudaMachine()
-
-
 def mapped(args: Any, convert: Any) -> Any:
     """A tuple, and the tuples in it, with all tensors converted."""
     if isinstance(args, Tensor):
