@@ -5,6 +5,8 @@ Longer runs carry the `nightly` marker, which the default options in pyproject.t
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import HealthCheck, settings
 
 from tests.high_card import HIGH_CARD
@@ -20,3 +22,7 @@ settings.register_profile(
 settings.load_profile("deterministic")
 
 register(HIGH_CARD)  # a game from outside, known to every test
+
+# A shell starts background jobs with Ctrl-C ignored, and every child would inherit that; some tests send it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -209,7 +209,7 @@ def buffers() -> None:
             same(out, unpack_on_host(pack(items), size, dtype))
         halves = device_array((5, size), np.uint16)
         unpack(to_device(pack(items)), halves)
-        same(halves, (items * 0x3F80).astype(np.uint16))
+        same(halves, items.astype(np.uint16) * np.uint16(0x3F80))
     zeros = np.zeros(8, np.int64)
     refused: list[tuple[str, Any]] = [
         ("actions: expected", lambda: device.step([0] * 8)),
@@ -274,6 +274,16 @@ def own_kernels() -> None:
     same(out, host.state.num_cards_left)
 
 
+def digests() -> None:
+    """The benchmark's digest of everything that a step writes is the processor's."""
+    pytest.importorskip("torch")
+    from tienlen_train.benchmarks.gpu_environment import digest_of
+
+    found = digest_of("cardgames", 5, 4, on_device=True)
+    assert found == digest_of("cardgames", 5, 4, on_device=False)
+    assert found != digest_of("cardgames", 5, 3, on_device=False)
+
+
 def page() -> None:
     """The code of docs/gpu.md, with fewer games; in the simulator the tensors are the host's."""
     pytest.importorskip("torch")
@@ -288,8 +298,11 @@ def page() -> None:
     same(names["counts"], names["batch"].to_host().state.num_cards_left)
 
 
-def methods() -> None:
-    for check in (illegal_actions, moving_to_and_fro, buffers, tensors, own_kernels, page):
+def methods(names: list[str]) -> None:
+    """The checks of some names, or all."""
+    for check in (illegal_actions, moving_to_and_fro, buffers, tensors, own_kernels, digests, page):
+        if names and check.__name__ not in names:
+            continue
         try:
             check()
         except pytest.skip.Exception:  # without torch
@@ -302,7 +315,7 @@ def main() -> None:
 
     registry.register(HIGH_CARD)
     if sys.argv[1] == "methods":
-        methods()
+        methods(sys.argv[2:])
     else:
         rounds(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
 

@@ -7,6 +7,7 @@ The simulator is a setting of the whole process, so everything runs in processes
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -49,9 +50,17 @@ def test_other_tables_are_the_same(table: str) -> None:
 
 def test_methods() -> None:
     done = run("tests/cuda_run.py", "methods").split()
-    expected = ["illegal_actions", "moving_to_and_fro", "buffers", "tensors", "own_kernels", "page"]
+    expected = [
+        "illegal_actions",
+        "moving_to_and_fro",
+        "buffers",
+        "tensors",
+        "own_kernels",
+        "digests",
+        "page",
+    ]
     if importlib.util.find_spec("torch") is None:
-        expected = [name for name in expected if name not in ("tensors", "page")]
+        expected = [name for name in expected if name not in ("tensors", "digests", "page")]
     assert done == expected
 
 
@@ -66,6 +75,26 @@ def test_without_a_device_the_error_says_what_to_do() -> None:
     expected = "needs an NVIDIA GPU and its driver" if has_compiler else r"pip install 'tienlen-env\[cuda\]'"
     with pytest.raises(DeviceError, match=expected):
         Batch("cardgames", 4, backend="cuda")
+
+
+def test_the_benchmark_says_which_rows_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    from numba import cuda
+
+    from tienlen_train.benchmarks import gpu
+
+    if cuda.is_available():
+        pytest.skip("there is a device")
+    out = tmp_path / "gpu.json"
+    assert gpu.main(["--only", "packed", "--seconds", "0.01", "--runs", "2", "--out", str(out)]) == 0
+    printed, written = capsys.readouterr().out, json.loads(out.read_text())
+    assert "waits for a device" in printed
+    assert "make bench-gpu" in printed
+    rows = written["rows"]
+    assert rows["packed mask and observation"] == {"waits": True, "unit": "decisions/s", "goal": 500e6}
+    assert len(rows["CPU, one core, packed / bytes"]["packed"]) == 2
+    assert rows["CPU, all cores, packed"]["value"] > 0
+    assert written["device"] == {}
 
 
 COMPILE = """

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.codegen import CPUCodeLibrary
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common import bits
@@ -133,3 +135,24 @@ def test_without_a_place_for_the_cache() -> None:
     names: dict[str, FunctionType] = {"inner": inner}  # type: ignore[dict-item]
     exec("def double(x):\n    return 2 * inner(x)", names)
     assert jit.loop(names["double"])(np.int64(1)) == 2 * (1 + LIMIT)
+
+
+def fresh(x: int) -> int:
+    return 3 * x + LIMIT
+
+
+def test_only_loops_become_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a loop calls is linked into it, and neither optimised nor translated on its own."""
+    optimised: list[str] = []
+    optimise = CPUCodeLibrary._optimize_final_module
+    monkeypatch.setattr(
+        CPUCodeLibrary,
+        "_optimize_final_module",
+        lambda library: (optimised.append(library.name), optimise(library)),
+    )
+
+    names: dict[str, Any] = {"fresh": fresh}
+    exec("def twice(x):\n    return 2 * fresh(x)", names)  # without a file: it is not in the cache
+    assert jit.loop(names["twice"])(np.int64(5)) == 36
+    assert [name for name in optimised if "twice" in name]
+    assert not [name for name in optimised if "fresh" in name]

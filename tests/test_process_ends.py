@@ -198,7 +198,7 @@ print(*(signal.Signals(n).name for n in ignored))
     try:
         deadline = time.monotonic() + 20
         assert child.line(deadline) == b"[0, 1, 2, 3]"  # 3 lists the folder
-        # Python ignores these two for itself. Signals 32 and 33 belong to the C library: no program sets them.
+        # Python ignores these two for itself. Signals 32 and 33 belong to the C library.
         assert child.line(deadline) == b"SIGPIPE SIGXFSZ"
     finally:
         child.stop()

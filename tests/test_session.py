@@ -159,15 +159,16 @@ def test_nothing_hidden_is_in_any_view(part):
             KINDS[names[(part + rounds) % len(names)]], rng.randrange(1 << 63), whole_game=False
         )
         while not session.is_over:
+            public = set()
+            for play in session.round.plays:
+                public |= set(session.round.cards_text(session.batch, play.cards).split())
             for seat in (*range(session.num_players), None):
                 view = session.view(seat)
-                public = set()
-                for play in session.round.plays:
-                    public |= set(session.round.cards_text(session.batch, play.cards).split())
+                shown = texts_in(view) - public
                 for s in range(session.num_players):
                     if s != seat:
                         hidden = session.round.cards_text(session.batch, int(session.round.hand(s)))
-                        assert not set(hidden.split()) & texts_in(view) - public, (seat, s)
+                        assert shown.isdisjoint(hidden.split()), (seat, s)
                 if seat is not None and rng.random() < 0.1:
                     (same,) = positions(redealt(session, seat, rng), [0], [seat])
                     assert same == {word: view[word] for word in same}

@@ -191,7 +191,12 @@ def test_resume_is_exact(tmp_path: Path) -> None:
     ("module", "settings", "policy"),
     [
         ("tienlen_train.ppo", {**TINY_NETWORK, "critic_width": 16, "decisions": 6000}, "policy.safetensors"),
-        ("tienlen_train.ppo_sb3", {**TINY, "decisions": 40 * 64}, "policy.zip,trust=1"),
+        pytest.param(
+            "tienlen_train.ppo_sb3",
+            {**TINY, "decisions": 40 * 64},
+            "policy.zip,trust=1",
+            marks=pytest.mark.nightly,
+        ),
     ],
     ids=["ppo", "ppo_sb3"],
 )

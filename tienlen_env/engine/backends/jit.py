@@ -25,9 +25,10 @@ import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.dispatcher import Dispatcher
-from numba.extending import overload, register_jitable
+from numba.extending import overload
 
 from tienlen_env.engine.backends import overloads
+from tienlen_env.engine.backends.parts import PartCompiler
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.hints import is_fused, is_noinline
 
@@ -84,15 +85,29 @@ class _NoCache(NullCache):
 def register(function: Any) -> None:
     """Let compiled code call a plain function and every plain function that it reaches."""
     for reached in reachable(function):
-        is_plain = isinstance(reached, FunctionType) and not _is_foreign(reached)
+        is_plain = isinstance(reached, FunctionType) and not is_foreign(reached)
         if is_plain and reached not in overloads.REGISTERED:
             overloads.REGISTERED.add(reached)
             if _calls_itself(reached):
                 _register_recursive(reached)
                 continue
-            register_jitable(_nrt=False, forceinline=not is_noinline(reached), fastmath=_fastmath(reached))(
-                reached
+            register_part(
+                reached,
+                "cpu",
+                _nrt=False,
+                forceinline=not is_noinline(reached),
+                fastmath=_fastmath(reached),
+                pipeline_class=PartCompiler,
             )
+
+
+def register_part(function: FunctionType, target: str, **options: Any) -> None:
+    """Let compiled code of a target, ``"cpu"`` or ``"cuda"``, call a function as it stands."""
+
+    def overload_of(*args, **kwargs):  # type: ignore[no-untyped-def]
+        return function
+
+    overload(function, jit_options=options, strict=False, target=target)(overload_of)
 
 
 def _calls_itself(function: FunctionType) -> bool:
@@ -136,7 +151,7 @@ def reachable(function: Any) -> list[Any]:
             if value in seen:
                 continue
             seen.add(value)
-            if value not in overloads.PRIMITIVES and not _is_foreign(value):
+            if value not in overloads.PRIMITIVES and not is_foreign(value):
                 todo.extend(reversed(list(_used_by(value))))
         elif isinstance(value, tuple):
             todo.extend(reversed(value))
@@ -144,7 +159,7 @@ def reachable(function: Any) -> list[Any]:
     return found
 
 
-def _is_foreign(function: FunctionType) -> bool:
+def is_foreign(function: FunctionType) -> bool:
     """Whether Numba has a meaning of its own for the function: it is NumPy's, or of the standard library."""
     package = (function.__module__ or "").partition(".")[0]
     return package in ("numpy", "numba", "llvmlite") or package in sys.stdlib_module_names
@@ -188,7 +203,7 @@ def digest_of(function: Any) -> str:
 
 def _description(value: Any) -> bytes:
     """Bytes that are the same in every process, and others for another value."""
-    if isinstance(value, FunctionType) and not _is_foreign(value):
+    if isinstance(value, FunctionType) and not is_foreign(value):
         parts = [
             (code.co_code, code.co_names, code.co_varnames, code.co_freevars, _plain_constants(code))
             for code in _codes(value.__code__)

@@ -226,4 +226,6 @@ PRIMITIVES: frozenset[Any] = frozenset(
     }
 )
 
-REGISTERED: set[Any] = set(PRIMITIVES)  # functions that compiled code may call
+REGISTERED: set[Any] = set(PRIMITIVES)  # functions that compiled code of the processor may call
+if _FEATURES.get("bmi2", False):
+    REGISTERED |= {bits.nth_index, bits.squeeze}

@@ -1,7 +1,7 @@
 """Measurements of the environment on a device and on the processor, for `tienlen_train.benchmarks.gpu`.
 
 A step is one decision in every game: a uniform legal action, the next mask and the next observation, with
-resets. The actions are in an array; on a device the step that plays them chooses the next ones from draws that
+resets. The actions are in an array; on a device the step that plays them chooses the next ones, by draws that
 lie there.
 """
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import gymnasium
 import torch
@@ -45,12 +45,20 @@ class LearningBenchConfig(Config):
     Attributes:
         seconds: minimum length of one run of a row; iterations are completed.
         runs: runs of each row, in turn.
+        only: measure only rows whose name contains this text.
         out: the JSON file of the result.
     """
 
     seconds: float = setting(8.0, Range(0, 86_400, above=True))
     runs: int = setting(3, COUNT)
+    only: str = setting("", FreeText())
     out: str = setting("runs/bench_learning.json", FreeText("a file"))
+
+    def __post_init__(self) -> None:
+        """Refuse a text that is in no row's name."""
+        super().__post_init__()
+        if not any(self.only in name for name in ROWS):
+            self.refuse("only", f"expected a part of one of: {'; '.join(ROWS)}")
 
 
 # Trains for at least this number of seconds; returns the decisions trained on, and the share of time outside
@@ -108,6 +116,26 @@ def default_env() -> VecEnv:
     )
 
 
+def _vector_env(num_envs: int) -> VecEnv:
+    return OneSeatVecEnv(num_envs, rules="cardgames", copy=False)
+
+
+ROWS: Final[dict[str, Callable[[], tuple[Learn, int]]]] = {
+    "MaskablePPO, defaults": lambda: maskable_ppo(default_env()),
+    "MaskablePPO, 64 games, batches of 2,048, 4 epochs": lambda: maskable_ppo(
+        _vector_env(64), n_steps=64, batch_size=2048, n_epochs=4
+    ),
+    "MaskablePPO, 256 games, batches of 8,192, 2 epochs": lambda: maskable_ppo(
+        _vector_env(256), n_steps=64, batch_size=8192, n_epochs=2
+    ),
+    "tienlen_train.ppo, 1 thread": lambda: ours(1),
+    "tienlen_train.ppo, 2 threads": lambda: ours(2),
+    "tienlen_train.ppo, 2 threads, 2,048 games, batches of 8,192": lambda: ours(
+        2, num_games=2048, batch_size=8192
+    ),
+}
+
+
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the table and write the JSON."""
@@ -116,20 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     keep_memory()
     torch.set_num_threads(1)
     torch.distributions.Distribution.set_default_validate_args(False)
-    rows: dict[str, tuple[Learn, int]] = {
-        "MaskablePPO, defaults": maskable_ppo(default_env()),
-        "MaskablePPO, 64 games, batches of 2,048, 4 epochs": maskable_ppo(
-            OneSeatVecEnv(64, rules="cardgames", copy=False), n_steps=64, batch_size=2048, n_epochs=4
-        ),
-        "MaskablePPO, 256 games, batches of 8,192, 2 epochs": maskable_ppo(
-            OneSeatVecEnv(256, rules="cardgames", copy=False), n_steps=64, batch_size=8192, n_epochs=2
-        ),
-        "tienlen_train.ppo, 1 thread": ours(1),
-        "tienlen_train.ppo, 2 threads": ours(2),
-        "tienlen_train.ppo, 2 threads, 2,048 games, batches of 8,192": ours(
-            2, num_games=2048, batch_size=8192
-        ),
-    }
+    rows = {name: make() for name, make in ROWS.items() if config.only in name}
     rates: dict[str, list[float]] = {name: [] for name in rows}
     outside: dict[str, list[float]] = {name: [] for name in rows}
     for name, (learn, _) in rows.items():  # once to warm up

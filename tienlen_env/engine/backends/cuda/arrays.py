@@ -175,7 +175,8 @@ def check_array(value: object, name: str, shape: tuple[int, ...], dtype: DType) 
         ValueError: something else.
     """
     array = native(value, name)
-    wanted, strides = np.dtype(dtype), []
+    wanted = np.dtype(dtype)
+    strides: list[int] = []
     step = wanted.itemsize
     for length in reversed(shape):
         strides.insert(0, step)

@@ -35,8 +35,9 @@ def require_device() -> None:
             reason = str(cuda.cuda_error() or "no device was found")
         except Exception as error:
             reason = str(error)
+        reason = reason.strip().partition("\n")[0].rstrip(".")
         raise DeviceError(
-            f"backend='cuda' needs an NVIDIA GPU and its driver: {reason.strip()}. Without one, "
+            f"backend='cuda' needs an NVIDIA GPU and its driver: {reason}. Without one, "
             "NUMBA_ENABLE_CUDASIM=1 in the environment runs the same code in plain Python, slowly"
         )
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 from numba import cuda, types
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import intrinsic, overload
 
 from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.cuda.arrays import host_view, is_on_device, native
@@ -76,7 +76,6 @@ def scratch(array: Any) -> Output:
 # An overload is a function of the argument types that returns the implementation.
 overload(ints)(lambda array: lambda array: array)
 overload(scratch)(lambda array: lambda array: array)
-overloads.REGISTERED.update((ints, scratch))
 
 
 class Kernel:
@@ -184,19 +183,24 @@ def _stay_apart(typingctx):  # type: ignore[no-untyped-def]
     return types.void(), codegen
 
 
-_APART: Final[set[Callable[..., Any]]] = set()
+_REGISTERED: Final[set[FunctionType]] = set()
 
 
 def _register(entry: Callable[..., None]) -> None:
-    """`jit.register`; and functions marked by `noinline` are called on the device.
+    """Let code of the device call every plain function that is reached, as `jit.register` for the processor.
 
-    The compiler for the device would inline them in every place, which makes the code several times as long.
+    Functions marked by `noinline` are called there. The compiler for the device would inline them in every
+    place, which makes the code twice as long.
     """
-    jit.register(entry)
+    known = overloads.PRIMITIVES | {ints, scratch}
     for function in jit.reachable(entry):
-        if isinstance(function, FunctionType) and is_noinline(function) and function not in _APART:
-            _APART.add(function)
-            _register_apart(function)
+        is_plain = isinstance(function, FunctionType) and not jit.is_foreign(function)
+        if is_plain and function not in known and function not in _REGISTERED:
+            _REGISTERED.add(function)
+            if is_noinline(function):
+                _register_apart(function)
+            else:
+                jit.register_part(function, "cuda", _nrt=False, forceinline=True)
 
 
 def _register_apart(function: FunctionType) -> None:
@@ -207,7 +211,7 @@ def _register_apart(function: FunctionType) -> None:
         function.__defaults__,
         function.__closure__,
     )
-    register_jitable(_nrt=False, forceinline=True)(body)
+    jit.register_part(body, "cuda", _nrt=False, forceinline=True)
 
     def overload_of(*args):  # type: ignore[no-untyped-def]
         def call(*args):  # type: ignore[no-untyped-def]
