@@ -13,8 +13,9 @@ import pytest
 import torch
 from numba import typeof, types
 
+from tienlen_agents.device.available import cuda_machine
 from tienlen_agents.device.cuda import kernel_of
-from tienlen_agents.device.machine import HostMachine, cuda_machine, mapped
+from tienlen_agents.device.machine import HostMachine, mapped
 from tienlen_agents.device.sampling import ScoreArgs, draw_item
 from tienlen_env.errors import DeviceError
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -34,7 +35,7 @@ def test_the_device_computes_the_processors_bits() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "rollout: same" in done.stdout

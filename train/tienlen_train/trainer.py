@@ -26,7 +26,8 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.device.machine import TorchMachine, machine_on
+from tienlen_agents.device.available import machine_on
+from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import Agent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from torch import Tensor
 from tienlen_agents.parallel import Body, host_loop
 from tienlen_env.engine.backends import BackendName
 
+AnyBackend = BackendName | Literal["cuda"]
 DTYPES: Final = {
     np.dtype(np.int64): torch.int64,
     np.dtype(np.float32): torch.float32,
@@ -35,9 +36,9 @@ class TorchMachine:
         num_slots: see `Machine`.
     """
 
-    backend: BackendName
+    backend: AnyBackend
 
-    def __init__(self, device: torch.device, backend: BackendName, num_slots: int) -> None:
+    def __init__(self, device: torch.device, backend: AnyBackend, num_slots: int) -> None:
         self.device = device
         self.backend = backend
         self.num_slots = num_slots
@@ -102,26 +103,6 @@ class HostMachine(TorchMachine):
     def launch(self, body: Body, num_items: int, args: Any) -> None:
         """Call ``body(item, 0, args)`` for `item` in 0..num_items-1, one after the other."""
         host_loop(body)(num_items, mapped(args, self._array))
-
-
-def machine_on(device: torch.device) -> TorchMachine:
-    """The machine of a device.
-
-    Raises:
-        DeviceError: there is no such device, or its driver or a package is missing.
-    """
-    return HostMachine() if device.type == "cpu" else cuda_machine()
-
-
-def cuda_machine() -> TorchMachine:
-    """The machine of the current CUDA device.
-
-    Raises:
-        DeviceError: there is no device, or its driver or a package is missing.
-    """
-    from tienlen_agents.device.cuda import CudaMachine  # imports Numba's compiler for devices
-
-    return CudaMachine()
 
 
 def mapped(args: Any, convert: Any) -> Any:

@@ -21,7 +21,8 @@ from tienlen_agents import arena
 from tienlen_agents.arena.chunk import BLOCK_DEALS, Job
 from tienlen_agents.arena.run import load_all
 from tienlen_agents.device.arena import play_jobs
-from tienlen_agents.device.machine import TorchMachine, cuda_machine
+from tienlen_agents.device.available import cuda_machine
+from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import Draws, NetworkInputs, choose_by, key_of, logits_of
 from tienlen_agents.device.rounds import Rounds
@@ -117,7 +118,7 @@ def learning(machine: TorchMachine | None, iterations: int, settings: Mapping[st
     metrics = [trainer.iterate() for _ in range(iterations)]
     decisions = trainer.num_decisions - before
     weights = sum(p.numel() for p in trainer.weights)
-    timed = {
+    timed: dict[str, Any] = {
         name: sum(one[name] for one in metrics) / iterations
         for name in ("seconds_playing", "seconds_learning")
         if name in metrics[0]

@@ -27,8 +27,8 @@ class GpuConfig(Config):
         out: the JSON file of the result.
     """
 
-    rules: str = setting("cardgames", Choice(PRESETS))
-    equal: str = setting("cardgames", Choice(("all", *PRESETS)))
+    rules: str = setting("cardgames", Choice(lambda: PRESETS))
+    equal: str = setting("cardgames", Choice(lambda: ("all", *PRESETS)))
     digest_games: int = setting(65536, COUNT)
     seconds: float = setting(2.0, Range(0, 86_400, above=True))
     runs: int = setting(3, COUNT)

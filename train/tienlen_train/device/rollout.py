@@ -302,7 +302,7 @@ class _Play:
         # Where the actions of each step's decisions begin among all.
         counts = [len(part.action) for part in parts]
         offsets = np.cumsum([0, *counts[:-1]]).tolist()
-        start = torch.cat([part.segment_start + at for part, at in zip(parts, offsets, strict=True)])
+        start: Any = torch.cat([part.segment_start + at for part, at in zip(parts, offsets, strict=True)])
         chosen = torch.cat([step.chosen + at for step, at in zip(steps, offsets, strict=True)])
         columns: Any = [torch.cat(column) for column in zip(*parts, strict=True)]
         inputs = Inputs(*columns)
