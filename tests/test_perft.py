@@ -49,7 +49,9 @@ def oracle_at(position: Position) -> AnyOracle:
     record = parse_record(position.record)
     deal = Round.from_record(position.record.split(":")[0] + ":")
     is_paid = record.rules.has_payments
-    oracle = (PaidOracle if is_paid else Oracle)(record.rules, [deal.hand(s) for s in range(record.rules.num_players)], record.leader)
+    oracle = (PaidOracle if is_paid else Oracle)(
+        record.rules, [deal.hand(s) for s in range(record.rules.num_players)], record.leader
+    )
     for play in record.plays:
         oracle.play(card_ids(play))
     return oracle

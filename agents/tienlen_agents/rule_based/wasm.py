@@ -12,15 +12,15 @@ from typing import Any, Final
 import numpy as np
 
 from tienlen_agents.rule_based import trickster
-from tienlen_agents.rule_based.heuristic import HeuristicAgent, decide
+from tienlen_agents.rule_based.heuristic import HeuristicAgent, decide, splits
 from tienlen_agents.rule_based.heuristic.parameters import Parameters
 from tienlen_env.engine.backends.wasm.entries import Entry, agent_entries
 from tienlen_env.games.common.game import AnyGame
 
 # Constants of the compiled code: the weights of the defaults.
-_HEURISTIC: Final = decide.new_workspace(Parameters())[decide.WEIGHTS : decide.RANK_SPLITS].astype(np.int32)
+_HEURISTIC: Final = decide.new_workspace(Parameters())[splits.WEIGHTS : splits.RANK_SPLITS].astype(np.int32)
 _TRICKSTER: Final = np.array(astuple(trickster.Weights()))
-_FIRST, _NUM = decide.WEIGHTS, len(_HEURISTIC)
+_FIRST, _NUM = splits.WEIGHTS, len(_HEURISTIC)
 
 
 def start_heuristic(state: Any) -> None:
@@ -31,7 +31,7 @@ def start_heuristic(state: Any) -> None:
 
 def choose_heuristic(spec: Any, actions: Any, row: Any, state: Any, ids: Any, cards: Any) -> int:
     """The choice of `HeuristicAgent`."""
-    decide.set_rules(state, spec)
+    splits.set_rules(state, spec)
     return int(ids[decide.choose_row(state, spec, actions, row, ids, cards)])
 
 
@@ -41,7 +41,7 @@ def choose_trickster(spec: Any, actions: Any, row: Any, state: Any, ids: Any, ca
 
 
 def _heuristic(game: AnyGame) -> list[Entry]:
-    name, size = HeuristicAgent.name, decide.WORKSPACE_SIZE
+    name, size = HeuristicAgent.name, splits.WORKSPACE_SIZE
     return agent_entries(game, name, choose_heuristic, size, start_heuristic)
 
 

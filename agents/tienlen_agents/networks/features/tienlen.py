@@ -135,7 +135,7 @@ def write_inputs(
     rows: Any, games: Any, spec: Any, actions: Any, workspace: Any, settings: Any, scratch: Any, inputs: Any
 ) -> None:
     """Fill the `Inputs` of n decisions; `segment_start` holds its values already."""
-    decide.set_rules(workspace, spec)
+    splits.set_rules(workspace, spec)
     ids, cards, scores, hand_values = inputs.action, scratch.cards, scratch.scores, scratch.hand_values
     aux, bits = scratch.aux_features, scratch.bits
     facts = decide.ActionFacts(scores, hand_values)
@@ -195,7 +195,7 @@ def _write_privileged(
 ) -> None:
     """Write the `PrivilegedFeatures` of n games; `hands` and `num_plays` store the last results."""
     # The fewest plays of a hand do not depend on the other cards, so one context is enough for all hands.
-    decide.set_rules(workspace, spec)
+    splits.set_rules(workspace, spec)
     splits.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
     num_players = spec[S.NUM_PLAYERS]
     for i in range(games.shape[0]):
@@ -262,7 +262,7 @@ def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
 
 def num_action_features(rules: Any) -> int:
     """X, the number of features of an action."""
-    return NUM_ACTION_FEATURES + NUM_SUITS * rules.suits_bind
+    return NUM_ACTION_FEATURES + (NUM_SUITS if rules.suits_bind else 0)
 
 
 def _settings(observation_size: int, prior: Prior, prior_scale: float, record: bool) -> ReaderSettings:

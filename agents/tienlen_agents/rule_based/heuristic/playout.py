@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_agents.rule_based.heuristic import decide
+from tienlen_agents.rule_based.heuristic import decide, splits
 from tienlen_agents.rule_based.heuristic.parameters import IntArray, Parameters
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
 from tienlen_env.engine.backends import jit
@@ -75,7 +75,7 @@ apply_to, play_out, rollout = make_rollout(GAME)
 def _returns(  # type: ignore[no-untyped-def]
     workspace, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out
 ):
-    decide.set_rules(workspace, spec)
+    splits.set_rules(workspace, spec)
     line = Rollout(workspace, spec, actions, row, some_ids, some_cards, rewards)
     for b in range(rows.shape[0]):
         seat = rows[b, R.TURN]
@@ -87,7 +87,7 @@ def _returns(  # type: ignore[no-untyped-def]
 
 @jit.loop
 def _places(workspace, spec, actions, rows, games, row, ids, cards, rewards, out):  # type: ignore[no-untyped-def]
-    decide.set_rules(workspace, spec)
+    splits.set_rules(workspace, spec)
     line = Rollout(workspace, spec, actions, row, ids, cards, rewards)
     for b in range(games.shape[0]):
         for column in range(spec[S.PLAY_SUMMARY]):
