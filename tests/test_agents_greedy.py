@@ -65,6 +65,8 @@ def slow_choice(name, preset, num_players, hand, legal, is_lead):
     plays = [(action, cards) for action, cards in legal if action != PASS]
     if not plays:
         return PASS
+    if not plays[0][1]:
+        return plays[0][0]  # the declaration of an instant win, which plays no cards
     if name == "greedy_long" and is_lead:
         with_lowest = [(a, cards) for a, cards in plays if min(hand) in cards]
         return min(with_lowest, key=lambda play: (-len(play[1]), max(play[1]), play[0]))[0]

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.rule_based import greedy, trickster
-from tienlen_agents.rule_based.heuristic import HeuristicAgent, decide
+from tienlen_agents.rule_based.heuristic import HeuristicAgent, decide, splits
 from tienlen_agents.rule_based.heuristic.parameters import Parameters
 from tienlen_env.engine.backends.wasm.entries import Entry, agent_entries
 from tienlen_env.games.common.game import AnyGame
@@ -21,9 +21,9 @@ from tienlen_env.games.tienlen.actions import PASS
 from tienlen_env.games.tienlen.kernels import list_legal
 
 # Constants of the compiled code: the weights of the defaults.
-_HEURISTIC: Final = decide.new_workspace(Parameters())[decide.WEIGHTS : decide.RANK_SPLITS].astype(np.int32)
+_HEURISTIC: Final = decide.new_workspace(Parameters())[splits.WEIGHTS : splits.RANK_SPLITS].astype(np.int32)
 _TRICKSTER: Final = np.array(astuple(trickster.Weights()))
-_FIRST, _NUM = decide.WEIGHTS, len(_HEURISTIC)
+_FIRST, _NUM = splits.WEIGHTS, len(_HEURISTIC)
 
 
 def start_heuristic(state: Any) -> None:
@@ -34,7 +34,7 @@ def start_heuristic(state: Any) -> None:
 
 def choose_heuristic(spec: Any, actions: Any, row: Any, state: Any, ids: Any, cards: Any) -> int:
     """The choice of `HeuristicAgent`."""
-    decide.set_rules(state, spec)
+    splits.set_rules(state, spec)
     return int(ids[decide.choose_row(state, spec, actions, row, ids, cards)])
 
 
@@ -79,7 +79,7 @@ PLAYERS: Final = (
     Player(greedy.GreedyAgent.name, greedy.GreedyAgent.plays, choose_greedy),
     Player(greedy.GreedyLongAgent.name, greedy.GreedyLongAgent.plays, choose_greedy_long),
     Player(
-        HeuristicAgent.name, HeuristicAgent.plays, choose_heuristic, decide.WORKSPACE_SIZE, start_heuristic
+        HeuristicAgent.name, HeuristicAgent.plays, choose_heuristic, splits.WORKSPACE_SIZE, start_heuristic
     ),
     Player(trickster.TricksterAgent.name, trickster.TricksterAgent.plays, choose_trickster),
 )

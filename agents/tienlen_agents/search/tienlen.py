@@ -91,7 +91,7 @@ def seed_of(row: Any, spec: Any, seed: int) -> int:
 def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> int:
     """The choice of `heuristic`."""
     line = workspace.line
-    decide.set_rules(line.policy, line.spec)
+    splits.set_rules(line.policy, line.spec)
     end = decision.actions.shape[0]
     if end == 1:
         return 0
@@ -142,7 +142,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
         cards get ``(39 / n) ** 2`` times as many worlds, 8 times at most.
     """
     chain, replay, line = memory.chain, memory.replay, workspace.line
-    decide.set_rules(line.policy, line.spec)
+    splits.set_rules(line.policy, line.spec)
     set_seed(workspace.stream, seed_of(decision.row, line.spec, options.seed))
     for i in range(replay.cache.shape[0]):
         replay.cache[i] = 0

@@ -161,7 +161,7 @@ def write_inputs(
     rows: Any, games: Any, spec: Any, actions: Any, workspace: Any, settings: Any, scratch: Any, inputs: Any
 ) -> None:
     """Fill the `Inputs` of n decisions; `segment_start` holds its values already."""
-    decide.set_rules(workspace, spec)
+    splits.set_rules(workspace, spec)
     reading = Reading(rows, games, spec, actions, workspace, settings, scratch, inputs)
     for b in range(games.shape[0]):
         write_decision(b, reading)
@@ -257,7 +257,7 @@ def measure_any_hand(workspace: Any, spec: Any) -> None:
 
     The fewest plays of a hand do not depend on the other cards, so one context is enough for all hands.
     """
-    decide.set_rules(workspace, spec)
+    splits.set_rules(workspace, spec)
     splits.measure_plays(workspace, spec, FULL, 0, 0, 0, 0)
 
 
@@ -363,7 +363,7 @@ def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
 
 def num_action_features(rules: Any) -> int:
     """X, the number of features of an action."""
-    return NUM_ACTION_FEATURES + NUM_SUITS * rules.suits_bind
+    return NUM_ACTION_FEATURES + (NUM_SUITS if rules.suits_bind else 0)
 
 
 def reader_settings(

@@ -55,7 +55,8 @@ def paid_score(
         if view.has_not_played:
             weight = workspace[WEIGHTS + W.END + context.fewest]
             score -= in_stakes(workspace, W.CONG, spec[S.PAY_CONG]) * weight >> 16
-        return score
+        of_pass: int = score
+        return of_pass
 
     # A chop pays at once, and may be chopped in its turn; so may 2s.
     at = action * S.ACTION_FIELDS
@@ -74,4 +75,5 @@ def paid_score(
         score -= workspace[WEIGHTS + W.ONLY_TWOS]  # the hand cannot be emptied without a penalty
     if spec[S.PAY_LAST_THREE] > 0 and rest == _THREE_OF_SPADES and reach > 0:
         score -= in_stakes(workspace, W.LAST_THREE, spec[S.PAY_LAST_THREE])
-    return score
+    total: int = score
+    return total

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tienlen_agents.parallel import Machine, Position
-from tienlen_agents.rule_based.heuristic import decide
+from tienlen_agents.rule_based.heuristic import decide, splits
 from tienlen_agents.rule_based.heuristic.parameters import Parameters
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
@@ -54,7 +54,7 @@ class RulesArgs(NamedTuple):
 
 def set_rules(item: int, slot: int, args: RulesArgs) -> None:
     """Prepare workspace number `item` for the variant."""
-    decide.set_rules(args.workspaces[item], args.spec)
+    splits.set_rules(args.workspaces[item], args.spec)
 
 
 def new_workspaces(machine: Machine, spec: Any, parameters: Parameters) -> Any:

@@ -7,8 +7,12 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+<<<<<<< HEAD
 from tienlen_agents.parallel import Machine, Position
 from tienlen_agents.rule_based.heuristic import decide
+=======
+from tienlen_agents.rule_based.heuristic import decide, splits
+>>>>>>> south
 from tienlen_agents.rule_based.heuristic.parameters import IntArray, Parameters
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
 from tienlen_env.engine.backends import jit
@@ -92,7 +96,7 @@ def action_return(line: Rollout, source: Any, action: int) -> Any:
 def _returns(  # type: ignore[no-untyped-def]
     workspace, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out
 ):
-    decide.set_rules(workspace, spec)
+    splits.set_rules(workspace, spec)
     line = Rollout(workspace, spec, actions, row, some_ids, some_cards, rewards)
     for b in range(rows.shape[0]):
         seat = rows[b, R.TURN]
@@ -104,7 +108,7 @@ def _returns(  # type: ignore[no-untyped-def]
 
 @jit.loop
 def _places(workspace, spec, actions, rows, games, row, ids, cards, rewards, out):  # type: ignore[no-untyped-def]
-    decide.set_rules(workspace, spec)
+    splits.set_rules(workspace, spec)
     line = Rollout(workspace, spec, actions, row, ids, cards, rewards)
     for b in range(games.shape[0]):
         play_to_end(line, rows[games[b]])

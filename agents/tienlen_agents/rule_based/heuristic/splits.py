@@ -257,7 +257,8 @@ def bound_split(workspace: Any, spec: Any, cards: int) -> int:
 
 def stake_of(spec: Any) -> int:
     """The units of a stake: what the last pays the first or, where cards are counted, the price of six."""
-    return max(spec[S.PAY_PLACES] + _CARDS_OF_A_STAKE * spec[S.PAY_CARD], 1)
+    stake: int = max(spec[S.PAY_PLACES] + _CARDS_OF_A_STAKE * spec[S.PAY_CARD], 1)
+    return stake
 
 
 def set_rules(workspace: Any, spec: Any) -> None:
