@@ -410,6 +410,7 @@ def test_the_links_of_the_arena_open_the_explorer(new_page: NewPage, host: str, 
     page = new_page()
     page.goto((tmp_path / "arena.html").as_uri())
     page.locator("a[href*='#record=']").first.click()
+    page.wait_for_selector(".moves li")
     expect(page.locator(".moves li")).to_have_count(len(Round.from_record(record).plays))
 
 
