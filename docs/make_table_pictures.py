@@ -184,10 +184,10 @@ def names_of_screens() -> list[str]:
 def new_page(browser: Browser, width: int, scheme: Any, **options: Any) -> Page:
     """A page of its own; narrow ones are phones."""
     phone = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2} if width < 600 else {}
-    size = {"width": width, "height": WIDTHS[width]}
+    size: Any = {"width": width, "height": WIDTHS[width]}
     context = browser.new_context(
         viewport=size, color_scheme=scheme, reduced_motion="reduce", **{"locale": "en-US", **phone, **options}
-    )  # type: ignore[arg-type]
+    )
     context.set_default_timeout(SLOW)
     return context.new_page()
 

@@ -143,7 +143,7 @@ def test_no_seat_gets_a_hidden_card_in_a_thousand_games(hub: Hub, rules: str, nu
 # ---------------------------------------------------------------- what a selection is
 
 
-@pytest.mark.parametrize("rules", ["cardgames", "foicica", "pagat"])
+@pytest.mark.parametrize("rules", ["cardgames", "foicica", "pagat", "south", "north"])
 def test_a_selection_is_what_the_exact_plays_say(rules: str) -> None:
     draw = random.Random(rules)
     num_legal = num_more = 0

@@ -15,6 +15,7 @@ from tienlen_env.engine.backends import jit
 from tienlen_env.engine.view import View
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.cards import RANK_OF_TWO
+from tienlen_env.games.common.spec import KernelTables
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.rules import Rules
@@ -31,7 +32,7 @@ def is_held_back(spec: Any, actions: Any, action: int) -> bool:
     at = action * S.ACTION_FIELDS
     width, length = actions[at + S.WIDTH], actions[at + S.LENGTH]
     is_bomb = width > 0 and spec[S.GROUP_BOMB + (width - 1) * 16 + length] != 0
-    return is_bomb or actions[at + S.TOP] >> 2 == RANK_OF_TWO
+    return bool(is_bomb or actions[at + S.TOP] >> 2 == RANK_OF_TWO)
 
 
 def cheapness(spec: Any, actions: Any, action: int) -> int:
@@ -39,14 +40,14 @@ def cheapness(spec: Any, actions: Any, action: int) -> int:
     at = action * S.ACTION_FIELDS
     num_cards = actions[at + S.WIDTH] * actions[at + S.LENGTH]
     group = 2 if action == PASS else 1 if is_held_back(spec, actions, action) else 0
-    return ((group * _TOPS + actions[at + S.TOP] + 1) * _SIZES + num_cards) * _IDS + action
+    return int(((group * _TOPS + actions[at + S.TOP] + 1) * _SIZES + num_cards) * _IDS + action)
 
 
 def longness(actions: Any, action: int) -> int:
     """The most cards first, then the lowest top card, then the lowest id."""
     at = action * S.ACTION_FIELDS
     num_cards = actions[at + S.WIDTH] * actions[at + S.LENGTH]
-    return ((_SIZES - num_cards) * _TOPS + actions[at + S.TOP] + 1) * _IDS + action
+    return int(((_SIZES - num_cards) * _TOPS + actions[at + S.TOP] + 1) * _IDS + action)
 
 
 def choose_row(spec: Any, actions: Any, ids: Any, cards: Any, start: int, end: int, lead_from: int) -> int:
@@ -83,7 +84,7 @@ def _choose_all(spec, actions, ids, cards, start, lead_from, out):  # type: igno
 
 
 @lru_cache(maxsize=64)
-def _tables(rules: Rules) -> S.KernelTables:
+def _tables(rules: Rules) -> KernelTables:
     return S.build_spec(rules)
 
 

@@ -320,7 +320,7 @@ export class Round {
       const rest = word >> BigInt(shift);
       return Number(bits ? BigInt.asUintN(bits, rest) : rest);
     };
-    return Array.from({ length: Number(row[payments.count]) }, (_, i) => {
+    return Array.from({ length: Number(row[payments.number]) }, (_, i) => {
       const word = row[payments.first + i];
       const found = Object.fromEntries(Object.entries(payments.fields).map(([name, field]) => [name, part(word, field)]));
       return { ...found, cause: payments.causes[found.cause] };

@@ -16,9 +16,17 @@ from tienlen_env.games.tienlen.rules import Rules
 
 
 def find_action(spec: Any, actions: Any, cards: int) -> int:
-    """The action of exactly these cards, whose inner suits are free; -1 if they are not a combination."""
+    """The action of exactly these cards, -1 if they are not a combination.
+
+    The suits of inner cards are free, but where suits bind an action is a set of cards.
+    """
     if cards == 0:
         return 0
+    if spec[S.SUITS_BIND]:
+        for action in range(1, spec[S.NUM_ACTIONS]):
+            if actions[action * S.ACTION_FIELDS + S.SUITED] >> 2 == cards:
+                return action
+        return -1
     width = popcount(cards & 15 << (highest_index(cards) & ~3))
     if popcount(cards) % width != 0:
         return -1
@@ -31,7 +39,7 @@ def find_action(spec: Any, actions: Any, cards: int) -> int:
 
 
 def can_extend(actions: Any, action: int, cards: int, selected: int) -> bool:
-    """Whether some cards of an action, inner suits being free, contain the selected ones and more.
+    """Whether some cards of an action contain the selected ones and more; see `find_action` for the suits.
 
     Args:
         actions: the action table.
@@ -42,6 +50,8 @@ def can_extend(actions: Any, action: int, cards: int, selected: int) -> bool:
     at = action * S.ACTION_FIELDS
     if popcount(selected) >= popcount(cards):
         return False
+    if actions[at + S.SUITED] > 3:
+        return selected & ~cards == 0
     top = actions[at + S.TOP]
     if selected >> top > 1:  # a higher card
         return False

@@ -52,13 +52,13 @@ class PaymentWords(NamedTuple):
 
     Attributes:
         first: column of the first payment.
-        count: column of their number.
+        number: column of their number.
         fields: shift and number of bits of ``payer``, ``payee``, ``amount`` and ``cause``; 0: all others.
         causes: the names of the causes.
     """
 
     first: int
-    count: int
+    number: int
     fields: dict[str, tuple[int, int]]
     causes: Sequence[str]
 
