@@ -55,7 +55,7 @@ class Played(NamedTuple):
 
 
 def reward_of(rules: AnyRules) -> str:
-    """The reward scheme of the arena: payments where the rules have them, so that agents that search maximise them."""
+    """The reward scheme of the arena: payments, where there are some, so that searches maximise them."""
     return "payments" if has_payments(rules) else "points"
 
 

@@ -7,12 +7,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-<<<<<<< HEAD
 from tienlen_agents.parallel import Machine, Position
-from tienlen_agents.rule_based.heuristic import decide
-=======
 from tienlen_agents.rule_based.heuristic import decide, splits
->>>>>>> south
 from tienlen_agents.rule_based.heuristic.parameters import IntArray, Parameters
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
 from tienlen_env.engine.backends import jit
