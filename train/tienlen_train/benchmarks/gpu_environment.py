@@ -176,8 +176,9 @@ def digest_of(
         from tienlen_env.engine.backends.cuda import to_device
 
         batch: Any = Batch(rules, num_games, auto_reset=True, backend="cuda")
-        put, digest = to_device, _digest_on_device().launch
-        first: tuple[Any, ...] = (num_games,)
+        put: Callable[..., Any] = to_device
+        digest = _digest_on_device().launch
+        first: tuple[int, ...] = (num_games,)
     else:
         batch = Batch(rules, num_games, auto_reset=True, threads=threads)
         put, digest, first = np.asarray, _digest_on_host(), ()
