@@ -71,7 +71,7 @@ class _Cache(FunctionCache):
         super().__init__(function)
         self._locks = ExitStack()
 
-    def guard(self, compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def guard(self, compile_: Callable[[Any], Any]) -> Any:
         """Numba's compilation of a signature, after which other processes may compile the function, too."""
 
         def guarded(sig: Any) -> Any:
