@@ -89,7 +89,7 @@ class CudaBatch(Batch):
         return self._games.copy_to_host()
 
     def _host(self) -> Batch:
-        settings = BatchSettings(**{**self._settings, "backend": "numba"})  # type: ignore[typeddict-item]
+        settings = BatchSettings(**{**self._settings, "backend": "numba"})
         host = Batch(self.rules, 1, **settings)
         host._bind(self._rows)
         return host
@@ -222,7 +222,7 @@ class CudaBatch(Batch):
 
     # ------------------------------------------------------------ playing
 
-    def step(  # type: ignore[override]
+    def step(
         self,
         actions: Any,
         cards: Any = None,
@@ -303,7 +303,7 @@ class CudaBatch(Batch):
             self.check()
         return rewards, dones
 
-    def sample(  # type: ignore[override]
+    def sample(
         self,
         rng: np.random.Generator | None = None,
         out: Any = None,

@@ -227,7 +227,7 @@ def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
     """Cache on disk by the digest of all code; where no folder can be written, compile in every process."""
     from numba.cuda.dispatcher import CUDACache
 
-    class Cache(CUDACache):  # type: ignore[misc]
+    class Cache(CUDACache):
         def _index_key(self, sig: Any, codegen: Any) -> Any:
             launch = getattr(self, "_launch_config_key", None)
             return sig, codegen.magic_tuple(), jit.digest_of(entry), launch
