@@ -65,8 +65,9 @@ def test_every_block_has_a_language_that_is_tested() -> None:
     known |= {f"cards {preset}" for preset in PRESETS}
     for name, text in TEXTS.items():
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
-        # These pages need a cluster or a GPU: tests/test_cluster_*.py and test_cuda.py run what they show.
-        needs_more = name in ("cluster.md", "gpu.md")
+        # These pages need a cluster or a GPU: tests/test_cluster_*.py, test_cuda.py and
+        # test_device_*.py run what they show.
+        needs_more = name in ("cluster.md", "gpu.md", "gpu-training.md")
         others = {"bash", "py", "yaml"} if needs_more else {""} if name in GIVEN else set()
         assert not set(fences[::2]) - known - others, name
         assert not any(fences[1::2]), name
