@@ -11,8 +11,8 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from tienlen_env.envs import tienlen
-from tienlen_env.envs.older_rules import rules_of_v0
 from tienlen_env.envs.pettingzoo import wrap
+from tienlen_env.envs.tienlen_older_rules import rules_of_v0
 from tienlen_env.games.tienlen.rules import Rules
 
 __all__ = ["env", "raw_env"]

@@ -17,8 +17,8 @@ from gymnasium.vector import AutoresetMode
 
 from tienlen_env.engine.agent import Agent
 from tienlen_env.envs.gymnasium import OneSeatEnv
-from tienlen_env.envs.older_rules import rules_of_v0
 from tienlen_env.envs.one_seat import GameSettings, Illegal, Opponents, PoolSettings, Seat
+from tienlen_env.envs.tienlen_older_rules import rules_of_v0
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.games.common.game import AnyRules
 

@@ -43,6 +43,7 @@ from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen.suited import suited_action_of
 
 NUM_LOCATIONS: Final = 5  # of a card: a seat, or undealt; in the order of the first columns of a row
 CACHE_BITS: Final = 12  # of hands and their numbers of deviations
@@ -155,6 +156,8 @@ def action_of(spec: Any, cards: int) -> int:
         suited = 1
         for below in range(length):
             suited &= cards >> (top - 4 * below) & 1
+    if spec[S.SUITS_BIND] and width > 1:
+        return suited_action_of(spec, cards, width, length)
     first: int = spec[S.GROUP_FIRST + (width - 1) * 32 + length * 2 + suited]
     return first + lowest_index(squeeze((1 << top) >> (4 * (length - 1)), width))
 

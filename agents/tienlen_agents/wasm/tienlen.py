@@ -50,8 +50,8 @@ def can_extend(actions: Any, action: int, cards: int, selected: int) -> bool:
     at = action * S.ACTION_FIELDS
     if popcount(selected) >= popcount(cards):
         return False
-    if actions[at + S.SUITED] > 3:
-        return selected & ~cards == 0
+    if actions[at + S.SUITED] > 2:
+        return selected & ~cards == 0  # where suits bind, an action is exact cards
     top = actions[at + S.TOP]
     if selected >> top > 1:  # a higher card
         return False

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, lowest_index, or_bits, squeeze
+from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, highest_index, lowest_index, or_bits, squeeze
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen import state as R
@@ -168,3 +168,22 @@ def add_suited_follow_actions(row: Any, spec: Any, actions: Any, hand: int, seat
             if not is_locked or spec[S.GROUP_REJOIN + (width - 1) * 16 + length]:
                 add_group(row, spec, width, length, group_of(hand, width, length))
             beater += 1
+
+
+@noinline
+def suited_action_of(spec: Any, cards: int, width: int, length: int) -> int:
+    """The action id of a combination of two cards of a rank or more (RULES.md 7.1)."""
+    top = highest_index(cards)
+    at = S.GROUP_FIRST + (width - 1) * 32 + length * 2
+    from_lowest = top - 4 * (length - 1)
+    first: int = spec[at]
+    if width == 2:
+        is_of_a_colour = cards >> (top & ~1) & 3 == 3
+        if is_of_a_colour or length > 1:
+            return first + 2 * (from_lowest >> 2) + (from_lowest >> 1 & 1)
+        mixed: int = spec[at + 1]  # pairs of 2s: sd cd sh ch
+        return mixed + 2 * (top & 1) + (1 - (cards >> (top & ~3) & 1))
+    if width == 3:
+        missing = lowest_index(15 ^ cards >> (top & ~3) & 15)
+        return first + (from_lowest & ~3) + 3 - missing
+    return first + (from_lowest >> 2)

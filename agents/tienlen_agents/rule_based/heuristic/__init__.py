@@ -36,6 +36,14 @@ search; with equal costs this is the fewest plays). The rules, in order:
    `Parameters.pass_urgency`). `Parameters.place` weighs how many plays the hand is behind; its effect is
    small.
 
+10. **Payments**, under rules that have them (`tienlen_agents.rule_based.heuristic.paid`). Cards, 2s and bombs
+   that are left in the hand cost by their prices, the more the closer the round is to its end; a chop is
+   worth its price and the chain before it; a play that can be chopped costs a part of its price; a pass with
+   no card played costs by cóng. A hand of nothing but 2s, or of the last 3♠ after a play that can be beaten,
+   costs where the rules punish it, and no 2 is the last card where that is punished.
+
+Where suits bind, the split is over plays of one suit or colour, and so are the better plays.
+
 Ties go to the lowest action id. There is no randomness. `Parameters` are the weights of the rules; the
 defaults are the result of several runs of ``python -m tienlen_train.tune_heuristic``, each started from the
 means of the runs before (four players, `cardgames`; the other presets and numbers of players use the same).
