@@ -55,6 +55,7 @@ pytestmark = [
     ),
 ]
 SLOW = 60_000  # milliseconds for what usually takes one
+expect.set_options(timeout=SLOW)
 
 
 @pytest.fixture(scope="module")

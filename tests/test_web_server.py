@@ -147,7 +147,7 @@ def test_no_seat_gets_a_hidden_card_in_a_thousand_games(hub: Hub, rules: str, nu
 def test_a_selection_is_what_the_exact_plays_say(rules: str) -> None:
     draw = random.Random(rules)
     num_legal = num_more = 0
-    for key in range(12):
+    for key in range(16):
         session = Session(rules, key, whole_game=False)
         while not session.is_over:
             plays = session.round.legal_plays(exact=True)
