@@ -22,11 +22,6 @@ def find_action(spec: Any, actions: Any, cards: int) -> int:
     """
     if cards == 0:
         return 0
-    if spec[S.SUITS_BIND]:
-        for action in range(1, spec[S.NUM_ACTIONS]):
-            if actions[action * S.ACTION_FIELDS + S.SUITED] >> 2 == cards:
-                return action
-        return -1
     width = popcount(cards & 15 << (highest_index(cards) & ~3))
     if popcount(cards) % width != 0:
         return -1

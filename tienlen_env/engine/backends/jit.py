@@ -58,7 +58,7 @@ def loop(function: Callable[..., Any]) -> Any:
     if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
         try:
             compiled._cache = cache = _Cache(function)  # type: ignore[attr-defined]
-            compiled.compile = cache.guard(compiled.compile)  # type: ignore[assignment, method-assign]
+            compiled.compile = cache.guard(compiled.compile)  # type: ignore[method-assign]
         except RuntimeError:  # no folder can be written
             compiled._cache = _NoCache(function)  # type: ignore[attr-defined]
     return compiled
