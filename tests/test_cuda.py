@@ -21,7 +21,7 @@ from tienlen_env.games.registry import game_named, games
 
 ROOT = Path(__file__).parents[1]
 PRESETS = [preset for game in games() for preset in game.presets]
-# 200 rounds each, and fewer of the variants of Thirteens and of other numbers of players.
+# Many rounds each, and fewer of the variants of Thirteens and of other numbers of players.
 MANY = [*game_named("tienlen").presets, "thirteens", "high_card"]
 SOME = [preset for preset in PRESETS if preset not in MANY]
 SOME += ["cardgames:2", "south:3", "north:2", "thirteens:7", "high_card:2"]
@@ -41,10 +41,13 @@ def run(*arguments: str, simulated: bool = True, timeout: float = 900) -> str:
 
 
 @pytest.mark.parametrize("preset", MANY)
-def test_200_rounds_are_the_same(preset: str) -> None:
-    assert f"{preset}: 2" in run("tests/cuda_run.py", "rounds", preset, "100", "200")
+@pytest.mark.parametrize("num_rounds", [25, pytest.param(200, marks=pytest.mark.nightly)])
+def test_rounds_are_the_same(preset: str, num_rounds: int) -> None:
+    """More than 200 rounds every time, and 200 of each preset every night."""
+    assert "the same" in run("tests/cuda_run.py", "rounds", preset, "25", str(num_rounds))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("table", SOME)
 def test_other_tables_are_the_same(table: str) -> None:
     assert "the same" in run("tests/cuda_run.py", "rounds", table, "15", "15")
@@ -164,7 +167,7 @@ def test_all_kernels_of_the_outside_game_compile() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["tienlen", "thirteens"])
+@pytest.mark.parametrize("name", ["tienlen", pytest.param("thirteens", marks=pytest.mark.nightly)])
 def test_the_step_compiles(name: str) -> None:
     compiled(next(iter(game_named(name).presets)), ["step"])
 

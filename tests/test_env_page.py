@@ -34,8 +34,8 @@ def test_arguments_follow_from_the_code(game: Case, maker: str) -> None:
 
 
 @each_game
-def test_version_history_ends_with_the_version_of_the_name(game: Case) -> None:
-    newest = re.findall(r"^\* (v\d+):", game.page.__doc__ or "", re.MULTILINE)[-1]
+def test_version_history_begins_with_the_version_of_the_name(game: Case) -> None:
+    newest = re.findall(r"^\* (v\d+):", game.page.__doc__ or "", re.MULTILINE)[0]
     assert game.module.raw_env.metadata["name"] == game.name
     assert game.name.endswith(f"_{newest}")
     assert (Path(game.page.__file__ or "").parents[1] / f"{game.name}.py").exists()

@@ -107,7 +107,7 @@ def test_core_dependencies_are_few(metadata: Message) -> None:
     names = {re.split(r"[<>=! ;\[]", text)[0] for text in required}
     assert names == {"numpy", "numba", "gymnasium", "pettingzoo", "pillow", "rich", "safetensors"}
     assert set(metadata.get_all("Provides-Extra", [])) == {
-        *("arena", "train", "web", "cluster", "completion", "docs", "bench", "dev"),
+        *("arena", "train", "web", "cluster", "cuda", "completion", "docs", "bench", "dev"),
     }
 
 

@@ -27,6 +27,7 @@ from tienlen_env.engine.view import View
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.cards import card_ids, format_cards
 from tienlen_env.games.registry import get_rules
+from tienlen_env.games.tienlen.actions import PASS
 from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
 from tienlen_env.single.tienlen import Round
@@ -291,7 +292,9 @@ def test_sets_of_cards(preset: str, built: Folder) -> None:
     for number, play in enumerate(whole.plays[:10]):
         if number % 3 == 0:
             hand = [1 << card for card in card_ids(played.hand(played.current_seat))]
-            every = {play.cards: play.action for play in played.legal_plays(exact=True)}
+            # The declaration of an instant win is legal without a set of cards: 0 asks for the pass.
+            exact = [play for play in played.legal_plays(exact=True) if play.cards or play.action == PASS]
+            every = {play.cards: play.action for play in exact}
             asked = [p.cards for p in played.legal_plays()] + list(every)[:20]
             for size in (1, 1, 2, 2, 2, 3, 3, 4):
                 asked.append(int(sum(rng.choice(hand, min(size, len(hand)), replace=False))))

@@ -339,13 +339,13 @@ def selection_of(played: Round, cards: int) -> tuple[bool, bool]:
     return selection(session, cards)
 
 
-OTHERS = [
-    ("south", 4), ("south_count", 3), ("north", 4), ("pagat", 2),
-    ("thirteens", 7), ("thirteens_manual", 4), ("thirteens_dummy_manual", 3),
-]  # fmt: skip
+OTHERS = [("south", 4), ("north", 4), ("thirteens_manual", 7)]
+MORE = [("south_count", 3), ("pagat", 2), ("thirteens", 4), ("thirteens_dummy_manual", 3)]
 
 
-@pytest.mark.parametrize(("rules", "num_players"), OTHERS)
+@pytest.mark.parametrize(
+    ("rules", "num_players"), [*OTHERS, *(pytest.param(*one, marks=pytest.mark.nightly) for one in MORE)]
+)
 def test_a_round_by_other_rules(rules: str, num_players: int, new_page: NewPage, host: str) -> None:
     """By clicks: cards, passes, melds; a hint of the search; what was paid, and the points."""
     page = new_page()

@@ -16,6 +16,7 @@ from tienlen_agents.rule_based.greedy import GreedyAgent, GreedyLongAgent
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
 from tienlen_agents.rule_based.trickster import TricksterAgent
 from tienlen_agents.search.agent import IsmctsAgent, SearchAgent
+from tienlen_env import tienlen_v0
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
@@ -135,7 +136,9 @@ def of_games(rng: random.Random) -> Subject:
 
 
 def of_aec(rng: random.Random) -> Subject:
-    env = rng.choice((lambda: GameEnv(rng.choice(RULES)), tienlen.raw_env, thirteens.raw_env))()
+    env = rng.choice(
+        (lambda: GameEnv(rng.choice(RULES)), tienlen.raw_env, tienlen_v0.raw_env, thirteens.raw_env)
+    )()
     if rng.random() < 0.9:
         env.reset(seed=rng.getrandbits(31))
         for _ in range(rng.choice((0, 5, 40, 200))):
@@ -244,6 +247,7 @@ MAKERS: dict[type, Maker] = {
     TienLenVecEnv: of_one_seat(TienLenVecEnv, several=True),
     GameEnv: of_aec,
     tienlen.raw_env: of_aec,
+    tienlen_v0.raw_env: of_aec,
     thirteens.raw_env: of_aec,
     SelfPlayEnv: of_self_play,
     Decisions: plain(lambda batch: SelfPlayEnv().reset(0)),

@@ -230,6 +230,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
   const [hints, setHints] = useState<HintPlay[] | null>(null);
   const [notice, setNotice] = useState("");
   const [canPlay, setCanPlay] = useState(false);
+  const [isInviting, setInviting] = useState(true);
   const [pace, setPace] = useState(settings.pause);
   const [isStopped, setStopped] = useState(false);
   const isNarrow = useNarrow();
@@ -389,8 +390,8 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
             </div>
           )}
       {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
-      {invitations.length > 0 && view.turn === 0 && (
-        <aside class="invite"><h2>{t("invite")}</h2><p>{t("inviteHelp")}</p>
+      {invitations.length > 0 && isInviting && (
+        <aside class="invite"><button type="button" onClick={() => setInviting(false)}>{t("close")}</button><h2>{t("invite")}</h2><p>{t("inviteHelp")}</p>
           <ul>{invitations.map(({ seat, link }) => <li key={seat}><b>{t("seat", seat + 1)}</b> <a href={link} target="_blank" rel="noopener">{link}</a></li>)}</ul>
         </aside>
       )}

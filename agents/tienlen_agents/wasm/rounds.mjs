@@ -470,8 +470,10 @@ export class Round {
         return Number(value);
       case "optional_seat":
         return value < 0n ? null : Number(value);
-      case "seat_mask":
-        return seats.filter((seat) => (value >> BigInt(seat)) & 1n);
+      case "seat_mask": {
+        const shown = fact.within < 0 ? value : value & row[fact.within];
+        return seats.filter((seat) => (shown >> BigInt(seat)) & 1n);
+      }
       case "each_cards":
         return seats.map((seat) => loaded.text(row[fact.column + seat]));
       case "each_bits":

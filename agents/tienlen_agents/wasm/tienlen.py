@@ -86,7 +86,7 @@ WORDS: Final = GameWords(
         Fact("table", "cards", R.TABLE_CARDS),
         Fact("owner", "optional_seat", R.OWNER),
         Fact("must", "common", if_negative=R.OWNER),
-        Fact("passed", "seat_mask", R.PASSED),
+        Fact("passed", "seat_mask", R.PASSED, within=R.LIVE),
         Fact("played", "each_cards", R.PLAYED),
     ),
     play_texts=lambda rules, table: None,

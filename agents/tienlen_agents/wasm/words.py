@@ -33,6 +33,7 @@ class Fact(NamedTuple):
         bits: of a number; 0 for all, with its sign.
         unless: columns; the fact is empty if one of them is not 0.
         if_negative: a column; the fact is empty unless it is below 0. -1: no such condition.
+        within: a column with a mask of seats; a `seat_mask` has only seats of it. -1: no such condition.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Fact(NamedTuple):
     bits: int = 0
     unless: tuple[int, ...] = ()
     if_negative: int = -1
+    within: int = -1
 
 
 def _action_texts(rules: AnyRules, table: ActionTable) -> list[str]:
