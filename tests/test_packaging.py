@@ -175,6 +175,7 @@ sys.exit(main("match heuristic greedy --deals 4 --composition 1v3 --quiet".split
 """
 
 
+@pytest.mark.nightly
 def test_the_arena_plays_without_the_extras(wheel: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:

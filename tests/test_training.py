@@ -187,16 +187,12 @@ def test_resume_is_exact(tmp_path: Path) -> None:
     assert second.num_games == unbroken.num_games > 0
 
 
+@pytest.mark.nightly  # tests/test_kill_points.py stops runs at some of their writes every time
 @pytest.mark.parametrize(
     ("module", "settings", "policy"),
     [
         ("tienlen_train.ppo", {**TINY_NETWORK, "critic_width": 16, "decisions": 6000}, "policy.safetensors"),
-        pytest.param(
-            "tienlen_train.ppo_sb3",
-            {**TINY, "decisions": 40 * 64},
-            "policy.zip,trust=1",
-            marks=pytest.mark.nightly,
-        ),
+        ("tienlen_train.ppo_sb3", {**TINY, "decisions": 40 * 64}, "policy.zip,trust=1"),
     ],
     ids=["ppo", "ppo_sb3"],
 )

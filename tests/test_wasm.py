@@ -314,6 +314,7 @@ def test_hidden_cards_are_sampled_alike(name: str, built: Callable[[str], Path])
 
 
 @needs_linker
+@pytest.mark.nightly
 def test_two_builds_give_the_same_bytes(built: Callable[[str], Path], tmp_path: Path) -> None:
     folder = built("high_card")
     entries = "tienlen_agents.wasm.entries:entries_of"
