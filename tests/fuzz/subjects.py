@@ -10,7 +10,7 @@ import numpy as np
 
 import tienlen_agents
 from tests.fuzz.values import RULES, junk, some_batch, view
-from tienlen_agents.endgame import EndgameAgent, EndgameCardAgent, EndgameFallibleAgent, Solver
+from tienlen_agents.endgame import EndgameAgent, EndgameCardAgent, EndgameFallibleAgent, Solver, can_solve
 from tienlen_agents.networks.champion import ChampionAgent, ShippedNetworks
 from tienlen_agents.rule_based.greedy import GreedyAgent, GreedyLongAgent
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
@@ -285,9 +285,7 @@ MAKERS: dict[type, Maker] = {
     EndgameAgent: agent("endgame:nodes=200,greedy"),
     EndgameCardAgent: plain(lambda batch: EndgameAgent(Cards())),
     EndgameFallibleAgent: plain(lambda batch: EndgameAgent(Cards())),
-    Solver: plain(
-        lambda batch: Solver(batch.rules if isinstance(batch.rules, Rules) else PRESETS["cardgames"])
-    ),
+    Solver: plain(lambda batch: Solver(batch.rules if can_solve(batch.rules) else PRESETS["cardgames"])),
 }
 
 __all__ = ["MAKERS", "Subject", "junk", "view"]

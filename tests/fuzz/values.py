@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import tienlen_agents
+from tienlen_agents.device.machine import HostMachine
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import PRESETS, Shape, get_rules
@@ -332,6 +333,7 @@ VALUES: dict[str, Values] = {
     "method_kwargs": lambda rng, batch: {},
     "method_name": mostly(_choice("action_masks", "render", "nothing", "close")),
     "mode": mostly(_choice("ansi", "svg", "rgb_array")),
+    "machine": mostly(lambda rng, batch: HostMachine()),
     "move": mostly(move),
     "ms": mostly(_choice(0.0, 0.5)),
     "names": mostly(_choice(None, ["a", "b", "c", "d"], [])),

@@ -59,6 +59,7 @@ import numpy.typing as npt
 from tienlen_agents.parallel import Chooser, Machine
 from tienlen_agents.rule_based.heuristic import decide, splits
 from tienlen_agents.rule_based.heuristic.parameters import ONE, IntArray, Parameters
+from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.view import View
 from tienlen_env.errors import renamed
 from tienlen_env.games.common.cards import HAND_SIZE
@@ -91,6 +92,7 @@ class HeuristicAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rules above (see `Agent.act`)."""
         batch, games = view.source
+        check_plays([self], batch)
         rows, spec, actions = batch.kernel_arrays
         ids, cards = np.empty((2, batch.num_actions), np.int64)  # scratch
         out = np.empty(len(view), np.int64)
@@ -120,6 +122,7 @@ class HeuristicAgent:
         scores = np.empty(len(legal.action), np.int64)
         facts = np.empty((len(legal.action), 5), np.float32)
         batch, games = view.source
+        check_plays([self], batch)
         rows, spec, actions = batch.kernel_arrays
         decide.evaluate_all(
             self._workspace, spec, actions, rows, games, legal.action, legal.cards, legal.start, scores, facts
