@@ -51,7 +51,7 @@ from tienlen_env.engine.agent import (
     history_of,
 )
 from tienlen_env.engine.backends import jit
-from tienlen_env.engine.batch import NO_ACTION
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import BoolArray, IntArray
@@ -372,6 +372,7 @@ class Solver:
             raise RulesError(f"endgames of the {rules.name} rules are not solved: they have payments")
         self.rules = rules
         self._memory = new_memory(rules)
+        self._num_columns = Batch(rules).state.rows.shape[1]
 
     def solve(
         self, rows: IntArray, *, wanted: IntArray | None = None, max_nodes: int = MAX_NODES
@@ -385,17 +386,26 @@ class Solver:
             max_nodes: a decision that needs more positions is not solved.
 
         Raises:
-            ValueError: a round in which not exactly two players are left.
+            ValueError: another type or shape, an action out of range, or a round in which not exactly two
+                players are left.
         """
+        num_actions = int(self._memory.spec[S.NUM_ACTIONS])
+        rows = np.asarray(rows)
+        if rows.dtype != np.int64 or rows.ndim != 2 or rows.shape[1] < self._num_columns:
+            raise ValueError(f"rows: expected int64 (n, ROW) with ROW at least {self._num_columns}")
+        first = np.full(len(rows), NO_ACTION) if wanted is None else np.asarray(wanted)
+        if first.shape != (len(rows),) or first.dtype.kind not in "iu":
+            raise ValueError(f"wanted: expected integers ({len(rows)},)")
+        if wanted is not None and len(first) and not 0 <= first.min() <= first.max() < num_actions:
+            raise ValueError(f"wanted: expected actions, 0..{num_actions - 1}")
         if (np.bitwise_count(rows[:, R.LIVE]) != 2).any() or (rows[:, R.TURN] < 0).any():
             raise ValueError("rows: expected rounds in which exactly two players are left")
         n = len(rows)
-        num_actions = int(self._memory.spec[S.NUM_ACTIONS])
         found = Solution(np.zeros(n, np.int8), np.zeros((n, num_actions), np.bool_), np.zeros(n, np.int64))
         _solve_rows(
             self._memory,
             np.ascontiguousarray(rows),
-            np.full(n, NO_ACTION) if wanted is None else np.ascontiguousarray(wanted, np.int64),
+            np.ascontiguousarray(first, np.int64),
             wanted is None,
             max_nodes,
             *found,

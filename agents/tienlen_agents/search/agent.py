@@ -53,7 +53,7 @@ class _Searcher:
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on."""
-        self._seed = (seed + 2**63) % 2**64 - 2**63
+        self._seed = (int(seed) + 2**63) % 2**64 - 2**63
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules of `tienlen_agents.search` (see `Agent.act`)."""
