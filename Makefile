@@ -45,6 +45,7 @@ help:
 install: $(STAMP)
 
 # The stamp is written last, so an interrupted install is done again; a working venv is kept and updated.
+# Byte code is written when a module is first imported: most modules of the large packages never are.
 $(STAMP): pyproject.toml constraints.txt
 	@if ! $(PY) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	    command -v $(PYTHON) >/dev/null 2>&1 || \
@@ -58,7 +59,7 @@ $(STAMP): pyproject.toml constraints.txt
 	    echo 'Making $(VENV) ...'; \
 	    $(PYTHON) -m venv --clear $(VENV); \
 	fi
-	$(PY) -m pip install --disable-pip-version-check -c constraints.txt -e '.[train,cluster,dev,docs]'
+	$(PY) -m pip install --disable-pip-version-check --no-compile -c constraints.txt -e '.[train,cluster,dev,docs]'
 	@touch $@
 
 # Two processes on two cores: a second layer of OpenMP threads only gets in their way.
