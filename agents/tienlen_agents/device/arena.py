@@ -262,7 +262,7 @@ def _play(rounds: Rounds, players: Sequence[Player], seats: Tensor, first: Tenso
         for step in count():
             who = seat_groups(seats, rounds.turn)
             tally.scatter_add_(0, torch.where(rounds.turn >= 0, first + who, num_jobs * num), one)
-            # Group E: decisions with a single legal action, which nobody has to choose.
+            # Group E: decisions with a single legal action, which need no agent.
             turns = rounds.turns(torch.where(rounds.num_legal == 1, num, who), num + 1)
             if turns is None:
                 break

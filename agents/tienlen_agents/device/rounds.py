@@ -130,7 +130,7 @@ class Rounds:
         position: the same as tensors, which share its memory.
         turn: int64 (B,), the seat to act, -1 when the round is over.
         num_legal: int64 (B,), its number of legal actions.
-        rewards: float32 (B, P), the sum of the rewards that nobody has taken out.
+        rewards: float32 (B, P), the sums of the rewards since they were last set to 0.
         units: int64 (B, P), what each seat got in payments, less what it paid; None under rules without them.
     """
 

@@ -23,6 +23,7 @@ from tienlen_env.engine.backends import MAX_THREADS, jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import KEY_STEP, add, shift_left, shift_right
 from tienlen_train.benchmarks.gpu_rows import Figure, GpuConfig, Row
+from tienlen_train.benchmarks.speed import batched
 
 # Numbers of games that are tried, to find the fastest.
 SIZES: Final = tuple(1 << power for power in range(14, 21))
@@ -81,23 +82,12 @@ def device_loop(rules: str, num_games: int, packed: bool) -> Play:
 
 def host_loop(rules: str, num_games: int, packed: bool, threads: int) -> Play:
     """The same loop on the processor."""
-    batch = Batch(rules, num_games, auto_reset=True, threads=threads)
-    rng = np.random.default_rng(0)
-    batch.reset(rng)
-    mask: Any = batch.packed_mask() if packed else batch.action_mask()
-    observation: Any = batch.packed_observation() if packed else batch.observe()
-    actions, draws = batch.sample(rng), np.empty(num_games)
-    following = np.empty_like(actions)
+    loop = batched(rules, num_games, threads, packed)
 
     def play(seconds: float) -> float:
-        nonlocal actions, following
-        number, start = 0, time.perf_counter()
-        while time.perf_counter() - start < seconds:
-            rng.random(out=draws)
-            batch.step(actions, mask=mask, observation=observation, draws=draws, next_actions=following)
-            actions, following = following, actions
-            number += 1
-        return number * num_games / (time.perf_counter() - start)
+        start = time.perf_counter()
+        number = loop(start + seconds)
+        return number / (time.perf_counter() - start)
 
     play(0.0)
     return play

@@ -40,7 +40,7 @@ def paid_score(
         view: see there.
         action: the action ...
         cards: ... and its cards; they do not empty the hand.
-        reach: cards in the longest hand of a player who may answer; 0 if nobody can beat the action.
+        reach: cards in the longest hand of a player who may answer; 0 if no player can beat the action.
     """
     score = 0
     rest = view.hand ^ cards
