@@ -9,12 +9,23 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters, fewest_beatable, fewest_plays
+from tienlen_agents.rule_based.heuristic import (
+    HeuristicAgent,
+    Parameters,
+    fewest_beatable,
+    fewest_plays,
+    splits,
+    tuned,
+)
+from tienlen_agents.rule_based.heuristic import parameters as parameters_module
+from tienlen_agents.rule_based.heuristic.decide import new_workspace
+from tienlen_agents.rule_based.heuristic.parameters import FAMILIES
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import FULL_DECK, parse_cards
 from tienlen_env.games.tienlen.actions import PASS, build_action_table
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape, get_rules
+from tienlen_env.games.tienlen.spec import build_spec
 from tienlen_env.games.tienlen.state import TURN, UNDEALT
 
 GOLDEN = Path(__file__).parent / "golden" / "heuristic.json"
@@ -226,6 +237,42 @@ def test_parameters_to_array_and_back():
     parameters = Parameters(pair=0.7, chop=-1.0)
     assert Parameters.from_array(parameters.to_array()) == parameters
     assert HeuristicAgent(parameters).parameters == parameters
+
+
+@pytest.mark.parametrize(
+    ("rules", "family"),
+    [
+        (get_rules("cardgames"), 0),
+        (get_rules("foicica"), 0),
+        (get_rules("south"), 1),
+        (get_rules("south", 2), 1),
+        (get_rules("south_count"), 2),
+        (get_rules("north"), 3),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_each_family_of_rules_has_its_own_weights(rules, family):
+    spec, _ = build_spec(rules)
+    assert splits.family_of(spec) == family
+    assert tuned(rules) == FAMILIES[family]
+    workspace = new_workspace()
+    splits.set_rules(workspace, spec)
+    found = workspace[splits.WEIGHTS : splits.FAMILIES]
+    assert (found == FAMILIES[family].weights()).all()
+
+
+def test_weights_of_ones_own_are_the_same_under_all_rules():
+    parameters = Parameters(pass_bonus=2.5)
+    workspace = new_workspace(parameters)
+    for preset in ("cardgames", "south", "south_count", "north"):
+        splits.set_rules(workspace, build_spec(get_rules(preset))[0])
+        assert (workspace[splits.WEIGHTS : splits.FAMILIES] == parameters.weights()).all()
+
+
+def test_families_share_the_tables_that_are_too_large_for_each(monkeypatch):
+    monkeypatch.setattr(parameters_module, "FAMILIES", (Parameters(), Parameters(pair=0.5)))
+    with pytest.raises(ValueError, match="families differ in a parameter that decides a common table"):
+        parameters_module.family_weights(None)
 
 
 # ---------------------------------------------------------------- one position for each rule

@@ -15,6 +15,7 @@ import torch
 
 import tienlen_train
 from tienlen_agents.ranges import Choice, ExistingFile, Range
+from tienlen_agents.rule_based.heuristic import tuned
 from tienlen_train import best_response, dmc, ppo, ppo_sb3, ship, tune_heuristic
 from tienlen_train.benchmarks import curves, endgame, inference, learning, search, speed
 from tienlen_train.config import Config, ConfigError, Several, Word, expected_of, flag_of, hints_of
@@ -158,7 +159,7 @@ REFUSED = [
     ("ship", "--version 0"),
     ("tune", "--generations 0"), ("tune", "--population 1"), ("tune", "--num-deals 1"), ("tune", "--step 0"),
     ("tune", "--start /nosuch.json"), ("tune", "--rules nosuch"), ("tune", "--mean -1"),
-    ("tune", "--num-players 9"),
+    ("tune", "--num-players 9"), ("tune", "--only nosuch"), ("tune", "--rules thirteens"),
     ("curves", "--seeds 0"), ("curves", "--at-once 0"),
     ("endgame", "--rounds 0"), ("endgame", "--deals 1"), ("endgame", "--nodes 0"),
     ("endgame", "--rules nosuch"),
@@ -209,6 +210,14 @@ def test_what_only_the_command_can_know_is_one_line_before_any_work(
         MAINS[name](option.split())
     assert str(caught.value).startswith("error: ")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tune_changes_the_named_parameters_only(tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    few = ["--generations", "1", "--population", "2", "--num-deals", "2", "--held-out-deals", "2"]
+    assert tune_heuristic.main(["--rules", "south", "--only", "cong prize", *few, "--out", str(out)]) == 0
+    found, first = dataclasses.asdict(tune_heuristic.read(out)), dataclasses.asdict(tuned("south"))
+    assert {name for name in first if found[name] != first[name]} == {"cong", "prize"}
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

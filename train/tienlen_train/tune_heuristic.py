@@ -29,10 +29,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.ranges import ExistingFile, FreeText, Range
-from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters
+from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters, tuned
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
+from tienlen_env.games.tienlen.rules import Rules
 from tienlen_train.command import RunError, command
 from tienlen_train.config import (
     ANY_SEED,
@@ -69,7 +70,10 @@ class TuneConfig(Config):
         greedy: weight of the points against three greedy.
         random: weight of the points against three random.
         mean: weight of the points against three of the search's mean.
-        start: JSON file with the parameters to start from; None for the defaults of the player.
+        only: names of the parameters that are tuned, separated by blanks; empty: all. The others keep their
+            first values.
+        start: JSON file with the parameters to start from; None for those that are tuned
+            for the rules.
         held_out_deals: deals of the comparison at the end; the search does not use them.
         seed: of everything.
         out: JSON file for the parameters.
@@ -87,6 +91,7 @@ class TuneConfig(Config):
     greedy: float = setting(0.1, COEFFICIENT)
     random: float = setting(0.1, COEFFICIENT)
     mean: float = setting(0.4, COEFFICIENT)
+    only: str = setting("", FreeText("names of parameters"))
     start: str | None = setting(None, ExistingFile())
     held_out_deals: int = setting(2500, DEALS)
     seed: int = setting(1, ANY_SEED)
@@ -96,9 +101,15 @@ class TuneConfig(Config):
     def __post_init__(self) -> None:
         """Check the settings that depend on one another, too."""
         super().__post_init__()
-        get_rules(self.rules, self.num_players)
+        if not isinstance(get_rules(self.rules, self.num_players), Rules):
+            self.refuse(
+                "rules", f"expected a preset of {HeuristicAgent.plays}, which {HeuristicAgent.name} plays"
+            )
         if not any((self.greedy_long, self.greedy, self.random, self.mean)):
             self.refuse("mean", "expected a weight above 0 of at least one opponent")
+        known = [field.name for field in fields(Parameters)]
+        if not set(known).issuperset(self.only.split()):
+            self.refuse("only", f"expected names of parameters: {', '.join(known)}")
 
 
 class Search:
@@ -157,10 +168,15 @@ class Search:
         return found
 
 
+def bounded(values: npt.ArrayLike) -> Parameters:
+    """The parameters with these values; those that must not be negative are mirrored at 0."""
+    mirrored = ["decay" in field.name or field.name.startswith("hold") for field in fields(Parameters)]
+    return Parameters.from_array(np.where(mirrored, np.abs(values), values))
+
+
 def player(values: npt.ArrayLike) -> HeuristicAgent:
-    """The agent with these parameters; those that must not be negative are mirrored at 0."""
-    bounded = ["decay" in field.name or field.name.startswith("hold") for field in fields(Parameters)]
-    return HeuristicAgent(Parameters.from_array(np.where(bounded, np.abs(values), values)))
+    """The agent with these parameters (see `bounded`)."""
+    return HeuristicAgent(bounded(values))
 
 
 class Evaluation(NamedTuple):
@@ -204,7 +220,17 @@ def search(
     executor = executor or ThreadExecutor(1)
     rules = get_rules(config.rules, config.num_players)
     first = start.to_array()
-    cma = Search(first, config.step * np.maximum(np.abs(first), 0.3), config.population, config.seed)
+    names = [field.name for field in fields(Parameters)]
+    tuned = [names.index(name) for name in config.only.split() or names]
+    scale = config.step * np.maximum(np.abs(first), 0.3)
+    cma = Search(first[tuned], scale[tuned], config.population, config.seed)
+
+    def parameters(values: FloatArray) -> FloatArray:
+        """All parameters, float64 (..., P), from the tuned ones."""
+        every = np.broadcast_to(first, (*values.shape[:-1], len(first))).copy()
+        every[..., tuned] = values
+        return every
+
     weights = {"greedy_long": config.greedy_long, "greedy": config.greedy, "random": config.random}
     columns = (
         TextColumn("[bold]tuning"),
@@ -222,10 +248,10 @@ def search(
             seed = (config.seed << 32) + generation
             opponents: list[tuple[str | FloatArray, float]] = [(n, w) for n, w in weights.items() if w]
             if config.mean:
-                opponents.append((cma.found, config.mean))
+                opponents.append((parameters(cma.found), config.mean))
             jobs = [
                 Evaluation(values, opponent, rules, config.num_deals, seed)
-                for values in cma.ask()
+                for values in parameters(cma.ask())
                 for opponent, _ in opponents
             ]
             table = np.reshape(executor.map(points, jobs), (-1, len(opponents)))
@@ -237,10 +263,10 @@ def search(
             text += f" step {cma.sigma:.2f}"
             progress.update(task, advance=1, text=text)
             if (generation + 1) % SAVE_EVERY == 0:
-                write(config, player(cma.found).parameters)
+                write(config, bounded(parameters(cma.found)))
                 if not console.is_terminal:
                     console.print(f"generation {generation + 1} of {config.generations}: {text}")
-    return player(cma.found).parameters
+    return bounded(parameters(cma.found))
 
 
 def check(found: Parameters, start: Parameters, config: TuneConfig, console: Console) -> dict[str, Any]:
@@ -299,7 +325,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Search, compare on held-out deals, and write the parameters."""
     config = parse_args(TuneConfig, "Tune the parameters of the rule-based agent by CMA-ES.", argv)
     console = Console()
-    start = Parameters() if config.start is None else read(Path(config.start))
+    start = tuned(config.rules) if config.start is None else read(Path(config.start))
     with ExitStack() as stack:
         executor = None
         if config.cluster is not None:

@@ -13,7 +13,6 @@ import numpy as np
 
 from tienlen_agents.rule_based import greedy, trickster
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, decide, splits
-from tienlen_agents.rule_based.heuristic.parameters import Parameters
 from tienlen_env.engine.backends.wasm.entries import Entry, agent_entries
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.tienlen import state as R
@@ -21,7 +20,7 @@ from tienlen_env.games.tienlen.actions import PASS
 from tienlen_env.games.tienlen.kernels import list_legal
 
 # Constants of the compiled code: the weights of the defaults.
-_HEURISTIC: Final = decide.new_workspace(Parameters())[splits.WEIGHTS : splits.RANK_SPLITS].astype(np.int32)
+_HEURISTIC: Final = decide.new_workspace()[splits.WEIGHTS : splits.RANK_SPLITS].astype(np.int32)
 _TRICKSTER: Final = np.array(astuple(trickster.Weights()))
 _FIRST, _NUM = splits.WEIGHTS, len(_HEURISTIC)
 

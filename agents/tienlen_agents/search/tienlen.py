@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
-from tienlen_agents.rule_based.heuristic import Parameters, decide, playout, splits
+from tienlen_agents.rule_based.heuristic import decide, playout, splits
 from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search import tienlen_determinizations as worlds
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
@@ -207,7 +207,7 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     num_actions, row_size = int(spec[S.NUM_ACTIONS]), int(spec[S.ROW_SIZE])
     ids, cards = np.zeros((2, num_actions), np.int64)
     line = Rollout(
-        decide.new_workspace(Parameters()), spec, actions, np.zeros(row_size, np.int64), ids, cards,
+        decide.new_workspace(), spec, actions, np.zeros(row_size, np.int64), ids, cards,
         np.zeros(rules.num_players),
     )  # fmt: skip
     taken, later = np.zeros((2, MAX_EVENTS), np.int64)

@@ -31,7 +31,7 @@ from tienlen_agents.networks.features.base import (
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
 from tienlen_agents.parallel import host_loop
-from tienlen_agents.rule_based.heuristic import Parameters, decide, parameters, playout, splits
+from tienlen_agents.rule_based.heuristic import decide, parameters, playout, splits
 from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, set_rules
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
@@ -344,7 +344,7 @@ def new_memory(
     return ReaderMemory(
         np.zeros((1, row_size), np.int64),
         np.zeros(1, np.int64),
-        decide.new_workspace(Parameters()),
+        decide.new_workspace(),
         reader_settings(size, prior, prior_scale, record=record),
         _new_scratch(np.zeros, num_actions),
         _new_inputs(np.zeros, rules, (1, num_actions), size, record),
@@ -416,7 +416,7 @@ class FeatureReader:
         self.record = record
         self.history = int(record)  # a batch that stores any plays stores the summary
         self.prior_scale = prior_scale
-        self._workspaces = decide.new_workspace(Parameters())[None]
+        self._workspaces = decide.new_workspace()[None]
         self._aux_features = np.zeros((1, NUM_AUX), np.float32)
         self._spec: IntArray | None = None  # for which the workspace is prepared
 
@@ -454,7 +454,7 @@ class PrivilegedFeatures:
     """
 
     def __init__(self) -> None:
-        self._workspaces = decide.new_workspace(Parameters())[None]
+        self._workspaces = decide.new_workspace()[None]
         self._spec: IntArray | None = None  # for which the workspace is prepared
         self._hands = self._num_plays = np.zeros((0, 0), np.int64)
 

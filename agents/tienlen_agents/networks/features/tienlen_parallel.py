@@ -25,7 +25,7 @@ from tienlen_agents.networks.features.tienlen import (
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
 from tienlen_agents.parallel import Decisions, Machine, Position
-from tienlen_agents.rule_based.heuristic import Parameters, decide, playout
+from tienlen_agents.rule_based.heuristic import decide, playout
 from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, new_workspaces
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
@@ -55,7 +55,7 @@ class ParallelReader:
         machine, num_actions = self._machine, decisions.num_actions
         num_decisions = len(decisions.games)
         if self._workspaces is None:
-            self._workspaces = new_workspaces(machine, position.spec, Parameters())
+            self._workspaces = new_workspaces(machine, position.spec)
         inputs = Inputs(
             machine.empty((num_decisions, self._width), np.uint8),
             decisions.segment_start,
@@ -93,7 +93,7 @@ class ParallelHidden:
         """uint8 (n, H); see `ParallelFeatures.privileged`."""
         machine = self._machine
         if self._workspaces is None:
-            self._workspaces = machine.per_slot(decide.new_workspace(Parameters()))
+            self._workspaces = machine.per_slot(decide.new_workspace())
             machine.launch(set_any_hand, machine.num_slots, RulesArgs(self._workspaces, position.spec))
         shape = len(position.rows), self._num_players
         if self._hands is None or tuple(self._hands.shape) != shape:
@@ -157,7 +157,7 @@ class _Playouts:
     def args(self, position: Position) -> Any:
         """`playout.PlayoutArgs` for a batch, made at the first call."""
         if self._args is None:
-            workspaces = new_workspaces(self._machine, position.spec, Parameters())
+            workspaces = new_workspaces(self._machine, position.spec)
             self._args = playout.new_args(self._machine, position, workspaces)
         return self._args
 

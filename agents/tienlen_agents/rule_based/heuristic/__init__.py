@@ -58,7 +58,7 @@ import numpy.typing as npt
 
 from tienlen_agents.parallel import Chooser, Machine
 from tienlen_agents.rule_based.heuristic import decide, splits
-from tienlen_agents.rule_based.heuristic.parameters import ONE, IntArray, Parameters
+from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, ONE, IntArray, Parameters
 from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.view import View
 from tienlen_env.errors import renamed
@@ -67,14 +67,14 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.rules import Rules, get_rules
 from tienlen_env.games.tienlen.spec import build_spec
 
-__all__ = ["HeuristicAgent", "Parameters", "fewest_beatable", "fewest_plays"]
+__all__ = ["HeuristicAgent", "Parameters", "fewest_beatable", "fewest_plays", "tuned"]
 
 
 class HeuristicAgent:
     """The rule-based agent of Tiến lên; see the module.
 
     Args:
-        parameters: the weights of the rules; None for the tuned defaults.
+        parameters: the weights of the rules; None for those that are tuned for the rules of a decision.
     """
 
     name = "heuristic"
@@ -83,7 +83,7 @@ class HeuristicAgent:
     __getattr__ = renamed(judge="evaluate_actions")
 
     def __init__(self, parameters: Parameters | None = None) -> None:
-        self.parameters = Parameters() if parameters is None else parameters
+        self.parameters = parameters
         self._workspace = decide.new_workspace(self.parameters)
 
     def reset(self, seed: int) -> None:
@@ -131,6 +131,12 @@ class HeuristicAgent:
         return ((scores - best[legal.game]) / ONE).astype(np.float32), facts
 
 
+def tuned(rules: str | Rules) -> Parameters:
+    """The parameters that are tuned for these rules."""
+    spec, _ = build_spec(get_rules(rules))
+    return FAMILIES[splits.family_of(spec)]
+
+
 def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntArray:
     """The minimum number of plays that empties each hand.
 
@@ -169,6 +175,6 @@ def _split(hand: IntArray, unseen: IntArray, left: IntArray, rules: str | Rules)
     spec, _ = build_spec(get_rules(rules))
     out = np.empty(len(hand), np.int64)
     fewest, most = np.where(left == 0, HAND_SIZE, left).min(axis=1), left.max(axis=1)
-    workspace = decide.new_workspace(Parameters())
+    workspace = decide.new_workspace()
     decide.split_all(workspace, spec, hand, np.ascontiguousarray(unseen), left.sum(axis=1), fewest, most, out)
     return out

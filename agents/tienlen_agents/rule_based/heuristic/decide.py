@@ -316,12 +316,12 @@ def evaluate_row(
 
 
 @lru_cache(maxsize=8)
-def _weights(parameters: W.Parameters) -> W.IntArray:
-    return parameters.weights()
+def _weights(parameters: W.Parameters | None) -> W.IntArray:
+    return W.family_weights(parameters)
 
 
-def new_workspace(parameters: W.Parameters) -> W.IntArray:
-    """A workspace with these weights; call `set_rules` before its first use."""
+def new_workspace(parameters: W.Parameters | None = None) -> W.IntArray:
+    """A workspace with these weights, None for the tuned ones; call `set_rules` before its first use."""
     workspace = np.zeros(WORKSPACE_SIZE, np.int64)
     workspace[WEIGHTS:RANK_SPLITS] = _weights(parameters)
     return workspace

@@ -57,7 +57,7 @@ def set_rules(item: int, slot: int, args: RulesArgs) -> None:
     splits.set_rules(args.workspaces[item], args.spec)
 
 
-def new_workspaces(machine: Machine, spec: Any, parameters: Parameters) -> Any:
+def new_workspaces(machine: Machine, spec: Any, parameters: Parameters | None = None) -> Any:
     """int64 (T, W): a workspace for each slot, prepared for the variant."""
     workspaces = machine.per_slot(decide.new_workspace(parameters))
     machine.launch(set_rules, machine.num_slots, RulesArgs(workspaces, spec))
@@ -70,10 +70,10 @@ class HeuristicChooser:
     Args:
         machine: where.
         rules: the variant of all batches.
-        parameters: the weights of the rules.
+        parameters: the weights of the rules; None for the tuned ones.
     """
 
-    def __init__(self, machine: Machine, rules: AnyRules, parameters: Parameters) -> None:
+    def __init__(self, machine: Machine, rules: AnyRules, parameters: Parameters | None) -> None:
         self._machine = machine
         self._parameters = parameters
         self._size = game_of(rules).build_table(rules).num_actions

@@ -76,6 +76,10 @@ _PLAIN: Final = (
     LAST_THREE,
 ) = range(PLAIN, PLAIN + len(_PLAIN))
 NUM_WEIGHTS: Final = PLAIN + len(_PLAIN)
+# The tables before this one are the same under all rules; those from here on are tuned for each family of
+# rules (`FAMILIES`).
+OWN: Final = SLOPE
+NUM_OWN: Final = NUM_WEIGHTS - OWN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,3 +216,28 @@ class Parameters:
         out[END:PLAIN] = np.exp(-self.held_decay * np.maximum(np.arange(NUM_LEFT) - 1, 0))
         out[PLAIN:] = [getattr(self, name) for name in _PLAIN]
         return np.rint(out * ONE).astype(np.int64)
+
+
+# The tuned parameters of each family of rules (`splits.family_of`): no payments; payments by places, by the
+# cards that are left, and where suits bind the plays.
+FAMILIES: Final = (
+    Parameters(),
+    Parameters(),
+    Parameters(),
+    Parameters(),
+)
+
+
+def family_weights(parameters: Parameters | None) -> IntArray:
+    """int64 (NUM_WEIGHTS + len(FAMILIES) * NUM_OWN,): the common tables, then those of each family.
+
+    Args:
+        parameters: the weights under all rules; None for `FAMILIES`.
+
+    Raises:
+        ValueError: families differ in a parameter that decides a common table.
+    """
+    every = [each.weights() for each in (FAMILIES if parameters is None else (parameters,) * len(FAMILIES))]
+    if any((each[:OWN] != every[0][:OWN]).any() for each in every):
+        raise ValueError("families differ in a parameter that decides a common table")
+    return np.concatenate([every[0], *(each[OWN:] for each in every)])

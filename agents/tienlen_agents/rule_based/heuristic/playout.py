@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tienlen_agents.parallel import Machine, Position
 from tienlen_agents.rule_based.heuristic import decide, splits
-from tienlen_agents.rule_based.heuristic.parameters import IntArray, Parameters
+from tienlen_agents.rule_based.heuristic.parameters import IntArray
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.hints import noinline
@@ -127,7 +127,7 @@ def _set_up(rows: IntArray, spec: IntArray) -> _Setup:
     spec[S.NUM_KEPT] = 0  # a playout stores no history
     ids, cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
     row = np.empty(rows.shape[1], np.int64)
-    return _Setup(decide.new_workspace(Parameters()), spec, row, ids, cards)
+    return _Setup(decide.new_workspace(), spec, row, ids, cards)
 
 
 def action_returns(

@@ -45,9 +45,9 @@ BIND: Final = 140  # 1: suits bind the plays (RULES.md 4.20)
 STAKE: Final = 141  # units of payments that are a stake, 0 without payments
 STEP: Final = 142  # NUM_KINDS: cost of each better play
 WEIGHTS: Final = STEP + W.NUM_KINDS
-RANK_SPLITS: Final = (
-    WEIGHTS + W.NUM_WEIGHTS
-)  # 13 × 16: the best split of some cards of a rank << 12 | its decision
+FAMILIES: Final = WEIGHTS + W.NUM_WEIGHTS  # weights of each family of rules; `set_rules` copies one of them
+# 13 × 16: the best split of some cards of a rank << 12 | its decision
+RANK_SPLITS: Final = FAMILIES + len(W.FAMILIES) * W.NUM_OWN
 MEMO: Final = RANK_SPLITS + 13 * 16
 MEMO_BITS: Final = 11
 GENERATION_BITS: Final = 12  # the bits of a word beyond 52 cards
@@ -261,8 +261,20 @@ def stake_of(spec: Any) -> int:
     return stake
 
 
+def family_of(spec: Any) -> int:
+    """The family of the rules: an index of `parameters.FAMILIES`."""
+    if not spec[S.HAS_PAYMENTS]:
+        return 0
+    if spec[S.SUITS_BIND]:
+        return 3
+    return 2 if spec[S.ROUND_END_FIRST] else 1
+
+
 def set_rules(workspace: Any, spec: Any) -> None:
-    """Fill in the kinds of shapes, the bombs among them, and the shortest sequence."""
+    """Fill in the weights, the kinds of shapes, the bombs among them, and the shortest sequence."""
+    own = FAMILIES + family_of(spec) * W.NUM_OWN
+    for i in range(W.NUM_OWN):
+        workspace[WEIGHTS + W.OWN + i] = workspace[own + i]
     workspace[LADDER] = spec[S.BEATERS + 5 * S.BEATERS_SIZE]
     workspace[BIND] = spec[S.SUITS_BIND]
     workspace[STAKE] = stake_of(spec) if spec[S.HAS_PAYMENTS] else 0
