@@ -311,21 +311,19 @@ def update_lead(row: Any, spec: Any) -> None:
     """`update_legal` on an empty table."""
     clear_legal(row, spec)
     hand = row[R.HAND + row[R.TURN]]
-    if spec[S.HAS_OTHER_LEADS] and add_other_leads(row, spec, hand):
-        return
-    add_lead_actions(row, spec, hand)
+    if spec[S.HAS_OTHER_LEADS] and (spec[S.SUITS_BIND] or row[spec[S.EXTRA] + R.MUST_DECLARE]):
+        add_other_leads(row, spec, hand)
+    else:
+        add_lead_actions(row, spec, hand)
 
 
 @noinline
-def add_other_leads(row: Any, spec: Any, hand: int) -> bool:
-    """The declaration of an instant win, or leads where suits bind; False if `add_lead_actions` is due."""
+def add_other_leads(row: Any, spec: Any, hand: int) -> None:
+    """The declaration of an instant win, or leads where suits bind."""
     if spec[S.DECLARE] >= 0 and row[spec[S.EXTRA] + R.MUST_DECLARE]:
         or_bits(row, R.LEGAL, spec[S.DECLARE], 1)
-        return True
-    if spec[S.SUITS_BIND]:
+    else:
         add_suited_lead_actions(row, spec, hand)
-        return True
-    return False
 
 
 def update_follow(row: Any, spec: Any, actions: Any) -> None:
@@ -427,13 +425,18 @@ def end_round(row: Any, spec: Any, rewards: Any) -> None:
         row[R.PENDING] = 0
 
 
-@noinline
 def end_trick(row: Any, spec: Any, rewards: Any) -> bool:
-    """What the end of a trick brings besides a clear table; whether it ends the round."""
+    """What the end of a trick brings besides a clear table; whether it ends the round.
+
+    Hardly any trick brings a payment, and a call costs as much as several of these tests: so the tests are
+    here, and the payments in functions that are called.
+    """
+    extra = spec[S.EXTRA]
     if spec[S.REJOIN_TWOS]:
-        row[spec[S.EXTRA] + R.TWOS_IN_TRICK] = 0
+        row[extra + R.TWOS_IN_TRICK] = 0
     if spec[S.HAS_PAYMENTS]:
-        pay.book(row, spec, rewards)
+        if row[extra + R.NUM_CHOPS] != 0:
+            pay.book(row, spec, rewards)
         if spec[S.PAY_LAST_THREE] > 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES:
             win_with_last_three(row, spec, rewards)
             end_round(row, spec, rewards)
@@ -500,6 +503,7 @@ def play_pass(row: Any, spec: Any, rewards: Any) -> None:
     advance(row, spec, rewards, seat)
 
 
+@noinline
 def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> None:
     """Knock out the player of the 2s on the table if `action` chops them (3.7)."""
     at, before, owner = action * S.ACTION_FIELDS, row[R.TABLE] * S.ACTION_FIELDS, row[R.OWNER]
@@ -516,9 +520,11 @@ def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> N
             row[R.NUM_LAST] += 1
 
 
-@noinline
 def before_play(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> bool:
-    """What a play brings besides its cards on the table; whether it was the declaration of an instant win."""
+    """What a play brings besides its cards on the table; whether it was the declaration of an instant win.
+
+    As in `end_trick`, the tests are here, and what they seldom find is in functions that are called.
+    """
     extra, seat = spec[S.EXTRA], row[R.TURN]
     if spec[S.HAS_PAYMENTS] and row[extra + R.IS_NEW]:
         pay.clear_ledger(row, spec)
@@ -532,7 +538,9 @@ def before_play(row: Any, spec: Any, actions: Any, action: int, rewards: Any) ->
         if spec[S.KNOCKOUT] > 0:
             knock_out(row, spec, actions, action, rewards)
         if spec[S.HAS_PAYMENTS]:
-            pay.chop(row, spec, actions, action, seat)
+            price = pay.chop_price(spec, actions, row[R.TABLE], row[R.TABLE_CARDS], action)
+            if price != 0:
+                pay.chop(row, spec, price, seat)
             if spec[S.PAY_LAST_THREE] > 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES:
                 catch_last_three(row, spec, rewards, seat)
     return False

@@ -105,11 +105,8 @@ def chop_price(spec: Any, actions: Any, table: int, table_cards: int, action: in
 
 
 @noinline
-def chop(row: Any, spec: Any, actions: Any, action: int, seat: int) -> None:
-    """Owe the price of the table that `action` of `seat` beats, if that is a chop."""
-    price = chop_price(spec, actions, row[R.TABLE], row[R.TABLE_CARDS], action)
-    if price == 0:
-        return
+def chop(row: Any, spec: Any, price: int, seat: int) -> None:
+    """Owe the price, above 0, of the table that `seat` chops."""
     extra, owner = spec[S.EXTRA], row[R.OWNER]
     pays = not spec[S.NOBODY_PAYS] or row[R.LIVE] >> owner & 1 != 0
     if not spec[S.EACH_PAYS]:
