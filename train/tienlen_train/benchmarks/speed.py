@@ -331,6 +331,15 @@ def cases() -> list[Case]:
             Case(f"Batch {rules}", partial(batched, rules, 4096), targets=((ABSOLUTE, goal),))
             for rules, goal in goals.items()
         ),
+        # With payments, chops and instant wins, which the others do not have.
+        *(
+            Case(
+                f"Batch {rules}",
+                partial(batched, rules, 4096),
+                targets=(("Batch cardgames", 0.85),) if rules == "south" else (),
+            )
+            for rules in ("south", "south_count", "north")
+        ),
         Case(
             "Batch cardgames, packed",
             partial(batched, "cardgames", 4096, packed=True),
