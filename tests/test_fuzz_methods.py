@@ -30,6 +30,10 @@ from tests.fuzz.subjects import MAKERS
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends.protocol import REFUSED
 from tienlen_env.engine.batch import Batch
+from tienlen_env.errors import InvalidComboError
+from tienlen_env.games.common.cards import parse_cards
+from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.tienlen import Round
 
 NUM_PARTS = 6
 NUM_CALLS = 1000  # of each method, nightly
@@ -197,3 +201,43 @@ def test_indices_and_names_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match="expected"):
             call()
+
+
+@pytest.mark.parametrize("seed", [float("inf"), float("nan"), 1.5, "1", None])
+def test_seeds_of_a_search_are_integers(seed: object) -> None:
+    with pytest.raises(ValueError, match=r"seed=.*: expected an integer"):
+        tienlen_agents.load("search:worlds=2").reset(seed)  # type: ignore[arg-type]
+
+
+def test_no_round_is_offered_a_play_that_somebody_made_up() -> None:
+    """Rounds with the same rules share their play objects."""
+    cards = parse_cards("7s 8d 9h")
+    made = Round("cardgames", 1)
+    action = made._table.classify(cards)
+    with pytest.raises(InvalidComboError, match="action 5 does not have the cards 7s 8d 9h"):
+        made.play_of(5, cards)
+    with pytest.raises(InvalidComboError, match="not a valid mask"):
+        made.play_of(5, -1)
+    play = made.play_of(action, cards)
+    assert play.action == action
+    with pytest.raises(InvalidComboError, match="action 5 does not have the cards 7s 8d 9h"):
+        Round("cardgames", 2).play_of(5, cards)
+    assert Round("cardgames", 2).play_of(action, cards) is play
+
+
+@pytest.mark.parametrize("kind", [Round, Deal])
+def test_masks_of_cards_are_integers(kind: Any) -> None:
+    played = kind(key=1) if kind is Deal else kind("cardgames", 1)
+    for wrong in (float("inf"), 1.0, -1, 2**60):
+        with pytest.raises(ValueError, match="is not a valid mask of cards"):
+            kind.cards_text(played._batch, wrong)
+    with pytest.raises(InvalidComboError, match="is not a valid mask of cards"):
+        Round("cardgames", 1)._table.classify(float("inf"))  # type: ignore[arg-type]
+
+
+def test_there_is_a_name_for_each_seat() -> None:
+    for played in (Round("cardgames", 1), Deal("thirteens", 1)):
+        with pytest.raises(ValueError, match=r"names=.*: expected 4 names"):
+            played.view(names=("one", "two"))
+        with pytest.raises(ValueError, match=r"names=.*: expected 4 names"):
+            played.payments(names=())

@@ -153,3 +153,16 @@ def as_key(value: object) -> int:
     if isinstance(value, bool | np.bool_) or not -(2**63) <= key < 2**63:
         raise ValueError(f"key={value!r}: expected a signed 64-bit number")
     return key
+
+
+def as_seed(value: object) -> int:
+    """An integer of any size as a signed 64-bit seed.
+
+    Raises:
+        ValueError: not an integer.
+    """
+    try:
+        seed = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(f"seed={value!r}: expected an integer") from None
+    return (seed + 2**63) % 2**64 - 2**63

@@ -369,8 +369,11 @@ class BaseRound(Generic[RulesT, PlayT]):
 
         Args:
             names: P names of the seats; None for ``"seat 0"`` and so on.
+
+        Raises:
+            ValueError: not P names.
         """
-        who = names or [f"seat {seat}" for seat in range(self.num_players)]
+        who = seat_names(self.num_players, names, "seat ")
         lines = []
         for payer, payee, amount, cause in self.payment_list:
             pays = "pay" if who[payer] == "you" else "pays"
@@ -773,9 +776,16 @@ def changed(view: Picture, title: str | None, scores: Sequence[int] | None) -> P
     return view if scores is None else replace(view, scores=tuple(scores))
 
 
-def seat_names(num_players: int, names: Sequence[str] | None) -> tuple[str, ...]:
-    """P labels: the given ones, or ``"player_0"`` and so on."""
-    return tuple(names or (f"player_{seat}" for seat in range(num_players)))
+def seat_names(num_players: int, names: Sequence[str] | None, word: str = "player_") -> tuple[str, ...]:
+    """P labels: the given ones, or a word with the number of the seat.
+
+    Raises:
+        ValueError: not P names.
+    """
+    found = tuple(f"{word}{seat}" for seat in range(num_players)) if names is None else tuple(names)
+    if len(found) != num_players:
+        raise ValueError(f"names={names!r}: expected {num_players} names")
+    return found
 
 
 def title_of(batch: Batch, game: int, unit: str = "round") -> str:

@@ -345,14 +345,25 @@ class Round(BaseRound[Rules, Play]):
         return found
 
     def play_of(self, action: int, cards: int) -> Play:
-        """The `Play` of some cards; equal cards give the same object."""
-        shared = self._shared
-        key = DECLARED if action == self._table.declare else cards
-        play: Play | None = shared.known.get(key)
-        if play is None:
-            if len(shared.known) >= MAX_KNOWN_PLAYS:
-                shared.known.clear()
-            play = shared.known[key] = _make_play(cards, action, self._table)
+        """The `Play` of some cards; equal cards give the same object.
+
+        Args:
+            action: the action id.
+            cards: its cards, a mask; 0 for the pass and for the declaration of an instant win.
+
+        Raises:
+            InvalidComboError: the cards are not this action. (All rounds share these objects, so a wrong one
+                would be offered as a legal play elsewhere.)
+        """
+        known, is_declaration = self._shared.known, action == self._table.declare
+        key = DECLARED if is_declaration else cards
+        play: Play | None = known.get(key)
+        if play is None and (is_declaration or self._table.classify(cards) == action):
+            if len(known) >= MAX_KNOWN_PLAYS:
+                known.clear()
+            play = known[key] = _make_play(cards, action, self._table)
+        if play is None or play.action != action:
+            raise InvalidComboError(f"action {action} does not have the cards {_text(cards)}")
         return play
 
     # ------------------------------------------------------------ playing

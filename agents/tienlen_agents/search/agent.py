@@ -15,6 +15,7 @@ from tienlen_agents.search.interface import Decision, FloatArray, Options
 from tienlen_agents.search.registry import new_context
 from tienlen_env.engine.agent import Agent, ScoringAgent, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.checks import as_seed
 from tienlen_env.engine.view import View
 from tienlen_env.errors import renamed
 from tienlen_env.games.common.arrays import IntArray
@@ -52,8 +53,12 @@ class _Searcher:
     )
 
     def reset(self, seed: int) -> None:
-        """Draw from this seed from now on."""
-        self._seed = (int(seed) + 2**63) % 2**64 - 2**63
+        """Draw from this seed from now on.
+
+        Raises:
+            ValueError: the seed is not an integer.
+        """
+        self._seed = as_seed(seed)
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules of `tienlen_agents.search` (see `Agent.act`)."""

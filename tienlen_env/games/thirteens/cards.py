@@ -8,6 +8,7 @@ highest), by `pip_of` to meld (A = 1 .. K = 13).
 
 from __future__ import annotations
 
+import operator
 from typing import Final
 
 from tienlen_env.errors import NotationError
@@ -47,7 +48,10 @@ def card_ids(mask: int) -> list[int]:
     Raises:
         ValueError: the mask has bits beyond the 54 cards.
     """
-    mask = int(mask)
+    try:
+        mask = operator.index(mask)
+    except TypeError:
+        raise ValueError(f"{mask!r} is not a valid mask of cards") from None
     if not 0 <= mask < 1 << NUM_CARDS:
         raise ValueError(f"{mask} is not a valid mask of cards")
     return [card for card in range(NUM_CARDS) if mask >> card & 1]

@@ -29,6 +29,7 @@ action the lowest inner suits leave a hand that is rank by rank at least as stro
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
@@ -165,7 +166,10 @@ class ActionTable:
         Raises:
             InvalidComboError: the cards are not a combination of these rules.
         """
-        cards = int(cards)
+        try:
+            cards = operator.index(cards)
+        except TypeError:
+            raise InvalidComboError(f"{cards!r} is not a valid mask of cards") from None
         if not 0 <= cards <= FULL_DECK:
             raise InvalidComboError(f"{cards} is not a valid mask of cards")
         if cards == 0:
