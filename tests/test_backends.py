@@ -135,7 +135,7 @@ def test_numba_equals_python_for_long(name: str, num_players: int) -> None:
     for i, (episode, reward, history) in enumerate(SETTINGS):
         batches = [
             Batch(
-                rules, 32, episode=episode, reward=reward, history=history, auto_reset=True, backend=backend
+                rules, 12, episode=episode, reward=reward, history=history, auto_reset=True, backend=backend
             )  # type: ignore[arg-type]
             for backend in ("python", "numba")
         ]
