@@ -19,7 +19,7 @@ from tienlen_agents.rule_based.heuristic import (
 )
 from tienlen_agents.rule_based.heuristic import parameters as parameters_module
 from tienlen_agents.rule_based.heuristic.decide import new_workspace
-from tienlen_agents.rule_based.heuristic.parameters import FAMILIES
+from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, OWN, OWN_PARAMETERS
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import FULL_DECK, parse_cards
@@ -267,6 +267,14 @@ def test_weights_of_ones_own_are_the_same_under_all_rules():
     for preset in ("cardgames", "south", "south_count", "north"):
         splits.set_rules(workspace, build_spec(get_rules(preset))[0])
         assert (workspace[splits.WEIGHTS : splits.FAMILIES] == parameters.weights()).all()
+
+
+@pytest.mark.parametrize("name", OWN_PARAMETERS)
+def test_own_parameters_change_no_table_that_families_share(name):
+    other = Parameters(**{name: getattr(Parameters(), name) + 0.5})
+    differs = other.weights() != Parameters().weights()
+    assert differs.any()
+    assert not differs[:OWN].any()
 
 
 def test_families_share_the_tables_that_are_too_large_for_each(monkeypatch):

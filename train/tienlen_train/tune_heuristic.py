@@ -30,9 +30,10 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.ranges import ExistingFile, FreeText, Range
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters, tuned
+from tienlen_agents.rule_based.heuristic.parameters import OWN_PARAMETERS
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_train.command import RunError, command
 from tienlen_train.config import (
@@ -70,8 +71,9 @@ class TuneConfig(Config):
         greedy: weight of the points against three greedy.
         random: weight of the points against three random.
         mean: weight of the points against three of the search's mean.
-        only: names of the parameters that are tuned, separated by blanks; empty: all. The others keep their
-            first values.
+        only: names of the parameters that are tuned, separated by blanks; the others keep their first values.
+            Empty: all or, under rules with payments, those that may differ from the other rules'
+            (`parameters.OWN_PARAMETERS`).
         start: JSON file with the parameters to start from; None for those that are tuned
             for the rules.
         held_out_deals: deals of the comparison at the end; the search does not use them.
@@ -221,14 +223,15 @@ def search(
     rules = get_rules(config.rules, config.num_players)
     first = start.to_array()
     names = [field.name for field in fields(Parameters)]
-    tuned = [names.index(name) for name in config.only.split() or names]
+    chosen = config.only.split() or (OWN_PARAMETERS if has_payments(rules) else names)
+    changed = [names.index(name) for name in chosen]
     scale = config.step * np.maximum(np.abs(first), 0.3)
-    cma = Search(first[tuned], scale[tuned], config.population, config.seed)
+    cma = Search(first[changed], scale[changed], config.population, config.seed)
 
     def parameters(values: FloatArray) -> FloatArray:
         """All parameters, float64 (..., P), from the tuned ones."""
         every = np.broadcast_to(first, (*values.shape[:-1], len(first))).copy()
-        every[..., tuned] = values
+        every[..., changed] = values
         return every
 
     weights = {"greedy_long": config.greedy_long, "greedy": config.greedy, "random": config.random}
