@@ -153,7 +153,7 @@ def test_choices_of_search_and_network(
 
 @needs_node
 @pytest.mark.nightly
-@pytest.mark.parametrize("preset", ["cardgames", "foicica"])
+@pytest.mark.parametrize("preset", sorted({preset for preset, _ in shipped()}))
 def test_the_champion_chooses_the_same(preset: str, built: Folder) -> None:
     num, different, median = compare_choices(built("tienlen"), "tienlen", "champion", (preset, 4), 260)
     assert num >= 20_000
