@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import io
+import itertools
 import json
 import re
 import shlex
@@ -283,6 +285,33 @@ def test_every_class_of_the_reference_has_a_page() -> None:
     assert len(paths) == len(set(paths)) > 80
     assert "reference/tienlen_env/engine.batch.Batch.md" in paths
     assert "reference/tienlen_env/engine.agent.CardAgent.md" in paths
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """The docstrings of the three packages, with their places."""
+    for folder in ("tienlen_env", "agents/tienlen_agents", "train/tienlen_train"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+                    yield f"{path}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or ""
+
+
+def test_docstrings_are_not_broken_on_the_reference_pages() -> None:
+    """They are Markdown there: a double colon stays, an attribute of several names becomes one name."""
+    for place, text in docstrings():
+        assert not re.search(r"::$", text, re.MULTILINE), place
+        several = re.search(r"^    [a-z]\w*(, \w+)+: ", text, re.MULTILINE)
+        assert several is None, f"{place}: {several}"
+        # An example that does not stand alone would be a quotation of quotations.
+        for before, line in itertools.pairwise(["", *text.splitlines()]):
+            is_first = line.startswith(">>>") and not before.startswith((">>>", "..."))
+            assert not is_first or before == "", place
+
+
+def test_the_page_of_a_wrong_address_leads_home() -> None:
+    page = (DOCS / "theme" / "404.html").read_text(encoding="utf-8")
+    assert "'index.html' | url" in page
+    assert config()["theme"]["custom_dir"] == "docs/theme"
 
 
 def test_the_citation_and_the_version_are_those_of_the_project() -> None:
