@@ -64,7 +64,7 @@ def test_the_pages_with_code_are_found() -> None:
 
 def test_every_block_has_a_language_that_is_tested() -> None:
     known = {"python", "sh", "toml", "record", "text", "json", "cards"}
-    known |= {f"cards {preset}" for preset in PRESETS}
+    known |= {f"cards {preset}" for preset in PRESETS} | {" { .text .wrap }"}
     for name, text in TEXTS.items():
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
         # These pages need a cluster or a GPU: tests/test_cluster_*.py, test_cuda.py and
@@ -98,6 +98,18 @@ def test_python_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.chdir(tmp_path)
     for number, block in enumerate(blocks("python", TEXTS[name]), 1):
         exec(compile(block, f"{name}, block {number}", "exec"), {"__name__": "__main__"})
+
+
+def test_long_lines_of_code_are_wrapped() -> None:
+    """A block is as wide as about 125 columns; what is longer is cut, unless its language is wrapped."""
+    css = (DOCS / "site.css").read_text(encoding="utf-8")
+    assert re.search(r":is\(\.language-json, \.wrap\) pre > code \{ white-space: pre-wrap", css)
+    for name in PAGES.keys() - {"README.md"}:
+        for kind, block in re.findall(r"^```([^\n]*)\n(.*?)^```$", TEXTS[name], re.MULTILINE | re.DOTALL):
+            if max(map(len, block.splitlines()), default=0) > 120 and not kind.startswith(
+                ("cards", "record")
+            ):
+                assert kind == "json" or ".wrap" in kind, (name, kind)
 
 
 def test_toml_blocks_parse() -> None:
