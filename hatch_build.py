@@ -1,7 +1,7 @@
 """Build-time metadata: the README and the links of an index page such as PyPI's.
 
 An index page shows the README without the repository beside it, so relative links and pictures need the
-repository's address. It is one variable in pyproject.toml, ``[tool.tienlen] repository``. While it is empty,
+repository's address. It is one variable in pyproject.toml, `repository` of this hook. While it is empty,
 as long as the project has no public address, the README stays as it is and no repository link is published.
 """
 

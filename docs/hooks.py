@@ -352,7 +352,7 @@ def generated_pages() -> dict[str, str]:
         "rules/clauses.md": (ROOT / "tienlen_env" / "RULES.md").read_text(encoding="utf-8"),
         "protocol.md": for_site(
             (ROOT / "agents" / "tienlen_agents" / "external" / "PROTOCOL.md").read_text(encoding="utf-8")
-        ),
+        ).replace("\n```\n> {", "\n``` { .text .wrap }\n> {"),  # its lines are longer than any page is wide
     }
 
 

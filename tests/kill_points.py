@@ -157,6 +157,10 @@ def settings_of(algorithm: str) -> tuple[Any, Any, str, dict[str, Any]]:
 
         return dmc.main, dmc.DMCConfig, "policy.safetensors", own
     own["critic_width"] = 8
+    if algorithm == "league":
+        from tienlen_train import league
+
+        return league.main, league.LeagueConfig, "league.json", {**own, **LEAGUE}
     if algorithm == "best_response":
         from tienlen_train import best_response
 
@@ -179,14 +183,16 @@ SETTINGS = {
     "threads": 1,
     "seed": 3,
 }
+LEAGUE = {"generations": 2, "iterations": 1, "payoff_deals": 2, "num_games": 24}
 TIMES = {"time", "seconds", "cpu_seconds", "decisions_per_second", "outside_network"}
 
 
 def results(folder: Path, policy: str) -> tuple[list[dict[str, Any]], bytes]:
-    """The curve of a run without its times, and the bytes of its policy."""
+    """The curve of a run without its times, and the bytes of its policy; of a population, of all policies."""
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     curve = [{k: v for k, v in json.loads(line).items() if k not in TIMES} for line in lines]
-    return curve, (folder / policy).read_bytes()
+    policies = sorted((folder / "policies").glob("*"))
+    return curve, b"".join(path.name.encode() + path.read_bytes() for path in (folder / policy, *policies))
 
 
 class Runs:

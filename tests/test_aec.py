@@ -189,9 +189,10 @@ def test_illegal_action_ends_the_wrapped_game(
     env.step(int(np.flatnonzero(env.last()[0]["action_mask"] == 0)[0]))
     rewards = {}
     for agent in env.agent_iter():
-        observation, rewards[agent], termination, truncation, _ = env.last()
+        observation, rewards[agent], termination, truncation, info = env.last()
         assert termination
         assert truncation
+        assert info == {}
         assert not observation["action_mask"].any()
         np.testing.assert_array_equal(
             observation["observation"], env.unwrapped.batch.observe(int(agent[-1]))[0]

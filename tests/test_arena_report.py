@@ -179,6 +179,30 @@ def test_the_page_needs_nothing_else(witnessed, tmp_path):
     assert f"{result.scores[0].points.mean:.3f} ± {result.scores[0].points.half_width:.3f}" in page
 
 
+@pytest.mark.parametrize(
+    ("play", "title"),
+    [
+        (lambda: arena.match("random", "greedy", num_deals=2), "random v. 3 × greedy"),
+        (
+            lambda: arena.compare("random", ["greedy"], num_deals=2, compositions=["1v3", "3v1"]),
+            "random v. greedy",
+        ),
+        (
+            lambda: arena.compare("random", ["greedy", "greedy_long"], num_deals=2, mixed=False),
+            "random v. 2 agents",
+        ),
+    ],
+)
+def test_the_title_of_a_page_names_both_sides(play, title):
+    result = play()
+    report = arena.Report((result,)) if isinstance(result, arena.MatchResult) else result
+    page = report.to_html()
+    assert f"<title>{title} · arena</title>" in page
+    assert f"<h1>{title}</h1>" in page
+    # On a phone the names of the rows stay in sight while the table scrolls.
+    assert ".heat tr > :first-child { position: sticky; left: 0;" in page
+
+
 def test_a_run_without_curves_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no learning curves"):
         arena.read_curves(tmp_path)

@@ -580,7 +580,7 @@ def test_layout_fills_the_array(name: str, num_players: int, history: int) -> No
 def test_unknown_backends_and_threads_are_refused() -> None:
     with pytest.raises(ValueError, match="backend='cuda'"):
         Batch("cardgames", 1, backend="cuda")  # type: ignore[arg-type]
-    for threads in (0, -1, True, 1.5, "2"):
+    for threads in (0, -1, True, 1.5, "2", 257, 10**6):
         with pytest.raises(ValueError, match="threads="):
             Batch("cardgames", 1, threads=threads)  # type: ignore[arg-type]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import io
+import itertools
 import json
 import re
 import shlex
@@ -62,7 +64,7 @@ def test_the_pages_with_code_are_found() -> None:
 
 def test_every_block_has_a_language_that_is_tested() -> None:
     known = {"python", "sh", "toml", "record", "text", "json", "cards"}
-    known |= {f"cards {preset}" for preset in PRESETS}
+    known |= {f"cards {preset}" for preset in PRESETS} | {" { .text .wrap }"}
     for name, text in TEXTS.items():
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
         # These pages need a cluster or a GPU: tests/test_cluster_*.py, test_cuda.py and
@@ -96,6 +98,18 @@ def test_python_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.chdir(tmp_path)
     for number, block in enumerate(blocks("python", TEXTS[name]), 1):
         exec(compile(block, f"{name}, block {number}", "exec"), {"__name__": "__main__"})
+
+
+def test_long_lines_of_code_are_wrapped() -> None:
+    """A block is as wide as about 125 columns; what is longer is cut, unless its language is wrapped."""
+    css = (DOCS / "site.css").read_text(encoding="utf-8")
+    assert re.search(r":is\(\.language-json, \.wrap\) pre > code \{ white-space: pre-wrap", css)
+    for name in PAGES.keys() - {"README.md"}:
+        for kind, block in re.findall(r"^```([^\n]*)\n(.*?)^```$", TEXTS[name], re.MULTILINE | re.DOTALL):
+            if max(map(len, block.splitlines()), default=0) > 120 and not kind.startswith(
+                ("cards", "record")
+            ):
+                assert kind == "json" or ".wrap" in kind, (name, kind)
 
 
 def test_toml_blocks_parse() -> None:
@@ -283,6 +297,33 @@ def test_every_class_of_the_reference_has_a_page() -> None:
     assert len(paths) == len(set(paths)) > 80
     assert "reference/tienlen_env/engine.batch.Batch.md" in paths
     assert "reference/tienlen_env/engine.agent.CardAgent.md" in paths
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """The docstrings of the three packages, with their places."""
+    for folder in ("tienlen_env", "agents/tienlen_agents", "train/tienlen_train"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+                    yield f"{path}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or ""
+
+
+def test_docstrings_are_not_broken_on_the_reference_pages() -> None:
+    """They are Markdown there: a double colon stays, an attribute of several names becomes one name."""
+    for place, text in docstrings():
+        assert not re.search(r"::$", text, re.MULTILINE), place
+        several = re.search(r"^    [a-z]\w*(, \w+)+: ", text, re.MULTILINE)
+        assert several is None, f"{place}: {several}"
+        # An example that does not stand alone would be a quotation of quotations.
+        for before, line in itertools.pairwise(["", *text.splitlines()]):
+            is_first = line.startswith(">>>") and not before.startswith((">>>", "..."))
+            assert not is_first or before == "", place
+
+
+def test_the_page_of_a_wrong_address_leads_home() -> None:
+    page = (DOCS / "theme" / "404.html").read_text(encoding="utf-8")
+    assert "'index.html' | url" in page
+    assert config()["theme"]["custom_dir"] == "docs/theme"
 
 
 def test_the_citation_and_the_version_are_those_of_the_project() -> None:

@@ -401,6 +401,15 @@ def test_rows_of_other_positions_are_refused():
     assert open_endings(View(batch))[0].size == 0
 
 
+@pytest.mark.parametrize("nodes", [-1, -(2**63), 10**15 + 1, 2**63, 10**30])
+def test_numbers_of_positions_out_of_range_are_refused(nodes):
+    """Below 0 the search would have no limit."""
+    with pytest.raises(ValueError, match=r"max_nodes=.*: expected 0\.\.1000000000000000"):
+        Solver(PRESETS["cardgames"]).solve(np.zeros((0, 200), np.int64), max_nodes=nodes)
+    with pytest.raises(ValueError, match=r"nodes=.*: expected 0\.\.1000000000000000"):
+        tienlen_agents.load(f"endgame:nodes={nodes},greedy")
+
+
 def test_loading_with_the_other_agents_options():
     assert tienlen_agents.load("endgame:greedy").name == "endgame:greedy"
     nested = tienlen_agents.load("endgame:nodes=7,endgame:nodes=9,base=greedy_long")

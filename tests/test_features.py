@@ -51,6 +51,40 @@ def test_every_game_has_its_features() -> None:
             assert getattr(tienlen_agents.load(name), "plays", game.name) == game.name
 
 
+@pytest.mark.parametrize("bad", [[3], [-1], [2**40], [-(2**40)], [[0]], [0.5], ["0"]])
+def test_games_that_are_not_there_are_refused(bad: Any) -> None:
+    """What the critic reads comes from compiled loops, which check nothing."""
+    batch = Batch("cardgames", 3)
+    batch.reset(1)
+    features = features_of(batch.rules)
+    inputs = features.reader("none", 1.0, record=False).read(View(batch))
+    assert features.rollout_outcome is not None
+    assert features.action_values is not None
+    with pytest.raises(ValueError, match="games: expected"):
+        features.privileged_features()(batch, bad)
+    with pytest.raises(ValueError, match="games: expected"):
+        features.rollout_outcome(batch, bad)
+    with pytest.raises(ValueError, match="games: expected"):
+        features.action_values(batch, bad, inputs)
+    for wrong in (inputs._replace(action=inputs.action + 10**6), inputs._replace(action=inputs.action[1:])):
+        with pytest.raises(ValueError, match="inputs: expected those of these games"):
+            features.action_values(batch, np.arange(3), wrong)
+
+
+def test_rows_of_another_game_are_refused() -> None:
+    """Compiled code would misread them."""
+    batch = Batch("thirteens", 2)
+    batch.reset(1)
+    features = features_by_name("tienlen")
+    assert features.rollout_outcome is not None
+    with pytest.raises(WrongGameError, match="features are of Tiến lên"):
+        features.reader("none", 1.0, record=False).read(View(batch))
+    with pytest.raises(WrongGameError, match="features are of Tiến lên"):
+        features.privileged_features()(batch, np.arange(2))
+    with pytest.raises(WrongGameError, match="features are of Tiến lên"):
+        features.rollout_outcome(batch, np.arange(2))
+
+
 @pytest.mark.parametrize("preset", ["cardgames", "foicica", "thirteens", "thirteens_dummy_manual"])
 def test_inputs_do_not_depend_on_hidden_cards(preset: str) -> None:
     """Deal the cards that the seat to move cannot see to the others anew, as many to each."""

@@ -26,6 +26,7 @@ from tienlen_agents.networks.network import (
     NetworkAgent,
     NetworkConfig,
     first_best,
+    log_softmax,
     shapes_of,
 )
 from tienlen_env.engine.agent import View
@@ -130,9 +131,40 @@ def test_inputs_of_another_size_are_refused() -> None:
     for changed in (
         inputs._replace(observation=inputs.observation[:, 1:]),
         inputs._replace(action_features=inputs.action_features[:, 1:]),
+        inputs._replace(observation=inputs.observation[1:]),
+        inputs._replace(observation=inputs.observation[0]),
+        inputs._replace(action_features=inputs.action_features[1:]),
+        inputs._replace(prior=inputs.prior[1:]),
     ):
         with pytest.raises(ValueError, match=r"expected inputs of \(\d+, \d+\) numbers"):
             agent.logits(changed)
+
+
+BAD_STARTS = {
+    "beyond the end": [0, 10**6],
+    "negative": [0, -(2**40)],
+    "descending": [0, 5, 3],
+    "not from 0": [1, 3],
+    "twice the same": [0, 2, 2],
+    "none": [],
+    "fractions": [0.0, 2.0],
+    "a table": [[0, 2]],
+}
+
+
+@pytest.mark.parametrize("what", BAD_STARTS)
+def test_decisions_that_do_not_divide_the_actions_are_refused(what: str) -> None:
+    """The compiled loops go from each start to the next, and check nothing."""
+    start = np.array(BAD_STARTS[what], None if what == "fractions" else np.int64)
+    agent = NetworkAgent.load(SHIPPED[0])
+    _, inputs = next(some_inputs(agent, 3))
+    with pytest.raises(ValueError, match="segment_start: expected int64"):
+        log_softmax(np.zeros(9, np.float32), start)
+    with pytest.raises(ValueError, match="segment_start: expected int64"):
+        agent.logits(inputs._replace(segment_start=start))
+    for logits in (np.zeros(9), np.zeros((3, 3), np.float32)):
+        with pytest.raises(ValueError, match=r"logits: expected float32 \(N,\)"):
+            log_softmax(logits, np.array([0]))  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- files

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.caching import FunctionCache
 from numba.core.codegen import CPUCodeLibrary
 
 from tienlen_env.engine.backends import jit
@@ -178,6 +181,25 @@ def test_a_compilation_that_fails_or_hangs_stops_no_other(
     with lock.open("ab") as file:  # a process that hangs
         fcntl.flock(file, fcntl.LOCK_EX)
         assert right(3) == 6
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_a_full_disk_costs_the_cache_alone(
+    is_damaged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    saves = []
+
+    def save(*_: object) -> None:
+        saves.append(1)
+        if is_damaged and len(saves) == 1:
+            raise pickle.UnpicklingError("an index that was cut short")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(FunctionCache, "save_overload", save)
+    triple = jit.loop(names_of("def triple(x):\n    return 3 * x", tmp_path)["triple"])
+    assert triple(5) == 15
+    assert len(saves) == 1 + is_damaged
 
 
 def names_of(source: str, folder: Path) -> dict[str, FunctionType]:

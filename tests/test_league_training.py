@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from rich.console import Console
 
 from tests.clusters import SMALL as SMALL_NETWORK
+from tests.test_run_damage import damage, names, write_state
+from tests.test_selfplay import curve
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
+from tienlen_train import league
+from tienlen_train.command import DivergenceError, RunError
 from tienlen_train.league import Entry, LeagueConfig, Population, payoff, train_league
 from tienlen_train.league_table import Member, Table, show
 
@@ -68,6 +77,129 @@ def test_a_stopped_league_goes_on(tmp_path, whole):
         train_league(config, Console(quiet=True), after=stop)
     a_league(out, resume=True)
     assert files(out) == files(whole)
+
+
+def flags_of(out: Path, *extra: str) -> list[str]:
+    return [
+        *(f"--{name.replace('_', '-')}={value}" for name, value in SMALL.items()),
+        "--out",
+        str(out),
+        *extra,
+    ]
+
+
+def test_a_signal_ends_with_one_line_and_a_checkpoint(whole, tmp_path, monkeypatch, capsys):
+    """In the middle of the second generation: one learner has trained, and the other has not."""
+    out, real = tmp_path / "run", league.train_stretch
+
+    def interrupted(stretch):
+        trained = real(stretch)
+        if trained.iteration == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return trained
+
+    with monkeypatch.context() as patched:
+        patched.setattr(league, "train_stretch", interrupted)
+        assert league.main(flags_of(out)) == 143
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.endswith(f"terminated; {out} holds generation 1: continue with --resume")
+    assert names(out) == ["000000.pt", "000001.pt"]
+    assert len(curve(out)) == 1
+    assert len(json.loads((out / "league.json").read_text())["members"]) == 2
+    assert league.main(flags_of(out, "--resume")) == 0
+    assert files(out) == files(whole)
+    assert curve(out) == curve(whole)
+
+
+def test_what_a_kill_left_undone_is_done(whole, tmp_path):
+    """A run that was killed after its last checkpoint: what comes after it is written."""
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    (out / "league.json").write_text("{}")
+    (out / "policies" / "main-3.safetensors").write_bytes(b"of another run")
+    (out / "policies" / "main-1.safetensors").unlink()
+    left = out / "policies" / ".main-3.safetensors.77.tmp"
+    left.write_bytes(b"x")
+    a_league(out, resume=True)
+    assert files(out) == files(whole)
+    assert not left.exists()
+
+
+def test_a_league_never_begins_anew_by_itself(whole, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    for path in (out / "checkpoints").iterdir():
+        damage(path)
+    with pytest.raises(RunError, match="all 3 are damaged"):
+        a_league(out, resume=True)
+
+
+def test_the_state_of_another_run_is_named(whole, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    path = out / "checkpoints" / "000003.pt"
+    good = torch.load(io.BytesIO(path.read_bytes()[32:]), weights_only=True)
+    main = good["learners"]["main"]
+    nan = {name: torch.full_like(value, torch.nan) for name, value in main["state"]["learner"].items()}
+    for state in (
+        {},
+        {**good, "learners": {}},
+        {**good, "learners": {**good["learners"], "main": {**main, "state": {}}}},
+        {**good, "learners": {**good["learners"], "main": {**main, "weights": 7}}},
+        {
+            **good,
+            "learners": {**good["learners"], "main": {**main, "state": {**main["state"], "learner": nan}}},
+        },
+        {**good, "members": good["members"][:1]},
+        {**good, "payoffs": good["payoffs"][:1]},
+        {**good, "payoffs": 7},
+        {**good, "restarts": None},
+    ):
+        write_state(path, state)
+        with pytest.raises(RunError, match=r"000003\.pt"):
+            a_league(out, resume=True)
+
+
+def test_new_metrics_continue_a_league(whole, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    (out / "checkpoints" / "000003.pt").unlink()
+    (out / "metrics.jsonl").write_text("")
+    with pytest.raises(SystemExit, match=r"metrics\.jsonl: line 1 is not that of iteration 1"):
+        league.main(flags_of(out, "--resume"))
+    assert league.main(flags_of(out, "--resume", "--new-metrics")) == 0
+    assert curve(out) == curve(whole)[2:]
+    assert files(out) == files(whole)
+
+
+def test_divergence_keeps_the_last_good_generation(tmp_path, monkeypatch):
+    real = league.PPOTrainer.play_and_learn
+
+    def diverge(trainer):
+        return {**real(trainer), **({"policy_loss": np.inf} if trainer.iteration == 1 else {})}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(league.PPOTrainer, "play_and_learn", diverge)
+        with pytest.raises(DivergenceError, match="the run has diverged in iteration 2"):
+            a_league(tmp_path)
+    assert names(tmp_path) == ["000000.pt", "000001.pt"]
+    assert len(curve(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--baselines=greddy", "baselines: unknown agent 'greddy'"),
+        ("--start-from=OTHER", "made for other rules"),
+        ("--resume", "holds no run"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_a_folder_is_made(whole, tmp_path, option, told):
+    other = tmp_path / "other.safetensors"
+    NetworkAgent(a_network(get_rules("foicica"), 1)).save(other)
+    with pytest.raises(SystemExit, match=told):
+        league.main(flags_of(tmp_path / "run", option.replace("OTHER", str(other))))
+    assert not (tmp_path / "run").exists()
 
 
 def test_exploiters_play_the_present_main_learners_alone():

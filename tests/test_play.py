@@ -1,6 +1,7 @@
 """A person at the terminal, over a pipe."""
 
 import io
+import os
 import re
 import signal
 import subprocess
@@ -334,6 +335,34 @@ def test_a_printed_round_has_colours_only_in_a_terminal(monkeypatch, key):
         env.render()
         assert ("\033[" in stream.getvalue()) == coloured
         assert re.sub(r"\033\[[0-9;]*m", "", stream.getvalue()).startswith(plain)
+
+
+def test_lines_are_edited_in_a_terminal():
+    """An arrow moves in the line; without readline its codes are a part of what is typed."""
+    pty = pytest.importorskip("pty")
+    pytest.importorskip("readline")
+    command = [sys.executable, "-m", "tienlen_agents.terminal.play", *THREE, "--key", "7"]
+    outer, inner = pty.openpty()
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=inner, stdout=inner, stderr=inner, close_fds=True
+    ) as process:
+        os.close(inner)
+        shown = b""
+        try:
+            while b"helps): " not in shown:
+                shown += os.read(outer, 1000)
+            # x, left, right, backspace, q; and q again, for a terminal that took the first line for a play
+            os.write(outer, b"x\x1b[D\x1b[C\x7fq\nq\n")
+            while chunk := os.read(outer, 1000):
+                shown += chunk
+        except OSError:  # the end, as Linux says it
+            pass
+        finally:
+            os.close(outer)
+            process.kill()
+    text = shown.decode()
+    assert "is not a card" not in text
+    assert "you have left the table" in text
 
 
 @pytest.mark.parametrize("typed", ["fo", "x", "７", "²"])  # a word, a letter, digits of other kinds

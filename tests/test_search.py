@@ -453,8 +453,16 @@ def test_hidden_cards_are_not_looked_at():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("worlds=0", "expected 1 or more"),
-        ("threads=0", "expected 1 or more"),
+        ("worlds=0", "worlds=0: expected 1..100,000"),
+        ("worlds=10000000000000", "expected 1..100,000"),
+        ("threads=0", "threads=0: expected 1..256"),
+        ("threads=1000000", "expected 1..256"),
+        ("ms=nan", "expected 0 or more, and finite"),
+        ("ms=inf", "expected 0 or more, and finite"),
+        ("trust=nan", "expected 0 or more, and finite"),
+        ("floor=nan", "floor below 1"),
+        ("first=nan", "first=nan: expected a finite number"),
+        ("inference=nan", "less than 1"),
         ("inference=1", "less than 1"),
         ("inference=-0.1", "0 or more"),
         ("ms=-1", "expected 0 or more"),
@@ -466,8 +474,9 @@ def test_hidden_cards_are_not_looked_at():
 def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         tienlen_agents.load(f"search:{options}")
-    with pytest.raises(ValueError, match="explore"):
-        tienlen_agents.load("ismcts:explore=-1")
+    for explore in ("-1", "nan", "inf"):
+        with pytest.raises(ValueError, match=r"explore=.*: expected 0 or more"):
+            tienlen_agents.load(f"ismcts:explore={explore}")
 
 
 # ---------------------------------------------------------------- play

@@ -92,6 +92,11 @@ def test_the_trick_is_drawn_in_order() -> None:
     assert [("winning" in line) for line in lines[:4]] == [seat == view.winner for seat in seats]
 
 
+def test_cards_beside_the_trick_are_explained() -> None:
+    view = next(view for view in moments(ThirteensRules(num_players=3), 1) if view.trick and view.aside)
+    assert "goes to the winner of the trick" in plain(render_ansi(view))
+
+
 def test_hidden_hands_do_not_show() -> None:
     for view in moments(ThirteensRules(num_players=6, jokers=2)):
         shown = replace(view, face_up=(True,) + (False,) * 5)

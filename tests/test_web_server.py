@@ -7,6 +7,9 @@ import http.client
 import json
 import random
 import re
+import signal
+import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +26,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.web_help import Client, Server
 from tienlen_agents.web import messages
+from tienlen_agents.web.__main__ import main as web_main
 from tienlen_agents.web.guard import Bucket, Guard
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import Create, MessageError
@@ -518,6 +522,48 @@ def test_two_hundred_clients_at_once(server: Server) -> None:
     print(f"{len(times)} moves of 200 clients, p99 {1000 * p99:.1f} ms")
     assert p99 <= 0.1
     assert len(times) > 1000
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "x"])
+def test_ports_that_are_none_are_refused_before_any_work(
+    port: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        web_main(["--port", port, "--games", str(tmp_path / "games.sqlite")])
+    assert caught.value.code == 2
+    assert f"argument --port: expected 0..65,535, got '{port}'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_in_use_is_refused_before_the_agents_are_prepared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit) as caught:
+            web_main(["--port", str(port), "--games", str(tmp_path / "games.sqlite")])
+    assert caught.value.code == 2
+    told = capsys.readouterr().err
+    assert f"--port {port}: Address already in use" in told
+    assert "Preparing" not in told
+
+
+def test_ctrl_c_ends_the_server_with_one_line(tmp_path: Path) -> None:
+    server = Server(tmp_path / "games.sqlite", stderr=subprocess.PIPE)
+    server.start()
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.request("GET", "/", headers={"Host": "another"})
+    assert connection.getresponse().status == 403  # it serves now
+    connection.close()
+    server.process.send_signal(signal.SIGINT)
+    told = server.process.communicate(timeout=30)[1]
+    assert server.process.returncode == 130
+    assert [line for line in told.splitlines() if not line.startswith(("Preparing", "the page is"))] == [
+        "python -m tienlen_agents.web: interrupted"
+    ]
 
 
 def test_every_preset_can_be_played(hub: Hub) -> None:

@@ -21,8 +21,8 @@ AGENTS = ("random", "greedy", "heuristic")  # which need little time to start
 class Server:
     """`tienlen web` with its games in a file, to be started again there."""
 
-    def __init__(self, games: Path, *arguments: str, port: int = 0) -> None:
-        self.games, self.arguments, self.port = games, arguments, port
+    def __init__(self, games: Path, *arguments: str, port: int = 0, stderr: int | None = None) -> None:
+        self.games, self.arguments, self.port, self.stderr = games, arguments, port, stderr
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -31,6 +31,7 @@ class Server:
         self.process = subprocess.Popen(
             [*command, "--port", str(self.port), "--agents", *AGENTS, *self.arguments],
             stdout=subprocess.PIPE,
+            stderr=self.stderr,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )

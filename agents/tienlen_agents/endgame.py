@@ -52,6 +52,7 @@ from tienlen_env.engine.agent import (
 )
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.checks import as_index
 from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import BoolArray, IntArray
@@ -68,6 +69,7 @@ from tienlen_env.games.tienlen.spec import build_spec
 SolvableRules: TypeAlias = Rules  # rules of the game whose endgames can be solved
 
 MAX_NODES: Final = 20_000  # 2 to 8 ms
+MOST_NODES: Final = 10**15  # that may take its place; compiled code counts in int64
 MAX_DEPTH: Final = 60
 TABLE_BITS: Final = 16
 UNKNOWN: Final = -1  # where a winning seat is expected
@@ -386,9 +388,10 @@ class Solver:
             max_nodes: a decision that needs more positions is not solved.
 
         Raises:
-            ValueError: another type or shape, an action out of range, or a round in which not exactly two
-                players are left.
+            ValueError: another type or shape, an action or a number of positions out of range, or a round in
+                which not exactly two players are left.
         """
+        max_nodes = as_index(max_nodes, MOST_NODES + 1, "max_nodes")
         num_actions = int(self._memory.spec[S.NUM_ACTIONS])
         rows = np.asarray(rows)
         if rows.dtype != np.int64 or rows.ndim != 2 or rows.shape[1] < self._num_columns:
@@ -528,7 +531,7 @@ class EndgameAgent:
     def __init__(self, base: Agent, *, nodes: int = MAX_NODES) -> None:
         self.name = f"endgame:{base.name}"
         self.base = base
-        self.nodes = nodes
+        self.nodes = as_index(nodes, MOST_NODES + 1, "nodes")
         self.history = history_of([base])
 
     def __getnewargs_ex__(self) -> tuple[tuple[Agent], dict[str, int]]:

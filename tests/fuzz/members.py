@@ -16,6 +16,7 @@ import tienlen_env
 EXEMPT = {
     "tienlen_env._moved": "raises errors that name new modules",
     "tienlen_env.engine.backends": "compiled loops, which check nothing; `Batch` alone calls them",
+    "tienlen_env.engine.backends.cuda": "on a device or in a simulator; refusals are tested in cuda_run.py",
     "tienlen_env.engine.one_game": "a batch and its backend for `Round`, which checks",
     "tienlen_env.games.common.game": "parts of a game, called by the engine with rows of its own",
     "tienlen_env.games.common.notation": "the parser's cursor; records are fuzzed in test_fuzz.py",
@@ -30,7 +31,7 @@ EXEMPT = {
     "tienlen_agents.wasm": "tables for JavaScript, of registered games only",
     "tienlen_agents.external": "bots; fuzzed in test_process_agent.py",
     "tienlen_agents.terminal": "a person at the terminal; fuzzed in test_play.py",
-    "tienlen_agents.networks": "checked loading; the agents made of them are fuzzed as `champion`",
+    "tienlen_agents.networks": "checked in test_inference.py and test_features.py; the agents are fuzzed",
     "tienlen_agents.search.context": "the work space of a search agent, which is fuzzed",
     "tienlen_agents.search": "rows for compiled code; the search agents are fuzzed",
     "tienlen_agents.rule_based.heuristic": "numbers for compiled code; the agent is fuzzed",

@@ -109,7 +109,8 @@ Rewards
 - 1 each |
 
 `infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last deal; equal points
-share the better place) and ``"score"`` (points of the whole game).
+share the better place) and ``"score"`` (points of the whole game). After an illegal move on `env` they stay
+empty: the deal was not finished, so it has no places.
 
 Version history
 ---------------

@@ -99,7 +99,8 @@ Rewards
 | cards | when the first player goes out, every other player pays this player 1 per card left in the hand |
 
 `infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last round) and
-``"score"`` (points of the whole game).
+``"score"`` (points of the whole game). After an illegal move on `env` they stay empty: the round was not
+finished, so it has no places.
 
 Reused arrays
 -------------

@@ -20,11 +20,11 @@ Source: Vinyals et al., Grandmaster level in StarCraft II using multi-agent rein
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -39,15 +39,19 @@ from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig
 from tienlen_agents.ranges import Range
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.command import RunError, command
+from tienlen_train.command import DivergenceError, RunError, command
 from tienlen_train.config import COUNT, DEALS, parse_args, setting
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.league_table import Member, Table, show, table_json
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import RunFolder, check_resumable, sole_run, write_atomic
+from tienlen_train.runs import RunFolder, check_resumable, sole_run, write_atomic, writing
 
 PAYOFF_SEED: Final = 3_000_000  # of the table's deals, plus the run's seed
+POLICIES: Final = "policies"  # the folder of the members' files
+
+# Set when the run ends early: threads that train would hold up the end of the process until they are done.
+_stop: Final = threading.Event()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +94,7 @@ class LeagueConfig(PPOConfig):
             threads=1,
             out=None,
             resume=False,
+            new_metrics=False,
             cluster=None,
         )
         if index >= self.mains:
@@ -154,6 +159,8 @@ def train_stretch(stretch: Stretch) -> Trained:
     trainer.pool.snapshots = [Snapshot(*opponent) for opponent in stretch.opponents]
     metrics: dict[str, float] = {}
     for _ in range(stretch.iterations):
+        if _stop.is_set():
+            raise RuntimeError("the run has ended")
         metrics = trainer.iterate()
     weights = {name: value.detach().cpu().clone() for name, value in trainer.network.state_dict().items()}
     state = {name: value for name, value in trainer.state().items() if name not in _NO_SNAPSHOTS}
@@ -296,7 +303,7 @@ class Population:
             },
             "restarts": {name: dict(weights) for name, weights in self._restarts.items()},
             "members": [
-                (member.name, member.generation, _tensors(member.network)) for member in self.table.members
+                (member.name, member.generation, _shared(member.network)) for member in self.table.members
             ],
             "payoffs": [
                 (row, column, value.mean, value.half_width)
@@ -305,8 +312,21 @@ class Population:
         }
 
     def restore(self, generation: int, state: Mapping[str, Any]) -> None:
-        """Continue from a checkpoint."""
-        shape = self._shape
+        """Continue from a checkpoint.
+
+        Raises:
+            DivergenceError: it has weights that are not finite.
+            KeyError, TypeError, ValueError, AttributeError, RuntimeError: it is not the state of such a run;
+                the population cannot be used any more.
+        """
+        trainer = PPOTrainer(self.config.learner(0))
+        shape = trainer.network.config
+        if generation and set(state["learners"]) != set(self.config.names):
+            raise ValueError(f"it has the learners {', '.join(state['learners'])}")
+        for values in state["learners"].values():
+            trainer.restore(values["iteration"], {**values["state"], **_NO_SNAPSHOTS})
+            trainer.check_finite({})
+            trainer.network.load_state_dict(values["weights"])
         self.generation = generation
         self._learners = {
             name: Trained(values["iteration"], values["state"], shape, values["weights"], {})
@@ -317,12 +337,12 @@ class Population:
         for name, born, weights in state["members"]:
             self.table.add(Member(name, born, Network(shape, _arrays(weights))))
         for row, column, mean, half_width in state["payoffs"]:
-            self.table.payoffs[row, column] = Estimate(mean, half_width)
-
-    @cached_property
-    def _shape(self) -> NetworkConfig:
-        """The shape of all networks."""
-        return PPOTrainer(self.config.learner(0)).network.config
+            self.table.payoffs[row, column] = Estimate(float(mean), float(half_width))
+        born = [(member.name, member.generation) for member in self.table.members]
+        if born != [(name, number) for number in range(1, generation + 1) for name in self.config.names]:
+            raise ValueError("it has other members")
+        if self.table.missing() or len(self.table.payoffs) != len(born) * (len(born) - 1):
+            raise ValueError("its table is not complete")
 
     def metrics(self) -> dict[str, float]:
         """Figures of the last generation, by learner."""
@@ -338,6 +358,11 @@ _SHOWN: Final = ("policy_loss", "value_loss", "entropy", "approx_kl", "explained
 
 def _arrays(weights: Mapping[str, Tensor]) -> dict[str, Any]:
     return {name: value.numpy() for name, value in weights.items()}
+
+
+def _shared(network: Network) -> dict[str, Tensor]:
+    """The weights of a network in its own memory; they never change."""
+    return {name: torch.from_numpy(value) for name, value in network.tensors.items()}
 
 
 def _tensors(network: Network) -> dict[str, Tensor]:
@@ -374,7 +399,9 @@ def train_league(
 ) -> tuple[Population, Path]:
     """Start or continue a population; returns it and its folder.
 
-    The folder has the files of every run, `league.json` with the table, and the policies of all members.
+    The folder has the files of every run, `league.json` with the table, and the policies of all members. When
+    it returns, table and policies are those of the last checkpoint; the same holds when it is interrupted by
+    Ctrl-C or SIGTERM, after the last complete generation.
 
     Args:
         config: the settings.
@@ -383,43 +410,123 @@ def train_league(
 
     Raises:
         RunError: the folder cannot be used or written to, or there is no cluster at the address.
+        DivergenceError: a loss, a weight or a metric is not finite; the last checkpoint is of before.
         ValueError: invalid settings.
     """
     if config.resume and config.out is not None:
         check_resumable(Path(config.out))
     PPOTrainer.prepare_process(config)
+    PPOTrainer(config.learner(0))  # refuses unknown agents and files of other rules before a folder is made
     out = Path(config.out or f"runs/league-{time.strftime('%Y%m%d-%H%M%S')}")
+    _stop.clear()
     with (
-        sole_run(out),
+        sole_run(out, POLICIES),
         _executor(config) as executor,
         RunFolder(out, config, config.variant(), resume=config.resume) as folder,
     ):
-        population = Population(config, executor)
-        if config.resume and (found := folder.load_checkpoint()) is not None:
+        run = _Run(Population(config, executor), folder)
+        run.begin(console)
+        try:
+            run.loop(console, after)
+        except KeyboardInterrupt as error:
+            _stop.set()
+            run.save_last()
+            error.add_note(f"{out} holds generation {run.population.generation}: continue with --resume")
+            raise
+        except BaseException:
+            _stop.set()
+            raise
+    return run.population, out
+
+
+class _Run:
+    """A population in its run folder.
+
+    Every generation writes its metrics, then the checkpoint, then the table and the policies, so that what a
+    kill leaves undone is done when the run continues from the checkpoint.
+    """
+
+    def __init__(self, population: Population, folder: RunFolder) -> None:
+        self.population = population
+        self.folder = folder
+        self._saved = -1  # generation of the last checkpoint
+        self._last: tuple[int, dict[str, Any]] = -1, {}  # the state after the last complete generation
+
+    def begin(self, console: Console) -> None:
+        """Load the last checkpoint, or write the first one, before the first generation.
+
+        A folder without a checkpoint has therefore lost it, if it holds a run.
+
+        Raises:
+            RunError: the checkpoint or the metrics are not those of such a run.
+        """
+        population, folder, config = self.population, self.folder, self.population.config
+        found = folder.load_checkpoint() if config.resume else None
+        if found is None:
+            self._save(population.state())
+            folder.trim_metrics(0)
+            return
+        path = folder.checkpoint_path(found[0])
+        try:
             population.restore(*found)
-            console.print(f"continuing {out} after generation {population.generation}")
+        except DivergenceError as error:
+            raise RunError(
+                f"{path} holds the weights of a run that has diverged: remove it to use the one before"
+            ) from error
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+            raise RunError(f"{path} does not hold the state of such a run: {error!r}") from error
+        if config.new_metrics:
+            folder.begin_new_metrics(population.generation)
         folder.trim_metrics(population.generation)
-        while population.generation < config.generations:
+        self._saved, self._last = population.generation, found
+        write(population, folder.path)
+        console.print(f"continuing {folder.path} after generation {population.generation}")
+
+    def loop(self, console: Console, after: Callable[[Population], None]) -> None:
+        """All generations that are left."""
+        population = self.population
+        while population.generation < population.config.generations:
             begin = time.perf_counter()
             population.advance()
-            number = population.generation
-            write(population, out)
-            folder.save_checkpoint(number, population.state())
-            seconds = time.perf_counter() - begin
-            folder.log({"iteration": number, "time": time.time(), "seconds": seconds, **population.metrics()})
-            console.print(f"generation {number} of {config.generations}, {seconds:.0f} s")
+            state, seconds = population.state(), time.perf_counter() - begin
+            line = {"iteration": population.generation, "time": time.time(), "seconds": seconds}
+            self.folder.log({**line, **population.metrics()})
+            self._save(state)
+            console.print(
+                f"generation {population.generation} of {population.config.generations}, {seconds:.0f} s"
+            )
             show(population.table, console)
             after(population)
-    return population, out
+
+    def _save(self, state: dict[str, Any]) -> None:
+        self._last = self.population.generation, state
+        self.folder.save_checkpoint(*self._last)
+        self._saved = self.population.generation
+        write(self.population, self.folder.path)
+
+    def save_last(self) -> None:
+        """Write the checkpoint, the table and the policies of the last complete generation.
+
+        An interrupt may have come in the middle of a generation, so the population goes back to that one.
+        """
+        self.population.restore(*self._last)
+        if self._saved != self.population.generation:
+            self.folder.save_checkpoint(*self._last)
+        write(self.population, self.folder.path)
+        self.folder.trim_metrics(self.population.generation)
 
 
 def write(population: Population, out: Path) -> None:
-    """Write the table and the newest policies."""
+    """Write the table, the policies of the present generation, and those that are missing.
+
+    Raises:
+        RunError: the disk is full or the folder cannot be written.
+    """
     for member in population.table.members:
-        path = out / "policies" / f"{member.label}.safetensors"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            NetworkAgent(member.network, member.label).save(path)
+        path = out / POLICIES / f"{member.label}.safetensors"
+        if member.generation == population.generation or not path.exists():
+            with writing(path):
+                NetworkAgent(member.network, member.label).save(path)
     cycles = find_cycles(population.table.matrix())
     write_atomic(out / "league.json", table_json(population.table, cycles))
 

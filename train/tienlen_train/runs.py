@@ -100,10 +100,14 @@ def upgrade_checkpoint(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def sole_run(path: Path) -> Iterator[None]:
+def sole_run(path: Path, *folders: str) -> Iterator[None]:
     """Hold an exclusive lock on a run folder; the system releases it when the process ends in any way.
 
     Temporary files that a kill has left there are deleted.
+
+    Args:
+        path: the run folder.
+        folders: folders in it that the run writes to, besides that of the checkpoints.
 
     Raises:
         RunError: another process trains there.
@@ -111,7 +115,7 @@ def sole_run(path: Path) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             stack.enter_context(files.locked(path / CONFIG))
-            for folder in (path, path / CHECKPOINTS):
+            for folder in (path, path / CHECKPOINTS, *(path / name for name in folders)):
                 files.remove_temporaries(folder)
         except BlockingIOError as error:
             raise RunError(f"another process is training in {path}") from error

@@ -417,16 +417,52 @@ def new_workspace(weights: Weights, num_rows: int = ROWS) -> Workspace:
     )
 
 
+def check_segments(start: npt.NDArray[Any], num_items: int) -> None:
+    """Refuse decisions that do not divide N actions; the loops go from each start to the next.
+
+    Args:
+        start: where each decision's actions begin.
+        num_items: N.
+
+    Raises:
+        ValueError: another type or shape, or not ascending from 0 with at least one action each.
+    """
+    is_right = isinstance(start, np.ndarray) and start.dtype == np.int64 and start.ndim == 1
+    if is_right and start.size == 1:  # the same with two NumPy calls fewer
+        is_right = start.item() == 0 < num_items
+    elif is_right and start.size:
+        is_right = start[0] == 0 and bool((np.diff(start, append=num_items) > 0).all())
+    elif is_right:
+        is_right = num_items == 0
+    if not is_right:
+        raise ValueError(f"segment_start: expected int64 (n,), ascending from 0 to less than {num_items}")
+
+
+def _check(weights: Weights, inputs: Inputs) -> None:
+    """Refuse inputs beyond whose ends the loops would read.
+
+    Raises:
+        ValueError: the shapes do not fit one another, or not the weights.
+    """
+    num_decisions, num_actions = len(inputs.segment_start), len(inputs.action)
+    check_segments(inputs.segment_start, num_actions)
+    shapes = inputs.observation.shape, inputs.action_features.shape, inputs.prior.shape
+    num_inputs, num_features = weights.first.shape[1], weights.after.shape[1]
+    wanted = (num_decisions, num_inputs), (num_actions, num_features), (num_actions,)
+    if shapes != wanted:
+        raise ValueError(
+            f"expected inputs of {(num_inputs, num_features)} numbers (of the state, of an action), "
+            f"in arrays of the shapes {wanted}, got {shapes}"
+        )
+
+
 def logits_of(weights: Weights, inputs: Inputs) -> FloatArray:
     """The network's scores, prior included, float32 (N,).
 
     Raises:
-        ValueError: the sizes of the inputs do not fit the weights.
+        ValueError: the sizes of the inputs do not fit the weights, or not one another.
     """
-    sizes = inputs.observation.shape[1], inputs.action_features.shape[1]
-    wanted = weights.first.shape[1], weights.after.shape[1]
-    if sizes != wanted:  # the loops would read beyond the weights
-        raise ValueError(f"expected inputs of {wanted} numbers (of the state, of an action), got {sizes}")
+    _check(weights, inputs)
     workspace = new_workspace(weights, max(len(inputs.segment_start), len(inputs.action)))
     states = np.empty((len(inputs.segment_start), len(weights.state_bias)), np.float32)
     logits = np.empty(len(inputs.action), np.float32)

@@ -32,7 +32,13 @@ from safetensors import SafetensorError, safe_open
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
-from tienlen_agents.networks.inference import Weights, log_probabilities, logits_of, weights_of
+from tienlen_agents.networks.inference import (
+    Weights,
+    check_segments,
+    log_probabilities,
+    logits_of,
+    weights_of,
+)
 from tienlen_agents.ranges import Range
 from tienlen_env.engine.agent import View
 from tienlen_env.errors import RulesError
@@ -255,7 +261,13 @@ def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
         logits: float32 (N,).
         start: int64 (n,), ascending from 0, where each decision's actions begin; every decision has at least
             one.
+
+    Raises:
+        ValueError: arrays of another type or shape, or `start` does not divide the N actions.
     """
+    if not isinstance(logits, np.ndarray) or logits.ndim != 1 or logits.dtype != np.float32:
+        raise ValueError("logits: expected float32 (N,)")
+    check_segments(start, len(logits))
     found = np.empty(len(logits), np.float32)
     log_probabilities(np.ascontiguousarray(logits), np.ascontiguousarray(start), found)
     return found

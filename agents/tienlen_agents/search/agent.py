@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from math import log
+from math import inf, isfinite, log
 from typing import Final
 
 import numpy as np
 
+from tienlen_agents.ranges import Range
 from tienlen_agents.search import halving
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import Decision, FloatArray, Options
@@ -24,6 +25,8 @@ from tienlen_env.games.common.state import ClimbingState
 
 HISTORY: Final = 160  # events of a round; the longest of 4,000 rounds of random play had 108
 MAX_WORLDS: Final = 1 << 14  # with a budget in milliseconds
+WORLDS: Final = Range(1, 100_000)  # a decision with many actions stores up to 200 numbers for each
+THREADS: Final = Range(1, 256)
 MAX_EFFORT: Final = 100.0
 MIN_PROBABILITY: Final = 1e-30
 
@@ -32,8 +35,10 @@ class _Searcher:
     """Common part of both searches: which decisions are searched, in which context, on how many threads."""
 
     def __init__(self, name: str, worlds: int, inference: float, effort: float, threads: int) -> None:
-        if worlds < 1 or threads < 1:
-            raise ValueError(f"worlds={worlds}, threads={threads}: expected 1 or more")
+        if worlds not in WORLDS:
+            raise ValueError(f"worlds={worlds}: expected {WORLDS}")
+        if threads not in THREADS:
+            raise ValueError(f"threads={threads}: expected {THREADS}")
         if not 0 <= inference < 1:
             raise ValueError(f"inference={inference}: expected 0 or more, and less than 1")
         if not 0 < effort <= MAX_EFFORT:
@@ -185,8 +190,12 @@ class SearchAgent(_Searcher):
         floor: float = 0.00001,
         rollout: str = "",
     ) -> None:
-        if ms < 0 or trust < 0 or not 0 <= floor < 1:
-            raise ValueError(f"ms={ms}, trust={trust}, floor={floor}: expected 0 or more, floor below 1")
+        if not (0 <= ms < inf and 0 <= trust < inf and 0 <= floor < 1):
+            raise ValueError(
+                f"ms={ms}, trust={trust}, floor={floor}: expected 0 or more, and finite; floor below 1"
+            )
+        if not isfinite(first):
+            raise ValueError(f"first={first}: expected a finite number")
         budget = f"ms={ms:g}" if ms else f"worlds={worlds}"
         super().__init__(f"search:{budget},inference={inference:g}", worlds, inference, effort, threads)
         self.ms = ms
@@ -340,8 +349,8 @@ class IsmctsAgent(_Searcher):
     def __init__(
         self, *, worlds: int = 256, inference: float = 0.95, explore: float = 1.0, threads: int = 1
     ) -> None:
-        if explore < 0:
-            raise ValueError(f"explore={explore}: expected 0 or more")
+        if not 0 <= explore < inf:
+            raise ValueError(f"explore={explore}: expected 0 or more, and finite")
         super().__init__(f"ismcts:worlds={worlds},inference={inference:g}", worlds, inference, 1.0, threads)
         self.explore = explore
 

@@ -15,6 +15,8 @@ from typing import Final
 
 from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, program
 from tienlen_agents.extras import MissingExtraError, require
+from tienlen_agents.interrupts import Interrupted, interruptible
+from tienlen_agents.ranges import Range
 from tienlen_agents.web.guard import Guard
 from tienlen_agents.web.hub import AGENTS
 from tienlen_agents.web.messages import MAX_BYTES
@@ -53,7 +55,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"the usual ones: {', '.join(AGENTS)}; all other names are refused",
     )
     complete_agents(usual)
-    parser.add_argument("--port", type=int, default=PORT, help="0 for any free one (%(default)s)")
+    parser.add_argument(
+        "--port", type=Range(0, 65_535).reader(int), default=PORT, help="0 for any free one (%(default)s)"
+    )
     parser.add_argument(
         "--host",
         nargs="?",
@@ -106,7 +110,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         require("starlette", "web", "tienlen web")
     except MissingExtraError as error:
         parser.error(str(error))
-    return _serve(parser, options, store)
+    try:
+        with interruptible():
+            return _serve(parser, options, store)
+    except Interrupted as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return error.exit_code
 
 
 def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: Store) -> int:
@@ -115,6 +124,11 @@ def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: 
     from tienlen_agents.web.app import STATIC, make_app
     from tienlen_agents.web.hub import Hub
 
+    host = options.host or LOCAL
+    try:
+        listening = socket.create_server((host, options.port))
+    except OSError as error:
+        parser.error(f"--port {options.port}: {error.strerror}; another one: --port 0")
     print("Preparing the agents; the first time takes a minute or two.", file=sys.stderr, flush=True)
     try:
         hub = Hub(store, [*options.agents, *options.agent])
@@ -123,11 +137,6 @@ def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: 
         parser.error(str(error))
     if not (STATIC / "index.html").is_file():
         print("the page is not built: make web", file=sys.stderr)
-    host = options.host or LOCAL
-    try:
-        listening = socket.create_server((host, options.port))
-    except OSError as error:
-        parser.error(f"--port {options.port}: {error.strerror}; another one: --port 0")
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(12) if options.host else ""
     names = ["localhost", LOCAL, socket.gethostname(), f"{socket.gethostname()}.local"]

@@ -111,13 +111,12 @@ class _Cache(FunctionCache):
                     time.sleep(_PAUSE)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except DAMAGED:  # of the index: it is written anew
-            self.flush()
-            super().save_overload(sig, data)
-        except OSError:
-            pass  # no space: this process has its code, the next one compiles it again
+        with suppress(OSError):  # no space: this process has its code, the next one compiles it again
+            try:
+                super().save_overload(sig, data)
+            except DAMAGED:  # of the index: it is written anew
+                self.flush()
+                super().save_overload(sig, data)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return sig, codegen.magic_tuple(), digest_of(self._py_func)

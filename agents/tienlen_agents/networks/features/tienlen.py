@@ -36,6 +36,8 @@ from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, set_rules
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.checks import as_indices
+from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
@@ -421,8 +423,13 @@ class FeatureReader:
         self._spec: IntArray | None = None  # for which the workspace is prepared
 
     def read(self, view: View) -> Inputs:
-        """The inputs of n decisions."""
+        """The inputs of n decisions.
+
+        Raises:
+            WrongGameError: they are of another game.
+        """
         batch, games = view.source
+        _check_game(batch)
         segment_start, num_legal = np.empty((2, len(view)), np.int64)
         rows, spec, actions = batch.kernel_arrays
         num_actions = _count_legal(rows, games, spec, segment_start, num_legal)
@@ -468,7 +475,13 @@ class PrivilegedFeatures:
         Returns:
             uint8 (n, H), relative seats: the hands of the others, by card id; and for each seat the fewest
             plays of its hand, in unary with 8 bits.
+
+        Raises:
+            ValueError: games of another shape or type, or out of range.
+            WrongGameError: they are of another game.
         """
+        _check_game(batch)
+        games = as_indices(games, batch.num_games)
         if self._hands.shape != batch.state.hands.shape:
             self._hands, self._num_plays = np.zeros((2, *batch.state.hands.shape), np.int64)
         features = np.empty((len(games), num_privileged(batch.rules)), np.uint8)
@@ -495,7 +508,13 @@ def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
 
     Returns:
         uint8 (n, F), relative seats: the place of each, one-hot P.
+
+    Raises:
+        ValueError: games of another shape or type, or out of range.
+        WrongGameError: they are of another game.
     """
+    _check_game(batch)
+    games = as_indices(games, batch.num_games)
     num_players = batch.num_players
     places = playout.final_places(*batch.kernel_arrays, games)
     seats = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
@@ -505,13 +524,39 @@ def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
 
 
 def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
-    """Each legal action's return if all seats follow the heuristic agent afterwards, float32 (N,)."""
+    """Each legal action's return if all seats follow the heuristic agent afterwards, float32 (N,).
+
+    Args:
+        batch: the games, which are not changed.
+        games: int64 (n,), the indices of n games.
+        inputs: of these decisions.
+
+    Raises:
+        ValueError: games out of range or over, or inputs of other decisions.
+        WrongGameError: they are of another game.
+    """
+    _check_game(batch)
+    games = as_indices(games, batch.num_games)
     rows, spec, actions = batch.kernel_arrays
-    cards = batch.select(games).list_legal().cards
+    legal = batch.select(games).list_legal()
+    if not np.array_equal(legal.action, inputs.action) or not np.array_equal(
+        legal.start, inputs.segment_start
+    ):
+        raise ValueError("inputs: expected those of these games")
     returns: FloatArray = playout.action_returns(
-        rows[games], spec, actions, inputs.segment_start, inputs.action, cards
+        rows[games], spec, actions, inputs.segment_start, inputs.action, legal.cards
     )
     return returns
+
+
+def _check_game(batch: Batch) -> None:
+    """Refuse rows of other games, which compiled code would misread.
+
+    Raises:
+        WrongGameError: it is another game.
+    """
+    if batch.game.name != "tienlen":
+        raise WrongGameError(f"these features are of Tiến lên, not of the {batch.rules.name} rules")
 
 
 def limitations(record: bool) -> str:
