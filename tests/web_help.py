@@ -23,21 +23,24 @@ class Server:
 
     def __init__(self, games: Path, *arguments: str, port: int = 0) -> None:
         self.games, self.arguments, self.port = games, arguments, port
+        self.errors = games.with_suffix(".errors")
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         command = [sys.executable, "-m", "tienlen_agents.web", "--no-browser", "--games", str(self.games)]
         paths = [str(ROOT), str(ROOT / "agents"), str(ROOT / "train"), os.environ.get("PYTHONPATH", "")]
-        self.process = subprocess.Popen(
-            [*command, "--port", str(self.port), "--agents", *AGENTS, *self.arguments],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                [*command, "--port", str(self.port), "--agents", *AGENTS, *self.arguments],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://[^:]+:(\d+)/(?:#join=(\S+))?", line)
-        assert found, line
+        assert found, line + self.errors.read_text()
         self.port, self.join = int(found[1]), found[2] or ""
 
     def kill(self) -> None:
