@@ -118,7 +118,7 @@ Message: TypeAlias = Hello | Create | Join | Question
 
 
 def _is_text(value: object) -> bool:
-    """Whether a value is a text of limited length; JSON can name halves of characters, which no file can have."""
+    """Whether a value is a text of limited length. JSON can write half a character, which no file can."""
     if not isinstance(value, str) or len(value) > MAX_TEXT:
         return False
     try:
