@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,20 +67,27 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-@pytest.fixture(scope="module")
-def host() -> Iterator[str]:
-    """A plain static host of the page: no headers of its own, no server behind it."""
+@contextmanager
+def static_host(folder: Path) -> Iterator[str]:
+    """A plain static host of a folder: no headers of its own, no server behind it."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args: object) -> None:
             pass
 
-    handler = functools.partial(Quiet, directory=str(STATIC))
+    handler = functools.partial(Quiet, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[str]:
+    """The address of the page on a static host."""
+    with static_host(STATIC) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -591,6 +599,32 @@ def test_sorting_and_dragging(new_page: NewPage, host: str) -> None:
     assert turn_of(page) == 0
 
 
+def test_dragging_by_touch(new_page: NewPage, host: str) -> None:
+    page = new_page(360, 740, pause=2000, has_touch=True, is_mobile=True)
+    sit_down(page, host, deal_where(lambda session, masks: True)[0])
+    wait(page)
+    cards = page.locator(".hand .hold")
+    first = cards.first.get_attribute("data-card")
+    begin, end = cards.first.bounding_box(), cards.nth(3).bounding_box()
+    assert begin
+    assert end
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, *points: tuple[float, float]) -> None:
+        touch.send(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+        )
+
+    y = begin["y"] + 40
+    send("touchStart", (begin["x"] + 10, y))
+    for step in range(1, 9):
+        send("touchMove", (begin["x"] + 10 + step / 8 * (end["x"] + 10 - begin["x"]), y))
+    send("touchEnd")
+    expect(cards.nth(3)).to_have_attribute("data-card", str(first))
+    assert page.locator('.hand [aria-pressed="true"]').count() == 0
+    assert turn_of(page) == 0
+
+
 def test_a_reload_keeps_the_game(new_page: NewPage, host: str) -> None:
     page = new_page()
     sit_down(page, host, 21)
@@ -882,6 +916,17 @@ def test_reduced_motion(new_page: NewPage, host: str) -> None:
         assert (page.evaluate(style) != "0s") == moves
 
 
+def test_the_page_runs_in_a_folder_of_a_host(new_page: NewPage) -> None:
+    """As under ``play/`` of the documentation; without headers there is no memory that threads share."""
+    page = new_page()
+    with static_host(STATIC.parent) as address:
+        page.goto(f"{address}static/")
+        page.get_by_role("button", name="New game").click()
+        assert wait(page) == "turn"
+        assert page.evaluate("crossOriginIsolated") is False
+        page.goto("about:blank")
+
+
 @pytest.mark.parametrize("kind", ["application/octet-stream", "text/plain"])
 def test_the_page_runs_where_modules_have_another_type(kind: str, new_page: NewPage, host: str) -> None:
     """Some hosts do not know .mjs and .wasm files: the page needs no type for them."""
@@ -915,6 +960,14 @@ def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int
     screens: dict[str, Callable[[], object]] = {
         "first screen": lambda: (page.goto(host), page.wait_for_selector(".start:not([disabled])")),
         "settings": lambda: page.get_by_role("button", name="Settings").click(),
+        "watching": lambda: (
+            sit_down(page, host, 5, seats=("heuristic",) * 4, pause=2000),
+            page.wait_for_selector(".watching .main"),
+        ),
+        "seven": lambda: (
+            sit_down(page, host, 5, rules="thirteens", seats=("human", *["trickster"] * 6)),
+            wait(page),
+        ),
         "table": lambda: (sit_down(page, host, deal_where(lambda s, m: True)[0]), wait(page)),
         "selected": lambda: page.locator(".hand .hold").nth(4).click(),
         "hint": lambda: (page.keyboard.press("h"), page.wait_for_selector(".hints li")),
