@@ -108,7 +108,8 @@ web-speed: web-engine
 
 # The page: TypeScript by esbuild, the games and agents by Numba and LLVM. Each is built anew when a source is newer.
 PAGE := agents/tienlen_agents/web/static
-PAGE_SOURCES := $(wildcard web/src/*) web/build.mjs web/package-lock.json
+PAGE_SOURCES := $(wildcard web/src/*) web/build.mjs web/package-lock.json $(wildcard agents/tienlen_agents/wasm/*.m*s) \
+    tienlen_env/engine/backends/wasm/engine.mjs
 ENGINE_SOURCES := $(shell find tienlen_env agents -name static -prune -o \( -name '*.py' -o -name '*.mjs' -o \
     -name '*.mts' -o -name '*.safetensors' \) -print)
 

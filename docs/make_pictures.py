@@ -1,7 +1,7 @@
 """Makes the pictures of the README and the site; run as ``python docs/make_pictures.py``. It needs Chromium.
 
 The learning curves come from a run folder and have a script of their own, ``docs/plot_runs.py``; so has the
-table in the browser, ``docs/make_screens.py``.
+table in the browser, ``docs/make_table_pictures.py``.
 """
 
 from __future__ import annotations

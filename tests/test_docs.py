@@ -392,3 +392,19 @@ def test_a_run_without_comparisons_is_refused(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("")
     with pytest.raises(ValueError, match="eval-every"):
         load_script("plot_runs").read_run(tmp_path)
+
+
+def test_the_table_is_placed_under_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole folder of the built page; a site without it is made all the same."""
+    monkeypatch.setattr(hooks, "ROOT", tmp_path)
+    site = tmp_path / "site"
+    site.mkdir()
+    hooks.on_post_build({"site_dir": str(site)})
+    assert not list(site.iterdir())
+    page = tmp_path / "agents" / "tienlen_agents" / "web" / "static"
+    (page / "engine").mkdir(parents=True)
+    for name in ("index.html", "main.js", "engine/index.json", "engine/tienlen.wasm", "engine/a.safetensors"):
+        (page / name).write_text(name)
+    hooks.on_post_build({"site_dir": str(site)})
+    for path in page.rglob("*.*"):
+        assert (site / "play" / path.relative_to(page)).read_bytes() == path.read_bytes()

@@ -86,6 +86,11 @@ def test_wheel_holds_every_module_and_the_data(wheel: Path) -> None:
     assert {f"{name}/py.typed" for name in PACKAGES} < expected
     assert any(name.endswith(".safetensors") for name in expected)
     assert expected <= names_in(wheel)
+    page = PACKAGES["tienlen_agents"] / "web" / "static"  # of `make web`, which `make wheel` runs before
+    built = {
+        f"tienlen_agents/web/static/{p.relative_to(page).as_posix()}" for p in page.rglob("*") if p.is_file()
+    }
+    assert built <= names_in(wheel)
     assert not [
         entry for entry in names_in(wheel) if "__pycache__" in entry or entry.endswith((".nbi", ".nbc"))
     ]

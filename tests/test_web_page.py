@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import pytest
 pytest.importorskip("playwright", reason="playwright is not installed: make install")
 pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from tests.web_help import ROOT, Server
 from tienlen_agents.arena.__main__ import main as arena
@@ -66,20 +67,27 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-@pytest.fixture(scope="module")
-def host() -> Iterator[str]:
-    """A plain static host of the page: no headers of its own, no server behind it."""
+@contextmanager
+def static_host(folder: Path) -> Iterator[str]:
+    """A plain static host of a folder: no headers of its own, no server behind it."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args: object) -> None:
             pass
 
-    handler = functools.partial(Quiet, directory=str(STATIC))
+    handler = functools.partial(Quiet, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[str]:
+    """The address of the page on a static host."""
+    with static_host(STATIC) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -133,13 +141,14 @@ def sit_down(
     whole_game: bool = False,
     seats: tuple[str, ...] = (),
     pause: int = 0,
+    plays: Sequence[dict[str, Any]] = (),
 ) -> None:
-    """Open a table with a given deal; the person has seat 0."""
+    """Open a table with a given deal, after some plays; the person has seat 0."""
     seats = seats or ("human", "heuristic", "heuristic", "heuristic")
     start = {"rules": rules, "num_players": len(seats), "key": f"{key % 2**64:016x}", "round": 0}
     game = {
         "config": {"rules": rules, "seats": seats, "whole_game": whole_game, "pause": pause},
-        "rounds": [{**start, "leader": None, "scores": None, "plays": []}],
+        "rounds": [{**start, "leader": None, "scores": None, "plays": list(plays)}],
         "roundsSeen": 0,
     }
     page.goto(host)
@@ -230,15 +239,42 @@ def deal_where(wanted: Callable[[Session, list[int]], Any]) -> tuple[int, Any]:
 # ---------------------------------------------------------------- whole games
 
 
+def check_table(page: Page, played: Round) -> None:
+    """The table shows what was played, who has passed, and how many cards and points everybody has."""
+    shown = page.locator(".on-table")
+    table = [] if played.table is None else str(played.table).split()
+    assert shown.count() == bool(table)
+    if table:
+        assert sorted(str(shown.get_attribute("data-cards")).split()) == sorted(table)
+        expect(page.locator(".centre .owner")).to_have_text(f"heuristic {played.owner + 1}")
+    for seat in (1, 2, 3):
+        section = page.get_by_role("region", name=f"heuristic {seat + 1}")
+        is_out = not played.hand(seat)
+        assert section.locator(".badge.place").count() == is_out
+        if not is_out:
+            assert section.locator(".count").inner_text() == str(int(played.hand(seat)).bit_count())
+            if seat in played.passed:
+                expect(section.locator(".did")).to_have_text("passed")
+
+
 def test_a_whole_game_by_clicks(new_page: NewPage, host: str) -> None:
     page = new_page()
-    sit_down(page, host, 7, whole_game=True)
+    sit_down(page, host, 131, whole_game=True)  # a short game
+    num_rounds = 0
     while (state := wait(page)) != "game":
         if state == "round":
+            num_rounds += 1
+            expect(page.locator("dialog h2")).to_have_text(f"Round {num_rounds} is over")
+            first = page.locator("dialog .scores tbody tr").first
+            assert first.locator("td").all_inner_texts()[:2] == ["1st", "+3"]
+            name = first.locator("th").inner_text()
+            said = f"{name} leads the next round"
+            expect(page.locator("dialog .next-leader")).to_have_text(said, ignore_case=True)
             page.locator("dialog .next").click()
             page.wait_for_selector("dialog", state="detached")
             continue
         played, _ = stored(page)
+        check_table(page, played)
         if text := choice_of(played):
             play_cards(page, text)
         else:
@@ -252,17 +288,28 @@ def test_a_whole_game_by_clicks(new_page: NewPage, host: str) -> None:
             game.play(play["cards"])
     assert game.is_over
     shown = page.locator("dialog .scores tbody tr td:last-child").all_inner_texts()
-    assert sorted(map(int, shown), reverse=True) == sorted(game.scores, reverse=True)
+    assert list(map(int, shown)) == sorted(game.scores, reverse=True)
+    assert max(game.scores) >= 10
     page.get_by_role("button", name="Look at it in the explorer").click()
     expect(page.locator(".explorer .rounds button")).to_have_count(len(rounds))
     assert page.url.count("tienlen%2F1") == len(rounds)
 
 
-def test_a_round_by_keyboard(new_page: NewPage, host: str) -> None:
+def test_a_whole_game_by_keyboard(new_page: NewPage, host: str) -> None:
+    """From the first screen to the last dialog, with nothing but keys."""
     page = new_page()
-    sit_down(page, host, 11)
+    page.goto(host)
+    page.wait_for_selector(".start:not([disabled])")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
     has_undone = has_hinted = False
-    while wait(page) == "turn":
+    num_rounds = 1
+    while (state := wait(page)) != "game":
+        if state == "round":
+            page.keyboard.press("Enter")  # the button has the focus
+            page.wait_for_selector("dialog", state="detached")
+            num_rounds += 1
+            continue
         played, _ = stored(page)
         turn = turn_of(page)
         if not has_hinted:
@@ -272,19 +319,13 @@ def test_a_round_by_keyboard(new_page: NewPage, host: str) -> None:
             assert percents == sorted(percents, reverse=True)
             assert 95 < sum(percents) < 101 or len(percents) == 6
             page.keyboard.press("h")
+            expect(page.locator(".hints")).to_have_count(0)
             has_hinted = True
         text = choice_of(played)
         if not text:
             page.keyboard.press("p")
         else:
-            order = [card.get_attribute("data-card") for card in page.locator(".hand .hold").all()]
-            at = -1
-            for card in text.split():
-                target = order.index(card)
-                while at != target:
-                    page.keyboard.press("ArrowRight" if target > at else "ArrowLeft")
-                    at += 1 if target > at else -1
-                page.keyboard.press("Space")
+            select_by_keys(page, text)
             after_or_button(page, turn)
             if turn_of(page) == turn:
                 page.keyboard.press("Enter")
@@ -294,15 +335,35 @@ def test_a_round_by_keyboard(new_page: NewPage, host: str) -> None:
             page.wait_for_selector(f'.game[data-turn="{turn}"]')
             has_undone = True
     assert has_undone
+    assert num_rounds >= 4  # of which each gives at most 3 of the 10 points
     assert stored(page)[0].is_over
+    page.keyboard.press("Enter")
+    expect(page.locator(".setup")).to_be_visible()
 
 
-def test_a_round_by_touch_on_a_phone(new_page: NewPage, host: str) -> None:
-    page = new_page(360, 740, has_touch=True, is_mobile=True, device_scale_factor=2)
-    sit_down(page, host, 13)
+def select_by_keys(page: Page, text: str) -> None:
+    """Go to each card with the arrows, and select it with the space key."""
+    order = [card.get_attribute("data-card") for card in page.locator(".hand .hold").all()]
+    focused = page.evaluate("document.activeElement?.dataset?.card ?? ''")
+    at = order.index(focused) if focused in order else -1
+    for card in text.split():
+        target = order.index(card)
+        while at != target:
+            page.keyboard.press("ArrowRight" if target > at else "ArrowLeft")
+            at = at + 1 if target > at else at - 1
+        page.keyboard.press("Space")
+
+
+def test_a_whole_game_by_touch_on_a_phone(new_page: NewPage, host: str) -> None:
+    page = new_page(360, 740, has_touch=True, is_mobile=True, device_scale_factor=2, reduced_motion="reduce")
+    sit_down(page, host, 149, whole_game=True)  # a short game
     has_played_by_score = False
-    while wait(page) == "turn":
+    while (state := wait(page)) != "game":
         assert sideways(page) <= 0
+        if state == "round":
+            page.locator("dialog .next").tap()
+            page.wait_for_selector("dialog", state="detached")
+            continue
         sizes = page.locator(".hand .hold").evaluate_all(
             "cards => cards.map(c => c.getBoundingClientRect().width)"
         )
@@ -310,8 +371,13 @@ def test_a_round_by_touch_on_a_phone(new_page: NewPage, host: str) -> None:
         played, _ = stored(page)
         turn = turn_of(page)
         legal = played.legal_plays()
-        longer = next((p for p in legal if p.cards and selection_of(played, int(p)) == (True, True)), None)
-        if longer is not None and not has_played_by_score:
+        longer = None
+        if not has_played_by_score:
+            assert played.round_index == 0  # which `selection_of` plays again
+            longer = next(
+                (p for p in legal if p.cards and selection_of(played, int(p)) == (True, True)), None
+            )
+        if longer is not None:
             click_cards(page, str(longer), "tap")
             page.wait_for_selector(".play:not([disabled])")
             double_tap(page)
@@ -533,6 +599,32 @@ def test_sorting_and_dragging(new_page: NewPage, host: str) -> None:
     assert turn_of(page) == 0
 
 
+def test_dragging_by_touch(new_page: NewPage, host: str) -> None:
+    page = new_page(360, 740, pause=2000, has_touch=True, is_mobile=True)
+    sit_down(page, host, deal_where(lambda session, masks: True)[0])
+    wait(page)
+    cards = page.locator(".hand .hold")
+    first = cards.first.get_attribute("data-card")
+    begin, end = cards.first.bounding_box(), cards.nth(3).bounding_box()
+    assert begin
+    assert end
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, *points: tuple[float, float]) -> None:
+        touch.send(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+        )
+
+    y = begin["y"] + 40
+    send("touchStart", (begin["x"] + 10, y))
+    for step in range(1, 9):
+        send("touchMove", (begin["x"] + 10 + step / 8 * (end["x"] + 10 - begin["x"]), y))
+    send("touchEnd")
+    expect(cards.nth(3)).to_have_attribute("data-card", str(first))
+    assert page.locator('.hand [aria-pressed="true"]').count() == 0
+    assert turn_of(page) == 0
+
+
 def test_a_reload_keeps_the_game(new_page: NewPage, host: str) -> None:
     page = new_page()
     sit_down(page, host, 21)
@@ -639,6 +731,20 @@ def test_two_people_on_two_screens(new_page: NewPage, server: Server) -> None:
         page.goto("about:blank")
 
 
+def test_wrong_links_are_told(new_page: NewPage, server: Server, tmp_path: Path) -> None:
+    page = new_page()
+    page.goto(f"{server.address}/#seat=nobody")
+    expect(page.get_by_role("alert")).to_contain_text("opens no seat")
+    page.get_by_role("button", name="Back").click()
+    expect(page.get_by_label("Where")).to_be_visible()
+    with Server(tmp_path / "games.sqlite", "--host", "127.0.0.1") as closed:
+        page = new_page(locale="vi-VN")
+        page.goto(closed.address)
+        expect(page.get_by_role("alert")).to_contain_text("thiếu mã của máy chủ")
+        expect(page.get_by_role("button", name="Ván mới")).to_be_enabled()
+        expect(page.get_by_label("Nơi chơi")).to_have_count(0)
+
+
 # ---------------------------------------------------------------- the explorer
 
 
@@ -657,8 +763,17 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     page.get_by_label("Record", exact=True).fill("tienlen/1 cardgames p4 key=nonsense : 3s")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("alert")).to_contain_text("column 24")
+    file = {
+        "name": "games.txt",
+        "mimeType": "text/plain",
+        "buffer": f"# two rounds\n{record}\r\n{record}\n".encode(),
+    }
+    page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+    expect(page.locator(".explorer .rounds button")).to_have_count(2)
+    page.locator(".open-record summary").click()
     page.get_by_label("Record", exact=True).fill(record)
     page.get_by_role("button", name="Show").click()
+    expect(page.locator(".explorer .rounds button")).to_have_count(0)
     expect(page.locator(".moves li")).to_have_count(len(played.plays))
     expect(page.locator(".seat-row .card-row")).to_have_count(4)
     # The champion's probabilities of the first position, as Python has them.
@@ -681,11 +796,14 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     assert "move=5" in page.url
     page.reload()
     expect(page.locator(".steps .at")).to_have_text(f"5 / {len(played.plays)}")
-    page.get_by_label("Worlds").select_option("16")
+    page.get_by_label("Deals that the search samples").select_option("16")
     page.get_by_role("button", name="Analyse the round").click()
     expect(page.locator(".graph polyline")).to_have_count(4, timeout=120_000)
     expect(page.locator(".losses li").first).to_contain_text("±", timeout=120_000)
     expect(page.get_by_role("button", name="Analyse the round")).to_be_visible(timeout=120_000)
+    losses = page.locator(".losses li").count()
+    assert page.locator(".graph circle.loss").count() == losses
+    assert page.locator(".moves button.loss").count() == losses
     page.get_by_role("button", name=re.compile("Replay with the champion")).click()
     expect(page.locator(".duplicate-result")).to_contain_text("with the champion", timeout=120_000)
     again = Round.from_record(page.locator(".duplicate-result textarea").input_value())
@@ -739,6 +857,90 @@ def test_languages(new_page: NewPage, host: str, locale: str, language: str, wor
     expect(page.get_by_role("button", name=other[3])).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("rules", "kind", "card", "words"),
+    [
+        ("cardgames", "quad", "", "tứ quý"),
+        ("cardgames", "run", "", "sảnh"),
+        ("cardgames", "double sequence", "", "ba đôi thông"),
+        ("cardgames", "triple", "", "sám cô"),
+        ("cardgames", "pair", "2", "đôi heo"),
+        ("cardgames", "single", "2", "heo"),
+        ("foicica", "suited run", "", "sảnh đồng chất"),
+    ],
+)
+def test_plays_are_told_in_the_words_of_the_game(
+    rules: str, kind: str, card: str, words: str, new_page: NewPage, host: str
+) -> None:
+    """The last play of a round that another seat has made, for the eye and for screen readers."""
+    key, played, plays = a_round_to(rules, kind, card)
+    cards = format_cards(played.plays[-1].cards)
+    for locale, said in (("vi-VN", f"đánh {words}: "), ("en-GB", "plays ")):
+        page = new_page(locale=locale)
+        seats = [
+            "human" if seat == played.current_seat else "heuristic" for seat in range(played.num_players)
+        ]
+        sit_down(page, host, key, rules=rules, seats=tuple(seats), plays=plays)
+        signs = cards.translate(str.maketrans("scdh", "♠♣♦♥")).replace("T", "10")
+        expect(page.locator(".status")).to_contain_text(said)
+        expect(page.locator(".status")).to_contain_text(signs)
+        if locale == "vi-VN":
+            spoken = page.get_by_role("status").filter(has_text=words)
+            assert ("heo" in spoken.inner_text()) == ("2" in cards)
+
+
+def a_round_to(rules: str, kind: str, card: str) -> tuple[int, Round, list[dict[str, Any]]]:
+    """The first round with a kind of combination, up to it; and its plays as the page stores them."""
+    for key in range(2000):
+        played = Round(rules, key)
+        plays: list[dict[str, Any]] = []
+        texts = played._batch.action_table
+        while not played.is_over:
+            legal = played.legal_plays()
+            wanted = [p for p in legal if texts.text(p.action).startswith(f"{kind} {card}")]
+            wanted = [p for p in wanted if len(str(p).split()) <= 6]  # three pairs of a double sequence
+            play = (wanted or legal)[-1]
+            plays.append({"action": play.action, "cards": format_cards(play.cards)})
+            played.play(play)
+            if wanted and not played.is_over:
+                return key, played, plays
+    raise AssertionError("no such round")
+
+
+def test_reduced_motion(new_page: NewPage, host: str) -> None:
+    for motion, moves in (("no-preference", True), ("reduce", False)):
+        page = new_page(reduced_motion=motion, pause=2000)
+        sit_down(page, host, deal_where(lambda session, masks: True)[0])
+        wait(page)
+        style = "getComputedStyle(document.querySelector('.hand .hold')).transitionDuration"
+        assert (page.evaluate(style) != "0s") == moves
+
+
+def test_the_page_runs_in_a_folder_of_a_host(new_page: NewPage) -> None:
+    """As under ``play/`` of the documentation; without headers there is no memory that threads share."""
+    page = new_page()
+    with static_host(STATIC.parent) as address:
+        page.goto(f"{address}static/")
+        page.get_by_role("button", name="New game").click()
+        assert wait(page) == "turn"
+        assert page.evaluate("crossOriginIsolated") is False
+        page.goto("about:blank")
+
+
+@pytest.mark.parametrize("kind", ["application/octet-stream", "text/plain"])
+def test_the_page_runs_where_modules_have_another_type(kind: str, new_page: NewPage, host: str) -> None:
+    """Some hosts do not know .mjs and .wasm files: the page needs no type for them."""
+    page = new_page()
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, headers={**response.headers, "content-type": kind})
+
+    page.context.route(re.compile(r"\.(mjs|wasm)$"), answer)
+    sit_down(page, host, 21, seats=("human", "champion", "champion", "champion"))
+    assert wait(page) == "turn"
+
+
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make web")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
@@ -758,6 +960,14 @@ def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int
     screens: dict[str, Callable[[], object]] = {
         "first screen": lambda: (page.goto(host), page.wait_for_selector(".start:not([disabled])")),
         "settings": lambda: page.get_by_role("button", name="Settings").click(),
+        "watching": lambda: (
+            sit_down(page, host, 5, seats=("heuristic",) * 4, pause=2000),
+            page.wait_for_selector(".watching .main"),
+        ),
+        "seven": lambda: (
+            sit_down(page, host, 5, rules="thirteens", seats=("human", *["trickster"] * 6)),
+            wait(page),
+        ),
         "table": lambda: (sit_down(page, host, deal_where(lambda s, m: True)[0]), wait(page)),
         "selected": lambda: page.locator(".hand .hold").nth(4).click(),
         "hint": lambda: (page.keyboard.press("h"), page.wait_for_selector(".hints li")),
@@ -773,21 +983,66 @@ def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int
         assert text == [], f"{name}, {scheme}, {width}"
 
 
-def test_the_page_is_ready_soon(new_page: NewPage, host: str) -> None:
-    page = new_page()
-    page.goto(host)
-    page.wait_for_selector(".start:not([disabled])")
-    ready = page.evaluate("performance.now()")
-    print(f"ready after {ready:.0f} ms")
-    assert ready < 10_000  # 1,500 on a quiet machine
+# Notes the time since the navigation began when a game can be started and when the hand is dealt.
+NOTE_TIMES = """
+addEventListener('DOMContentLoaded', () => {
+  const note = (name, selector) => {
+    window[name] ??= document.querySelector(selector) ? performance.now() : undefined;
+    return window[name];
+  };
+  const look = () => {
+    if (note('ready', '.start:not([disabled])')) document.querySelector('.start')?.click();
+    if (!note('dealt', '.hand .hold')) requestAnimationFrame(look);
+  };
+  look();
+});
+"""
+
+
+def test_the_page_is_ready_soon(browser: Browser, host: str, tmp_path: Path) -> None:
+    """New profiles, so that nothing is in a cache: from the navigation to a table with its hand dealt."""
+    times = []
+    for number in range(5):
+        context = browser.browser_type.launch_persistent_context(
+            tmp_path / str(number), executable_path=CHROMIUM, args=OPTIONS, locale="en-US"
+        )
+        context.add_init_script(NOTE_TIMES)
+        page = context.pages[0]
+        page.goto(host, timeout=SLOW)
+        page.wait_for_function("window.dealt", timeout=SLOW)
+        times.append(page.evaluate("[window.ready, window.dealt]"))
+        context.close()
+    ready, dealt = np.median(times, axis=0).tolist()
+    print(f"cold: a game can be started after {ready:.0f} ms, is dealt after {dealt:.0f} ms (medians of 5)")
+    assert dealt <= 1500
 
 
 @pytest.mark.skipif(not AXE.is_file() or not shutil.which("node"), reason="Node.js is not here: make web")
 def test_two_builds_of_the_page_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         subprocess.run(["node", "build.mjs", str(tmp_path / name)], cwd=ROOT / "web", check=True)
-    files = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert files == ["icon.svg", "index.html", "main.js", "style.css"]
+    files = sorted(str(p.relative_to(tmp_path / "a")) for p in (tmp_path / "a").rglob("*") if p.is_file())
+    assert files == ["engine/worker.js", "icon.svg", "index.html", "main.js", "style.css"]
     assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
-    packed = sum(len(gzip.compress((tmp_path / "a" / name).read_bytes())) for name in files)
-    assert packed <= 60_000
+
+
+def test_the_page_without_weights_is_small() -> None:
+    """Everything that a visitor loads for any game and agent, but for the networks, as a host sends it."""
+    loaded = [
+        path
+        for path in STATIC.rglob("*")
+        if path.suffix in (".html", ".css", ".svg", ".js", ".json", ".wasm")
+    ]
+    names = {path.name for path in loaded}
+    assert names >= {
+        "index.html",
+        "main.js",
+        "style.css",
+        "worker.js",
+        "tienlen.wasm",
+        "tienlen.json",
+        "thirteens.wasm",
+    }
+    packed = sum(len(gzip.compress(path.read_bytes())) for path in loaded)
+    print(f"{packed} bytes compressed")
+    assert packed <= 500_000

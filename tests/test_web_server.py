@@ -9,7 +9,7 @@ import random
 import re
 import signal
 import socket
-import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,9 +24,10 @@ pytest.importorskip("websockets", reason="the extra [web] is not installed")
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.web_help import Client, Server
+from tests.web_help import ROOT, Client, Server
+from tienlen_agents.networks.champion import WEIGHTS
 from tienlen_agents.web import messages
-from tienlen_agents.web.__main__ import main as web_main
+from tienlen_agents.web.__main__ import main
 from tienlen_agents.web.guard import Bucket, Guard
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import Create, MessageError
@@ -238,14 +239,20 @@ def test_hostile_messages_are_refused_with_a_typed_error() -> None:
         )
 
 
-def test_hostile_messages_change_nothing_and_let_nothing_in(server: Server) -> None:
-    draw = random.Random(1)
+@pytest.mark.parametrize("num_messages", [1500, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_hostile_messages_change_nothing_and_let_nothing_in(num_messages: int, server: Server) -> None:
+    """From strangers, from observers of the table, and from people at another one."""
+    draw = random.Random(num_messages)
     own = Client(server)
     tokens = own.create("human", "greedy", "greedy", "greedy")
+    others = own.create("human", "human", "greedy", "greedy")
     before = own.wait(own.join(tokens[0]))
     num_sent = 0
-    while num_sent < 1500:
+    while num_sent < num_messages:
         other = Client(server)
+        token = draw.choice([None, tokens[None], others[0], others[1]])
+        if token is not None:
+            assert other.join(token)["type"] == "view"
         with suppress(ConnectionClosed):  # the server hangs up
             for _ in range(40):
                 other.socket.send(hostile(draw).encode("utf-8", "replace").decode())
@@ -255,6 +262,8 @@ def test_hostile_messages_change_nothing_and_let_nothing_in(server: Server) -> N
     assert {**after, "events": 0, "since": 0} == {**before, "events": 0, "since": 0}
     assert Client(server).welcome["type"] == "welcome"
     own.close()
+    errors = server.errors.read_text()
+    assert "Traceback" not in errors, errors
 
 
 @pytest.mark.parametrize("origin", [None, "http://evil.example", "null", "http://127.0.0.1:1"])
@@ -325,6 +334,55 @@ def test_only_the_agents_of_the_command_line(hub: Hub, seats: tuple[str, ...], c
     assert caught.value.code == code
     with pytest.raises(MessageError, match="rules"):
         hub.create(Create("/etc/passwd", ("human",) * 4, True, 0))
+
+
+def test_programs_and_policies_of_the_command_line() -> None:
+    """A person, a program and a policy file at one table, to the end of a round."""
+    program = f"process:{sys.executable} {ROOT / 'examples' / 'bot.py'}"
+    policy = f"policy:{WEIGHTS / 'cardgames-medium-v5.safetensors'}"
+    hub = Hub(Store(":memory:"), ["greedy", program, policy])
+
+    async def play() -> Table:
+        tokens = hub.create(Create("cardgames", ("human", program, policy, "greedy"), False, 0))
+        table, seat = hub.find(tokens[0][0])
+        ear = Ear(table, seat)
+        table.enter(ear)
+        while not table.session.is_over:
+            if table.session.current_seat == seat:
+                await table.play(seat, len(table.session.plays), table.session.view(seat)["legal"][-1])  # type: ignore[index, arg-type]
+            await asyncio.sleep(0.005)
+        table.leave(ear)
+        return table
+
+    try:
+        table = asyncio.run(play())
+        assert [info["name"] for info in table.view(0)["seats"]] == ["human", program, policy, "greedy"]  # type: ignore[index, call-overload, union-attr]
+        assert table.view(0)["notices"] == []
+        assert hub.store.records() == [table.session.record()]
+    finally:
+        hub.close()
+
+
+def test_finished_games_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(tmp_path / "games.sqlite")
+    played = Round("cardgames", 5)
+    while not played.is_over:
+        played.play(played.legal_plays()[-1])
+    game = store.add("cardgames", 5, ["human"] * 4, [], whole_game=False, pause=0)
+    store.add("cardgames", 6, ["human"] * 4, [], whole_game=False, pause=0)  # nobody has played
+    store.finish(game, played.record() + "\n")
+    store.close()
+    assert main(["--export", "--games", str(tmp_path / "games.sqlite")]) == 0
+    assert capsys.readouterr().out == played.record() + "\n"
+
+
+def test_only_this_machine_reaches_the_server(server: Server) -> None:
+    """Another address of this machine refuses the connection."""
+    own = {str(found[4][0]) for found in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    for address in own | {"127.0.0.2"}:
+        if address != "127.0.0.1":
+            with pytest.raises(OSError):  # noqa: PT011 - refused or unreachable
+                socket.create_connection((address, server.port), timeout=5)
 
 
 def test_tokens_open_one_seat(hub: Hub) -> None:
@@ -532,7 +590,7 @@ def test_ports_that_are_none_are_refused_before_any_work(
     port: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
-        web_main(["--port", port, "--games", str(tmp_path / "games.sqlite")])
+        main(["--port", port, "--games", str(tmp_path / "games.sqlite")])
     assert caught.value.code == 2
     assert f"argument --port: expected 0..65,535, got '{port}'" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -544,7 +602,7 @@ def test_a_port_in_use_is_refused_before_the_agents_are_prepared(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(SystemExit) as caught:
-            web_main(["--port", str(port), "--games", str(tmp_path / "games.sqlite")])
+            main(["--port", str(port), "--games", str(tmp_path / "games.sqlite")])
     assert caught.value.code == 2
     told = capsys.readouterr().err
     assert f"--port {port}: Address already in use" in told
@@ -552,14 +610,15 @@ def test_a_port_in_use_is_refused_before_the_agents_are_prepared(
 
 
 def test_ctrl_c_ends_the_server_with_one_line(tmp_path: Path) -> None:
-    server = Server(tmp_path / "games.sqlite", stderr=subprocess.PIPE)
+    server = Server(tmp_path / "games.sqlite")
     server.start()
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     connection.request("GET", "/", headers={"Host": "another"})
     assert connection.getresponse().status == 403  # it serves now
     connection.close()
     server.process.send_signal(signal.SIGINT)
-    told = server.process.communicate(timeout=30)[1]
+    server.process.communicate(timeout=30)
+    told = server.errors.read_text()
     assert server.process.returncode == 130
     assert [line for line in told.splitlines() if not line.startswith(("Preparing", "the page is"))] == [
         "python -m tienlen_agents.web: interrupted"

@@ -24,15 +24,16 @@ async function worker(library, job) {
   gone.abort();
   const error = await lost.catch((reason) => reason.name);
   const unknown = await client.choose(round.data, "nobody").catch((reason) => reason.message);
-  let longest = 0, last = performance.now(), isDone = false;
+  let longest = 0, numTicks = 0, last = performance.now(), isDone = false;
   const tick = () => {
     longest = Math.max(longest, performance.now() - last);
     last = performance.now();
+    numTicks++;
     if (!isDone) setTimeout(tick);
   };
   tick();
   const actions = [], times = [];
-  while (!round.isOver) {
+  while (!round.isOver && actions.length < (job.most ?? Infinity)) {
     const { action, ms } = await client.choose(round.data, job.agent, job.options);
     actions.push(action);
     times.push(ms);
@@ -40,7 +41,7 @@ async function worker(library, job) {
   }
   isDone = true;
   client.close();
-  return { actions, times, longest, error, unknown, record: round.record() };
+  return { actions, times, longest, numTicks, error, unknown, record: round.record() };
 }
 
 async function speed(library, job) {

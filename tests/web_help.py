@@ -21,24 +21,26 @@ AGENTS = ("random", "greedy", "heuristic")  # which need little time to start
 class Server:
     """`tienlen web` with its games in a file, to be started again there."""
 
-    def __init__(self, games: Path, *arguments: str, port: int = 0, stderr: int | None = None) -> None:
-        self.games, self.arguments, self.port, self.stderr = games, arguments, port, stderr
+    def __init__(self, games: Path, *arguments: str, port: int = 0) -> None:
+        self.games, self.arguments, self.port = games, arguments, port
+        self.errors = games.with_suffix(".errors")
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         command = [sys.executable, "-m", "tienlen_agents.web", "--no-browser", "--games", str(self.games)]
         paths = [str(ROOT), str(ROOT / "agents"), str(ROOT / "train"), os.environ.get("PYTHONPATH", "")]
-        self.process = subprocess.Popen(
-            [*command, "--port", str(self.port), "--agents", *AGENTS, *self.arguments],
-            stdout=subprocess.PIPE,
-            stderr=self.stderr,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                [*command, "--port", str(self.port), "--agents", *AGENTS, *self.arguments],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://[^:]+:(\d+)/(?:#join=(\S+))?", line)
-        assert found, line
+        assert found, line + self.errors.read_text()
         self.port, self.join = int(found[1]), found[2] or ""
 
     def kill(self) -> None:

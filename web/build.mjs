@@ -1,4 +1,9 @@
-/** Build the page into a folder: node build.mjs DIR. The same sources give the same bytes. */
+/**
+ * Build the page into a folder: node build.mjs DIR. The same sources give the same bytes.
+ *
+ * What the page and its worker need of the engine's modules goes into main.js and engine/worker.js: fewer files to wait
+ * for, and some hosts send .mjs files with a type that browsers refuse to run.
+ */
 import { copyFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,10 +12,23 @@ import { build } from "esbuild";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const out = path.resolve(process.argv[2] ?? path.join(here, "../agents/tienlen_agents/web/static"));
 await mkdir(out, { recursive: true });
+// The modules lie side by side in a built folder, and in two packages in the sources.
+const engine = {
+  name: "engine",
+  setup(builder) {
+    const source = path.resolve(here, "../tienlen_env/engine/backends/wasm/engine.mjs");
+    builder.onResolve({ filter: /^\.\/engine\.mjs$/ }, () => ({ path: source }));
+  },
+};
 await build({
   absWorkingDir: here,
-  entryPoints: ["src/main.tsx", "src/style.css"],
+  entryPoints: [
+    { in: "src/main.tsx", out: "main" },
+    { in: "src/style.css", out: "style" },
+    { in: "../agents/tienlen_agents/wasm/worker.mjs", out: "engine/worker" },
+  ],
   outdir: out,
+  plugins: [engine],
   bundle: true,
   minify: true,
   format: "esm",

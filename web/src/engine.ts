@@ -1,6 +1,6 @@
-/** The compiled games and their agents: `engine/rounds.mjs` and `engine/client.mjs`, which are built from Python. */
-import type { AgentClient } from "../../agents/tienlen_agents/wasm/client.mjs";
-import type { AgentInfo, Library, SeatView as BaseView } from "../../agents/tienlen_agents/wasm/rounds.mjs";
+/** The compiled games and their agents, which are built from Python into `engine/`. */
+import { AgentClient } from "../../agents/tienlen_agents/wasm/client.mjs";
+import { Library, type AgentInfo, type SeatView as BaseView } from "../../agents/tienlen_agents/wasm/rounds.mjs";
 
 export type { Advice, AgentClient } from "../../agents/tienlen_agents/wasm/client.mjs";
 export type { AgentInfo, Index, Library, LoadedGame, Payment, Round, RoundData } from "../../agents/tienlen_agents/wasm/rounds.mjs";
@@ -36,20 +36,25 @@ export const adviserOf = (agents: AgentInfo[]): AgentInfo | undefined =>
 
 const base = new URL("engine/", document.baseURI);
 let library: Promise<Library> | null = null;
-let client: Promise<AgentClient> | null = null;
+let client: AgentClient | null = null;
 
 /** The games, loaded once. */
 export function openLibrary(): Promise<Library> {
-  library ??= import(new URL("rounds.mjs", base).href).then(
-    (module: { Library: { open(base: URL): Promise<Library> } }) => module.Library.open(base),
-  );
+  library ??= Library.open(base).catch((error: unknown) => {
+    library = null; // so that it can be tried again
+    throw error;
+  });
   return library;
 }
 
+/** The engine's names of the actions of some rules, by id; none for rules that this page does not have. */
+export async function actionTextsOf(rules: string, players: number): Promise<string[]> {
+  const game = await (await openLibrary()).loadRules(rules);
+  return game.actionTexts(rules, players);
+}
+
 /** The agents, in a worker of their own, started once. */
-export function openAgents(): Promise<AgentClient> {
-  client ??= import(new URL("client.mjs", base).href).then(
-    (module: { AgentClient: new (base: URL) => AgentClient }) => new module.AgentClient(base),
-  );
+export function openAgents(): AgentClient {
+  client ??= new AgentClient(base, "worker.js");
   return client;
 }

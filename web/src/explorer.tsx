@@ -5,7 +5,7 @@ import { CardRow, PlayText } from "./cards.tsx";
 import type { Advice, AgentInfo, LoadedGame, Round, SeatView } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import { Graph } from "./graph.tsx";
-import { agentWords, namedPlay, placeText, pointsText, t } from "./i18n.ts";
+import { agentWords, cardsSigns, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, t } from "./i18n.ts";
 import type { LocalGame } from "./local.ts";
 import { cardsOf, isCards, PERSON } from "./model.ts";
 import { Choice } from "./parts.tsx";
@@ -24,7 +24,7 @@ async function open(text: string): Promise<Opened> {
 }
 
 /** A play in the list of moves. */
-const shortText = (text: string): string => (!text ? t("pass") : isCards(text) ? text : namedPlay(text));
+const shortText = (text: string): string => (!text ? t("pass") : isCards(text) ? cardsSigns(cardsOf(text)) : namedPlay(text));
 const resultText = (round: Round, seat: number): string => `${placeText(round.places[seat] ?? 0)}, ${pointsText(round.scores[seat]!)}`;
 
 /** The text of a link: the record in the address, so that no server needs to know it. */
@@ -66,7 +66,7 @@ export function Explorer({ initial, start, onLeave, onSettings, onPlay, pause }:
     <main class="explorer">
       <header class="bar-top">
         <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>‹</button>
-        <h1>{t("explorer")}</h1>
+        <h1>{t("explorer")} {round && <small>{rulesWords(round.data.rules)}</small>}</h1>
         <span class="tools"><button type="button" class="icon" onClick={onSettings} aria-label={t("settings")} title={t("settings")}>⚙</button></span>
       </header>
       <details class="open-record" open={!opened}>
@@ -87,15 +87,16 @@ export function Explorer({ initial, start, onLeave, onSettings, onPlay, pause }:
       )}
       {opened && round && (
         <OneRound key={`${opened.text}/${number}`} opened={opened} round={round} number={number} turn={Math.min(turn, round.numPlays)}
-          onTurn={setTurn} seenFrom={seenFrom} onSeenFrom={setSeenFrom} onPlay={onPlay} pause={pause} />
+          onTurn={setTurn} seenFrom={seenFrom} onSeenFrom={setSeenFrom} onPlay={onPlay} pause={pause}
+          onShow={(record) => { setText(record); show(record); scrollTo(0, 0); }} />
       )}
     </main>
   );
 }
 
-function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, onPlay, pause }: {
+function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, onPlay, onShow, pause }: {
   opened: Opened; round: Round; number: number; turn: number; onTurn: (turn: number) => void;
-  seenFrom: string; onSeenFrom: (seat: string) => void; onPlay: (game: LocalGame) => void; pause: number;
+  seenFrom: string; onSeenFrom: (seat: string) => void; onPlay: (game: LocalGame) => void; onShow: (record: string) => void; pause: number;
 }) {
   const adviser = adviserOf(opened.agents);
   const opponents = opened.agents.map(({ name }) => name);
@@ -127,11 +128,11 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
     setCopied(false);
     if (position.isOver) return;
     const { data } = position;
-    void agents.then(async (client) => {
-      if (adviser?.scores === "probabilities") await client.advise(data, adviser.name, { signal: control.signal }).then((a) => !control.signal.aborted && setChampion(a), () => {});
+    void (async () => {
+      if (adviser?.scores === "probabilities") await agents.advise(data, adviser.name, { signal: control.signal }).then((a) => !control.signal.aborted && setChampion(a), () => {});
       if (control.signal.aborted) return;
-      await client.advise(data, "search", { worlds: Number(worlds), seed: 1, signal: control.signal }).then((a) => !control.signal.aborted && setSearch(a), () => {});
-    });
+      await agents.advise(data, "search", { worlds: Number(worlds), seed: 1, signal: control.signal }).then((a) => !control.signal.aborted && setSearch(a), () => {});
+    })();
     return () => control.abort();
   }, [position, worlds]);
 
@@ -156,16 +157,16 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
     stop.current = new AbortController();
     const { signal } = stop.current;
     setDone(0);
-    void agents.then((client) => judge(client, round, "search", Number(worlds), signal, (found, count) => {
+    void judge(agents, round, "search", Number(worlds), signal, (found, count) => {
       if (signal.aborted) return;
       setJudged(found);
       setDone(count);
-    })).catch(() => {}).finally(() => !signal.aborted && setDone(null));
+    }).catch(() => {}).finally(() => !signal.aborted && setDone(null));
   };
   const replay = (seat: number): void => {
     const again = round.at(0);
     const seats = names.map((_, i) => (i === seat ? adviser!.name : opponent));
-    void agents.then((client) => playOut(client, again, seats, stop.current.signal)).then(() => setDuplicate({ seat, round: again }), () => {});
+    void playOut(agents, again, seats, stop.current.signal).then(() => setDuplicate({ seat, round: again }), () => {});
   };
   const playOn = (seat: number): void => {
     onPlay({
@@ -232,9 +233,9 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
                 <tbody>
                   {rows.map(({ play, probability, found, isPlayed }) => (
                     <tr key={play.action} class={isPlayed ? "played" : ""} data-play={play.text}>
-                      <th scope="row"><PlayText text={play.text} />{isPlayed && <span class="badge">●<span class="hidden">{t("played", names[current]!, "")}</span></span>}</th>
-                      {adviser?.scores === "probabilities" && <td class="probability">{probability === null ? "" : `${(100 * probability).toFixed(1)} %`}</td>}
-                      <td class={found?.points === most ? "expected best" : "expected"}>{found?.points == null ? "" : `${found.points.toFixed(2)} ± ${(1.96 * (found.error ?? 0)).toFixed(2)}`}</td>
+                      <th scope="row"><PlayText text={play.text} />{isPlayed && <span class="badge">{t("playedHere")}</span>}</th>
+                      {adviser?.scores === "probabilities" && <td class="probability">{probability === null ? "" : `${decimal(100 * probability, 1)} %`}</td>}
+                      <td class={found?.points === most ? "expected best" : "expected"}>{found?.points == null ? "" : estimateText(found.points, found.error)}</td>
                     </tr>
                   ))}
                 </tbody>
@@ -252,18 +253,21 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
         {worst.length > 0 && (
           <><h3>{t("losses")}</h3>
             <ol class="losses">{worst.map((one) => (
-              <li key={one.turn}><button type="button" onClick={() => onTurn(one.turn)}>{one.turn + 1}. {names[one.seat]}: {shortText(one.played)} −{one.loss.toFixed(2)} ± {(1.96 * one.lossError).toFixed(2)} → {shortText(one.best)}</button></li>
+              <li key={one.turn}><button type="button" onClick={() => onTurn(one.turn)}>{one.turn + 1}. {names[one.seat]}: {shortText(one.played)} −{estimateText(one.loss, one.lossError)} → {shortText(one.best)}</button></li>
             ))}</ol></>
         )}
-        <Choice label={t("players")} value={opponent} options={opponents} words={agentWords} onChange={setOpponent} />
+        <Choice label={t("otherPlayers")} value={opponent} options={opponents} words={agentWords} onChange={setOpponent} />
         <p class="actions">
           <button type="button" class="play-on" onClick={() => playOn(mySeat)} disabled={position.isOver}>{t("playFrom")}</button>
           <button type="button" class="duplicate" onClick={() => replay(mySeat)} disabled={!adviser}>{t("duplicate", mySeat + 1, agentWords(adviser?.name ?? ""))}</button>
           <button type="button" onClick={() => { void navigator.clipboard?.writeText(linkTo(opened.text, number, turn)).then(() => setCopied(true)); history.replaceState(null, "", linkTo(opened.text, number, turn)); }}>{copied ? t("copied") : t("link")}</button>
         </p>
         {duplicate && (
-          <p class="duplicate-result" role="status">{t("duplicateTitle", round.isOver ? resultText(round, duplicate.seat) : "–", resultText(duplicate.round, duplicate.seat), agentWords(adviser!.name))}
-            <textarea readOnly rows={2} aria-label={t("record")} value={duplicate.round.record()} /></p>
+          <div class="duplicate-result">
+            <p role="status">{t("duplicateTitle", round.isOver ? resultText(round, duplicate.seat) : "–", resultText(duplicate.round, duplicate.seat), agentWords(adviser!.name))}</p>
+            <textarea readOnly rows={2} aria-label={t("record")} value={duplicate.round.record()} />
+            <p class="actions"><button type="button" class="show-duplicate" onClick={() => onShow(duplicate.round.record())}>{t("openExplorer")}</button></p>
+          </div>
         )}
       </section>
     </div>

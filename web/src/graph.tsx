@@ -1,12 +1,15 @@
 /** The graph of expected points over a round. */
 import type { Judged } from "./analysis.ts";
 import { t } from "./i18n.ts";
+import { useNarrow } from "./parts.tsx";
 
-const W = 640, H = 220, PAD = 34;
+const PAD = 34;
 
 export function Graph({ judged, numTurns, turn, names, worst, onStep }: {
   judged: Judged[]; numTurns: number; turn: number; names: string[]; worst: Judged[]; onStep: (turn: number) => void;
 }) {
+  // In a narrow window the same lines have fewer units, so that texts and points stay large enough.
+  const [W, H] = useNarrow() ? [340, 210] : [640, 220];
   if (!judged.length) return null;
   const all = judged.flatMap(({ points, bestPoints }) => [points, bestPoints]);
   const low = Math.floor(Math.min(0, ...all)), high = Math.ceil(Math.max(1, ...all));
@@ -16,6 +19,7 @@ export function Graph({ judged, numTurns, turn, names, worst, onStep }: {
   const lines = Array.from({ length: high - low + 1 }, (_, i) => low + i);
   return (
     <figure class="graph">
+      <h3>{t("graph")}</h3>
       <svg viewBox={`0 0 ${W} ${H}`} role="img" aria-label={t("graph")}>
         {lines.map((points) => (
           <g key={points}><line class="grid" x1={PAD} x2={W - 8} y1={y(points)} y2={y(points)} /><text class="tick" x={PAD - 8} y={y(points) + 4} text-anchor="end">{points}</text></g>

@@ -3,58 +3,60 @@
 const en = {
   title: "Tiến lên", subtitle: "Thirteen, the card game of Vietnam",
   newGame: "New game", continue: "Continue", watch: "Watch", explorer: "Explorer", play: "Play", pass: "Pass", hint: "Hint", undo: "Undo",
-  sortRank: "Sort by rank", sortSuit: "Sort by suit", settings: "Settings", close: "Close", back: "Back", start: "Start",
-  rules: "Rules", players: "Players", seat: "Seat {0}", you: "You", person: "A person", rounds: "Length", wholeGame: "Rounds to {0} points", wholeGamePlain: "Rounds to the target", oneRound: "One round",
+  sortRank: "Sort by rank", sortSuit: "Sort by suit", settings: "Settings", close: "Close", back: "Back",
+  rules: "Rules", players: "Players", seat: "Seat {0}", you: "You", person: "A person", player: "Player {0}", rounds: "Length", wholeGame: "A game: rounds to the target", oneRound: "One round",
   pace: "Pace", slow: "slow", fast: "fast", language: "Language", theme: "Colours", auto: "automatic", light: "light", dark: "dark",
   autoPass: "Pass for me when nothing can be played", where: "Where", inPage: "In this page", onServer: "On the server",
   yourTurn: "Your turn", turnOf: "{0} is to play", leads: "{0} leads", youLead: "You lead: play any combination", must: "The play must contain {0}",
-  passed: "passed", passes: "{0} passes", played: "{0} plays {1}", cardsLeft: "{0} cards", cardLeft: "1 card", points: "{0} points", point: "1 point",
+  passed: "passed", passes: "{0} passes", played: "{0} plays {1}", playedHere: "played", cardsLeft: "{0} cards", cardLeft: "1 card", points: "{0} points", point: "1 point",
   roundOver: "Round {0} is over", gameOver: "The game is over", winner: "{0} wins the game", youWin: "You win the game", nextRound: "Next round", leadsNext: "{0} leads the next round",
-  place: "Place", score: "Points", total: "Total", first: "1st", second: "2nd", third: "3rd", fourth: "4th", nth: "{0}th",
-  table: "Table", emptyTable: "The table is empty", yourHand: "Your hand", selected: "selected", cardBack: "hidden card", moves: "Moves", legalMoves: "Legal moves",
-  hintTitle: "What the champion would play", hintSearch: "What the search expects", hintNone: "Nobody here gives advice for these rules", lost: "The connection is lost; trying again", connecting: "Connecting",
+  place: "Place", lastRound: "Last round", score: "Points", total: "Total", first: "1st", second: "2nd", third: "3rd", fourth: "4th", nth: "{0}th",
+  table: "Table", emptyTable: "The table is empty", yourHand: "Your hand", cardBack: "hidden card", moves: "Moves", legalMoves: "Legal moves",
+  hintTitle: "What the champion would play", hintSearch: "What the search expects", hintNone: "Nobody here gives advice for these rules", lost: "The connection is lost; trying again",
   scoreHelp: "Double tap: play what is selected, or pass", keys: "Keys: ← → choose, space selects, enter plays, p passes, h hint, z undo",
   invite: "Links for other people", inviteHelp: "Open one on another screen to take that seat.", copy: "Copy", copied: "Copied", record: "Record", openExplorer: "Look at it in the explorer",
   recordPaste: "Paste a record", recordLoad: "Load a file", recordShow: "Show", badRecord: "This record cannot be read: {0}", link: "Link to this position",
   firstStep: "Start", prev: "Back", nextStep: "Forward", last: "End", seeFrom: "Seen from", everything: "All hands", analyse: "Analyse the round", analysing: "Analysing {0} of {1}", stop: "Stop",
-  probability: "Champion", expected: "Expected points (95 %)", losses: "Largest losses", playFrom: "Play on from here", duplicate: "Replay with the {1} in seat {0}", duplicateTitle: "Duplicate: {0} here, {1} with the {2}",
-  graph: "Expected points over the round", move: "Move", pause: "Pause", resume: "Resume", speed: "Speed", step: "Step", open: "Open hands", loading: "Loading", error: "Error: {0}",
-  declare: "Declare the instant win", declares: "{0} declares an instant win", end: "No more melds", melds: "{0} melds {1}", meldsNothing: "{0} ends the melds",
+  probability: "Champion", expected: "Expected points (95 %)", losses: "Largest losses", playFrom: "Play on from here", otherPlayers: "The other players", duplicate: "Replay with the {1} in seat {0}", duplicateTitle: "The same deal in this seat: {0} as played, {1} with the {2}",
+  graph: "Expected points over the round", move: "Move", pause: "Pause", resume: "Resume", speed: "Speed", step: "Step", loading: "Loading", error: "Error: {0}",
+  declare: "Declare the instant win", mustDeclare: "You have an instant win: declare it", declares: "{0} declares an instant win", end: "No more melds", melds: "{0} melds {1}", meldsNothing: "{0} ends the melds",
   starter: "Suit to follow: {0}", aside: "Goes to the winner of the trick", toMeld: "{0} melds of these", took: "{0} took the trick", ahead: "{0} is ahead", tricks: "{0} tricks", trick: "1 trick", leadCard: "You lead: play any card that is not dimmed",
-  paid: "Paid", pays: "{0} pays {1} {2}: {3}", chop: "chopped", cong: "no card played", held_twos: "2s in hand", held_bombs: "bombs in hand", cards: "cards in hand", instant: "instant win", last_two: "ended on a 2", last_three: "the last 3 of spades",
+  paid: "Balance", pays: "{0} pays {2} to {1} ({3})", chop: "chopped", cong: "no card played", held_twos: "2s in hand", held_bombs: "bombs in hand", cards: "cards in hand", instant: "instant win", last_two: "ended on a 2", last_three: "the last 3 of spades",
   rules_cardgames: "cardgames.io", rules_mobile: "Mobile app", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "South of Vietnam", rules_south_count: "South of Vietnam, cards counted", rules_north: "North of Vietnam",
   rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, melds by hand", rules_thirteens_dummy: "Thirteens with a dummy", rules_thirteens_dummy_manual: "Thirteens with a dummy, melds by hand", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
-  random: "random", greedy: "greedy", heuristic: "heuristic", champion: "champion", search: "search", round: "Round {0}", thinking: "thinking", notLegal: "This is not a legal play",
-  single: "single", pair: "pair", triple: "triple", quad: "four of a kind", run: "run", "double sequence": "double sequence", "triple sequence": "triple sequence", suited: "suited", skip: "Skip to the table", away: "away", worlds: "Worlds", none: "none", language_en: "English", language_vi: "Tiếng Việt",
+  random: "random", greedy: "greedy", greedy_long: "greedy, longest first", trickster: "trickster", heuristic: "heuristic", champion: "champion", search: "search", round: "Round {0}", thinking: "thinking", notLegal: "This is not a legal play",
+  pair: "a pair", triple: "three of a kind", quad: "four of a kind", run: "a run", "double sequence": "a double sequence", "triple sequence": "a triple sequence", "quad sequence": "a quad sequence", suited: "{0} in one suit",
+  away: "away", worlds: "Deals that the search samples", noSeat: "This link opens no seat on this server.", noToken: "The address lacks the token of this server: ask for the whole link.", language_en: "English", language_vi: "Tiếng Việt",
 };
 export type Key = keyof typeof en;
 
 const vi: Record<Key, string> = {
   title: "Tiến lên", subtitle: "Tiến lên, trò chơi bài của Việt Nam",
   newGame: "Ván mới", continue: "Chơi tiếp", watch: "Xem", explorer: "Phân tích", play: "Đánh", pass: "Bỏ lượt", hint: "Gợi ý", undo: "Đi lại",
-  sortRank: "Xếp theo số", sortSuit: "Xếp theo chất", settings: "Cài đặt", close: "Đóng", back: "Quay lại", start: "Bắt đầu",
-  rules: "Luật", players: "Người chơi", seat: "Ghế {0}", you: "Bạn", person: "Một người", rounds: "Độ dài", wholeGame: "Nhiều ván đến {0} điểm", wholeGamePlain: "Nhiều ván đến điểm đích", oneRound: "Một ván",
+  sortRank: "Xếp theo số", sortSuit: "Xếp theo chất", settings: "Cài đặt", close: "Đóng", back: "Quay lại",
+  rules: "Luật", players: "Người chơi", seat: "Ghế {0}", you: "Bạn", person: "Một người", player: "Người chơi {0}", rounds: "Độ dài", wholeGame: "Nhiều ván đến điểm đích", oneRound: "Một ván",
   pace: "Nhịp", slow: "chậm", fast: "nhanh", language: "Ngôn ngữ", theme: "Màu", auto: "tự động", light: "sáng", dark: "tối",
   autoPass: "Tự bỏ lượt khi không đánh được", where: "Nơi chơi", inPage: "Trong trang này", onServer: "Trên máy chủ",
   yourTurn: "Đến lượt bạn", turnOf: "Đến lượt {0}", leads: "{0} ra bài", youLead: "Bạn ra bài: đánh bộ nào cũng được", must: "Phải có lá {0}",
-  passed: "bỏ lượt", passes: "{0} bỏ lượt", played: "{0} đánh {1}", cardsLeft: "{0} lá", cardLeft: "1 lá", points: "{0} điểm", point: "1 điểm",
+  passed: "bỏ lượt", passes: "{0} bỏ lượt", played: "{0} đánh {1}", playedHere: "đã đánh", cardsLeft: "{0} lá", cardLeft: "1 lá", points: "{0} điểm", point: "1 điểm",
   roundOver: "Hết ván {0}", gameOver: "Trò chơi kết thúc", winner: "{0} thắng", youWin: "Bạn thắng", nextRound: "Ván tiếp", leadsNext: "{0} ra bài ván sau",
-  place: "Hạng", score: "Điểm", total: "Tổng", first: "Nhất", second: "Nhì", third: "Ba", fourth: "Bét", nth: "Hạng {0}",
-  table: "Bàn", emptyTable: "Bàn trống", yourHand: "Bài của bạn", selected: "đã chọn", cardBack: "lá úp", moves: "Các nước", legalMoves: "Các nước hợp lệ",
-  hintTitle: "Nhà vô địch sẽ đánh", hintSearch: "Điểm kỳ vọng của tìm kiếm", hintNone: "Luật này không có gợi ý", lost: "Mất kết nối; đang thử lại", connecting: "Đang kết nối",
+  place: "Hạng", lastRound: "Ván cuối", score: "Điểm", total: "Tổng", first: "Nhất", second: "Nhì", third: "Ba", fourth: "Tư", nth: "Hạng {0}",
+  table: "Bàn", emptyTable: "Bàn trống", yourHand: "Bài của bạn", cardBack: "lá úp", moves: "Các nước", legalMoves: "Các nước hợp lệ",
+  hintTitle: "Nhà vô địch sẽ đánh", hintSearch: "Điểm kỳ vọng của tìm kiếm", hintNone: "Luật này không có gợi ý", lost: "Mất kết nối; đang thử lại",
   scoreHelp: "Chạm hai lần: đánh các lá đã chọn, hoặc bỏ lượt", keys: "Phím: ← → di chuyển, cách để chọn, enter để đánh, p bỏ lượt, h gợi ý, z đi lại",
-  invite: "Liên kết cho người khác", inviteHelp: "Mở trên màn hình khác để ngồi vào ghế.", copy: "Chép", copied: "Đã chép", record: "Biên bản", openExplorer: "Xem trong phần phân tích",
+  invite: "Liên kết cho người khác", inviteHelp: "Mở trên màn hình khác để ngồi vào ghế.", copy: "Sao chép", copied: "Đã sao chép", record: "Biên bản", openExplorer: "Xem trong phần phân tích",
   recordPaste: "Dán biên bản", recordLoad: "Mở tệp", recordShow: "Xem", badRecord: "Không đọc được biên bản: {0}", link: "Liên kết đến thế bài này",
-  firstStep: "Đầu", prev: "Lùi", nextStep: "Tiến", last: "Cuối", seeFrom: "Nhìn từ", everything: "Mọi bài", analyse: "Phân tích cả ván", analysing: "Đang phân tích {0} trên {1}", stop: "Dừng",
-  probability: "Vô địch", expected: "Điểm kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", duplicate: "Đánh lại với {1} ở ghế {0}", duplicateTitle: "So sánh: {0} ở đây, {1} với {2}",
-  graph: "Điểm kỳ vọng trong ván", move: "Nước", pause: "Dừng", resume: "Tiếp", speed: "Tốc độ", step: "Từng nước", open: "Mở bài", loading: "Đang tải", error: "Lỗi: {0}",
-  declare: "Báo tới trắng", declares: "{0} tới trắng", end: "Thôi phỏm", melds: "{0} hạ {1}", meldsNothing: "{0} thôi hạ",
+  firstStep: "Đầu", prev: "Lùi", nextStep: "Tiến", last: "Cuối", seeFrom: "Nhìn từ", everything: "Bài của mọi người", analyse: "Phân tích cả ván", analysing: "Đang phân tích {0} trên {1}", stop: "Dừng",
+  probability: "Vô địch", expected: "Điểm kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", otherPlayers: "Những người chơi khác", duplicate: "Đánh lại với {1} ở ghế {0}", duplicateTitle: "Cùng ván bài ở ghế này: {0} như đã đánh, {1} với {2}",
+  graph: "Điểm kỳ vọng trong ván", move: "Nước", pause: "Dừng", resume: "Tiếp", speed: "Tốc độ", step: "Từng nước", loading: "Đang tải", error: "Lỗi: {0}",
+  declare: "Báo tới trắng", mustDeclare: "Bạn được tới trắng: hãy báo", declares: "{0} tới trắng", end: "Thôi hạ phỏm", melds: "{0} hạ {1}", meldsNothing: "{0} thôi hạ",
   starter: "Chất phải theo: {0}", aside: "Thuộc về người ăn lượt này", toMeld: "{0} hạ phỏm từ các lá này", took: "{0} ăn lượt này", ahead: "{0} đang cao nhất", tricks: "{0} lượt", trick: "1 lượt", leadCard: "Bạn ra bài: đánh lá nào không mờ cũng được",
-  paid: "Tiền", pays: "{0} trả {1} {2}: {3}", chop: "bị chặt", cong: "cóng", held_twos: "thối heo", held_bombs: "thối hàng", cards: "lá còn lại", instant: "tới trắng", last_two: "về bằng heo", last_three: "ba bích cuối",
+  paid: "Tiền", pays: "{0} trả {2} cho {1} ({3})", chop: "bị chặt", cong: "cóng", held_twos: "thối heo", held_bombs: "thối hàng", cards: "lá còn lại", instant: "tới trắng", last_two: "về bằng heo", last_three: "ba bích cuối",
   rules_cardgames: "cardgames.io", rules_mobile: "Ứng dụng di động", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "Miền Nam", rules_south_count: "Miền Nam, đếm lá", rules_north: "Miền Bắc",
   rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, tự hạ phỏm", rules_thirteens_dummy: "Thirteens có nhà ảo", rules_thirteens_dummy_manual: "Thirteens có nhà ảo, tự hạ phỏm", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
-  random: "ngẫu nhiên", greedy: "tham lam", heuristic: "kinh nghiệm", champion: "vô địch", search: "tìm kiếm", round: "Ván {0}", thinking: "đang nghĩ", notLegal: "Nước này không hợp lệ",
-  single: "rác", pair: "đôi", triple: "sám cô", quad: "tứ quý", run: "sảnh", "double sequence": "đôi thông", "triple sequence": "sám thông", suited: "đồng chất", skip: "Đến bàn", away: "vắng mặt", worlds: "Số thế giới", none: "không", language_en: "English", language_vi: "Tiếng Việt",
+  random: "ngẫu nhiên", greedy: "tham lam", greedy_long: "tham lam, bộ dài trước", trickster: "trickster", heuristic: "kinh nghiệm", champion: "vô địch", search: "tìm kiếm", round: "Ván {0}", thinking: "đang nghĩ", notLegal: "Nước này không hợp lệ",
+  pair: "đôi", triple: "sám cô", quad: "tứ quý", run: "sảnh", "double sequence": "đôi thông", "triple sequence": "sám thông", "quad sequence": "tứ thông", suited: "{0} đồng chất",
+  away: "vắng mặt", worlds: "Số lần chia bài mà tìm kiếm thử", noSeat: "Liên kết này không mở ghế nào trên máy chủ này.", noToken: "Địa chỉ thiếu mã của máy chủ: hãy xin liên kết đầy đủ.", language_en: "English", language_vi: "Tiếng Việt",
 };
 
 export type Language = "en" | "vi";
@@ -73,6 +75,11 @@ export function setLanguage(language: Language): void {
 /** A text with its arguments filled in. */
 export const t = (key: Key, ...values: (string | number)[]): string =>
   words[current][key].replace(/\{(\d)\}/g, (_, i: string) => String(values[Number(i)] ?? ""));
+
+/** A number with so many decimals, as the language writes it. */
+export const decimal = (value: number, digits: number): string => (current === "vi" ? value.toFixed(digits).replace(".", ",") : value.toFixed(digits));
+/** An estimate with its 95 % interval. */
+export const estimateText = (value: number, error: number | null | undefined): string => `${decimal(value, 2)} ± ${decimal(1.96 * (error ?? 0), 2)}`;
 
 const PLACES: Key[] = ["first", "second", "third", "fourth"];
 export const placeText = (place: number): string => (PLACES[place] ? t(PLACES[place]) : t("nth", place + 1));
@@ -94,6 +101,29 @@ export function cardWords(card: string): string {
   return current === "en" ? (card[0] === "*" ? `${rank} ${suit}` : `${rank} of ${suit}`) : `${rank} ${suit}`;
 }
 export const cardsWords = (cards: string[]): string => (cards.length ? cards.map(cardWords).join(", ") : t("pass"));
+
+const SIGNS: Record<string, string> = { s: "♠", c: "♣", d: "♦", h: "♥" };
+/** Cards as signs, such as "10♦ J♦"; each is one word, which no line breaks. */
+export const cardsSigns = (cards: string[]): string =>
+  cards.map((card) => `${card[0] === "T" ? "10" : card[0] === "*" ? "★" : card[0]}${SIGNS[card[1]!] ?? card[1]}`).join(" ");
+
+// What people in Vietnam call a number of pairs in a row, and a number of twos.
+const PAIRS: Record<number, string> = { 3: "ba đôi thông", 4: "bốn đôi thông", 5: "năm đôi thông", 6: "sáu đôi thông" };
+const TWOS = ["heo", "đôi heo", "ba heo", "tứ quý heo"];
+/**
+ * The name of a combination in the reader's words.
+ *
+ * @param action the engine's text of the action, such as "pair 5h" or "suited run 3-5 top 5d"
+ * @param cards its cards
+ */
+export function comboWords(action: string, cards: string[]): string {
+  const found = /^(suited )?(double sequence|triple sequence|quad sequence|single|pair|triple|quad|run) /.exec(action);
+  if (!found) return "";
+  let name = found[2] === "single" ? "" : t(found[2] as Key); // a single card is its own name
+  if (current === "vi" && found[2] === "double sequence") name = PAIRS[cards.length / 2] ?? name;
+  if (current === "vi" && cards.every((card) => card[0] === "2")) name = TWOS[cards.length - 1] ?? name;
+  return found[1] ? t("suited", name) : name;
+}
 
 /** A suit that the server or the engine names in English. */
 export function suitWords(name: string): string {

@@ -149,7 +149,7 @@ export class LocalHost implements Host {
     const { version, round } = this;
     if (this.isOver || round.currentSeat === this.seat || round.currentSeat < 0) return;
     try {
-      const agents = await openAgents();
+      const agents = openAgents();
       const seed = Math.floor(Math.random() * 2 ** 31);
       const choice = await agents.choose(round.data, this.config.seats[round.currentSeat]!, { seed, signal: this.abort.signal });
       if (version !== this.version) return;
@@ -204,7 +204,7 @@ export class LocalHost implements Host {
   }
 
   async hint(): Promise<HintPlay[]> {
-    const agents = await openAgents();
+    const agents = openAgents();
     const advice = await agents.advise(this.round.data, this.adviser!.name);
     return advice.plays.map(({ text, action, probability, points, error }) => ({ text, id: action, probability, points, error }));
   }

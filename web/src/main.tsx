@@ -29,7 +29,7 @@ function App() {
   useEffect(() => {
     const listen = (): void => setAddress(readAddress());
     addEventListener("hashchange", listen);
-    void findServer().then(setServer);
+    findServer().then(setServer, (problem: unknown) => setError(problem instanceof Error ? problem.message : String(problem)));
     return () => removeEventListener("hashchange", listen);
   }, []);
   const change = (next: Settings): void => { applySettings(next); setSettings(next); };

@@ -1,8 +1,20 @@
 /** Small parts that several screens use. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { t, type Key } from "./i18n.ts";
 import type { Settings } from "./settings.ts";
+
+/** Whether the window is as narrow as a phone's. */
+export function useNarrow(): boolean {
+  const query = useMemo(() => matchMedia("(max-width: 620px)"), []);
+  const [isNarrow, set] = useState(query.matches);
+  useEffect(() => {
+    const listen = (): void => set(query.matches);
+    query.addEventListener("change", listen);
+    return () => query.removeEventListener("change", listen);
+  }, [query]);
+  return isNarrow;
+}
 
 export function Dialog({ title, onClose, children, label }: { title: string; onClose?: () => void; children: ComponentChildren; label?: string }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -20,11 +32,11 @@ export function Dialog({ title, onClose, children, label }: { title: string; onC
   );
 }
 
-export function Choice<T extends string>({ label, value, options, words, onChange }: {
-  label: string; value: T; options: readonly T[]; words: (option: T) => string; onChange: (value: T) => void;
+export function Choice<T extends string>({ label, value, options, words, onChange, kind = "" }: {
+  label: string; value: T; options: readonly T[]; words: (option: T) => string; onChange: (value: T) => void; kind?: string;
 }) {
   return (
-    <label class="field">
+    <label class={`field ${kind}`}>
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value as T)}>
         {options.map((option) => <option key={option} value={option} selected={option === value}>{words(option)}</option>)}

@@ -1,4 +1,5 @@
 /** A game on the server: one WebSocket, joined again whenever it is lost. */
+import { t } from "./i18n.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 
 export interface Welcome { type: "welcome"; agents: string[]; rules: string[] }
@@ -20,10 +21,20 @@ const joinToken = (): string => {
   return given ?? sessionStorage.getItem("join") ?? "";
 };
 
-/** Ask a server for its agents and rules; null where the page has no server. */
+/** An answer of the server that is an error, in the reader's words where the page has them. */
+export class ServerError extends Error {
+  constructor(readonly code: unknown, message: unknown) {
+    super(code === "token" ? t("noSeat") : code === "join" ? t("noToken") : String(message));
+  }
+}
+
+/** Ask a server for its agents and rules; null where the page has no server. A `ServerError`: it lets nobody in. */
 export async function findServer(): Promise<Welcome | null> {
   if (!["http:"].includes(location.protocol)) return null;
-  const answer = await once({ type: "hello", version: VERSION, join: joinToken() }, "welcome").catch(() => null);
+  const answer = await once({ type: "hello", version: VERSION, join: joinToken() }, "welcome").catch((error: unknown) => {
+    if (error instanceof ServerError) throw error;
+    return null;
+  });
   return answer as Welcome | null;
 }
 
@@ -45,7 +56,7 @@ function once(message: Record<string, unknown>, wanted: string): Promise<Answer>
     socket.onmessage = ({ data }) => {
       const answer = JSON.parse(String(data)) as Answer;
       if (answer.type === wanted) resolve(answer);
-      else if (answer.type === "error") reject(new Error(String(answer["message"])));
+      else if (answer.type === "error") reject(new ServerError(answer["code"], answer["message"]));
       else return;
       socket.close();
     };
@@ -103,11 +114,11 @@ export class RemoteHost implements Host {
     const wanted = answer.id == null ? undefined : this.wanted.get(answer.id);
     if (answer.type === "error") {
       this.pending = null;
-      const error = new Error(String(answer["message"]));
+      const error = new ServerError(answer["code"], answer["message"]);
       if (wanted) wanted.reject(error);
       else {
         this.error = error.message;
-        if (answer["code"] === "token" || answer["code"] === "agent") this.close();
+        if (["token", "agent", "join", "version"].includes(String(answer["code"]))) this.close(); // asking again changes nothing
         this.onChange();
       }
     } else wanted?.resolve(answer);

@@ -63,7 +63,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
           <button type="button" onClick={onSettings}>{t("settings")}</button>
         </p>
         <fieldset>
-          <legend>{t("players")}</legend>
+          <legend>{t("table")}</legend>
           <label class="field"><span>{t("rules")}</span>
             <select value={rules} onChange={(event) => setRules(event.currentTarget.value)}>
               {games.map((one) => (
@@ -76,11 +76,11 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
           <Choice label={t("players")} value={String(seats.length)} options={numbers.map(String)} words={(o) => o}
             onChange={(o) => setSeats(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? usual("champion")))} />
           {seats.map((name, i) => (
-            <Choice key={i} label={t("seat", i + 1)} value={name} options={[...(i === 0 || isRemote ? [PERSON] : []), ...agents]}
+            <Choice key={i} kind="seat" label={t("seat", i + 1)} value={name} options={[...(i === 0 || isRemote ? [PERSON] : []), ...agents]}
               words={(o) => (o === PERSON ? (i === 0 ? t("you") : t("person")) : agentWords(o))} onChange={(o) => setSeats(seats.map((old, k) => (k === i ? o : old)))} />
           ))}
-          <Choice label={t("rounds")} value={isWhole ? "game" : "round"} options={["game", "round"] as const} words={(o) => (o === "game" ? t("wholeGamePlain") : t("oneRound"))} onChange={(o) => setWhole(o === "game")} />
-          {server && <Choice label={t("where")} value={isRemote ? "server" : "page"} options={["page", "server"] as const} words={(o) => (o === "page" ? t("inPage") : t("onServer"))} onChange={(o) => setRemote(o === "server")} />}
+          <Choice label={t("rounds")} value={isWhole ? "game" : "round"} options={["game", "round"] as const} words={(o) => (o === "game" ? t("wholeGame") : t("oneRound"))} onChange={(o) => setWhole(o === "game")} />
+          {server && <Choice kind="where" label={t("where")} value={isRemote ? "server" : "page"} options={["page", "server"] as const} words={(o) => (o === "page" ? t("inPage") : t("onServer"))} onChange={(o) => setRemote(o === "server")} />}
           <Pace value={pause} onChange={onPause} />
         </fieldset>
       </form>

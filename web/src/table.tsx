@@ -2,10 +2,11 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardBack, CardRow, PlayText } from "./cards.tsx";
 import { Hand, moveFocus } from "./hand.tsx";
-import { agentWords, cardsWords, cardWords, causeWords, countText, namedPlay, placeText, pointsText, rulesWords, suitWords, t } from "./i18n.ts";
+import { actionTextsOf } from "./engine.ts";
+import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, suitWords, t } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { cardsOf, isCards, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
-import { Dialog, Pace } from "./parts.tsx";
+import { Dialog, Pace, useNarrow } from "./parts.tsx";
 import type { Settings } from "./settings.ts";
 
 const RANKS = "3456789TJQKA2*";
@@ -25,7 +26,8 @@ export function arranged(cards: string[], sorting: Sorting, own: string[]): stri
 const nameOf = (seat: number, seats: SeatInfo[], you: number | null): string => {
   if (seat === you) return t("you");
   const info = seats[seat]!;
-  const name = info.is_person ? t("person") : agentWords(info.name);
+  if (info.is_person) return t("player", seat + 1);
+  const name = agentWords(info.name);
   const same = seats.filter((other, i) => i !== you && other.name === info.name).length > 1;
   return same ? `${name} ${seat + 1}` : name;
 };
@@ -50,15 +52,16 @@ function useTrick(view: TableView | null): (string | null)[] {
   return shown;
 }
 
-function useNarrow(): boolean {
-  const query = useMemo(() => matchMedia("(max-width: 620px)"), []);
-  const [isNarrow, set] = useState(query.matches);
+/** The engine's names of the actions, once they are loaded; a table on a server has no engine in the page yet. */
+function useActionTexts(view: TableView | null): string[] {
+  const [texts, setTexts] = useState<string[]>([]);
+  const rules = view?.rules.name, players = view?.seats.length;
   useEffect(() => {
-    const listen = (): void => set(query.matches);
-    query.addEventListener("change", listen);
-    return () => query.removeEventListener("change", listen);
-  }, [query]);
-  return isNarrow;
+    let isOld = false;
+    if (rules && players) actionTextsOf(rules, players).then((found) => isOld || setTexts(found), () => {});
+    return () => { isOld = true; };
+  }, [rules, players]);
+  return texts;
 }
 
 function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: number; you: number | null; shown: string | null | undefined; place: string }) {
@@ -74,8 +77,8 @@ function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: nu
         {!info.is_here && <span class="badge">{t("away")}</span>}
       </p>
       {view.hands
-        ? <CardRow cards={cardsOf(view.hands[seat]!)} />
-        : <p class="held" aria-label={countText(view.counts[seat]!)}>
+        ? <CardRow cards={arranged(cardsOf(view.hands[seat]!), "rank", [])} />
+        : out != null ? null : <p class="held" aria-label={countText(view.counts[seat]!)}>
             <span class="backs" aria-hidden="true">{Array.from({ length: Math.min(view.counts[seat]!, 5) }, (_, i) => <CardBack key={i} />)}</span>
             <span class="count">{view.counts[seat]}</span>
           </p>}
@@ -120,7 +123,7 @@ function Centre({ view, you }: { view: TableView; you: number | null }) {
             <div class="on-table" key={`${view.turn}${view.table}`} data-cards={cards.join(" ")}><CardRow cards={cards} /></div>
             {owner !== null && <p class="owner">{nameOf(owner, view.seats, you)}</p>}
           </>
-        : <p class="owner">{leader === null ? t("emptyTable") : leader === you ? t("youLead") : t("leads", nameOf(leader, view.seats, you))}</p>}
+        : <p class="owner">{leader === null ? t("emptyTable") : leader === you ? (view.legal.join() === "declare" ? t("mustDeclare") : t("youLead")) : t("leads", nameOf(leader, view.seats, you))}</p>}
       {view.must && <p class="must">{t("must", cardWords(view.must))}</p>}
     </section>
   );
@@ -140,8 +143,8 @@ function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (tex
               {play.probability !== null && <span class="bar-back"><span class="bar" ref={(bar) => { if (bar) bar.style.width = `${100 * play.probability!}%`; }} /></span>}
               <span class="what"><PlayText text={play.text} /></span>
               {play.probability !== null
-                ? <span class="percent">{(100 * play.probability).toFixed(play.probability < 0.1 ? 1 : 0)} %</span>
-                : <span class="points">{play.points?.toFixed(2)} ± {(1.96 * (play.error ?? 0)).toFixed(2)}</span>}
+                ? <span class="percent">{decimal(100 * play.probability, play.probability < 0.1 ? 1 : 0)} %</span>
+                : <span class="points">{estimateText(play.points ?? 0, play.error)}</span>}
             </button>
           </li>
         ))}
@@ -154,7 +157,10 @@ function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (tex
 function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; you: number | null; onNext: () => void; onLook: () => void; onNew: () => void }) {
   const over = [...view.events].reverse().find((event) => event.type === "round_over");
   if (!over || over.type !== "round_over") return null;
-  const order = view.seats.map((_, seat) => seat).sort((a, b) => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!);
+  const byPlace = (a: number, b: number): number => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!;
+  // A round is told by its places, a game of several rounds by its totals.
+  const isGame = Boolean(view.result) && over.round > 0;
+  const order = view.seats.map((_, seat) => seat).sort((a, b) => (isGame ? over.totals[b]! - over.totals[a]! : 0) || byPlace(a, b));
   const winner = view.result?.winner;
   const name = (seat: number): string => nameOf(seat, view.seats, you);
   const { payments } = over;
@@ -166,7 +172,7 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
   return (
     <Dialog title={title}>
       <table class="scores">
-        <thead><tr><th scope="col">{t("place")}</th><th scope="col">{t("players")}</th>{payments && <th scope="col">{t("paid")}</th>}<th scope="col">{t("score")}</th><th scope="col">{t("total")}</th></tr></thead>
+        <thead><tr><th scope="col">{isGame ? t("lastRound") : t("place")}</th><th scope="col">{t("players")}</th>{payments && <th scope="col">{t("paid")}</th>}<th scope="col">{t("score")}</th><th scope="col">{t("total")}</th></tr></thead>
         <tbody>
           {order.map((seat) => (
             <tr key={seat} class={seat === you ? "me" : ""}>
@@ -180,7 +186,7 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
       {payments && payments.length > 0 && (
         <ul class="payments">{payments.map((one, i) => <li key={i}>{t("pays", name(one.payer), name(one.payee), one.amount, causeWords(one.cause))}</li>)}</ul>
       )}
-      {!view.result && view.current_seat !== null && <p>{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>}
+      {!view.result && view.current_seat !== null && <p class="next-leader">{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>}
       <p class="actions">
         <button type="button" onClick={onLook}>{t("openExplorer")}</button>
         {view.result ? <button type="button" class="main" onClick={onNew} autofocus>{t("newGame")}</button>
@@ -192,24 +198,39 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
 
 const signed = (points: number): string => (points > 0 ? `+${points}` : points < 0 ? `−${-points}` : "0");
 
-/** A play in words. */
-const playWords = (name: string, text: string): string => {
+/** A play in words: with signs of the cards for the eye, in words for the ear. */
+const playWords = (name: string, text: string, action: string, write: (cards: string[]) => string): string => {
   if (!text) return t("passes", name);
-  if (isCards(text)) return t("played", name, cardsWords(cardsOf(text)));
+  if (isCards(text)) {
+    const cards = cardsOf(text);
+    const combo = comboWords(action, cards);
+    return t("played", name, combo ? `${combo}: ${write(cards)}` : write(cards));
+  }
   return text === "declare" ? t("declares", name) : text === "end" ? t("meldsNothing", name) : t("melds", name, namedPlay(text));
 };
 
 /** What happened last, for the line above the hand and for screen readers. */
-function lastWords(view: TableView, you: number | null): string {
+function lastWords(view: TableView, you: number | null, texts: string[], write: (cards: string[]) => string): string {
   const last = [...view.events].reverse().find((event) => event.type === "play");
   const words: string[] = [];
   if (last?.type === "play" && last.round === view.round) {
     const name = nameOf(last.seat, view.seats, you);
-    words.push(playWords(name, last.text));
+    words.push(playWords(name, last.text, texts[last.id] ?? "", write));
   }
   if (view.current_seat !== null && !view.waiting)
     words.push(view.current_seat === you ? t("yourTurn") : t("turnOf", nameOf(view.current_seat, view.seats, you)));
   return words.join(". ");
+}
+
+/** A link that opens a seat; a browser copies only where the address is safe, so the link itself is there, too. */
+function Invitation({ seat, link }: { seat: number; link: string }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <li>
+      <b>{t("seat", seat + 1)}</b> <a href={link} target="_blank" rel="noopener">{link}</a>
+      {navigator.clipboard && <button type="button" onClick={() => void navigator.clipboard.writeText(link).then(() => setCopied(true))}>{isCopied ? t("copied") : t("copy")}</button>}
+    </li>
+  );
 }
 
 interface Props {
@@ -245,6 +266,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
 
   const { view } = host;
   const trick = useTrick(view);
+  const texts = useActionTexts(view);
   const you = view?.seat ?? null;
   const isTurn = view !== null && you !== null && view.current_seat === you && !view.waiting && !view.result;
   const cards = useMemo(() => arranged(cardsOf(view?.hand ?? ""), sorting, own), [view?.hand, sorting, own]);
@@ -328,14 +350,14 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
     return () => document.removeEventListener("keydown", listen);
   });
 
-  if (!view) return <main class="waiting-page"><p role="status">{host.error ? t("error", host.error) : t("loading")}…</p><button type="button" onClick={onLeave}>{t("back")}</button></main>;
+  if (!view) return <main class="waiting-page">{host.error ? <p class="banner" role="alert">{t("error", host.error)}</p> : <p role="status">{t("loading")}…</p>}<button type="button" onClick={onLeave}>{t("back")}</button></main>;
 
   const num = view.seats.length;
   const first = you ?? num - 1;
   const others = Array.from({ length: num - 1 }, (_, i) => (first + 1 + i) % num);
   const spots: Record<number, string[]> = { 1: ["top"], 2: ["left", "right"], 3: ["left", "top", "right"] };
   const places = spots[others.length] ?? others.map(() => "row");
-  if (you === null) { others.push(first); places.push("bottom"); }
+  if (you === null) { others.push(first); places.push(others.length > 4 ? "row" : "bottom"); }
   const explore = (): void => { host.records().then(onExplore, () => {}); };
 
   return (
@@ -353,11 +375,17 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
       {host.error && <p class="banner" role="alert">{t("error", host.error)}</p>}
       {view.notices.length > 0 && <p class="banner">{view.notices[view.notices.length - 1]}</p>}
 
+      {invitations.length > 0 && isInviting && (
+        <aside class="invite" aria-label={t("invite")}><button type="button" class="icon" aria-label={t("close")} title={t("close")} onClick={() => setInviting(false)}>×</button><h2>{t("invite")}</h2><p>{t("inviteHelp")}</p>
+          <ul>{invitations.map(({ seat, link }) => <Invitation key={seat} seat={seat} link={link} />)}</ul>
+        </aside>
+      )}
       <div class={`felt ${others.length > 4 ? "many" : ""}`}>
         {others.map((seat, i) => <Opponent key={seat} view={view} seat={seat} you={you} shown={trick[seat]} place={places[i] ?? "row"} />)}
         <Centre view={view} you={you} />
       </div>
-      <p class="status" role="status" aria-live="polite">{notice || lastWords(view, you)}</p>
+      <p class="status" aria-hidden="true">{notice || lastWords(view, you, texts, cardsSigns)}</p>
+      <p class="hidden" role="status" aria-live="polite">{notice || lastWords(view, you, texts, cardsWords)}</p>
 
       {you !== null
         ? <section class={`me ${isTurn ? "turn" : ""}`} aria-label={t("you")}>
@@ -390,11 +418,6 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
             </div>
           )}
       {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
-      {invitations.length > 0 && isInviting && (
-        <aside class="invite"><button type="button" onClick={() => setInviting(false)}>{t("close")}</button><h2>{t("invite")}</h2><p>{t("inviteHelp")}</p>
-          <ul>{invitations.map(({ seat, link }) => <li key={seat}><b>{t("seat", seat + 1)}</b> <a href={link} target="_blank" rel="noopener">{link}</a></li>)}</ul>
-        </aside>
-      )}
       {(view.waiting || (view.result && view.events.length > 0)) && (
         <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} />
       )}

@@ -38,8 +38,11 @@ export interface Advice {
 }
 
 export class AgentClient {
-  /** Start a worker; `base` is the folder of the files (default: that of this module). */
-  constructor(base?: string | URL);
+  /**
+   * Start a worker; `base` is the folder of the files (default: that of this module), `script` the worker's file in it
+   * (default: `worker.mjs`).
+   */
+  constructor(base?: string | URL, script?: string);
   choose(data: RoundData, agent: string, options?: AgentOptions & { signal?: AbortSignal }): Promise<Choice>;
   advise(data: RoundData, agent: string, options?: AgentOptions & { signal?: AbortSignal }): Promise<Advice>;
   close(): void;

@@ -1,10 +1,13 @@
 /** The agents in a Web Worker: the page asks and is never blocked. */
 export class AgentClient {
-  /** @param {string | URL} base address of the folder with these files */
-  constructor(base = new URL("./", import.meta.url)) {
+  /**
+   * @param {string | URL} base address of the folder with these files
+   * @param {string} script the worker's file there; a bundler may have given it another name
+   */
+  constructor(base = new URL("./", import.meta.url), script = "worker.mjs") {
     this.waiting = new Map();
     this.number = 0;
-    const address = new URL("worker.mjs", new URL(base, globalThis.location?.href));
+    const address = new URL(script, new URL(base, globalThis.location?.href));
     this.worker = new Worker(address, { type: "module" });
     this.worker.addEventListener("message", ({ data }) => this.settle(data));
     this.worker.addEventListener("error", (event) => this.fail(new Error(event.message || "the worker has stopped")));

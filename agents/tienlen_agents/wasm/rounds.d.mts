@@ -108,6 +108,8 @@ export class LoadedGame {
   newKey(): string;
   /** The text of card ids, or of a mask, in the order of the game. */
   text(cards: number[] | bigint, separator?: string): string;
+  /** Names of actions by id, such as "pair 5h": Python's `action_to_text`. */
+  actionTexts(rules: string, numPlayers: number): string[];
   round(start: RoundStart): Round;
   /** Throws `IllegalPlay`. */
   fromData(data: RoundData): Round;

@@ -142,6 +142,11 @@ export class LoadedGame {
     return mask;
   }
 
+  /** The names of the actions of these rules, as Python's `action_to_text` gives them. */
+  actionTexts(rules, numPlayers) {
+    return this.engine.variant(rules, numPlayers).actionTexts;
+  }
+
   take(variant) {
     return this.free.get(variant)?.pop() ?? variant.newGame();
   }

@@ -117,6 +117,17 @@ class GetRecord(Question):
 Message: TypeAlias = Hello | Create | Join | Question
 
 
+def _is_text(value: object) -> bool:
+    """Whether a value is a text of limited length. JSON can write half a character, which no file can."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class _Fields:
     """The fields of a message, checked one by one."""
 
@@ -132,8 +143,9 @@ class _Fields:
     def text(self, name: str, default: str | None = None) -> str:
         """A text of limited length."""
         value = self.values.get(name, default)
-        if not isinstance(value, str) or len(value) > MAX_TEXT:
+        if not _is_text(value):
             raise self.error(f"{name}: expected a text of at most {MAX_TEXT} characters")
+        assert isinstance(value, str)  # checked by `_is_text`
         return value
 
     def number(self, name: str, stop: int = MAX_NUMBER, default: int | None = None) -> int:
@@ -155,7 +167,7 @@ class _Fields:
         value = self.values.get(name)
         if not isinstance(value, list) or not 0 < len(value) <= MAX_SEATS:
             raise self.error(f"{name}: expected a list of 1 to {MAX_SEATS} texts")
-        if not all(isinstance(item, str) and len(item) <= MAX_TEXT for item in value):
+        if not all(map(_is_text, value)):
             raise self.error(f"{name}: expected texts of at most {MAX_TEXT} characters")
         return tuple(value)
 
