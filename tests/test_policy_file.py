@@ -35,6 +35,9 @@ from tienlen_env.games.registry import get_rules
 PUBLISHED = {
     "cardgames-medium-v5": "9bbd3162a264477d8591f7b017661d085ba7dd3dfef9e4590b149529f0cc9ecf",
     "foicica-small-v3": "dc4299eb89c589f19bc4b300ad6ecb39925de85523cac9d00206015690fe36fd",
+    "north-small-v1": "6c8a648ca0661364cbcbd42c342c0aaa40dce6884b1824c314437d6615c8dcac",
+    "south-small-v1": "4b3856be0ee539a9d5b6ba306eafe54560c7889af3e44d6e87e00ee0603302e2",
+    "south_count-small-v1": "a0eeb5d1d796a2b0afbe75449eb87c434283d288bd927d30ec8c0ad41923c300",
 }
 
 
