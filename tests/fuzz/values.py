@@ -372,7 +372,7 @@ VALUES: dict[str, Values] = {
     "parameters": _choice(None),
     "pass_lock": _bool,
     "prior": mostly(_choice("", "random", "champion")),
-    "SearchAgent.set_prior.prior": mostly(_choice(None)),
+    "SearchAgent.set_prior.prior": mostly(lambda rng, batch: tienlen_agents.load("champion:worlds=0")),
     "probabilities": mostly(_choice(None, [1.0], [0.5, 0.5], [1, -1], [float("nan")])),
     "render_mode": mostly(_choice(None, "ansi", "rgb_array", "svg")),
     "reward": mostly(_choice("points", "zero_sum", "win", "cards")),
