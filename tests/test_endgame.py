@@ -401,6 +401,33 @@ def test_rows_of_other_positions_are_refused():
     assert open_endings(View(batch))[0].size == 0
 
 
+STATES = {
+    "a seat beyond the table": (R.TURN, 10**9),
+    "a seat that is out": (R.TURN, None),
+    "players beyond the table": (R.LIVE, 3 << 40),
+    "an action beyond the table": (R.TABLE, 10**9),
+    "an action below 0": (R.TABLE, -1),
+    "an owner beyond the table": (R.OWNER, 2**40),
+    "who is asked": (R.PENDING, -1),
+    "cards beyond the deck": (R.HAND, 1 << 60),
+    "too many cards": (R.HAND, FULL_DECK),
+}
+
+
+@pytest.mark.parametrize("what", STATES)
+def test_states_that_compiled_code_would_misread_are_refused(what):
+    (game,) = small_endings(PRESETS["cardgames"], 1, seed=2)
+    row = np.array([row_of(game)])
+    solver = Solver(PRESETS["cardgames"])
+    assert solver.solve(row).num_nodes[0] > 0
+    column, value = STATES[what]
+    if value is None:
+        value = next(seat for seat in range(4) if not int(row[0, R.LIVE]) >> seat & 1)
+    row[0, column] = value
+    with pytest.raises(ValueError, match="rows: expected"):
+        solver.solve(row)
+
+
 @pytest.mark.parametrize("nodes", [-1, -(2**63), 10**15 + 1, 2**63, 10**30])
 def test_numbers_of_positions_out_of_range_are_refused(nodes):
     """Below 0 the search would have no limit."""

@@ -27,6 +27,7 @@ from tests.fuzz.members import (
     public_members,
 )
 from tests.fuzz.subjects import MAKERS
+from tienlen_agents.search.agent import SearchAgent
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends.protocol import REFUSED
 from tienlen_env.engine.batch import Batch
@@ -69,6 +70,7 @@ def test_every_public_method_has_a_fuzz() -> None:
         module, _, last = name.rpartition(".")
         assert name in sys.modules or hasattr(sys.modules[module], last), name
     assert {"step", "play_on", "observe", "select"} <= {m.name for m in members if m.owner is Batch}
+    assert {"act", "reset"} <= {m.name for m in members if m.owner is SearchAgent}  # of its private base
     assert all(not is_exempt(m.owner.__module__) or m.owner.__module__ in KEPT for m in members)
 
 

@@ -57,7 +57,7 @@ from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import BoolArray, IntArray
 from tienlen_env.games.common.bits import lowest_index
-from tienlen_env.games.common.cards import FULL_DECK
+from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels
@@ -403,6 +403,7 @@ class Solver:
             raise ValueError(f"wanted: expected actions, 0..{num_actions - 1}")
         if (np.bitwise_count(rows[:, R.LIVE]) != 2).any() or (rows[:, R.TURN] < 0).any():
             raise ValueError("rows: expected rounds in which exactly two players are left")
+        self._check_states(rows, num_actions)
         n = len(rows)
         found = Solution(np.zeros(n, np.int8), np.zeros((n, num_actions), np.bool_), np.zeros(n, np.int64))
         _solve_rows(
@@ -414,6 +415,23 @@ class Solver:
             *found,
         )
         return found
+
+    def _check_states(self, rows: IntArray, num_actions: int) -> None:
+        """Refuse seats, actions and hands that compiled code would use as indices beyond its tables.
+
+        Raises:
+            ValueError: there are such.
+        """
+        num_players = int(self._memory.spec[S.NUM_PLAYERS])
+        hands = rows[:, R.HAND : R.HAND + 4]
+        masks = rows[:, [R.LIVE, R.PASSED, R.PENDING, R.KNOCKED_OUT]]
+        table, owner, turn = rows[:, R.TABLE], rows[:, R.OWNER], rows[:, R.TURN]
+        is_right = (table >= 0) & (table < num_actions) & (owner >= -1) & (owner < num_players)
+        is_right &= (turn < num_players) & (masks >> num_players == 0).all(axis=1)
+        is_right &= rows[:, R.LIVE] >> np.minimum(turn, 63) & 1 == 1
+        is_right &= ((hands & ~FULL_DECK == 0) & (np.bitwise_count(hands) <= HAND_SIZE)).all(axis=1)
+        if not is_right.all():
+            raise ValueError("rows: expected states of these rules")
 
 
 @lru_cache(maxsize=8)

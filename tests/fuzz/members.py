@@ -106,16 +106,25 @@ def public_members() -> list[Member]:
 
 
 def members_of(owner: type) -> list[Member]:
-    """The public methods and properties that a class itself defines, and its constructor."""
-    names = []
-    for name, value in vars(owner).items():
-        is_method = isinstance(value, property | classmethod | staticmethod | functools.cached_property)
-        if (inspect.isfunction(value) or is_method) and not name.startswith("_"):
-            names.append(name)
+    """The public methods and properties of a class, and its constructor.
+
+    Those that it inherits are members of the class that defines them, unless that class is private.
+    """
+    private = [base for base in owner.__mro__[1:] if base.__name__.startswith("_") and _is_ours(base)]
+    names: list[str] = []
+    for kind in (owner, *private):
+        for name, value in vars(kind).items():
+            is_method = isinstance(value, property | classmethod | staticmethod | functools.cached_property)
+            if (inspect.isfunction(value) or is_method) and not name.startswith("_") and name not in names:
+                names.append(name)
     is_made = f"{owner.__module__}.{owner.__qualname__}" in MADE_BY_THE_ENGINE
     if "__init__" in vars(owner) and not hasattr(owner, "_fields") and not is_made:
         names.append("__init__")
     return [Member(owner, name) for name in names]
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in ("tienlen_env", "tienlen_agents")
 
 
 def parameters_of(member: Member) -> dict[str, inspect.Parameter]:

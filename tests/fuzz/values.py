@@ -12,6 +12,7 @@ import tienlen_agents
 from tienlen_agents.device.machine import HostMachine
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import PRESETS, Shape, get_rules
 from tienlen_env.single.tienlen import Cards
 
@@ -173,6 +174,21 @@ def one_hand_each(rng: random.Random, batch: Batch) -> Any:
     """The hands of one game, as masks or texts."""
     row = hands(rng, batch)[0].tolist()
     return row if rng.random() < 0.5 else [batch.game.text.format_cards(mask, " ") for mask in row]
+
+
+def endings(rng: random.Random, batch: Batch) -> np.ndarray:
+    """int64 (n, ROW): rounds in which two players are left, reached by random play."""
+    if batch.game.name != "tienlen" or batch.has_payments:
+        batch = Batch("cardgames", 3)
+        batch.reset(rng.getrandbits(32))
+    playing, draws = batch.copy(), np.random.default_rng(rng.getrandbits(32))
+    for _ in range(300):
+        rows = playing.state.rows
+        is_ending = (np.bitwise_count(rows[:, R.LIVE]) == 2) & (rows[:, R.TURN] >= 0)
+        if is_ending.any() or (rows[:, R.TURN] < 0).all():
+            break
+        playing.step(playing.sample(draws))
+    return playing.state.rows[is_ending]
 
 
 def view(rng: random.Random, batch: Batch) -> View:
@@ -356,7 +372,7 @@ VALUES: dict[str, Values] = {
     "parameters": _choice(None),
     "pass_lock": _bool,
     "prior": mostly(_choice("", "random", "champion")),
-    "SearchAgent.set_prior.prior": mostly(_choice(None)),
+    "SearchAgent.set_prior.prior": mostly(lambda rng, batch: tienlen_agents.load("champion:worlds=0")),
     "probabilities": mostly(_choice(None, [1.0], [0.5, 0.5], [1, -1], [float("nan")])),
     "render_mode": mostly(_choice(None, "ansi", "rgb_array", "svg")),
     "reward": mostly(_choice("points", "zero_sum", "win", "cards")),
@@ -366,6 +382,9 @@ VALUES: dict[str, Values] = {
     "rollout": mostly(_choice("", "heuristic", "greedy")),
     "round_index": mostly(_number(-1, 4)),
     "rounds": mostly(_per_game(-1, 5)),
+    "Solver.solve.rows": mostly(endings, 0.1),
+    "Solver.solve.wanted": mostly(_choice(None), 0.1),
+    "Solver.solve.max_nodes": mostly(_choice(0, 1, 100, 20_000), 0.2),
     "rows": mostly(lambda rng, batch: batch.state.rows.copy()),
     "rules": mostly(_choice(*RULES, get_rules("foicica", 3), get_rules("cardgames", 2))),
     "sample": _bool,
