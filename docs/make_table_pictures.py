@@ -48,8 +48,12 @@ def host(folder: Path) -> Iterator[str]:
         def log_message(self, *args: object) -> None:
             pass
 
+    class Patient(http.server.ThreadingHTTPServer):
+        def handle_error(self, *args: object) -> None:
+            """A page that goes on to the next screen does not read its files to the end."""
+
     handler = functools.partial(Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with Patient(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -131,6 +135,7 @@ class Screens:
 
     def __init__(self, page: Page, address: str, server: LocalServer, closed: LocalServer) -> None:
         self.page, self.address, self.server, self.closed = page, address, server, closed
+        self.agent = ""  # whose name the other seats have; "": that of the agent which has played
 
     # ------------------------------------------------------------ the first screen
 
@@ -158,7 +163,7 @@ class Screens:
 
     def table(self) -> None:
         """A table at the own turn, in the middle of a round."""
-        self._own_turn("cardgames", 4, 9)
+        self._own_turn("cardgames", 4, 3, min_table=3, min_hand=10)
 
     def lead(self) -> None:
         """The person leads the first trick."""
@@ -362,7 +367,7 @@ class Screens:
         self, rules: str, num_players: int, num_plays: int | None, *, key: int = 21, seat: int | None = None
     ) -> None:
         """A position of a round of agents; `seat` is the person's, None for a table to watch."""
-        usual = "trickster" if rules.startswith("thirteens") else "heuristic"
+        usual = self.agent or ("trickster" if rules.startswith("thirteens") else "heuristic")
         seats = [usual] * num_players
         if seat is not None:
             seats[seat] = "human"
@@ -371,13 +376,28 @@ class Screens:
         plays = [{"action": play.action, "cards": write(play.cards)} for play in session.round.plays]
         self._sit(rules, seats, key=key, plays=plays)
 
-    def _own_turn(self, rules: str, num_players: int, num_plays: int, min_legal: int = 2) -> None:
-        """A position where the seat to act is the person's and has a choice; at least so many plays in."""
-        while len(a_round(rules, num_players, 21, num_plays).legal) < min_legal:
-            num_plays += 1
-        seat = a_round(rules, num_players, 21, num_plays).current_seat
-        self._position(rules, num_players, num_plays, seat=seat)
-        self.page.wait_for_selector(".my-turn")
+    def _own_turn(
+        self,
+        rules: str,
+        num_players: int,
+        num_plays: int,
+        min_legal: int = 2,
+        min_table: int = 0,
+        min_hand: int = 1,
+    ) -> None:
+        """A position where the seat to act is the person's and has a choice, at least so many plays in."""
+        for key in range(21, 100):
+            for number in range(num_plays, num_plays + 30):
+                session = a_round(rules, num_players, key, number)
+                table = getattr(session.round, "table", None)
+                is_free = len(session.legal) >= min_legal and len(str(table or "").split()) >= min_table
+                seat = session.current_seat
+                is_large = seat >= 0 and len(str(session.view(seat)["hand"]).split()) >= min_hand
+                if is_free and is_large and (not min_table or str(session.plays[-1]) == str(table)):
+                    self._position(rules, num_players, number, key=key, seat=seat)
+                    self.page.wait_for_selector(".my-turn")
+                    return
+        raise AssertionError("no such position")
 
     def _record(self, record: str, move: int) -> None:
         self.page.goto("about:blank")
@@ -420,14 +440,20 @@ def draw_all(browser: Browser, make: Making, out: Path, options: argparse.Namesp
                 page.context.close()
 
 
+def draw_table(screens: Screens) -> None:
+    """The table, with champions around it."""
+    screens.agent = "champion"
+    screens.table()
+
+
 def draw_for_readme(browser: Browser, make: Making) -> None:
     """The two pictures of the README."""
     desk = new_page(browser, 1440, "light")
     desk.set_viewport_size({"width": 1280, "height": 800})
-    make(desk).table()
+    draw_table(make(desk))
     desk.screenshot(path=PICTURES / "table-light.png")
-    phone = new_page(browser, 360, "dark", locale="vi-VN")
-    make(phone).table()
+    phone = new_page(browser, 360, "dark", locale="vi-VN", device_scale_factor=1.5)
+    draw_table(make(phone))
     phone.screenshot(path=PICTURES / "table-phone.png")
 
 

@@ -239,6 +239,17 @@ def deal_where(wanted: Callable[[Session, list[int]], Any]) -> tuple[int, Any]:
 # ---------------------------------------------------------------- whole games
 
 
+def trick_of(played: Round) -> list[tuple[int, str]]:
+    """The plays of the trick on the table, each with its seat."""
+    again = Round(played.rules, played.key, round_index=played.round_index, leader=played.leader)
+    trick: list[tuple[int, str]] = []
+    for play in played.plays:
+        trick = trick if again.table is not None else []
+        trick.append((again.current_seat, format_cards(play.cards)))
+        again.play(play)
+    return trick
+
+
 def check_table(page: Page, played: Round) -> None:
     """The table shows what was played, who has passed, and how many cards and points everybody has."""
     shown = page.locator(".on-table")
@@ -255,6 +266,12 @@ def check_table(page: Page, played: Round) -> None:
             assert section.locator(".count").inner_text() == str(int(played.hand(seat)).bit_count())
             if seat in played.passed:
                 expect(section.locator(".did")).to_have_text("passed")
+            elif table and seat != played.owner:
+                last = [text for other, text in trick_of(played) if other == seat]
+                shown_cards = section.locator(".did [data-card]").evaluate_all(
+                    "all => all.map(c => c.dataset.card)"
+                )
+                assert sorted(shown_cards) == sorted(last[-1].split() if last else [])
 
 
 def test_a_whole_game_by_clicks(new_page: NewPage, host: str) -> None:
@@ -640,6 +657,9 @@ def test_a_reload_keeps_the_game(new_page: NewPage, host: str) -> None:
     page.reload()
     wait(page)
     assert (turn_of(page), page.locator(".hand").inner_html()) == (turn, before)
+    played, _ = stored(page)
+    assert len(trick_of(played)) > 2  # so that there is something of the trick to be shown again
+    check_table(page, played)
 
 
 def test_watching(new_page: NewPage, host: str) -> None:

@@ -1,5 +1,5 @@
 /** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
-import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
+import type { AgentInfo, LoadedGame, Round, RoundData, SeatView } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 import { PERSON } from "./model.ts";
@@ -34,6 +34,7 @@ export class LocalHost implements Host {
   private timer = 0;
   private abort = new AbortController();
   private adviser: AgentInfo | undefined;
+  private lead = { round: -1, numPlays: 0 }; // where the trick on the table began
 
   constructor(
     private readonly stored: LocalGame,
@@ -95,6 +96,23 @@ export class LocalHost implements Host {
     });
   }
 
+  /** The number of plays of the round before the trick on the table; a stored game begins in the middle of one. */
+  private leadOfTrick(): number {
+    const { round, lead } = this;
+    const number = this.rounds.length - 1;
+    if (lead.round === number && lead.numPlays <= round.numPlays && (round.view(null) as SeatView).owner != null) return lead.numPlays;
+    for (let at = round.numPlays; at >= 0; at--) {
+      const before = round.at(at);
+      const isLead = (before.view(null) as SeatView).owner == null;
+      before.free();
+      if (isLead || at === 0) {
+        this.lead = { round: number, numPlays: at };
+        break;
+      }
+    }
+    return this.lead.numPlays;
+  }
+
   /** Show the position, store it, and let agents go on. */
   private changed(): void {
     this.version++;
@@ -104,9 +122,11 @@ export class LocalHost implements Host {
     if (this.round.isOver && !this.isOver) this.dealNext();
     const round = this.round;
     const isOpen = seat === null;
+    const numPlays = this.rounds.reduce((sum, one) => sum + one.numPlays, 0);
     this.view = {
       ...round.view(seat),
-      turn: this.rounds.reduce((sum, { numPlays }) => sum + numPlays, 0),
+      turn: numPlays,
+      lead_at: numPlays - round.numPlays + this.leadOfTrick(),
       seats: config.seats.map((name) => ({ name, is_person: name === PERSON, is_here: true })),
       target: 0,
       waiting: this.isWaiting,

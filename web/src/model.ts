@@ -20,6 +20,8 @@ export interface TableView extends SeatView {
   round: number;
   events: GameEvent[];
   result: { scores: number[]; winner: number | null } | null;
+  /** The number of plays before the trick on the table. */
+  lead_at: number;
   /** All hands, where everybody may see them: agents that play in the page. */
   hands?: string[];
 }

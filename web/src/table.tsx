@@ -32,22 +32,16 @@ const nameOf = (seat: number, seats: SeatInfo[], you: number | null): string => 
   return same ? `${name} ${seat + 1}` : name;
 };
 
-/**
- * The last plays of the trick, by seat. Where the view has the trick's cards in order, they say it; else the trick began
- * when the table was seen empty.
- */
-function useTrick(view: TableView | null): (string | null)[] {
-  const start = useRef({ events: 0, round: -1 });
+/** The last plays of the trick, by seat. Where the view has the trick's cards in order, they say it. */
+function playsOfTrick(view: TableView | null): (string | null)[] {
   if (!view) return [];
   if (view.trick !== undefined) {
     const trick = cardsOf(view.trick), count = view.seats.length;
     return view.seats.map((_, seat) => trick[(seat - (view.leader ?? 0) + count) % count] ?? null);
   }
   const plays = view.events.filter((event): event is GameEvent & { type: "play" } => event.type === "play");
-  if (view.owner === null || view.round !== start.current.round) start.current = { events: plays.length, round: view.round };
-  if (start.current.events > plays.length) start.current.events = plays.length;
   const shown: (string | null)[] = view.seats.map((_, seat) => (view.passed?.includes(seat) ? "" : null));
-  for (const play of plays.slice(start.current.events)) if (play.round === view.round) shown[play.seat] = play.text;
+  for (const play of plays.slice(view.lead_at)) if (play.round === view.round) shown[play.seat] = play.text;
   if (view.owner != null) shown[view.owner] = view.table ?? "";
   return shown;
 }
@@ -265,7 +259,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
   }, [host]);
 
   const { view } = host;
-  const trick = useTrick(view);
+  const trick = playsOfTrick(view);
   const texts = useActionTexts(view);
   const you = view?.seat ?? null;
   const isTurn = view !== null && you !== null && view.current_seat === you && !view.waiting && !view.result;
