@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
-import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +21,7 @@ pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
-from tests.web_help import ROOT, Server
+from tests.web_help import ROOT, Server, static_host
 from tienlen_agents.arena.__main__ import main as arena
 from tienlen_agents.web.table import selection, with_hands
 from tienlen_env.engine.batch import Batch
@@ -65,22 +61,6 @@ def browser() -> Iterator[Browser]:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         yield found
         found.close()
-
-
-@contextmanager
-def static_host(folder: Path) -> Iterator[str]:
-    """A plain static host of a folder: no headers of its own, no server behind it."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args: object) -> None:
-            pass
-
-    handler = functools.partial(Quiet, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture(scope="module")

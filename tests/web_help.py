@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import os
 import re
 import subprocess
 import sys
-from contextlib import ExitStack
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,6 +20,22 @@ from websockets.sync.client import ClientConnection, connect
 
 ROOT = Path(__file__).parents[1]
 AGENTS = ("random", "greedy", "heuristic")  # which need little time to start
+
+
+@contextmanager
+def static_host(folder: Path) -> Iterator[str]:
+    """A plain static host of a folder: no headers of its own, no server behind it."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
 
 
 class Server:
