@@ -175,14 +175,8 @@ def settings_of(algorithm: str) -> tuple[Any, Any, str, dict[str, Any]]:
     return ppo.main, ppo.PPOConfig, "policy.safetensors", own
 
 
-SETTINGS = {
-    "stop_after": 4,
-    "checkpoint_every": 2,
-    "eval_every": 0,
-    "final_deals": 0,
-    "threads": 1,
-    "seed": 3,
-}
+SETTINGS = {"threads": 1, "seed": 3}
+SINGLE = {"stop_after": 4, "checkpoint_every": 2, "eval_every": 0, "final_deals": 0}  # of runs of one learner
 LEAGUE = {"generations": 2, "iterations": 1, "payoff_deals": 2, "num_games": 24}
 TIMES = {"time", "seconds", "cpu_seconds", "decisions_per_second", "outside_network"}
 
@@ -205,7 +199,8 @@ class Runs:
 
     def __init__(self, algorithm: str, folder: Path) -> None:
         self.main, _, self.policy, own = settings_of(algorithm)
-        self.flags = [f"--{k.replace('_', '-')}={v}" for k, v in {**SETTINGS, **own}.items()]
+        settings = {**SETTINGS, **({} if algorithm == "league" else SINGLE), **own}
+        self.flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
         self.folder = folder
 
     def run(self, out: Path, *extra: str, at: int = NEVER, what: str = "death") -> tuple[int, str]:

@@ -16,7 +16,7 @@ import torch
 import tienlen_train
 from tienlen_agents.ranges import Choice, ExistingFile, Range
 from tienlen_agents.rule_based.heuristic import tuned
-from tienlen_train import best_response, dmc, ppo, ppo_sb3, ship, tune_heuristic
+from tienlen_train import best_response, dmc, league, ppo, ppo_sb3, ship, tune_heuristic
 from tienlen_train.benchmarks import curves, endgame, inference, learning, search, speed
 from tienlen_train.config import Config, ConfigError, Several, Word, expected_of, flag_of, hints_of
 
@@ -118,6 +118,7 @@ MAINS = {
     "dmc": dmc.main,
     "best_response": best_response.main,
     "ppo_sb3": ppo_sb3.main,
+    "league": league.main,
     "ship": ship.main,
     "tune": tune_heuristic.main,
     "curves": curves.main,
@@ -155,6 +156,8 @@ REFUSED = [
     ("ppo", "--critic-width 0"), ("ppo", "--clip-coef 0"), ("ppo", "--ent-coef -1"), ("ppo", "--vf-coef nan"),
     ("ppo", "--critic-warmup -1"), ("ppo", "--gae-lambda 1.1"), ("dmc", "--inverse-temperature 0"),
     ("ppo_sb3", "--num-steps 0"), ("ppo_sb3", "--hidden 0"), ("ppo_sb3", "--batch-size 1"),
+    ("league", "--staleness 1"), ("league", "--stop-after 3"), ("league", "--final-deals 10"),
+    ("league", "--checkpoint-every 2"), ("league", "--snapshot-every 3"),
     ("ship", "--deals 1"), ("ship", "--policy /nosuch.safetensors"), ("ship", "--size ../x"),
     ("ship", "--version 0"),
     ("tune", "--generations 0"), ("tune", "--population 1"), ("tune", "--num-deals 1"), ("tune", "--step 0"),

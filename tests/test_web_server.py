@@ -28,6 +28,7 @@ from tests.web_help import ROOT, Client, Server
 from tienlen_agents.networks.champion import WEIGHTS
 from tienlen_agents.web import messages
 from tienlen_agents.web.__main__ import main
+from tienlen_agents.web.app import make_app
 from tienlen_agents.web.guard import Bucket, Guard
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import Create, MessageError
@@ -623,6 +624,25 @@ def test_ctrl_c_ends_the_server_with_one_line(tmp_path: Path) -> None:
     assert [line for line in told.splitlines() if not line.startswith(("Preparing", "the page is"))] == [
         "python -m tienlen_agents.web: interrupted"
     ]
+
+
+def test_without_a_built_page_the_server_says_how_to_build_it(hub: Hub, tmp_path: Path) -> None:
+    app = make_app(hub, Guard(["127.0.0.1"], any_address=False, port=8713), static=tmp_path)
+    scope = {
+        "type": "http", "method": "GET", "scheme": "http", "path": "/", "query_string": b"", "root_path": "",
+        "headers": [(b"host", b"127.0.0.1:8713")], "http_version": "1.1",
+    }  # fmt: skip
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 503
+    assert sent[1]["body"] == b"The page is not built: make web\n"
 
 
 def test_every_preset_can_be_played(hub: Hub) -> None:

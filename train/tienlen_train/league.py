@@ -79,11 +79,18 @@ class LeagueConfig(PPOConfig):
     eval_every: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse the settings of a run on a cluster that a population does not have."""
+        """Refuse the settings of a single run that a population does not have."""
         super().__post_init__()
-        for name in ("staleness", "actors", "learners"):
-            if getattr(self, name) != PPOConfig.__dataclass_fields__[name].default:
-                self.refuse(name, "expected the default: a learner of a population trains in one process")
+        for names, reason in (
+            (("staleness", "actors", "learners"), "a learner of a population trains in one process"),
+            (("stop_after", "checkpoint_every"), "a population is saved after each of its generations"),
+            (("eval_every", "eval_deals", "final_deals"), "the table of payoffs measures a population"),
+            (("snapshot_every", "num_snapshots"), "the population takes the place of snapshots"),
+        ):
+            for name in names:
+                default = type(self).__dataclass_fields__[name].default
+                if getattr(self, name) != default:
+                    self.refuse(name, f"expected the default, {default}: {reason}")
 
     def learner(self, index: int) -> PPOConfig:
         """The settings of a learner: the main learners first, then the exploiters."""

@@ -12,8 +12,9 @@ from typing import Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from starlette.routing import Mount, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -233,8 +234,11 @@ def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STA
         yield
         hub.close()
 
-    routes = [
-        WebSocketRoute("/ws", socket),
-        Mount("/", StaticFiles(directory=static, html=True, check_dir=False)),
-    ]
+    async def not_built(request: Request) -> PlainTextResponse:
+        return PlainTextResponse("The page is not built: make web\n", 503)
+
+    page: BaseRoute = Route("/{path:path}", not_built)
+    if (static / "index.html").is_file():
+        page = Mount("/", StaticFiles(directory=static, html=True))
+    routes = [WebSocketRoute("/ws", socket), page]
     return Guarded(Starlette(routes=routes, lifespan=lifespan), guard)
