@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNNER = runpy.run_path(str(ROOT / "examples" / "run.py"))
-EXTRAS = ("arena", "completion")
+EXTRAS = ("arena", "completion", "web")
 TOOLS = ("pytest", "hypothesis")
 TESTS = (
     "test_aec.py",
@@ -36,6 +36,7 @@ TESTS = (
     "test_outside_envs.py",
     "test_render.py",
     "test_thirteens_env.py",
+    "test_web_server.py",
 )
 BOUND = re.compile(r"([A-Za-z0-9_.-]+)>=([0-9.]+)$")
 

@@ -495,7 +495,7 @@ class Round(BaseRound[Rules, Play]):
         if len(actions) != len(cards):
             raise ValueError(f"actions: expected {len(cards)}, one for each set of cards, not {len(actions)}")
         texts: list[Json] = list(map(_text, cards))
-        if len(texts) == 1 and not texts[0] and actions[0]:
+        if len(texts) == 1 and not texts[0] and any(actions):
             return [DECLARE_TEXT]  # the only legal action
         return texts
 
