@@ -208,18 +208,18 @@ class Moment:
         return self._metrics.read_text().count("\n") if self._metrics.exists() else 0
 
     def _watch(self) -> None:
-        began, seconds, seen = time.monotonic(), 0.0, 0
+        times = [time.monotonic()]  # of the start, and of the end of each iteration
         while not self._metrics.parent.exists() or self.num_iterations() < self._after:
             if self._has_ended:
                 return
-            if self.num_iterations() > seen:
-                now, seen = time.monotonic(), self.num_iterations()
-                began, seconds = now, now - began
+            times += [time.monotonic()] * (1 + self.num_iterations() - len(times))
             time.sleep(0.005)
-        time.sleep(self._share * seconds)
+        times += [time.monotonic()] * (1 + self.num_iterations() - len(times))
+        # The first iteration also starts processes and compiles: it does not say how long another one takes.
+        time.sleep(self._share * (times[-1] - times[-2]) if len(times) > 2 else 0.0)
         try:
-            self._act()
             self.iteration = self.num_iterations()
+            self._act()
         except BaseException as error:
             self._error = error
 
@@ -232,6 +232,7 @@ class Moment:
         self._thread.join(60)
         if error[0] is None:
             assert self._error is None, self._error
+            assert not self._thread.is_alive(), "the run ended before it was disturbed"
             assert 0 <= self.iteration < SMALL_RUN["stop_after"], "the moment came after the run"
 
 
