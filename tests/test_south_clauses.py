@@ -196,8 +196,11 @@ def test_4_7_who_has_gone_out_pays_or_nobody(chop_out: str, lines: list[tuple[in
     hands = ("9s 2h", f"Ts {THREE} Kc 4h", "Js 3s 3c 3d 3h 5d", "Qs 7d")
     one = play(start(rules, *hands), "9s", "Ts", "Js", "Qs", "2h", THREE)
     assert paid(play(one, "-", "-")) == lines
-    two = play(start(rules, *hands), "9s", "Ts", "Js", "Qs", "2h", THREE, "3s 3c 3d 3h", "-", "-")
-    assert paid(two) == [(1, 2, 2 + 3, "chop")]
+    plays = ("9s", "Ts", "Js", "Qs", "2h", THREE, "3s 3c 3d 3h", "-", "-")
+    assert paid(play(start(rules, *hands), *plays)) == [(1, 2, 2 + 3, "chop")]
+    # Only a chop that is paid doubles the next one (4.6).
+    doubles = replace(rules, chop_chain="each", chop_doubles=True)
+    assert paid(play(start(doubles, *hands), *plays)) == [*lines, (1, 2, 3 * (1 + len(lines)), "chop")]
 
 
 def singles(rules: Rules, num_players: int) -> Round:

@@ -120,7 +120,9 @@ def chop(row: Any, spec: Any, price: int, seat: int) -> None:
         price <<= row[extra + R.NUM_CHOPS]
     if pays:
         owe(row, spec, owner, seat, price, CHOP)
-    row[extra + R.NUM_CHOPS] += 1
+    if pays or not spec[S.EACH_PAYS]:
+        # Where each pays, the chops that are paid double the price (4.6); a chain counts whoever pays for it.
+        row[extra + R.NUM_CHOPS] += 1
 
 
 def twos_price(spec: Any, first: int, cards: int) -> int:

@@ -61,7 +61,7 @@ LEDGER_SIZE: Final = 24  # 12 chops (a bomb has 4 cards or more), 2 places, 3 en
     MUST_DECLARE,  # 1: the seat to act declares its instant win
     CONG,  # seat mask: had played no card when the first went out
     IS_PAID,  # 1: the round ends without payments for places and hands
-    NUM_CHOPS,  # paid chops in this trick
+    NUM_CHOPS,  # chops in this trick; where each pays, those that are paid
     CHAIN,  # the sum of their prices
     IS_NEW,  # 1: nothing has been played in this round, the ledger is that of the round before
     NUM_BOOKED,  # entries of the ledger that are booked; the others are owed
