@@ -160,6 +160,7 @@ def settings_of(algorithm: str) -> tuple[Any, Any, str, dict[str, Any]]:
     if algorithm == "league":
         from tienlen_train import league
 
+        del own["snapshot_every"]  # a population has no snapshots of its own
         return league.main, league.LeagueConfig, "league.json", {**own, **LEAGUE}
     if algorithm == "best_response":
         from tienlen_train import best_response

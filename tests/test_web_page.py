@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 
 from tests.web_help import ROOT, Server, static_host
 from tienlen_agents.arena.__main__ import main as arena
+from tienlen_agents.networks.champion import shipped
 from tienlen_agents.web.table import selection, with_hands
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
@@ -402,16 +403,20 @@ def selection_of(played: Round, cards: int) -> tuple[bool, bool]:
     return selection(session, cards)
 
 
-OTHERS = [("south", 4), ("north", 4), ("thirteens_manual", 7)]
-MORE = [("south_count", 3), ("pagat", 2), ("thirteens", 4), ("thirteens_dummy_manual", 3)]
+OTHERS = [("south", 4), ("north", 3), ("thirteens_manual", 7)]
+MORE = [("south_count", 3), ("north", 4), ("pagat", 2), ("thirteens", 4), ("thirteens_dummy_manual", 3)]
 
 
 @pytest.mark.parametrize(
     ("rules", "num_players"), [*OTHERS, *(pytest.param(*one, marks=pytest.mark.nightly) for one in MORE)]
 )
 def test_a_round_by_other_rules(rules: str, num_players: int, new_page: NewPage, host: str) -> None:
-    """By clicks: cards, passes, melds; a hint of the search; what was paid, and the points."""
+    """By clicks: cards, passes, melds; a hint; what was paid, and the points."""
     page = new_page()
+    has_champion = num_players == 4 and rules in {preset for preset, _ in shipped()}
+    advice, sign = (
+        (".percent", "%") if has_champion else (".points", "±")
+    )  # probabilities, or the search's points
     bot = "trickster" if rules.startswith("thirteens") else "heuristic"
     sit_down(page, host, 7, rules=rules, seats=("human", *[bot] * (num_players - 1)))
     has_hinted = False
@@ -423,7 +428,7 @@ def test_a_round_by_other_rules(rules: str, num_players: int, new_page: NewPage,
         assert page.locator(".controls .named").count() == len(named)
         if not has_hinted and len(texts) > 1:
             page.locator(".tools .hint").click()
-            expect(page.locator(".hints li .points").first).to_contain_text("±")
+            expect(page.locator(f".hints li {advice}").first).to_contain_text(sign)
             page.locator(".hints .quiet").click()
             has_hinted = True
         if named:

@@ -33,8 +33,7 @@ from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters, tune
 from tienlen_agents.rule_based.heuristic.parameters import OWN_PARAMETERS
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import get_rules, has_payments
-from tienlen_env.games.tienlen.rules import Rules
+from tienlen_env.games.registry import game_of, get_rules, has_payments
 from tienlen_train.command import RunError, command
 from tienlen_train.config import (
     ANY_SEED,
@@ -103,7 +102,7 @@ class TuneConfig(Config):
     def __post_init__(self) -> None:
         """Check the settings that depend on one another, too."""
         super().__post_init__()
-        if not isinstance(get_rules(self.rules, self.num_players), Rules):
+        if game_of(get_rules(self.rules, self.num_players)).name != HeuristicAgent.plays:
             self.refuse(
                 "rules", f"expected a preset of {HeuristicAgent.plays}, which {HeuristicAgent.name} plays"
             )
