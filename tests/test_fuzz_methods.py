@@ -211,6 +211,12 @@ def test_seeds_of_a_search_are_integers(seed: object) -> None:
         tienlen_agents.load("search:worlds=2").reset(seed)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("length", [float("inf"), 1.5, "1", None])
+def test_lengths_of_the_history_are_integers(length: object) -> None:
+    with pytest.raises(ValueError, match=r"history_length=.*: expected an integer"):
+        Batch("cardgames", 1).with_history_length(length)  # type: ignore[arg-type]
+
+
 def test_no_round_is_offered_a_play_that_somebody_made_up() -> None:
     """Rounds with the same rules share their play objects."""
     cards = parse_cards("7s 8d 9h")

@@ -20,6 +20,7 @@ from tienlen_env.engine.checks import (
     as_distinct_indices,
     as_index,
     as_indices,
+    as_integer,
     as_integers,
     check_buffer,
     check_items,
@@ -836,9 +837,13 @@ class Batch:
         """A batch in the same positions that stores at least so many plays; this one if it does already.
 
         The plays made so far are known only as far as this batch has stored them.
+
+        Raises:
+            ValueError: not an integer.
         """
         settings = BatchSettings(**self._settings)
-        settings["history_length"] = max(int(history_length), settings["history_length"])
+        wanted = as_integer(history_length, "history_length")
+        settings["history_length"] = max(wanted, settings["history_length"])
         new = type(self)(self.rules, self.num_games, **settings)
         width = self._rows.shape[1]
         if new._rows.shape[1] <= width:

@@ -155,14 +155,22 @@ def as_key(value: object) -> int:
     return key
 
 
+def as_integer(value: object, name: str) -> int:
+    """An integer of any size; `name` is the argument, for the message.
+
+    Raises:
+        ValueError: not an integer.
+    """
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(f"{name}={value!r}: expected an integer") from None
+
+
 def as_seed(value: object) -> int:
     """An integer of any size as a signed 64-bit seed.
 
     Raises:
         ValueError: not an integer.
     """
-    try:
-        seed = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise ValueError(f"seed={value!r}: expected an integer") from None
-    return (seed + 2**63) % 2**64 - 2**63
+    return (as_integer(value, "seed") + 2**63) % 2**64 - 2**63
