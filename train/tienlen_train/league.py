@@ -39,13 +39,13 @@ from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig
 from tienlen_agents.ranges import Range
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.command import DivergenceError, RunError, command
+from tienlen_train.command import RunError, command
 from tienlen_train.config import COUNT, DEALS, parse_args, setting
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.league_table import Member, Table, show, table_json
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import RunFolder, check_resumable, sole_run, write_atomic, writing
+from tienlen_train.runs import RunFolder, check_resumable, restoring, sole_run, write_atomic, writing
 
 PAYOFF_SEED: Final = 3_000_000  # of the table's deals, plus the run's seed
 POLICIES: Final = "policies"  # the folder of the members' files
@@ -473,15 +473,8 @@ class _Run:
             self._save(population.state())
             folder.trim_metrics(0)
             return
-        path = folder.checkpoint_path(found[0])
-        try:
+        with restoring(folder.checkpoint_path(found[0])):
             population.restore(*found)
-        except DivergenceError as error:
-            raise RunError(
-                f"{path} holds the weights of a run that has diverged: remove it to use the one before"
-            ) from error
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
-            raise RunError(f"{path} does not hold the state of such a run: {error!r}") from error
         if config.new_metrics:
             folder.begin_new_metrics(population.generation)
         folder.trim_metrics(population.generation)

@@ -11,10 +11,9 @@ from typing import Any, Generic, TypeVar
 
 from rich.console import Console
 
-from tienlen_train.command import DivergenceError, RunError
 from tienlen_train.config import RunConfig, parse_args
 from tienlen_train.progress import TrainingProgress
-from tienlen_train.runs import RunFolder, check_resumable, sole_run
+from tienlen_train.runs import RunFolder, check_resumable, restoring, sole_run
 from tienlen_train.trainer import SelfPlayTrainer, Trainer
 
 TrainerT = TypeVar("TrainerT", bound=Trainer)
@@ -80,16 +79,9 @@ class _Run(Generic[TrainerT]):
         trainer, folder, config = self.trainer, self.folder, self.trainer.config
         found = folder.load_checkpoint() if config.resume else None
         if found is not None:
-            path = folder.checkpoint_path(found[0])
-            try:
+            with restoring(folder.checkpoint_path(found[0])):
                 trainer.restore(*found)
                 trainer.check_finite({})
-            except DivergenceError as error:
-                raise RunError(
-                    f"{path} holds the weights of a run that has diverged: remove it to use the one before"
-                ) from error
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
-                raise RunError(f"{path} does not hold the state of such a run: {error!r}") from error
             if config.new_metrics:
                 folder.begin_new_metrics(trainer.iteration)
             folder.trim_metrics(trainer.iteration)

@@ -529,7 +529,7 @@ def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
     Args:
         batch: the games, which are not changed.
         games: int64 (n,), the indices of n games.
-        inputs: of these decisions.
+        inputs: what the reader gives for these n decisions.
 
     Raises:
         ValueError: games out of range or over, or inputs of other decisions.

@@ -321,7 +321,11 @@ def _weights(parameters: W.Parameters | None) -> W.IntArray:
 
 
 def new_workspace(parameters: W.Parameters | None = None) -> W.IntArray:
-    """A workspace with these weights, None for the tuned ones; call `set_rules` before its first use."""
+    """A workspace for the rule-based agent; call `set_rules` before its first use.
+
+    Args:
+        parameters: the weights under all rules; None for those that are tuned for each family of rules.
+    """
     workspace = np.zeros(WORKSPACE_SIZE, np.int64)
     workspace[WEIGHTS:RANK_SPLITS] = _weights(parameters)
     return workspace
