@@ -99,6 +99,18 @@ def check_items(buffer: object, name: str, rows: tuple[int, ...], size: int, dty
         check_buffer(buffer, name, (*rows, size), dtype)
 
 
+def as_integer(value: object, name: str) -> int:
+    """An integer of any size; `name` is the argument, for the message.
+
+    Raises:
+        ValueError: not an integer.
+    """
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(f"{name}={value!r}: expected an integer") from None
+
+
 def as_index(value: object, size: int, name: str) -> int:
     """An index.
 
@@ -110,10 +122,7 @@ def as_index(value: object, size: int, name: str) -> int:
     Raises:
         ValueError: another type, or out of range.
     """
-    try:
-        index = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise ValueError(f"{name}={value!r}: expected an integer") from None
+    index = as_integer(value, name)
     if not 0 <= index < size:
         raise ValueError(f"{name}={index}: expected 0..{size - 1}")
     return index
@@ -153,18 +162,6 @@ def as_key(value: object) -> int:
     if isinstance(value, bool | np.bool_) or not -(2**63) <= key < 2**63:
         raise ValueError(f"key={value!r}: expected a signed 64-bit number")
     return key
-
-
-def as_integer(value: object, name: str) -> int:
-    """An integer of any size; `name` is the argument, for the message.
-
-    Raises:
-        ValueError: not an integer.
-    """
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise ValueError(f"{name}={value!r}: expected an integer") from None
 
 
 def as_seed(value: object) -> int:
