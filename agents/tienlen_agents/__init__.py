@@ -202,9 +202,9 @@ def load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agen
         FileNotFoundError: there is no such file.
     """
     if path.endswith(".safetensors"):
-        from tienlen_agents.networks.network import NetworkAgent
+        from tienlen_agents.networks import general
 
-        return NetworkAgent.load(path, sample=sample)
+        return general.load_policy(path, sample=sample)
     from tienlen_agents.networks.sb3_policy import PolicyAgent
 
     return PolicyAgent.load(path, trust=trust, sample=sample)

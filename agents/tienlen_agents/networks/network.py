@@ -32,6 +32,7 @@ from safetensors import SafetensorError, safe_open
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
+from tienlen_agents.networks.features.general import GeneralInputs
 from tienlen_agents.networks.inference import (
     Weights,
     check_segments,
@@ -51,6 +52,7 @@ FloatArray = npt.NDArray[np.float32]
 FORMAT: Final = "tienlen-network-1"
 STORED: Final = ("F32", "F16")  # types of weights in a file, by their names in safetensors
 MAX_WIDTH: Final = 8192  # units of a layer
+ANY_RULES: Final = "any"  # what the configuration of a general network has as the name of its rules
 
 # What a configuration may say; the weights of a file must fit it as well.
 RANGES: Final = {
@@ -58,6 +60,7 @@ RANGES: Final = {
     "history": Range(0, MAX_HISTORY),
     "observation_size": Range(1, 100_000),
     "num_derived": Range(0, 100_000),
+    "num_rule_inputs": Range(0, 100_000),
     "action_inputs": Range(1, 100_000),
     "state_width": Range(1, MAX_WIDTH),
     "action_width": Range(2, MAX_WIDTH),
@@ -71,14 +74,15 @@ class NetworkConfig:
 
     Attributes:
         game: its name.
-        rules: name of the preset.
-        rules_digest: of its `Rules`; the network refuses to play any other variant.
-        num_players: seats at the table.
+        rules: name of the preset; ``"any"`` of a general network (`tienlen_agents.networks.general`).
+        rules_digest: of its `Rules`; the network refuses to play any other variant. Empty for ``"any"``.
+        num_players: seats at the table; the most for ``"any"``.
         history: plays that the observation shows.
         record: whether the observation continues with the play summary
             (`tienlen_agents.networks.features.tienlen_play_summary`).
         observation_size: O, or O + R with a play summary.
         num_derived: E, number of inputs that the game's reader appends to it.
+        num_rule_inputs: K, number of inputs that describe the rules, after all others; 0 for one variant.
         action_inputs: X.
         state_width: units of the trunk's layers.
         action_width: D, units of the layer that joins state and action, and of the residual block after it;
@@ -95,6 +99,7 @@ class NetworkConfig:
     record: bool = False
     observation_size: int
     num_derived: int = 52
+    num_rule_inputs: int = 0
     action_inputs: int
     state_width: int = 256
     action_width: int = 128
@@ -118,13 +123,47 @@ class NetworkConfig:
             **settings,
         )
 
+    @classmethod
+    def of_general(cls, game: str, **settings: Any) -> Self:
+        """The configuration of a network for every variant of a game.
+
+        Raises:
+            ValueError: the game has no general inputs.
+        """
+        general = general_inputs(game)
+        # The number of derived inputs is the same in all variants.
+        num_derived = features_by_name(game).num_derived(get_rules(next(iter(game_named(game).presets))))
+        return cls(
+            game=game,
+            rules=ANY_RULES,
+            rules_digest="",
+            num_players=general.num_players,
+            record=True,
+            observation_size=general.num_state_inputs - num_derived,
+            num_derived=num_derived,
+            num_rule_inputs=general.num_rule_inputs,
+            action_inputs=general.num_action_inputs,
+            **settings,
+        )
+
+    @property
+    def is_general(self) -> bool:
+        """Whether the network plays every variant of its game: the rules are inputs."""
+        return self.num_rule_inputs > 0
+
     @property
     def state_inputs(self) -> int:
-        """O + E, or O + R + E with a play summary."""
-        return self.observation_size + self.num_derived
+        """O + E, or O + R + E with a play summary; K more in a general network."""
+        return self.observation_size + self.num_derived + self.num_rule_inputs
 
     def reader(self) -> Reader:
-        """The reader that makes the network's inputs."""
+        """The reader that makes the network's inputs.
+
+        Raises:
+            ValueError: a general network; one that is specialised for a variant has a reader.
+        """
+        if self.is_general:
+            raise ValueError("a general network has no reader: specialise it for a variant")
         return features_by_name(self.game).reader(self.prior, self.prior_scale, record=self.record)
 
     def check(self) -> None:
@@ -148,6 +187,28 @@ class NetworkConfig:
             if not is_valid:
                 expected = f", expected {RANGES[name]}" if name in RANGES else ""
                 raise ValueError(f"{name}={_short(value)} is not a valid value{expected}")
+        if self.is_general:
+            wanted = self.of_general(
+                self.game,
+                **{
+                    name: getattr(self, name)
+                    for name in ("state_width", "action_width", "prior", "prior_scale")
+                },
+            )
+            if self != wanted:
+                raise ValueError(f"the inputs are not the general ones of {self.game} in this version")
+
+
+def general_inputs(game: str) -> GeneralInputs:
+    """The general inputs of a game.
+
+    Raises:
+        ValueError: it has none.
+    """
+    found = features_by_name(game).general
+    if found is None:
+        raise ValueError(f"one network for every variant: not available in {game}")
+    return found
 
 
 def _short(value: object) -> str:
@@ -254,6 +315,16 @@ class Network:
         return found
 
 
+def network_of(module: Module) -> Network:
+    """A copy of the present weights of a torch module.
+
+    Raises:
+        ValueError: see `Network`.
+    """
+    tensors = {k: v.detach().float().cpu().numpy().copy() for k, v in module.state_dict().items()}
+    return Network(module.config, tensors)
+
+
 def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
     """Log-probabilities within each decision's actions, float32 (N,); sums are in float64.
 
@@ -327,8 +398,7 @@ class NetworkAgent:
         Raises:
             ValueError: see `Network`.
         """
-        tensors = {k: v.detach().float().cpu().numpy().copy() for k, v in module.state_dict().items()}
-        return cls(Network(module.config, tensors), name, sample, card or {})
+        return cls(network_of(module), name, sample, card or {})
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; matters only with `sample`."""
@@ -381,61 +451,95 @@ class NetworkAgent:
     # ------------------------------------------------------------ files
 
     def save(self, path: str | Path) -> None:
-        """Write the network to a safetensors file: weights, configuration and card; no code.
-
-        The same network with the same card gives the same bytes; a digest of them is in the file. Matrices
-        that lose nothing by it are stored as float16 (`tienlen_agents.networks.policy_file.packed`).
+        """Write the network to a safetensors file; see `write_policy`.
 
         Raises:
             OSError: it cannot be written.
         """
-        packed = policy_file.packed(self.network.tensors)
-        write_atomic(Path(path), policy_file.to_bytes(packed, self._texts()))
+        write_policy(self.network, self.card, path)
 
     @property
     def digest(self) -> str:
         """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
-        return policy_file.content_digest(self._texts(), policy_file.packed(self.network.tensors))
-
-    def _texts(self) -> dict[str, str]:
-        config = json.dumps(asdict(self.network.config))
-        return {"format": FORMAT, "config": config, "card": json.dumps(self.card)}
+        return digest_of(self.network, self.card)
 
     @classmethod
     def load(cls, path: str | Path, *, sample: bool = False) -> Self:
-        """Read what `save` wrote. Reading runs no code of the file.
-
-        Sizes are compared before memory is taken. If the file has a digest, as all newer ones have, it must
-        be that of the content.
+        """Read what `save` wrote; see `read_policy`.
 
         Raises:
-            ValueError: the file is damaged, of another format, or its weights do not fit its configuration.
+            ValueError: see `read_policy`; or the network is a general one, which
+                `tienlen_agents.networks.general.load_policy` reads.
             FileNotFoundError: there is no such file.
         """
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
-        try:
-            policy_file.check_header(Path(path))
-            with safe_open(path, "np") as file:
-                metadata = file.metadata() or {}
-                if metadata.get("format") != FORMAT:
-                    raise ValueError(f"expected the format {FORMAT}")
-                policy_file.check_metadata(metadata)
-                try:
-                    config = NetworkConfig(**_with_game(json.loads(metadata["config"])))
-                    config.check()
-                    card = json.loads(metadata.get("card", "{}"))
-                    if not isinstance(card, dict):
-                        raise ValueError("the card is not a table")
-                    stored = _read_tensors(file, config)
-                    policy_file.check_digest(metadata, stored)
-                    return cls(Network(config, stored), name=f"policy:{path}", sample=sample, card=card)
-                except (KeyError, TypeError, ValueError, RecursionError) as error:
-                    raise ValueError(f"weights and configuration do not fit: {error}") from error
-        except (SafetensorError, OSError) as error:
-            raise ValueError(f"policy {str(path)!r}: not a valid safetensors file ({error})") from error
-        except ValueError as error:
-            raise ValueError(f"policy {str(path)!r}: {error}") from error
+        network, card = read_policy(path)
+        if network.config.is_general:
+            raise ValueError(f"policy {str(path)!r}: expected a network of one variant, not a general one")
+        return cls(network, name=f"policy:{path}", sample=sample, card=card)
+
+
+# ---------------------------------------------------------------- files
+
+
+def write_policy(network: Network, card: Mapping[str, Any], path: str | Path) -> None:
+    """Write a network to a safetensors file: weights, configuration and card; no code.
+
+    The same network with the same card gives the same bytes; a digest of them is in the file. Matrices
+    that lose nothing by it are stored as float16 (`tienlen_agents.networks.policy_file.packed`).
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    packed = policy_file.packed(network.tensors)
+    write_atomic(Path(path), policy_file.to_bytes(packed, _texts(network.config, card)))
+
+
+def digest_of(network: Network, card: Mapping[str, Any]) -> str:
+    """64 hex digits: SHA-256 of weights, configuration and card, as in the file of `write_policy`."""
+    return policy_file.content_digest(_texts(network.config, card), policy_file.packed(network.tensors))
+
+
+def _texts(config: NetworkConfig, card: Mapping[str, Any]) -> dict[str, str]:
+    settings = asdict(config)
+    if not config.is_general:
+        del settings["num_rule_inputs"]  # newer than the first files, whose digests stay as they are
+    return {"format": FORMAT, "config": json.dumps(settings), "card": json.dumps(card)}
+
+
+def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
+    """Read what `write_policy` wrote: the network and its card. Reading runs no code of the file.
+
+    Sizes are compared before memory is taken. If the file has a digest, as all newer ones have, it must
+    be that of the content.
+
+    Raises:
+        ValueError: the file is damaged, of another format, or its weights do not fit its configuration.
+        FileNotFoundError: there is no such file.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"policy {str(path)!r}: there is no such file")
+    try:
+        policy_file.check_header(Path(path))
+        with safe_open(path, "np") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise ValueError(f"expected the format {FORMAT}")
+            policy_file.check_metadata(metadata)
+            try:
+                config = NetworkConfig(**_with_game(json.loads(metadata["config"])))
+                config.check()
+                card = json.loads(metadata.get("card", "{}"))
+                if not isinstance(card, dict):
+                    raise ValueError("the card is not a table")
+                stored = _read_tensors(file, config)
+                policy_file.check_digest(metadata, stored)
+                return Network(config, stored), card
+            except (KeyError, TypeError, ValueError, RecursionError) as error:
+                raise ValueError(f"weights and configuration do not fit: {error}") from error
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"policy {str(path)!r}: not a valid safetensors file ({error})") from error
+    except ValueError as error:
+        raise ValueError(f"policy {str(path)!r}: {error}") from error
 
 
 def _with_game(config: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents.networks.features.general import GeneralInputs
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
@@ -132,6 +133,7 @@ class Features:
             network reads the play summary.
         parallel: where the same features on a machine are (`tienlen_agents.networks.features.parallel`), as
             ``"module:name"``; empty if unavailable.
+        general: the inputs of a network that plays every variant; None if unavailable.
     """
 
     game: str
@@ -152,3 +154,4 @@ class Features:
     action_values: ActionValuesFn | None = None
     limitations: Callable[[bool], str] = lambda record: ""
     parallel: str = ""
+    general: GeneralInputs | None = None

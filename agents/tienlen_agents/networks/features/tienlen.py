@@ -29,6 +29,7 @@ from tienlen_agents.networks.features.base import (
     IntArray,
     Prior,
 )
+from tienlen_agents.networks.features.tienlen_general import GENERAL, MOST_PLAYS
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
 from tienlen_agents.parallel import host_loop
 from tienlen_agents.rule_based.heuristic import decide, parameters, playout, splits
@@ -51,7 +52,6 @@ NUM_AUX: Final = 12
 AUX: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS  # first column of the auxiliary features
 NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X, without the suits
 NUM_SUITS: Final = 4
-_MOST_PLAYS: Final = 8
 _MAX_GAP: Final = 4.0  # plays; larger gaps to the best action are clipped
 
 
@@ -287,8 +287,8 @@ def write_hidden(
         if hands[game, seat] != hand:
             hands[game, seat] = hand
             num_plays[game, seat] = splits.split_cost(workspace, spec, hand) >> splits.PLAYS_SHIFT & 255
-        at = (num_players - 1) * NUM_CARDS + after * _MOST_PLAYS
-        for k in range(_MOST_PLAYS):
+        at = (num_players - 1) * NUM_CARDS + after * MOST_PLAYS
+        for k in range(MOST_PLAYS):
             out[at + k] = num_plays[game, seat] > k
 
 
@@ -451,7 +451,7 @@ class FeatureReader:
 
 def num_privileged(rules: AnyRules) -> int:
     """H, the number of `PrivilegedFeatures`."""
-    return (rules.num_players - 1) * NUM_CARDS + rules.num_players * _MOST_PLAYS
+    return (rules.num_players - 1) * NUM_CARDS + rules.num_players * MOST_PLAYS
 
 
 class PrivilegedFeatures:
@@ -592,4 +592,5 @@ FEATURES: Final = Features(
     action_values=action_values,
     limitations=limitations,
     parallel="tienlen_agents.networks.features.tienlen_parallel:PARALLEL",
+    general=GENERAL,
 )

@@ -1,0 +1,101 @@
+"""General inputs: the inputs of one network that plays every variant of a game.
+
+The inputs of a variant are some columns of the general ones, and the rules themselves are further inputs,
+which are the same in every decision of a variant. So a general network becomes an ordinary network for a
+variant (`tienlen_agents.networks.general.specialised`): its first layers keep the columns of the variant, and
+what the inputs of the rules contribute is added to a bias. Whatever plays an ordinary network plays it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_env.games.common.game import AnyRules
+
+BitArray = npt.NDArray[np.uint8]
+DROPPED: Final = -1  # a column of a variant that the general inputs do not have
+
+
+class _Span(NamedTuple):
+    begin: int
+    end: int
+    to: int
+
+
+class Columns:
+    """Where each column of a variant's inputs is among the general ones.
+
+    Args:
+        index: int64 (k,): the general column of each column, ascending; `DROPPED` for none.
+        size: the number of general columns.
+    """
+
+    def __init__(self, index: npt.ArrayLike, size: int) -> None:
+        self.index = np.asarray(index, np.int64)
+        self.size = size
+        self._spans: list[_Span] = []
+        cuts = np.flatnonzero(np.diff(self.index) != 1) + 1
+        for part in np.split(np.arange(len(self.index)), cuts):
+            # Of columns that are dropped, every one is a part of its own.
+            if part.size and self.index[part[0]] != DROPPED:
+                self._spans.append(_Span(int(part[0]), int(part[-1]) + 1, int(self.index[part[0]])))
+
+    def expand(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The general inputs (n, `size`) of a variant's (n, k); zeros where the variant has no column."""
+        out = np.zeros((len(rows), self.size), rows.dtype)
+        for begin, end, to in self._spans:
+            out[:, to : to + end - begin] = rows[:, begin:end]
+        return out
+
+    def pick(self, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The columns of the variant, (m, k), of weights of the general inputs, (m, `size`)."""
+        out = np.zeros((len(weights), len(self.index)), weights.dtype)
+        for begin, end, to in self._spans:
+            out[:, begin:end] = weights[:, to : to + end - begin]
+        return out
+
+
+def first_of_each_axis(shape: tuple[int, ...], general: tuple[int, ...], start: int) -> npt.NDArray[np.int64]:
+    """The columns of a piece among those of a larger piece: along each axis, the first ones.
+
+    Args:
+        shape: of the piece.
+        general: of the larger piece, with as many axes.
+        start: the column where the larger piece begins.
+    """
+    columns = start + np.arange(int(np.prod(general))).reshape(general)
+    return columns[tuple(slice(size) for size in shape)].ravel()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralInputs:
+    """The general inputs of a game.
+
+    Attributes:
+        num_state_inputs: number of columns of a general observation with play summary and derived inputs,
+            without those of the rules.
+        num_action_inputs: number of general features of an action.
+        num_players: the largest number of players.
+        num_rule_inputs: K, the number of inputs that describe the rules.
+        state_columns: of a variant's observation with play summary and derived inputs.
+        action_columns: of a variant's action features.
+        privileged_columns: of a variant's privileged features.
+        outcome_columns: of a variant's outcome of a rollout.
+        rule_inputs: the inputs that describe the rules and the objective (see `RunConfig.reward`), uint8
+            (K,) of 0 and 1.
+    """
+
+    num_state_inputs: int
+    num_action_inputs: int
+    num_players: int
+    num_rule_inputs: int
+    state_columns: Callable[[AnyRules], Columns]
+    action_columns: Callable[[AnyRules], Columns]
+    privileged_columns: Callable[[AnyRules], Columns]
+    outcome_columns: Callable[[AnyRules], Columns]
+    rule_inputs: Callable[[AnyRules, str], BitArray]

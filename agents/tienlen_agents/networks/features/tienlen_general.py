@@ -1,0 +1,207 @@
+"""The general inputs of Tiến lên.
+
+They are those of four players under rules with payments and suits that bind, and the fields of the rules as
+bits. A table of fewer players has no inputs for the seats that are empty. The points of earlier rounds are
+left out: a network plays each round for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Final, get_args
+
+import numpy as np
+
+from tienlen_agents.networks.features.base import BitArray
+from tienlen_agents.networks.features.general import (
+    DROPPED,
+    Columns,
+    GeneralInputs,
+    first_of_each_axis,
+)
+from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
+from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.cards import HAND_SIZE, NUM_CARDS
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.tienlen.layout import observation_layout
+from tienlen_env.games.tienlen.rules import MAX_PLAYERS, MIN_PLAYERS, NORTH, QUAD, InstantWin, Rules, Shape
+
+NUM_ACTION_INPUTS: Final = 155  # of rules where suits bind; the others have the first 151
+MOST_PLAYS: Final = 8  # bits of the number of plays of a hand
+# North has all pieces of an observation, except the points of earlier rounds.
+_LAYOUT: Final = observation_layout(NORTH)
+_SUMMARY: Final = num_summary_bits(MAX_PLAYERS)
+NUM_STATE_INPUTS: Final = _LAYOUT.size + _SUMMARY + NUM_CARDS
+
+# Every shape that can be a bomb under some rules.
+BOMBS: Final = (
+    QUAD,
+    *(Shape(2, length) for length in range(2, 7)),
+    *(Shape(3, length) for length in range(2, 5)),
+    *(Shape(4, length) for length in range(2, 4)),
+    *(Shape(1, length) for length in range(2, 14)),
+)
+# Every shape that has a price in hand under some rules.
+_HELD: Final = (QUAD, *(Shape(2, length) for length in range(3, 7)))
+_PLACE_LEVELS: Final = 8  # bits of the points of a place
+_PRICE_LEVELS: Final = tuple(2 ** (-0.75 * level) for level in range(8))  # parts of the highest price
+_RUNG_BITS: Final = 5
+
+
+def _rules_of(rules: AnyRules) -> Rules:
+    if not isinstance(rules, Rules):
+        raise WrongGameError(f"these inputs are of Tiến lên, not of the {rules.name} rules")
+    return rules
+
+
+@cache
+def state_columns(rules: AnyRules) -> Columns:
+    """See `GeneralInputs.state_columns`."""
+    index: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
+    for piece in observation_layout(_rules_of(rules)).values():
+        if piece.name in _LAYOUT:
+            general = _LAYOUT[piece.name]
+            index.append(first_of_each_axis(piece.shape, general.shape, general.slice.start))
+        else:
+            index.append(np.full(int(np.prod(piece.shape)), DROPPED))
+    # The play summary begins with the opponent who plays next, and the derived inputs follow.
+    num_summary = num_summary_bits(rules.num_players)
+    index.append(_LAYOUT.size + np.arange(num_summary))
+    index.append(_LAYOUT.size + _SUMMARY + np.arange(NUM_CARDS))
+    return Columns(np.concatenate(index), NUM_STATE_INPUTS)
+
+
+@cache
+def action_columns(rules: AnyRules) -> Columns:
+    """See `GeneralInputs.action_columns`."""
+    size = NUM_ACTION_INPUTS if _rules_of(rules).suits_bind else NUM_ACTION_INPUTS - 4
+    return Columns(np.arange(size), NUM_ACTION_INPUTS)
+
+
+@cache
+def privileged_columns(rules: AnyRules) -> Columns:
+    """See `GeneralInputs.privileged_columns`."""
+    num, most, num_hands = rules.num_players, MAX_PLAYERS, (MAX_PLAYERS - 1) * NUM_CARDS
+    hands = first_of_each_axis((num - 1, NUM_CARDS), (most - 1, NUM_CARDS), 0)
+    plays = first_of_each_axis((num, MOST_PLAYS), (most, MOST_PLAYS), num_hands)
+    return Columns(np.concatenate([hands, plays]), num_hands + most * MOST_PLAYS)
+
+
+@cache
+def outcome_columns(rules: AnyRules) -> Columns:
+    """See `GeneralInputs.outcome_columns`."""
+    num, most = rules.num_players, MAX_PLAYERS
+    return Columns(first_of_each_axis((num, num), (most, most), 0), most**2)
+
+
+def _one_of(value: object, words: Sequence[object]) -> list[bool]:
+    return [value == word for word in words]
+
+
+def _among(shapes: Iterable[Shape]) -> list[bool]:
+    found = set(shapes)
+    return [shape in found for shape in BOMBS]
+
+
+def _rungs(ladder: Sequence[Shape]) -> list[bool]:
+    """The rung of each bomb on the ladder, from 1, in binary, lowest bit first; 0 for none."""
+    rung = {shape: number for number, shape in enumerate(ladder, 1)}
+    return [bool(rung.get(shape, 0) >> bit & 1) for shape in BOMBS for bit in range(_RUNG_BITS)]
+
+
+def _prices(rules: Rules, is_paid: bool) -> list[bool]:
+    """Every price, as a part of the highest one: whether there is one, and which levels it reaches.
+
+    Args:
+        rules: the variant.
+        is_paid: whether payments are the objective; otherwise no price counts.
+    """
+
+    def price_of(prices: Sequence[tuple[Shape, int]], shape: Shape) -> int:
+        units = [u for s, u in prices if s.width == shape.width and s.length <= shape.length]
+        return max(units, default=0)
+
+    amounts = [
+        *(*rules.pay_places, 0, 0)[:2], rules.pay_card, *rules.pay_held_twos,
+        *(price_of(rules.pay_held_bombs, shape) for shape in _HELD),
+        rules.pay_cong, *rules.pay_chop_twos,
+        *(price_of(rules.pay_chop_bombs, shape) for shape in _HELD),
+        rules.pay_instant, rules.pay_last_two, rules.pay_last_three,
+    ]  # fmt: skip
+    # A price for each card is paid for several.
+    highest = max(*amounts, HAND_SIZE * rules.pay_card, 1)
+    found = []
+    for amount in amounts:
+        part = is_paid * amount / highest
+        found += [part > 0, *(part >= level for level in _PRICE_LEVELS)]
+    return found
+
+
+def _places(rules: Rules, objective: str) -> list[bool]:
+    """What each place is worth between the last and the first, in unary."""
+    worth = np.zeros(MAX_PLAYERS)
+    if objective == "win":
+        worth[0] = 1
+    elif objective == "zero_sum":
+        points = np.array(rules.place_points)
+        worth[: len(points)] = (points - points[-1]) / max(points[0] - points[-1], 1)
+    return [part > level / _PLACE_LEVELS for part in worth.tolist() for level in range(_PLACE_LEVELS)]
+
+
+@cache
+def rule_inputs(rules: AnyRules, objective: str) -> BitArray:
+    """See `GeneralInputs.rule_inputs`.
+
+    Raises:
+        WrongGameError: rules of another game.
+        ValueError: an unknown objective.
+    """
+    own = _rules_of(rules)
+    if objective not in ("zero_sum", "win", "payments"):
+        raise ValueError(f"objective={objective!r}: expected one of zero_sum, win, payments")
+    shapes = (Shape(width, length) for width in (1, 2, 3, 4) for length in range(2, 14 // width + 1))
+    chops = dict(own.chops)
+    bits = [
+        *_one_of(own.num_players, range(MIN_PLAYERS, MAX_PLAYERS + 1)),
+        own.opening == "every",
+        *_one_of(own.opening_play, ("include", "alone", "free")),
+        *(own.allows(shape) for shape in shapes),
+        own.twos_allowed(1), own.twos_allowed(2),
+        own.flush_lock,
+        *(bit for twos in (1, 2, 3, 4) for bit in _among(own.with_longer(chops.get(twos, ())))),
+        *_rungs(own.ladder),
+        own.pass_lock,
+        *_among(own.with_longer(own.rejoin)),
+        own.rejoin_twos,
+        *_one_of(own.knockout, ("trick", "round")),
+        own.heir == "last_live",
+        own.suits_bind,
+        own.round_end == "first",
+        *(kind in own.instant_wins for kind in get_args(InstantWin)),
+        own.quad_is_two_pairs,
+        own.pay_cong > 0 and own.cong == "out",
+        own.last_two == "ends",
+        own.pay_last_three > 0,
+        objective == "payments",
+        *_places(own, objective),
+        *_prices(own, objective == "payments"),
+        own.held_overlap == "quads_first", own.held_to == "first", own.cong_held == "replaced",
+        own.chop_chain == "each", own.chop_doubles, own.chop_follow == "free", own.chop_out == "nobody",
+    ]  # fmt: skip
+    found = np.array(bits, np.uint8)
+    found.setflags(write=False)
+    return found
+
+
+GENERAL: Final = GeneralInputs(
+    num_state_inputs=NUM_STATE_INPUTS,
+    num_action_inputs=NUM_ACTION_INPUTS,
+    num_players=MAX_PLAYERS,
+    num_rule_inputs=len(rule_inputs(NORTH, "payments")),
+    state_columns=state_columns,
+    action_columns=action_columns,
+    privileged_columns=privileged_columns,
+    outcome_columns=outcome_columns,
+    rule_inputs=rule_inputs,
+)

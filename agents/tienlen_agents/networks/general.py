@@ -1,0 +1,212 @@
+"""One network for every variant of a game: the rules are inputs of it.
+
+A general network has the inputs of `tienlen_agents.networks.features.general`. It is not played itself:
+`specialised` makes the ordinary network of a variant from it, which plays wherever ordinary networks play, at
+the same speed. `generalised` goes the other way: training may start from the network of one variant.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tienlen_agents.networks.network import (
+    FloatArray,
+    IntArray,
+    Network,
+    NetworkAgent,
+    NetworkConfig,
+    digest_of,
+    general_inputs,
+    read_policy,
+    write_policy,
+)
+from tienlen_env.engine.agent import View
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import game_of, get_rules, has_payments
+
+Objective = Literal["points", "payments"]
+MOST_LOADED: Final = 64  # specialised networks that an agent keeps
+_FIRST, _FIRST_BIAS, _AFTER = "trunk.0.weight", "trunk.0.bias", "after.weight"
+
+
+def reward_of(rules: AnyRules, objective: Objective = "payments") -> str:
+    """The reward of an objective (see `RunConfig.reward`); payments only where the rules have them."""
+    return "payments" if objective == "payments" and has_payments(rules) else "zero_sum"
+
+
+def specialised_config(config: NetworkConfig, rules: AnyRules) -> NetworkConfig:
+    """The configuration of the network that `specialised` makes.
+
+    Raises:
+        ValueError: it is not a general network, or one of another game.
+    """
+    if not config.is_general:
+        raise ValueError("expected a general network")
+    if game_of(rules).name != config.game:
+        raise ValueError(f"the network plays {config.game}, not the {rules.name} rules")
+    return NetworkConfig.of(
+        rules,
+        record=config.record,
+        state_width=config.state_width,
+        action_width=config.action_width,
+        prior=config.prior,
+        prior_scale=config.prior_scale,
+    )
+
+
+def specialised_weights(
+    game: str, weights: Mapping[str, npt.NDArray[Any]], rules: AnyRules, reward: str
+) -> dict[str, npt.NDArray[Any]]:
+    """The weights of the network that `specialised` makes, by name, from those of the general one."""
+    general = general_inputs(game)
+    first, num_state = weights[_FIRST], general.num_state_inputs
+    # The inputs of the rules are 0 or 1, and the same in every decision.
+    described = first[:, num_state:] @ general.rule_inputs(rules, reward).astype(first.dtype)
+    return {
+        **weights,
+        _FIRST: general.state_columns(rules).pick(first[:, :num_state]),
+        _FIRST_BIAS: weights[_FIRST_BIAS] + described,
+        _AFTER: general.action_columns(rules).pick(weights[_AFTER]),
+    }
+
+
+def specialised(network: Network, rules: AnyRules, reward: str) -> Network:
+    """The ordinary network of a variant that scores as a general one does.
+
+    Args:
+        network: a general one.
+        rules: the variant.
+        reward: the objective: ``"zero_sum"``, ``"win"`` or ``"payments"``.
+
+    Raises:
+        ValueError: it is not a general network, or one of another game; or an unknown reward.
+    """
+    config = specialised_config(network.config, rules)
+    return Network(config, specialised_weights(config.game, network.tensors, rules, reward))
+
+
+def generalised(network: Network) -> Network:
+    """A general network that scores, whatever the rules, as the network of one variant does.
+
+    Raises:
+        ValueError: it has no play summary, was made for other rules than a preset, or its game has no
+            general inputs.
+    """
+    config = network.config
+    general = general_inputs(config.game)
+    rules = get_rules(config.rules, config.num_players)
+    if not config.record or rules.digest() != config.rules_digest:
+        raise ValueError("expected a general network, or that of a preset with a play summary")
+    wanted = NetworkConfig.of_general(
+        config.game,
+        state_width=config.state_width,
+        action_width=config.action_width,
+        prior=config.prior,
+        prior_scale=config.prior_scale,
+    )
+    first = general.state_columns(rules).expand(network.tensors[_FIRST])
+    tensors = {
+        **network.tensors,
+        _FIRST: np.pad(first, ((0, 0), (0, general.num_rule_inputs))),
+        _AFTER: general.action_columns(rules).expand(network.tensors[_AFTER]),
+    }
+    return Network(wanted, tensors)
+
+
+@dataclass
+class GeneralAgent:
+    """Plays every variant of a game with one general network.
+
+    Args:
+        network: a general one.
+        name: its name in result tables and plots.
+        sample: draw from the policy instead of taking the most probable action.
+        card: free-form metadata, the model card.
+        objective: what it plays for: payments where the rules have them, or points everywhere.
+    """
+
+    network: Network
+    name: str = "network"
+    sample: bool = False
+    card: dict[str, Any] = field(default_factory=dict)
+    objective: Objective = "payments"
+    history = 1  # for the play summary
+
+    def __post_init__(self) -> None:
+        self.plays = self.network.config.game
+        self._seed = 0
+        self._specialised: OrderedDict[AnyRules, NetworkAgent] = OrderedDict()
+
+    def reset(self, seed: int) -> None:
+        """Draw from this seed from now on; matters only with `sample`."""
+        self._seed = seed
+        for agent in self._specialised.values():
+            agent.reset(seed)
+
+    def network_for(self, rules: AnyRules) -> NetworkAgent:
+        """The specialised network of a variant.
+
+        Raises:
+            ValueError: rules of another game.
+        """
+        found = self._specialised.get(rules)
+        if found is None:
+            network = specialised(self.network, rules, reward_of(rules, self.objective))
+            found = NetworkAgent(network, self.name, self.sample, self.card)
+            found.reset(self._seed)
+            self._specialised[rules] = found
+            if len(self._specialised) > MOST_LOADED:
+                self._specialised.popitem(last=False)
+        return found
+
+    def act(self, view: View) -> IntArray:
+        """Choose for n decisions (see `Agent.act`).
+
+        Raises:
+            ValueError: rules of another game.
+        """
+        return self.network_for(view.rules).act(view)
+
+    def log_probabilities(self, view: View) -> FloatArray:
+        """The log-probabilities of ``view.legal_actions``, float32 (N,).
+
+        Raises:
+            ValueError: rules of another game.
+        """
+        return self.network_for(view.rules).log_probabilities(view)
+
+    def save(self, path: str | Path) -> None:
+        """Write the general network to a safetensors file; see `write_policy`.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        write_policy(self.network, self.card, path)
+
+    @property
+    def digest(self) -> str:
+        """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
+        return digest_of(self.network, self.card)
+
+    def with_weights(self, tensors: Mapping[str, FloatArray]) -> Self:
+        """The same agent with other weights."""
+        return replace(self, network=Network(self.network.config, dict(tensors)))
+
+
+def load_policy(path: str | Path, *, sample: bool = False) -> NetworkAgent | GeneralAgent:
+    """Read a policy file of either kind (`tienlen_agents.networks.network.read_policy`).
+
+    Raises:
+        ValueError: the file is damaged, of another format, or its weights do not fit its configuration.
+        FileNotFoundError: there is no such file.
+    """
+    network, card = read_policy(path)
+    kind = GeneralAgent if network.config.is_general else NetworkAgent
+    return kind(network, name=f"policy:{path}", sample=sample, card=card)
