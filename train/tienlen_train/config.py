@@ -21,6 +21,7 @@ from tienlen_agents.ranges import Allowed, Choice, ExistingFile, FreeText, Range
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules, has_payments
 from tienlen_train.executor import NUM_SHARDS
+from tienlen_train.variants import Variants, parse_variants
 
 ConfigT = TypeVar("ConfigT", bound="Config")
 
@@ -249,6 +250,10 @@ class SelfPlayConfig(RunConfig):
     """Settings of every algorithm that trains an `ActionNetwork` in self-play.
 
     Attributes:
+        variants: train one network for every variant of a game, on these: presets with numbers of players,
+            separated by blanks (cardgames:4 south:3 south:4:points); mixed for rules whose fields are drawn
+            from those of the presets. Each shard of the games has one; in place of rules, num_players and
+            reward.
         num_games: rounds played in one iteration.
         batch_size: decisions in one gradient step.
         update_epochs: passes over the decisions of an iteration.
@@ -280,6 +285,7 @@ class SelfPlayConfig(RunConfig):
         precision: bf16 is two to five times as fast on processors that support it; auto detects that.
     """
 
+    variants: str | None = setting(None, Variants())
     num_games: int = setting(1024, Range(1, 1_000_000))
     batch_size: int = setting(4096, COUNT)
     update_epochs: int = setting(2, Range(1, 1000))
@@ -326,6 +332,24 @@ class SelfPlayConfig(RunConfig):
             self.refuse("learners", "expected a cluster as well")
         if self.cluster is None and self.actors is not None:
             self.refuse("actors", "expected a cluster as well")
+        self._check_variants()
+
+    def _check_variants(self) -> None:
+        if self.variants is None:
+            return
+        for name, value in (("env", None), ("rules", None), ("num_players", None), ("reward", "zero_sum")):
+            if getattr(self, name) != value:
+                self.refuse(name, "expected none beside variants, which say it")
+        if not self.record:
+            self.refuse("record", "expected True with variants: their network reads the play summary")
+        if self.opponent_seats:
+            self.refuse("opponent_seats", "expected 0 with variants: tables differ in size")
+
+    def variant(self) -> AnyRules:
+        """The rules of the run; with `variants`, the first of them."""
+        if self.variants is not None and self.variants in Variants():
+            return next(found.rules for found in parse_variants(self.variants) if found is not None)
+        return super().variant()
 
 
 def field_help(config_class: type) -> dict[str, str]:

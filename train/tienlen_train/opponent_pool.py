@@ -63,8 +63,14 @@ class OpponentPool:
         self.baselines = baselines
         self.snapshots: list[Snapshot] = []
 
-    def seat(self, rng: np.random.Generator, num_players: int) -> Seating:
-        """Draw the policies of the seats in the games of an iteration."""
+    def seat(self, rng: np.random.Generator, num_players: int | IntArray) -> Seating:
+        """Draw the policies of the seats in the games of an iteration.
+
+        Args:
+            rng: the source of the draws.
+            num_players: seats at the tables; int64 (B,) where tables differ: `Seating.seat_policies` then
+                has as many columns as the largest has seats, and -1 where a table has no seat.
+        """
         config = self.config
         sampled: list[int] = []
         if self.snapshots and config.snapshot_share > 0:
@@ -77,10 +83,16 @@ class OpponentPool:
         snapshot = np.arange(config.num_games) * len(sampled) // config.num_games
         who = np.select([kind == 0, kind == 1], [LEARNER, 1 + snapshot], kind - 1 + len(sampled))
         seats = config.opponent_seats or rng.integers(1, num_players, config.num_games)
-        order = rng.random((config.num_games, num_players)).argsort(axis=1)
-        theirs = order < np.reshape(seats, (-1, 1))
         chosen = [self.snapshots[index] for index in sampled]
-        return Seating(np.where(theirs, who[:, None], LEARNER), chosen)
+        if isinstance(num_players, int):
+            order = rng.random((config.num_games, num_players)).argsort(axis=1)
+            theirs = order < np.reshape(seats, (-1, 1))
+            return Seating(np.where(theirs, who[:, None], LEARNER), chosen)
+        is_seat = np.arange(int(num_players.max())) < num_players[:, None]
+        draws = np.where(is_seat, rng.random(is_seat.shape), 2.0)
+        rank = draws.argsort(axis=1).argsort(axis=1)
+        theirs = rank < np.reshape(seats, (-1, 1))
+        return Seating(np.where(is_seat, np.where(theirs, who[:, None], LEARNER), -1), chosen)
 
     def policies(self, seating: Seating, config: NetworkConfig) -> list[PolicyWeights]:
         """The sampled snapshots, for a `RolloutJob`; `config` is the shape of their networks."""

@@ -40,7 +40,13 @@ from tienlen_train.gae import advantages, device_advantages
 from tienlen_train.learner import Model
 from tienlen_train.loop import run
 from tienlen_train.minibatch import TrajectoryTensors, minibatches
-from tienlen_train.rollout import Critic, FloatArray, Trajectories, num_privileged
+from tienlen_train.rollout import (
+    Critic,
+    FloatArray,
+    Trajectories,
+    num_general_privileged,
+    num_privileged,
+)
 from tienlen_train.trainer import SelfPlayTrainer
 
 
@@ -131,7 +137,8 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         features, critic = self.features, self.config.critic
         if critic == "playout" and features.rollout_outcome is None:
             raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
-        return ActorCritic(network, num_privileged(features, self.rules, critic), self.config.critic_width)
+        count = num_privileged if self.variants is None else num_general_privileged
+        return ActorCritic(network, count(features, self.rules, critic), self.config.critic_width)
 
     def values(self, tensors: TrajectoryTensors) -> FloatArray:
         """The critic's value of every decision, float32 (n,)."""
@@ -154,7 +161,8 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
 
         # Advantages and returns. The critic's values are in standard deviations of a round's score, so the
         # scale of a game's points does not matter.
-        return_std = float(trajectories.scores.std()) + 1e-8
+        deviation = np.std if self.variants is None else np.nanstd  # of the seats that there are
+        return_std = float(deviation(trajectories.scores)) + 1e-8
         values = self.values(tensors) * return_std
         gae_lambda = self.features.gae_lambda if config.gae_lambda is None else config.gae_lambda
         advantage, returns = advantages(trajectories, values, gamma=config.gamma, gae_lambda=gae_lambda)

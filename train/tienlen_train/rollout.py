@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
@@ -32,7 +32,8 @@ from tienlen_agents.networks.features import (
     Reader,
     features_of,
 )
-from tienlen_agents.networks.network import NetworkConfig, sample
+from tienlen_agents.networks.general import specialised_config, specialised_weights
+from tienlen_agents.networks.network import NetworkConfig, general_inputs, sample
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
@@ -77,6 +78,7 @@ class RolloutJob:
         seed: of the policies' draws: entropy of a `numpy.random.SeedSequence` ...
         shard: ... and its spawn key.
         reward: reward scheme.
+        reward_scale: rewards and scores are divided by it.
         inverse_temperature: factor on the logits of the policies.
         critic: the critic's inputs beyond those of the policy, see `make_privileged_fn`.
         with_action_values: whether every legal action of the learner gets an estimate of its return.
@@ -93,6 +95,7 @@ class RolloutJob:
     seed: tuple[int, ...] = (0,)
     shard: int = 0
     reward: str = "zero_sum"
+    reward_scale: float = 1.0
     inverse_temperature: float = 1.0
     critic: Critic = "own"
     with_action_values: bool = False
@@ -115,7 +118,8 @@ class Trajectories:
         game: int64 (n,), game of each decision.
         seat: int64 (n,), absolute seat of each decision.
         step: int64 (n,); the decisions of one step belong to different games.
-        scores: float32 (B, P), the rewards of all seats over the round.
+        scores: float32 (B, P), the rewards of all seats over the round; NaN for seats that a smaller table
+            of the same iteration does not have.
         seconds_acting: time spent in policies.
     """
 
@@ -160,20 +164,69 @@ def rollout(job: RolloutJob) -> Trajectories:
     if job.with_action_values and features.action_values is None:
         raise ValueError(f"with_action_values=True: unavailable for {features.game}")
     rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=(job.shard,)))
-    policies = [policy_fn(policy, rng, job) for policy in job.policies]
+    learner = job.policies[LEARNER].config
+    policies = [policy_fn(_for_variant(policy, job), rng, job) for policy in job.policies]
     opponents = [copy.deepcopy(_loaded(name)) for name in job.opponents]
     for opponent, seed in zip(opponents, job.opponent_seeds, strict=True):
         opponent.reset(seed)
-    return play_rounds(
+    trajectories = play_rounds(
         job.rules,
         job.keys,
         job.seat_policies,
         policies,
-        job.policies[LEARNER].config.reader(),
+        (specialised_config(learner, job.rules) if learner.is_general else learner).reader(),
         opponents,
         reward=job.reward,
         privileged_fn=make_privileged_fn(features, job.critic),
         action_values_fn=features.action_values if job.with_action_values else None,
+    )
+    if job.reward_scale != 1:
+        for amounts in (trajectories.reward, trajectories.scores, trajectories.action_values):
+            amounts /= np.float32(job.reward_scale)
+    return generalised(trajectories, job) if learner.is_general else trajectories
+
+
+def _for_variant(policy: PolicyWeights, job: RolloutJob) -> PolicyWeights:
+    """A policy as it plays the job's variant: a general network is specialised for it."""
+    if not policy.config.is_general:
+        return policy
+    weights = {name: value.numpy() for name, value in policy.weights.items()}
+    own = specialised_weights(policy.config.game, weights, job.rules, job.reward)
+    return PolicyWeights(
+        policy.version,
+        specialised_config(policy.config, job.rules),
+        {name: torch.from_numpy(value) for name, value in own.items()},
+    )
+
+
+def generalised(trajectories: Trajectories, job: RolloutJob) -> Trajectories:
+    """The trajectories of a variant with the inputs of a general network, and of its critic.
+
+    The scores of seats that the table does not have are NaN.
+    """
+    features = features_of(job.rules)
+    general = general_inputs(features.game)
+    inputs, privileged = trajectories.inputs, trajectories.privileged
+    rule_inputs = general.rule_inputs(job.rules, job.reward)
+    observation = np.empty((len(trajectories), general.num_state_inputs + len(rule_inputs)), np.uint8)
+    observation[:, : general.num_state_inputs] = general.state_columns(job.rules).expand(inputs.observation)
+    observation[:, general.num_state_inputs :] = rule_inputs
+    if job.critic != "own":
+        hands, outcome = general.privileged_columns(job.rules), general.outcome_columns(job.rules)
+        num_hands = len(hands.index)
+        parts = [hands.expand(privileged[:, :num_hands])]
+        if job.critic == "playout":
+            parts.append(outcome.expand(privileged[:, num_hands:]))
+        privileged = np.concatenate(parts, axis=1)
+    no_seats = ((0, 0), (0, general.num_players - job.rules.num_players))
+    return replace(
+        trajectories,
+        inputs=inputs._replace(
+            observation=observation,
+            action_features=general.action_columns(job.rules).expand(inputs.action_features),
+        ),
+        privileged=privileged,
+        scores=np.pad(trajectories.scores, no_seats, constant_values=np.nan),
     )
 
 
@@ -245,6 +298,15 @@ def num_privileged(features: Features, rules: AnyRules, critic: Critic) -> int:
         return 0
     num_hidden = features.num_privileged(rules)
     return num_hidden if critic == "hands" else num_hidden + features.num_outcome(rules)
+
+
+def num_general_privileged(features: Features, rules: AnyRules, critic: Critic) -> int:
+    """`num_privileged` of a general network's critic, from any variant of the game."""
+    if critic == "own":
+        return 0
+    general = general_inputs(features.game)
+    num_hidden = general.privileged_columns(rules).size
+    return num_hidden if critic == "hands" else num_hidden + general.outcome_columns(rules).size
 
 
 def play_rounds(

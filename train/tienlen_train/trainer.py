@@ -16,7 +16,7 @@ import ctypes
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol
 
@@ -29,9 +29,12 @@ from tienlen_agents import arena
 from tienlen_agents.device.available import machine_on
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.networks.features import features_of
-from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
+from tienlen_agents.networks.general import GeneralAgent, Objective, generalised, load_policy, specialised
+from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, network_of
 from tienlen_env.engine.agent import Agent
 from tienlen_env.errors import DeviceError
+from tienlen_env.games.registry import game_of
+from tienlen_train import variant_table
 from tienlen_train.action_network import ActionNetwork
 from tienlen_train.command import DivergenceError
 from tienlen_train.config import RunConfig, SelfPlayConfig
@@ -41,8 +44,9 @@ from tienlen_train.executor import Executor, ThreadExecutor, start
 from tienlen_train.learner import Learner, ModelT
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.plans import Plan, Plans
-from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join, rollout
-from tienlen_train.runs import writing
+from tienlen_train.rollout import Critic, IntArray, PolicyWeights, RolloutJob, Trajectories, join, rollout
+from tienlen_train.runs import write_atomic, writing
+from tienlen_train.variants import Variant, mixed_variant, parse_variants, reward_scale
 
 LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
 
@@ -246,6 +250,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         machine: plays and learns there, whatever the device of the settings; None for what the settings say.
 
     Attributes:
+        variants: of a general network, None for ``mixed``; None for a network of one variant.
         actor: plays on a device; None if games are played on the processor.
         learner: the model and its optimiser.
         pool: the opponents.
@@ -273,6 +278,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             self.device = machine.device
         self.dtype = torch.bfloat16 if _use_bf16(config, self.device) else torch.float32
         self.executor: Executor = executor or ThreadExecutor(config.threads)
+        self.variants = None if config.variants is None else parse_variants(config.variants)
         names = self.features.baseline if config.baselines is None else config.baselines
         self.pool = OpponentPool(config, tuple(names.split()))
         for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
@@ -297,8 +303,12 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         config = self.config
         if machine is None and (self.device.type != "cuda" or config.cluster is not None):
             return None
-        self.missing_on_device = missing_on_device(
-            self.features, self.opponents(), self.critic, with_action_values=self.with_action_values
+        self.missing_on_device = (
+            missing_on_device(
+                self.features, self.opponents(), self.critic, with_action_values=self.with_action_values
+            )
+            if config.variants is None
+            else "several variants"
         )
         if self.missing_on_device:
             return None
@@ -329,20 +339,34 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         """The policy's network at the start of the run."""
         config = self.config
         if config.start_from:
-            network = NetworkAgent.load(config.start_from).network
-            if network.config.rules_digest != self.rules.digest():
-                raise ValueError(f"start_from={config.start_from!r}: it was made for other rules")
-            return ActionNetwork.of(network)
-        return ActionNetwork(
-            NetworkConfig.of(
-                self.rules,
-                record=config.record,
-                state_width=config.state_width,
-                action_width=config.action_width,
-                prior=config.prior if self.features.has_prior else "none",
-                prior_scale=self.features.prior_scale if config.prior_scale is None else config.prior_scale,
-            )
-        )
+            return ActionNetwork.of(self._initial_network(config.start_from))
+        settings: dict[str, Any] = {
+            "state_width": config.state_width,
+            "action_width": config.action_width,
+            "prior": config.prior if self.features.has_prior else "none",
+            "prior_scale": self.features.prior_scale if config.prior_scale is None else config.prior_scale,
+        }
+        if self.variants is not None:
+            return ActionNetwork(NetworkConfig.of_general(self.features.game, **settings))
+        return ActionNetwork(NetworkConfig.of(self.rules, record=config.record, **settings))
+
+    def _initial_network(self, path: str) -> Network:
+        """The network of a policy file: that of a variant is made general or the other way, as needed.
+
+        Raises:
+            OSError, ValueError: the file cannot be read, or its network does not fit the run.
+        """
+        found = load_policy(path).network
+        try:
+            if self.variants is not None:
+                return found if found.config.is_general else generalised(found)
+            if found.config.is_general:
+                return specialised(found, self.rules, self.config.reward)
+        except ValueError as error:
+            raise ValueError(f"start_from={path!r}: {error}") from error
+        if found.config.rules_digest != self.rules.digest():
+            raise ValueError(f"start_from={path!r}: it was made for other rules")
+        return found
 
     @abstractmethod
     def make_model(self, network: ActionNetwork) -> ModelT:
@@ -388,9 +412,10 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             return f", learning on {self.device}, games on the processor: {self.missing_on_device} not there"
         return ""
 
-    def agent(self) -> NetworkAgent:
+    def agent(self) -> NetworkAgent | GeneralAgent:
         """A copy of the current policy."""
-        return NetworkAgent.from_module(self.network, self.name)
+        kind = NetworkAgent if self.variants is None else GeneralAgent
+        return kind(network_of(self.network), self.name)
 
     def save_policy(self, path: Path) -> None:
         """Write the current policy.
@@ -400,6 +425,38 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         """
         with writing(path):
             self.agent().save(path)
+
+    def evaluate(self) -> dict[str, float]:
+        """See `Trainer.evaluate`; a general network meets the baseline in every variant."""
+        if self.variants is None:
+            return super().evaluate()
+        config = self.config
+        found = {}
+        for line in self._in_every_variant(config.eval_deals, config.seed + 1_000_000):
+            against = f"{line.opponent}_{line.variant}"
+            found[f"{line.figure}_v_{against}"] = line.main.mean
+            found[f"firsts_v_{against}"] = line.first.mean
+        return found
+
+    def report(self, out: Path, console: Console) -> None:
+        """See `Trainer.report`; of a general network ``variants.csv`` has a line for each variant."""
+        if self.variants is None:
+            super().report(out, console)
+            return
+        config = self.config
+        lines = list(self._in_every_variant(config.final_deals, config.seed + 2_000_000))
+        console.print(variant_table.drawn(lines))
+        write_atomic(out / "variants.csv", variant_table.as_csv(lines).encode())
+
+    def _in_every_variant(self, num_deals: int, seed: int) -> Iterator[variant_table.Line]:
+        """The policy alone against the baseline, in every variant that has a name."""
+        network = network_of(self.network)
+        baseline = tienlen_agents.load(self.features.baseline or "random")
+        for variant in filter(None, self.variants or ()):
+            objective: Objective = "payments" if variant.reward == "payments" else "points"
+            agent = GeneralAgent(network, self.name, objective=objective)
+            result = arena.match(agent, baseline, rules=variant.rules, num_deals=num_deals, seed=seed)
+            yield variant_table.Line.of(variant, result)
 
     def autocast(self) -> torch.autocast:
         """The precision of forward passes."""
@@ -449,37 +506,60 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         config = self.config
         rng = np.random.default_rng((config.seed, iteration))
         keys = rng.integers(-(2**63), 2**63, config.num_games, np.int64)
-        seating = self.pool.seat(rng, self.rules.num_players)
+        seating = self.pool.seat(rng, self._table_sizes(iteration))
         opponent_seeds = tuple(int(rng.integers(2**31)) for _ in self.pool.baselines)
         weights = {name: value.detach().cpu().clone() for name, value in self.network.state_dict().items()}
         return Plan(iteration, keys, seating, opponent_seeds, self.iteration, weights)
 
+    def parts(self) -> list[IntArray]:
+        """The games of each shard: indices; a device has one shard."""
+        num_shards = self.config.shards if self.actor is None else 1
+        return np.array_split(np.arange(self.config.num_games), num_shards)
+
+    def variant_of(self, iteration: int, shard: int) -> Variant:
+        """What a shard plays in an iteration."""
+        if self.variants is None:
+            return Variant(self.rules, self.config.reward)
+        found = self.variants[(iteration * self.config.shards + shard) % len(self.variants)]
+        if found is not None:
+            return found
+        presets = list(game_of(self.rules).presets.values())
+        return mixed_variant(presets, np.random.default_rng((self.config.seed, iteration, shard, 2)))
+
+    def _table_sizes(self, iteration: int) -> int | IntArray:
+        """The number of seats, or of each game."""
+        if self.variants is None:
+            return self.rules.num_players
+        sizes = [self.variant_of(iteration, shard).rules.num_players for shard in range(self.config.shards)]
+        return np.repeat(sizes, [len(part) for part in self.parts()])
+
     def jobs(self, plan: Plan) -> list[RolloutJob]:
         """The jobs of a plan, one for each shard; a device has one."""
         config = self.config
-        num_shards = config.shards if self.actor is None else 1
         policies = (
             PolicyWeights(plan.version, self.network.config, plan.weights),
             *self.pool.policies(plan.seating, self.network.config),
         )
+        variants = [self.variant_of(plan.iteration, shard) for shard in range(len(self.parts()))]
         return [
             RolloutJob(
-                rules=self.rules,
+                rules=variant.rules,
                 keys=plan.keys[part],
-                seat_policies=plan.seating.seat_policies[part],
+                seat_policies=plan.seating.seat_policies[part, : variant.rules.num_players],
                 policies=policies,
                 opponents=self.pool.baselines,
                 opponent_seeds=plan.opponent_seeds,
                 seed=(config.seed, plan.iteration),
                 shard=shard,
-                reward=config.reward,
+                reward=variant.reward,
+                reward_scale=1.0 if self.variants is None else reward_scale(variant),
                 inverse_temperature=self.inverse_temperature,
                 critic=self.critic,
                 with_action_values=self.with_action_values,
                 device=str(self.device),
                 precision="bf16" if self.dtype == torch.bfloat16 else "fp32",
             )
-            for shard, part in enumerate(np.array_split(np.arange(config.num_games), num_shards))
+            for shard, (part, variant) in enumerate(zip(self.parts(), variants, strict=True))
         ]
 
     def end_iteration(self) -> None:
