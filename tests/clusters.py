@@ -185,7 +185,8 @@ def kill_a_process(nodes: Any, title: bytes) -> None:
 class Moment:
     """Does something once at a random moment of a run of `SMALL_RUN`, before the run ends.
 
-    The block of a ``with`` statement is the run. It fails if the moment came after the run.
+    The earliest moment is that of the first checkpoint: before it there is no run that could be resumed
+    (tests/test_kill_points.py has what happens then). The block of a ``with`` statement is the run. It fails if the moment came after the run.
 
     Args:
         out: the folder of the run.
@@ -209,7 +210,8 @@ class Moment:
 
     def _watch(self) -> None:
         times = [time.monotonic()]  # of the start, and of the end of each iteration
-        while not self._metrics.parent.exists() or self.num_iterations() < self._after:
+        checkpoints = self._metrics.parent / "checkpoints"
+        while not any(checkpoints.glob("*.pt")) or self.num_iterations() < self._after:
             if self._has_ended:
                 return
             times += [time.monotonic()] * (1 + self.num_iterations() - len(times))
