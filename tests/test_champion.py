@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.networks import champion
 from tienlen_agents.networks.champion import WEIGHTS, ChampionAgent, shipped
-from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
+from tienlen_agents.networks.general import GeneralAgent, load_policy
+from tienlen_agents.networks.network import NetworkAgent, NetworkConfig, network_of
 from tienlen_agents.search import HISTORY
 from tienlen_env.engine.agent import ScoringAgent, View, history_of
 from tienlen_env.engine.batch import Batch
@@ -35,8 +38,11 @@ def test_files_are_small_and_have_a_card(path: Path) -> None:
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     for word in ("command", "seed", "heuristic", "greedy_long", "exploit", "cannot"):
         assert word in card, word
-    agent = NetworkAgent.load(path)
-    assert agent.network.config.rules == path.stem.split("-")[0]
+    agent = load_policy(path)
+    if isinstance(agent, GeneralAgent):
+        assert path.stem.startswith(f"{agent.plays}-general-v")
+    else:
+        assert agent.network.config.rules == path.stem.split("-")[0]
     assert f"`{agent.digest}`" in card
     assert agent.digest.encode() in path.read_bytes()
 
@@ -109,15 +115,54 @@ def test_a_choice_depends_on_the_seed_and_the_position_alone() -> None:
     assert np.array_equal(together, one_by_one)
 
 
-def test_rules_without_a_policy_are_refused() -> None:
-    batch = Batch("pagat", 2)
-    batch.reset(0)
-    with pytest.raises(ValueError, match=r"no policy for the pagat rules; there are: .*cardgames"):
-        tienlen_agents.load("champion").act(View(batch))
-    three = Batch("cardgames", 2, num_players=3)
-    three.reset(0)
-    with pytest.raises(ValueError, match="made for the cardgames rules with 4 players"):
-        tienlen_agents.load("champion").act(View(three))
+@pytest.fixture
+def general_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GeneralAgent:
+    """Nothing is shipped but a general network."""
+    torch.manual_seed(1)
+    config = NetworkConfig.of_general("tienlen", state_width=16, action_width=16, prior="heuristic")
+    network = ActionNetwork(config)
+    with torch.no_grad():
+        for weights in network.parameters():
+            weights.normal_(0, 0.1)
+    agent = GeneralAgent(network_of(network))
+    agent.save(tmp_path / "tienlen-general-v1.safetensors")
+    agent.save(tmp_path / "tienlen-general-v2.safetensors")
+    monkeypatch.setattr(champion, "WEIGHTS", tmp_path)
+    return agent
+
+
+def test_a_general_network_plays_every_variant(general_only: GeneralAgent) -> None:
+    assert shipped() == {}
+    assert champion.shipped_general()["tienlen"].stem == "tienlen-general-v2"
+    own = replace(get_rules("south", 3), pay_cong=8, run_min=4)
+    for rules in (get_rules("cardgames"), get_rules("pagat", 3), get_rules("north", 2), own):
+        assert champion.can_play(rules)
+        batch = Batch(rules, 30, history_length=HISTORY)
+        batch.reset(3)
+        view = View(batch)
+        for name in ("champion:worlds=0", "champion:size=general,worlds=0"):
+            assert np.array_equal(tienlen_agents.load(name).act(view), general_only.act(view))
+        batch.step(tienlen_agents.load("champion").act(view))  # refuses what is not legal
+    assert not champion.can_play(get_rules("thirteens"))
+    assert getattr(tienlen_agents.load("champion"), "plays", "") == "tienlen"
+
+
+def test_without_a_general_network_rules_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is shipped for every variant, a network plays its preset with its number of players."""
+    path = shipped()["cardgames", "medium"]
+    (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(champion, "WEIGHTS", tmp_path)
+    assert champion.can_play(get_rules("cardgames"))
+    for rules in (get_rules("pagat"), get_rules("cardgames", 3)):
+        assert not champion.can_play(rules)
+        batch = Batch(rules, 2)
+        batch.reset(0)
+        message = f"no policy for the {rules.name} rules with {rules.num_players} players; .*four: cardgames"
+        with pytest.raises(ValueError, match=message):
+            tienlen_agents.load("champion").act(View(batch))
+
+
+def test_options_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="size='huge'"):
         ChampionAgent(size="huge")
     with pytest.raises(ValueError, match="worlds=-1, expected 0 or more"):

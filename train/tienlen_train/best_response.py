@@ -20,6 +20,7 @@ from rich.console import Console
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks.champion import ChampionAgent
+from tienlen_agents.networks.general import GeneralAgent
 from tienlen_agents.networks.network import NetworkAgent
 from tienlen_agents.ranges import FreeText
 from tienlen_train.action_network import ActionNetwork
@@ -72,7 +73,7 @@ class BestResponseTrainer(PPOTrainer):
     def make_network(self) -> ActionNetwork:
         """The initial network: the agent's own, or a new one."""
         agent = tienlen_agents.load(self.config.agent)
-        if isinstance(agent, ChampionAgent):
+        if isinstance(agent, ChampionAgent | GeneralAgent):
             agent = agent.network_for(self.rules)
         if isinstance(agent, NetworkAgent):
             # Made even if another network is trained: it draws from torch's generator, so the first

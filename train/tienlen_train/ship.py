@@ -13,8 +13,10 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -23,22 +25,31 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks import champion, policy_file
 from tienlen_agents.networks.features import features_by_name, features_of
+from tienlen_agents.networks.general import GeneralAgent, load_policy
 from tienlen_agents.networks.network import Network, NetworkAgent
 from tienlen_agents.ranges import ExistingFile, FreeText, Range
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
-from tienlen_env.games.registry import get_rules, has_payments
+from tienlen_env.engine.agent import Agent
+from tienlen_env.errors import RulesError
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import game_named, get_rules, has_payments
 from tienlen_train.benchmarks.speed import cpu_name
 from tienlen_train.command import command
 from tienlen_train.config import ANY_SEED, DEALS, Config, Word, parse_args, setting
 from tienlen_train.runs import write_atomic
 
 SEED = 3_000_001
-LIMITS = (
+SEARCH_LIMITS = (
     "The search models all opponents as the rule-based agent, both for the inference of hands and for "
-    "rollouts. The policy plays only these rules with this number of players. It was selected by its points "
-    "against rule-based agents; people may find other weaknesses."
+    "rollouts. "
 )
+ONE_VARIANT = "The policy plays only these rules with this number of players. "
+EVERY_VARIANT = (
+    "The policy plays each round for itself, whatever the points of earlier rounds. Its strength was not "
+    "measured under rules that no preset has. "
+)
+SELECTED = "It was selected by its points against rule-based agents; people may find other weaknesses."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +59,7 @@ class ShipConfig(Config):
     Attributes:
         policy: the policy file of a training run. Several, separated by blanks: averages the weights of
             several runs fine-tuned from one initialisation (model soup).
-        size: the name of the network's size.
+        size: the name of the network's size; a general network is named general whatever it says.
         version: of the weights with this name; published weights never change.
         how: the training commands, joined by ``&&`` with blanks around it.
         seed: of its training.
@@ -67,20 +78,67 @@ class ShipConfig(Config):
     deals: int = setting(2500, DEALS)
 
 
-def mean_policy(paths: Sequence[str]) -> NetworkAgent:
+def mean_policy(paths: Sequence[str]) -> NetworkAgent | GeneralAgent:
     """The policy of a file, or a policy with the mean weights of several files.
 
     Raises:
-        OSError, ValueError: see `NetworkAgent.load`; or no file is given, or their networks differ in shape.
+        OSError, ValueError: see `load_policy`; or no file is given, or their networks differ in shape.
     """
     if not paths:
         raise ValueError("policy: expected a file")
-    policies = [NetworkAgent.load(path) for path in paths]
+    policies = [load_policy(path) for path in paths]
     if any(policy.network.config != policies[0].network.config for policy in policies):
         raise ValueError(f"policy={' '.join(paths)!r}: the networks differ in more than their weights")
     weights = [policy.network.tensors for policy in policies]
     mean = {key: np.stack([each[key] for each in weights]).mean(axis=0) for key in weights[0]}
     return replace(policies[0], network=Network(policies[0].network.config, mean))
+
+
+def results_in_variants(agent: GeneralAgent, config: ShipConfig) -> list[str]:
+    """The lines of a table, one for each preset and number of players, against the rule-based agents.
+
+    The policy with the champion's search and alone, each against the strongest one; alone against the others.
+    """
+    features = features_by_name(agent.plays)
+    *weaker, strongest = features.eval_opponents
+    lines = [
+        f"| rules, players | parity | v. `{strongest}` | first places | network alone | first places "
+        + "".join(f"| alone v. `{name}` " for name in reversed(weaker))
+        + "|",
+        "|---" * (6 + len(weaker)) + "|",
+    ]
+    for rules in variants_of(agent.plays):
+        players: list[tuple[Agent, str]] = [(champion.looking(agent), strongest)]
+        players += [(agent, name) for name in (strongest, *reversed(weaker))]
+        found = [
+            arena.match(player, tienlen_agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
+            for player, name in players
+        ]
+        cells = [f"`{rules.name}`, {rules.num_players}", f"{found[0].parity:.1f}"]
+        for number, result in enumerate(found):
+            cells += [f"{_plus_minus(result.scores[0].main)} {'' if number else result.figure}".strip()]
+            if number < 2:
+                cells += [_percent(result.scores[0].first)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def variants_of(game: str) -> list[AnyRules]:
+    """The presets of a game, each with every number of players that it allows, the most players first."""
+    found = []
+    for name, rules in game_named(game).presets.items():
+        for num_players in range(rules.num_players, 1, -1):
+            with suppress(RulesError):
+                found.append(get_rules(name, num_players))
+    return found
+
+
+def _plus_minus(value: arena.Estimate) -> str:
+    return f"{value.mean:.3f} ± {value.half_width:.3f}"
+
+
+def _percent(value: arena.Estimate) -> str:
+    return f"{100 * value.mean:.1f} ± {100 * value.half_width:.1f} %"
 
 
 def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
@@ -100,11 +158,50 @@ def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
         )
         cells = [f"`{name}`", f"{alone.parity:.3f}"]
         for result in (looking, alone):
-            main, first = result.scores[0].main, result.scores[0].first
-            cells.append(f"{main.mean:.3f} ± {main.half_width:.3f}")
-            cells.append(f"{100 * first.mean:.1f} ± {100 * first.half_width:.1f} %")
+            cells += [_plus_minus(result.scores[0].main), _percent(result.scores[0].first)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+class _Measured(NamedTuple):
+    """What the card of a network says of its kind.
+
+    Attributes:
+        name: of the file, without the version.
+        plays: which variants.
+        table: the results, as Markdown.
+        seatings: of each deal.
+        parity: what equal players have.
+        limits: of the rules that it plays.
+    """
+
+    name: str
+    plays: str
+    table: str
+    seatings: str
+    parity: str
+    limits: str
+
+
+def _measured(agent: NetworkAgent | GeneralAgent, config: ShipConfig) -> _Measured:
+    made_for = agent.network.config
+    if isinstance(agent, GeneralAgent):
+        return _Measured(
+            f"{agent.plays}-{champion.GENERAL}",
+            "every variant of its game, with 2 to 4 players",
+            "\n".join(results_in_variants(agent, config)),
+            "as many seatings as players",
+            "equal players have the value of parity and equal shares of first places",
+            EVERY_VARIANT,
+        )
+    return _Measured(
+        f"{made_for.rules}-{config.size}",
+        f"the `{made_for.rules}` rules with {made_for.num_players} players",
+        "\n".join(results(agent, config)),
+        f"{made_for.num_players} seatings",
+        f"equal players have the points of parity and {100 / made_for.num_players:.0f} %",
+        ONE_VARIANT,
+    )
 
 
 def _fill(text: str) -> str:
@@ -123,18 +220,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    table = "\n".join(results(agent, config))
-    share = 100 / made_for.num_players
+    about = _measured(agent, config)
     measured = _fill(
-        f"{config.deals:,} held-out deals × {made_for.num_players} seatings, seed {SEED}; 95 % intervals "
-        f"clustered by deal; equal players have the points of parity and {share:.0f} %. The champion "
-        f"refines the network's choice by a search in {champion.WORLDS} sampled deals "
-        "(`tienlen_agents.networks.champion`); "
-        "`champion:worlds=0` is the network alone.",
+        f"{config.deals:,} held-out deals × {about.seatings}, seed {SEED}; 95 % intervals clustered by deal; "
+        f"{about.parity}. The champion refines the network's choice by a search in {champion.WORLDS} sampled "
+        "deals (`tienlen_agents.networks.champion`); `champion:worlds=0` is the network alone."
     )
     exploit = config.exploit or "not measured"
     own_limits = features_by_name(made_for.game).limitations(made_for.record)
-    limits = _fill(f"**What it cannot do.** {own_limits} {LIMITS}".replace("  ", " "))
+    limits = _fill(
+        f"**What it cannot do.** {own_limits} {SEARCH_LIMITS}{about.limits}{SELECTED}".replace("  ", " ")
+    )
     exploited = _fill(
         f"**Exploitability**, a lower bound (`python -m tienlen_train.best_response`): {exploit}"
     )
@@ -144,16 +240,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     joined = " and ".join(f"`{path}`" for path in paths)
     mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""
-    agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
+    agent.card = {"results": about.table, "how": config.how, "seed": config.seed, "versions": versions()}
     card = f"""\
-# {made_for.rules}-{config.size}-v{config.version}
+# {about.name}-v{config.version}
 
 A network of {agent.network.num_weights:,} weights that scores legal actions
-(`tienlen_agents.networks.network`), for the `{made_for.rules}` rules with {made_for.num_players} players;
+(`tienlen_agents.networks.network`), for {about.plays};
 prior: {made_for.prior}. Most weights are rounded to float16
 (`tienlen_agents.networks.policy_file.rounded`).
 
-{table}
+{about.table}
 
 {measured}
 
@@ -170,7 +266,7 @@ prior: {made_for.prior}. Most weights are rounded to float16
 
 {mean}{limits}
 """
-    path = champion.WEIGHTS / f"{made_for.rules}-{config.size}-v{config.version}.safetensors"
+    path = champion.WEIGHTS / f"{about.name}-v{config.version}.safetensors"
     agent.save(path)
     write_atomic(path.with_suffix(".md"), card.encode())
     console.print(f"{path} ({math.ceil(Path(path).stat().st_size / 1000):,} kB)")

@@ -176,8 +176,7 @@ def gauntlet(
 
 
 def panel_of(variants: Sequence[AnyRules]) -> list[str]:
-    """The agents of `PANEL` that play all these rules: `champion` only with those that it was trained for."""
-    from tienlen_agents.networks.champion import shipped  # imports all that searches
+    """The agents of `PANEL` that play all these rules: `champion` only where it has a network."""
+    from tienlen_agents.networks.champion import can_play  # imports all that searches
 
-    trained_for = {get_rules(preset) for preset, _ in shipped()}
-    return [name for name in PANEL if name != "champion" or trained_for.issuperset(variants)]
+    return [name for name in PANEL if name != "champion" or all(map(can_play, variants))]

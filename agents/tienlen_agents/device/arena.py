@@ -38,6 +38,7 @@ from tienlen_agents.device.rounds import Rounds, seat_groups
 from tienlen_agents.device.sampling import best_item, draw_item
 from tienlen_agents.networks.features import Inputs, features_by_name
 from tienlen_agents.networks.features.parallel import parallel_features
+from tienlen_agents.networks.general import GeneralAgent
 from tienlen_agents.networks.network import NetworkAgent, first_best
 from tienlen_agents.parallel import Chooser, Decisions, Position
 from tienlen_env.engine.agent import Agent
@@ -142,7 +143,7 @@ class NetworkPlayer:
 
 def why_not(agent: Agent) -> str:
     """Why an agent cannot play on a device, in a few words; empty if it can."""
-    if isinstance(agent, NetworkAgent):
+    if isinstance(agent, NetworkAgent | GeneralAgent):
         if parallel_features(features_by_name(agent.network.config.game)) is None:
             return f"the features of {agent.network.config.game} are computed on the processor alone"
         return ""
@@ -240,6 +241,8 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
 
 
 def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> Player:
+    if isinstance(agent, GeneralAgent):
+        agent = agent.network_for(rules)
     if isinstance(agent, NetworkAgent):
         return NetworkPlayer(agent, machine, rules, seed)
     return ChoosingPlayer(chooser_of(agent, machine, rules, seed), machine)

@@ -4,20 +4,26 @@ A policy is a network (`tienlen_agents.networks.network`) refined by a small det
 (`tienlen_agents.search`) with the network as its prior; a decision takes half a millisecond.
 ``champion:worlds=0`` is the network alone.
 
-The files are in ``agents/tienlen_agents/networks/weights``: ``<preset>-<size>-v<version>.safetensors``, and
-for each a model card, the same name with ``.md``, with its training commands, its results and the digest of
-the file's content. Published weights never change: better ones get a new version, and the highest version is
-used.
+The files are in ``agents/tienlen_agents/networks/weights``: ``<preset>-<size>-v<version>.safetensors`` for
+the networks of one preset with four players, ``<game>-general-v<version>.safetensors`` for a general network
+(`tienlen_agents.networks.general`), which plays every variant of its game. For each there is a model card,
+the same name with ``.md``, with its training commands, its results and the digest of the file's content.
+Published weights never change: better ones get a new version, and the highest version is used.
+
+``champion`` plays the general network, except in the presets of `OWN_IS_STRONGER`; ``champion:size=general``
+plays it in these, too, and ``champion:size=medium`` is the network of that size of the preset alone.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents.networks.general import MOST_LOADED, GeneralAgent, load_policy
 from tienlen_agents.networks.network import NetworkAgent
 from tienlen_agents.search import SearchAgent
 from tienlen_env.engine.agent import Agent, ScoringAgent, View, history_of
@@ -31,13 +37,34 @@ EFFORT: Final = 0.25  # with a small budget, more samples help more than a longe
 TRUST: Final = 0.3
 
 
-def shipped() -> dict[tuple[str, str], Path]:
-    """The newest shipped files, by preset and size."""
+GENERAL: Final = "general"  # the size of general networks
+# Presets whose own network is stronger with four players than the general one (see its card).
+OWN_IS_STRONGER: Final = frozenset({"cardgames"})
+
+
+def _newest() -> dict[tuple[str, str], Path]:
     found: dict[tuple[str, str], tuple[int, Path]] = {}
     for path in WEIGHTS.glob("*-*-v*.safetensors"):
-        preset, size, version = path.stem.rsplit("-", 2)
-        found[preset, size] = max(found.get((preset, size), (0, path)), (int(version[1:]), path))
+        name, size, version = path.stem.rsplit("-", 2)
+        found[name, size] = max(found.get((name, size), (0, path)), (int(version[1:]), path))
     return {key: path for key, (_, path) in sorted(found.items())}
+
+
+def shipped() -> dict[tuple[str, str], Path]:
+    """The newest shipped files of networks of one preset, by preset and size."""
+    return {key: path for key, path in _newest().items() if key[1] != GENERAL}
+
+
+def shipped_general() -> dict[str, Path]:
+    """The newest shipped files of general networks, by game."""
+    return {game: path for (game, size), path in _newest().items() if size == GENERAL}
+
+
+def can_play(rules: AnyRules) -> bool:
+    """Whether ``champion`` has a network for these rules and their number of players."""
+    return game_of(rules).name in shipped_general() or rules in map(
+        get_rules, {preset for preset, _ in shipped()}
+    )
 
 
 def looking(network: ScoringAgent, worlds: int = WORLDS) -> SearchAgent:
@@ -56,7 +83,7 @@ class ShippedNetworks:
     """The shipped networks alone; the rules of a decision select the network.
 
     Args:
-        size: of the network; empty for the strongest shipped one (the last by name).
+        size: of the network; empty for the strongest shipped one.
         sample: draw from the policy instead of taking the most probable action.
     """
 
@@ -67,7 +94,7 @@ class ShippedNetworks:
         self._size = size
         self._sample = sample
         self._seed = 0
-        self._loaded: dict[AnyRules, NetworkAgent] = {}
+        self._loaded: OrderedDict[AnyRules, NetworkAgent] = OrderedDict()
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; matters only with `sample`."""
@@ -98,26 +125,40 @@ class ShippedNetworks:
             ValueError: there is none.
         """
         if rules not in self._loaded:
-            paths = [
-                p for (preset, s), p in shipped().items() if preset == rules.name and self._size in ("", s)
-            ]
-            if not paths:
-                known = ", ".join(sorted({preset for preset, _ in shipped()})) or "none"
-                raise ValueError(
-                    f"champion: there is no policy for the {rules.name} rules; there are: {known}"
-                )
-            agent = NetworkAgent.load(paths[-1], sample=self._sample)
+            agent = self._found(rules)
             agent.name = "champion"
             agent.reset(self._seed)
             self._loaded[rules] = agent
+            if len(self._loaded) > MOST_LOADED:
+                self._loaded.popitem(last=False)
         return self._loaded[rules]
+
+    def _found(self, rules: AnyRules) -> NetworkAgent:
+        own = [
+            path for (preset, s), path in shipped().items() if preset == rules.name and self._size in ("", s)
+        ]
+        general = shipped_general().get(game_of(rules).name) if self._size in ("", GENERAL) else None
+        if own and (general is None or rules.name in OWN_IS_STRONGER):
+            agent = NetworkAgent.load(own[-1], sample=self._sample)
+            if agent.network.config.rules_digest == rules.digest():
+                return agent
+        if general is not None:
+            policy = load_policy(general, sample=self._sample)
+            assert isinstance(policy, GeneralAgent)
+            return policy.network_for(rules)
+        known = ", ".join(sorted({preset for preset, s in shipped() if self._size in ("", s)})) or "none"
+        raise ValueError(
+            f"champion: there is no policy for the {rules.name} rules with {rules.num_players} players; "
+            f"there are, with four: {known}"
+        )
 
 
 class ChampionAgent:
     """The shipped policies; the rules of a decision select the policy.
 
     Args:
-        size: of the network; empty for the strongest shipped one (the last by name).
+        size: of the network; ``"general"`` for the one that plays every variant; empty for the strongest
+            shipped one.
         worlds: number of worlds in which the last two candidates are compared, early in a round (see
             `tienlen_agents.search`); 0 for the network alone.
         sample: draw from the network's policy, without search.
@@ -130,7 +171,7 @@ class ChampionAgent:
     """
 
     def __init__(self, *, size: str = "", worlds: int = WORLDS, sample: bool = False) -> None:
-        sizes = sorted({s for _, s in shipped()})
+        sizes = sorted({s for _, s in _newest()})
         if size and size not in sizes:
             raise ValueError(f"champion: size={size!r}, expected one of {', '.join(sizes)}")
         if worlds < 0:
@@ -144,7 +185,7 @@ class ChampionAgent:
         if worlds != WORLDS:
             options.append(f"worlds={worlds}")
         self.name = f"champion:{','.join(options)}" if options else "champion"
-        games = {game_of(get_rules(preset)).name for preset, _ in shipped()}
+        games = {game_of(get_rules(preset)).name for preset, _ in shipped()} | set(shipped_general())
         if len(games) == 1:
             (self.plays,) = games
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tienlen_agents
-from tienlen_agents.networks.champion import ShippedNetworks, shipped
+from tienlen_agents.networks.champion import ShippedNetworks, can_play
 from tienlen_agents.web.messages import Create, MessageError
 from tienlen_agents.web.store import Store
 from tienlen_agents.web.table import PERSON, Table
@@ -125,7 +125,7 @@ class Hub:
         return self._shared[name]
 
     def _adviser(self, rules: str) -> ShippedNetworks | None:
-        if rules not in {preset for preset, _ in shipped()}:
+        if not can_play(get_rules(rules)):
             return None
         return self._networks.setdefault(rules, ShippedNetworks())
 
