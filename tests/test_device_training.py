@@ -75,7 +75,8 @@ def test_a_rollout_is_that_of_the_processor(played: DeviceTrajectories) -> None:
 @pytest.mark.nightly
 def test_longer_rollouts_are_those_of_the_processor() -> None:
     """Critic's playouts and the returns of all actions, too, which take long to compile."""
-    job = a_job(300, critic="playout", with_action_values=True)
+    # At this temperature two actions with nearly the same score are no draw, either.
+    job = a_job(300, critic="playout", with_action_values=True, inverse_temperature=1e7)
     found, wanted = DeviceActor(MACHINE).rollout(job).to_host(), rollout(job)
     for name in wanted.inputs._fields:
         assert np.array_equal(getattr(found.inputs, name), getattr(wanted.inputs, name)), name

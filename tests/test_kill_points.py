@@ -35,9 +35,19 @@ def test_a_run_stopped_at_some_of_its_writes_is_resumed_exactly(tmp_path: Path) 
     assert [found[algorithm]["tried"] for algorithm in ALGORITHMS] == [3] * 5
 
 
+# `dmc` and `best_response` write with the code of `ppo`: there the strictest kind is enough, the loss of power.
+EVERY_KIND = ("ppo", "ppo_sb3", "league")
+
+
 @pytest.mark.nightly
-@pytest.mark.parametrize("what", ["death", "power", "full"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("algorithm", "what"),
+    [
+        (algorithm, what)
+        for algorithm in ALGORITHMS
+        for what in (("death", "power", "full") if algorithm in EVERY_KIND else ("power",))
+    ],
+)
 def test_a_run_stopped_at_any_of_its_writes_is_resumed_exactly(
     algorithm: str, what: str, tmp_path: Path
 ) -> None:

@@ -354,7 +354,10 @@ def test_vector_env_under_gymnasiums_wrappers() -> None:
         for game, total, length in zip(finished.game, finished.total, finished.length, strict=True):
             assert terminations[game]
             assert infos["episode"]["r"][game] == total
-            assert infos["episode"]["l"][game] == length
+            if tuple(map(int, gymnasium.__version__.split(".")[:2])) >= (1, 4):
+                assert infos["episode"]["l"][game] == length
+            else:  # older ones leave out the step in which a game was dealt anew
+                assert infos["episode"]["l"][game] in (length - 1, length)
             seen += 1
     assert seen > 8
     listed = DictInfoToList(TienLenVectorEnv(3))
