@@ -15,7 +15,7 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents.networks.features import features_by_name
-from tienlen_agents.networks.features.general import DROPPED, Columns
+from tienlen_agents.networks.features.general import DROPPED, Columns, add_rule_inputs, pick_columns
 from tienlen_agents.networks.features.tienlen import NUM_ACTION_FEATURES, NUM_SUITS
 from tienlen_agents.networks.general import (
     GeneralAgent,
@@ -99,8 +99,12 @@ def test_columns() -> None:
     columns = Columns([0, 1, DROPPED, DROPPED, 4, 6], 8)
     rows = np.arange(1, 13).reshape(2, 6)
     assert columns.expand(rows).tolist() == [[1, 2, 0, 0, 5, 0, 6, 0], [7, 8, 0, 0, 11, 0, 12, 0]]
-    weights = np.arange(16).reshape(2, 8)
-    assert columns.pick(weights).tolist() == [[0, 1, 0, 0, 4, 6], [8, 9, 0, 0, 12, 14]]
+    weights, out = np.arange(16, dtype=np.float32).reshape(2, 8), np.empty((2, 6), np.float32)
+    pick_columns(weights, columns.index, out)
+    assert out.tolist() == [[0, 1, 0, 0, 4, 6], [8, 9, 0, 0, 12, 14]]
+    bias = np.array([1, 2], np.float32)
+    add_rule_inputs(weights, np.array([1, 0, 1], np.uint8), bias)
+    assert bias.tolist() == [1 + 5 + 7, 2 + 13 + 15]
 
 
 def test_rules_that_differ_have_other_inputs() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import tienlen_agents
 from tests.wasm_files import built, each_game, game_of_name, needs_linker, needs_node, run_node
-from tienlen_agents.networks.champion import shipped
+from tienlen_agents.networks.champion import policy_path
 from tienlen_agents.networks.network import log_softmax
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
@@ -26,7 +26,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.cards import card_ids, format_cards
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import game_named, get_rules
 from tienlen_env.games.tienlen.actions import PASS
 from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
@@ -133,6 +133,8 @@ SEARCHES = [
     ("tienlen", ("cardgames", 4), "champion", {}),
     ("tienlen", ("foicica", 4), "champion", {}),
     ("tienlen", ("cardgames", 4), "champion", {"worlds": 0}),
+    ("tienlen", ("pagat", 3), "champion", {"worlds": 0}),
+    ("tienlen", ("north", 2), "champion", {}),
     ("tienlen", ("cardgames", 3), "search", {"worlds": 8}),
     ("thirteens", ("thirteens", 4), "search", {"worlds": 8}),
     ("high_card", ("high_card", 3), "search", {"worlds": 8}),
@@ -153,9 +155,12 @@ def test_choices_of_search_and_network(
 
 @needs_node
 @pytest.mark.nightly
-@pytest.mark.parametrize("preset", sorted({preset for preset, _ in shipped()}))
-def test_the_champion_chooses_the_same(preset: str, built: Folder) -> None:
-    num, different, median = compare_choices(built("tienlen"), "tienlen", "champion", (preset, 4), 520)
+@pytest.mark.parametrize(
+    "variant", [*((preset, 4) for preset in game_named("tienlen").presets), ("cardgames", 2), ("south", 3)]
+)
+def test_the_champion_chooses_the_same(variant: tuple[str, int], built: Folder) -> None:
+    num_rounds = 520 * 4 // variant[1]
+    num, different, median = compare_choices(built("tienlen"), "tienlen", "champion", variant, num_rounds)
     assert num >= 20_000
     assert different <= num / 10_000
     assert median <= 10
@@ -347,10 +352,10 @@ def test_log_probabilities_of_infinite_scores_end() -> None:
 @needs_linker
 def test_the_page_has_the_files_that_python_reads(built: Folder) -> None:
     tables = json.loads((built("tienlen") / "tienlen.json").read_text(encoding="utf-8"))
-    assert {network["file"] for network in tables["networks"].values()} == {
-        p.name for p in shipped().values()
-    }
-    for path in shipped().values():
+    found = (policy_path(rules) for _, rules in variants_of(game_of_name("tienlen")))
+    paths = {path for path in found if path is not None}
+    assert {network["file"] for network in tables["networks"].values()} == {path.name for path in paths}
+    for path in paths:
         assert (built("tienlen") / path.name).read_bytes() == path.read_bytes()
 
 

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 
 from tests.web_help import ROOT, Server, static_host
 from tienlen_agents.arena.__main__ import main as arena
-from tienlen_agents.networks.champion import shipped
+from tienlen_agents.networks.champion import can_play
 from tienlen_agents.web.table import selection, with_hands
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
@@ -413,7 +413,7 @@ MORE = [("south_count", 3), ("north", 4), ("pagat", 2), ("thirteens", 4), ("thir
 def test_a_round_by_other_rules(rules: str, num_players: int, new_page: NewPage, host: str) -> None:
     """By clicks: cards, passes, melds; a hint; what was paid, and the points."""
     page = new_page()
-    has_champion = num_players == 4 and rules in {preset for preset, _ in shipped()}
+    has_champion = can_play(get_rules(rules, num_players))
     advice, sign = (
         (".percent", "%") if has_champion else (".points", "±")
     )  # probabilities, or the search's points

@@ -61,6 +61,7 @@ class ShipConfig(Config):
             several runs fine-tuned from one initialisation (model soup).
         size: the name of the network's size; a general network is named general whatever it says.
         version: of the weights with this name; published weights never change.
+        reference: ship it as a reference policy (`tienlen_agents.networks.reference`), by its seed.
         how: the training commands, joined by ``&&`` with blanks around it.
         seed: of its training.
         wall_time: of its training, as text.
@@ -71,6 +72,7 @@ class ShipConfig(Config):
     policy: str = setting("", ExistingFile(several=True))
     size: str = setting("small", Word())
     version: int = setting(1, Range(1, 9999))
+    reference: bool = False
     how: str = setting("", FreeText("commands"))
     seed: int = setting(1, ANY_SEED)
     wall_time: str = setting("", FreeText())
@@ -167,7 +169,7 @@ class _Measured(NamedTuple):
     """What the card of a network says of its kind.
 
     Attributes:
-        name: of the file, without the version.
+        name: of the file.
         plays: which variants.
         table: the results, as Markdown.
         seatings: of each deal.
@@ -187,7 +189,7 @@ def _measured(agent: NetworkAgent | GeneralAgent, config: ShipConfig) -> _Measur
     made_for = agent.network.config
     if isinstance(agent, GeneralAgent):
         return _Measured(
-            f"{agent.plays}-{champion.GENERAL}",
+            f"{agent.plays}-{champion.GENERAL}-v{config.version}",
             "every variant of its game, with 2 to 4 players",
             "\n".join(results_in_variants(agent, config)),
             "as many seatings as players",
@@ -195,7 +197,9 @@ def _measured(agent: NetworkAgent | GeneralAgent, config: ShipConfig) -> _Measur
             EVERY_VARIANT,
         )
     return _Measured(
-        f"{made_for.rules}-{config.size}",
+        f"reference/{made_for.rules}-{config.seed}"
+        if config.reference
+        else f"{made_for.rules}-{config.size}-v{config.version}",
         f"the `{made_for.rules}` rules with {made_for.num_players} players",
         "\n".join(results(agent, config)),
         f"{made_for.num_players} seatings",
@@ -242,7 +246,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""
     agent.card = {"results": about.table, "how": config.how, "seed": config.seed, "versions": versions()}
     card = f"""\
-# {about.name}-v{config.version}
+# {about.name}
 
 A network of {agent.network.num_weights:,} weights that scores legal actions
 (`tienlen_agents.networks.network`), for {about.plays};
@@ -266,7 +270,8 @@ prior: {made_for.prior}. Most weights are rounded to float16
 
 {mean}{limits}
 """
-    path = champion.WEIGHTS / f"{about.name}-v{config.version}.safetensors"
+    path = champion.WEIGHTS / f"{about.name}.safetensors"
+    path.parent.mkdir(exist_ok=True)
     agent.save(path)
     write_atomic(path.with_suffix(".md"), card.encode())
     console.print(f"{path} ({math.ceil(Path(path).stat().st_size / 1000):,} kB)")

@@ -60,11 +60,25 @@ def shipped_general() -> dict[str, Path]:
     return {game: path for (game, size), path in _newest().items() if size == GENERAL}
 
 
+def policy_path(rules: AnyRules, size: str = "") -> Path | None:
+    """The file of the network that ``champion`` plays under these rules; None if there is none.
+
+    Args:
+        rules: the variant.
+        size: see `ShippedNetworks`.
+    """
+    own = [path for (preset, s), path in shipped().items() if preset == rules.name and size in ("", s)]
+    if own and rules != get_rules(rules.name):
+        own = []  # another number of players
+    general = shipped_general().get(game_of(rules).name) if size in ("", GENERAL) else None
+    if own and (general is None or rules.name in OWN_IS_STRONGER):
+        return own[-1]
+    return general
+
+
 def can_play(rules: AnyRules) -> bool:
     """Whether ``champion`` has a network for these rules and their number of players."""
-    return game_of(rules).name in shipped_general() or rules in map(
-        get_rules, {preset for preset, _ in shipped()}
-    )
+    return policy_path(rules) is not None
 
 
 def looking(network: ScoringAgent, worlds: int = WORLDS) -> SearchAgent:
@@ -134,23 +148,15 @@ class ShippedNetworks:
         return self._loaded[rules]
 
     def _found(self, rules: AnyRules) -> NetworkAgent:
-        own = [
-            path for (preset, s), path in shipped().items() if preset == rules.name and self._size in ("", s)
-        ]
-        general = shipped_general().get(game_of(rules).name) if self._size in ("", GENERAL) else None
-        if own and (general is None or rules.name in OWN_IS_STRONGER):
-            agent = NetworkAgent.load(own[-1], sample=self._sample)
-            if agent.network.config.rules_digest == rules.digest():
-                return agent
-        if general is not None:
-            policy = load_policy(general, sample=self._sample)
-            assert isinstance(policy, GeneralAgent)
-            return policy.network_for(rules)
-        known = ", ".join(sorted({preset for preset, s in shipped() if self._size in ("", s)})) or "none"
-        raise ValueError(
-            f"champion: there is no policy for the {rules.name} rules with {rules.num_players} players; "
-            f"there are, with four: {known}"
-        )
+        path = policy_path(rules, self._size)
+        if path is None:
+            known = ", ".join(sorted({preset for preset, s in shipped() if self._size in ("", s)})) or "none"
+            raise ValueError(
+                f"champion: there is no policy for the {rules.name} rules with {rules.num_players} players; "
+                f"there are, with four: {known}"
+            )
+        policy = load_policy(path, sample=self._sample)
+        return policy.network_for(rules) if isinstance(policy, GeneralAgent) else policy
 
 
 class ChampionAgent:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from tienlen_agents.networks.features.general import Columns, add_rule_inputs, pick_columns
 from tienlen_agents.networks.network import (
     FloatArray,
     IntArray,
@@ -62,19 +62,24 @@ def specialised_config(config: NetworkConfig, rules: AnyRules) -> NetworkConfig:
 
 
 def specialised_weights(
-    game: str, weights: Mapping[str, npt.NDArray[Any]], rules: AnyRules, reward: str
-) -> dict[str, npt.NDArray[Any]]:
+    game: str, weights: Mapping[str, FloatArray], rules: AnyRules, reward: str
+) -> dict[str, FloatArray]:
     """The weights of the network that `specialised` makes, by name, from those of the general one."""
     general = general_inputs(game)
-    first, num_state = weights[_FIRST], general.num_state_inputs
-    # The inputs of the rules are 0 or 1, and the same in every decision.
-    described = first[:, num_state:] @ general.rule_inputs(rules, reward).astype(first.dtype)
+    first, bias = weights[_FIRST], weights[_FIRST_BIAS].copy()
+    add_rule_inputs(first, general.rule_inputs(rules, reward), bias)
     return {
         **weights,
-        _FIRST: general.state_columns(rules).pick(first[:, :num_state]),
-        _FIRST_BIAS: weights[_FIRST_BIAS] + described,
-        _AFTER: general.action_columns(rules).pick(weights[_AFTER]),
+        _FIRST: _picked(first, general.state_columns(rules)),
+        _FIRST_BIAS: bias,
+        _AFTER: _picked(weights[_AFTER], general.action_columns(rules)),
     }
+
+
+def _picked(weights: FloatArray, columns: Columns) -> FloatArray:
+    found = np.empty((len(weights), len(columns.index)), np.float32)
+    pick_columns(weights, columns.index, found)
+    return found
 
 
 def specialised(network: Network, rules: AnyRules, reward: str) -> Network:

@@ -56,12 +56,18 @@ class Arrays {
   }
 }
 
-/** Read a safetensors file into the fields of `Weights`; float16 becomes float32. */
-function readWeights(engine, bytes, network, arrays, shapes) {
+/**
+ * Read a safetensors file into the fields of `Weights`; float16 becomes float32. A general network is specialised for
+ * the variant on the way (`tienlen_agents.wasm.tables` says how).
+ */
+function readWeights(engine, bytes, network, constants, arrays, shapes) {
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   const header = parse(bytes.subarray(8, 8 + size));
-  const { end } = engine;
-  for (const [field, name] of Object.entries(network.sources)) {
+  const { end } = engine, { general } = network;
+
+  /** The numbers of a field in the file. */
+  function read(field) {
+    const name = network.sources[field];
     const { dtype, shape, data_offsets } = header[name];
     const raw = new Uint8Array(bytes.subarray(8 + size + data_offsets[0], 8 + size + data_offsets[1])); // a copy
     const count = shape.reduce((product, length) => product * length, 1);
@@ -72,6 +78,28 @@ function readWeights(engine, bytes, network, arrays, shapes) {
       engine.calls.widen(halves.at, numbers.at, count);
     } else if (dtype === "F32") numbers.array.set(new Float32Array(raw.buffer));
     else throw new Error(`${network.file}: ${name} is stored as ${dtype}`);
+    return { numbers, shape };
+  }
+
+  function place(type, values) {
+    const block = engine.take(type, values.length);
+    block.array.set(type === BigInt64Array ? values.map(BigInt) : values);
+    return block;
+  }
+
+  for (const field of Object.keys(network.sources)) {
+    let { numbers, shape } = read(field);
+    if (general?.columns[field]) {
+      const columns = constants[general.columns[field]];
+      const index = place(BigInt64Array, columns);
+      const picked = engine.take(Float32Array, shape[0] * columns.length);
+      engine.calls.pick_columns(numbers.at, shape[0], shape[1], index.at, columns.length, picked.at);
+      [numbers, shape] = [picked, [shape[0], columns.length]];
+    }
+    if (general?.bias === field) {
+      const weights = read(general.weights), inputs = place(Uint8Array, constants[general.rule_inputs]);
+      engine.calls.add_rule_inputs(weights.numbers.at, ...weights.shape, inputs.at, inputs.array.length, numbers.at);
+    }
     const target = `weights.${field}`;
     if (network.tiled.includes(field)) {
       const [tiles, rows] = shapes.get(target);
@@ -118,7 +146,8 @@ export class Agents {
     const bytes = await this.library.read(network.file);
     const layout = tables.memory.network;
     const arrays = new Arrays(engine, layout, round.loaded.tables.constants);
-    readWeights(engine, bytes, network, arrays, new Map(layout.map((leaf) => [leaf.name, leaf.shape])));
+    const shapes = new Map(layout.map((leaf) => [leaf.name, leaf.shape]));
+    readWeights(engine, bytes, network, round.loaded.tables.constants, arrays, shapes);
     return arrays;
   }
 

@@ -10,6 +10,7 @@ function        what it does
 ``evaluate``    what each legal action earns in the same worlds
 ``network``     the choice of a network, and the log-probabilities of the legal actions
 ``write_tiles``  lays out a matrix of weights
+``pick_columns``, ``add_rule_inputs``  specialise a general network for a variant
 ``widen``       float16 to float32, for files of weights
 ``find_action``  the legal action of exactly these cards
 ``extensions``  the legal actions that contain these cards and more
@@ -26,6 +27,7 @@ import numpy.typing as npt
 
 from tienlen_agents.networks import inference
 from tienlen_agents.networks.features import Features, features_by_name
+from tienlen_agents.networks.features.general import add_rule_inputs, pick_columns
 from tienlen_agents.networks.inference import TILE
 from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
 from tienlen_agents.rule_based.wasm import entries_of as entries_of_rule_based
@@ -35,6 +37,7 @@ from tienlen_agents.search.interface import Decision, Estimates, Options, Search
 from tienlen_agents.search.registry import setup_of
 from tienlen_agents.wasm.words import words_named
 from tienlen_env.engine.backends.wasm.entries import (
+    BYTES,
     FLOATS,
     HALVES,
     INT,
@@ -255,6 +258,7 @@ def network_entries(game: AnyGame, features: Features, template: NetworkMemory) 
     read = features.compiled_reader.read
     forward, log_probabilities = inference.forward.py_func, inference.log_probabilities.py_func
     tile = inference.write_tiles.py_func
+    pick, add = pick_columns.py_func, add_rule_inputs.py_func
     open_memory = opener(template)
 
     def network(spec_at, actions_at, row_at, memory_at):  # type: ignore[no-untyped-def]
@@ -288,6 +292,18 @@ def network_entries(game: AnyGame, features: Features, template: NetworkMemory) 
         tile(grid(weight_at, (num_outputs, num_inputs)), grid(tiles_at, (num_tiles, num_rows, TILE)))
         return 0
 
+    def pick_columns_(weights_at, num_outputs, num_inputs, index_at, num_columns, out_at):  # type: ignore[no-untyped-def]
+        """`tienlen_agents.networks.features.general.pick_columns`."""
+        out = grid(out_at, (num_outputs, num_columns))
+        pick(grid(weights_at, (num_outputs, num_inputs)), view(index_at, num_columns), out)
+        return 0
+
+    def add_rule_inputs_(weights_at, num_outputs, num_inputs, inputs_at, num_rules, bias_at):  # type: ignore[no-untyped-def]
+        """`tienlen_agents.networks.features.general.add_rule_inputs`."""
+        inputs, bias = view(inputs_at, num_rules), view(bias_at, num_outputs)
+        add(grid(weights_at, (num_outputs, num_inputs)), inputs, bias)
+        return 0
+
     def widen(halves_at, words_at, count):  # type: ignore[no-untyped-def]
         """Write float16 as float32, as their bits."""
         halves, words = view(halves_at, count), view(words_at, count)
@@ -298,6 +314,8 @@ def network_entries(game: AnyGame, features: Features, template: NetworkMemory) 
     return [
         Entry("network", network, (INTS, INTS, INTS, INTS)),
         Entry("write_tiles", write_tiles, (FLOATS, INT, INT, FLOATS, INT, INT)),
+        Entry("pick_columns", pick_columns_, (FLOATS, INT, INT, INTS, INT, FLOATS)),
+        Entry("add_rule_inputs", add_rule_inputs_, (FLOATS, INT, INT, BYTES, INT, FLOATS)),
         Entry("widen", widen, (HALVES, WORDS, INT)),
     ]
 

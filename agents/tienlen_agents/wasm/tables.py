@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
+import numpy.typing as npt
+
 from tienlen_agents.networks import inference
-from tienlen_agents.networks.champion import shipped
+from tienlen_agents.networks.champion import policy_path
 from tienlen_agents.networks.features import features_by_name
-from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.networks.general import reward_of, specialised_config
+from tienlen_agents.networks.network import NetworkConfig, general_inputs, read_policy
 from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory
@@ -19,15 +24,9 @@ from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.registry import game_of
 
 WORLDS: Final = 32  # of the agent "search", unless the page asks for more
-
-
-@cache
-def champions() -> dict[str, NetworkAgent]:
-    """The shipped networks, by the digest of the rules that each plays."""
-    agents = [NetworkAgent.load(path) for path in shipped().values()]
-    return {agent.network.config.rules_digest: agent for agent in agents}
 
 
 def history_length(game: AnyGame) -> int:
@@ -75,12 +74,21 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
             variant["memory"]["search"] = layout_of(memory, constants)
         except WrongGameError:
             searches = False
-        champion = champions().get(rules.digest())
-        if champion is not None and can_read:
-            config = champion.network.config
+        path = policy_path(rules)
+        if path is not None and can_read:
+            config = _config_of(path)
+            general = None
+            if config.is_general:
+                general = _general_data(rules, constants)
+                config = specialised_config(config, rules)
             memory_of_network = new_network_memory(rules, variant["row_size"], config)
             variant["memory"]["network"] = layout_of(memory_of_network, constants)
-            networks[rules.digest()] = _network_data(rules)
+            networks[rules.digest()] = {
+                "file": path.name,
+                "sources": inference.SOURCES,
+                "tiled": list(inference.TILED),
+                "general": general,
+            }
     # As environments have it by default: for measurements of speed.
     *_, widest = (found for found in variants_of(game) if found[0] == tables["variants"][0]["rules"])
     tables["without_history"] = tables_of(game, variants=[widest])["variants"]
@@ -92,9 +100,36 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     tables["agents"] = list(_agents(game, searches, bool(networks)))
 
 
-def _network_data(rules: AnyRules) -> dict[str, Any]:
-    (path,) = [path for (preset, _), path in shipped().items() if preset == rules.name][-1:]
-    return {"file": path.name, "sources": inference.SOURCES, "tiled": list(inference.TILED)}
+@cache
+def _config_of(path: Path) -> NetworkConfig:
+    return read_policy(path)[0].config
+
+
+def _general_data(rules: AnyRules, constants: dict[str, list[int | float | str]]) -> dict[str, Any]:
+    """How a general network is specialised for a variant (`tienlen_agents.networks.general`).
+
+    ``columns`` has, for two fields of the weights, the general column of each of the variant's; the field
+    ``bias`` gets what ``rule_inputs`` add through the weights of the field ``weights``. The arrays are keys
+    of `constants`.
+    """
+    game = game_of(rules).name
+    general = general_inputs(game)
+    return {
+        "columns": {
+            "first": _constant(general.state_columns(rules).index, constants),
+            "after": _constant(general.action_columns(rules).index, constants),
+        },
+        "bias": "first_bias",
+        "weights": "first",
+        "rule_inputs": _constant(general.rule_inputs(rules, reward_of(rules)), constants),
+    }
+
+
+def _constant(array: npt.NDArray[Any], constants: dict[str, list[int | float | str]]) -> str:
+    numbers = array.tolist()
+    key = hashlib.sha256(repr((array.dtype.name, numbers)).encode()).hexdigest()[:16]
+    constants[key] = numbers
+    return key
 
 
 def _words_data(words: GameWords) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.game import AnyRules
 
 BitArray = npt.NDArray[np.uint8]
@@ -52,12 +53,35 @@ class Columns:
             out[:, to : to + end - begin] = rows[:, begin:end]
         return out
 
-    def pick(self, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The columns of the variant, (m, k), of weights of the general inputs, (m, `size`)."""
-        out = np.zeros((len(weights), len(self.index)), weights.dtype)
-        for begin, end, to in self._spans:
-            out[:, begin:end] = weights[:, to : to + end - begin]
-        return out
+
+@jit.loop
+def pick_columns(weights: Any, index: Any, out: Any) -> None:
+    """Write the columns of a variant of a layer's weights.
+
+    Args:
+        weights: float32 (m, `Columns.size`), of general inputs.
+        index: int64 (k,), see `Columns`.
+        out: float32 (m, k), written; 0 in dropped columns.
+    """
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = weights[i, index[j]] if index[j] >= 0 else np.float32(0)
+
+
+@jit.loop
+def add_rule_inputs(weights: Any, rule_inputs: Any, bias: Any) -> None:
+    """Add to a layer's bias what the inputs of the rules contribute, in their order.
+
+    Args:
+        weights: float32 (m, k), whose last columns are those of the rules.
+        rule_inputs: uint8 (K,), 0 and 1.
+        bias: float32 (m,), added to.
+    """
+    begin = weights.shape[1] - rule_inputs.shape[0]
+    for i in range(bias.shape[0]):
+        for j in range(rule_inputs.shape[0]):
+            if rule_inputs[j] != 0:
+                bias[i] += weights[i, begin + j]
 
 
 def first_of_each_axis(shape: tuple[int, ...], general: tuple[int, ...], start: int) -> npt.NDArray[np.int64]:
