@@ -28,8 +28,10 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Final
 
+from tienlen_agents.extras import require
 from tienlen_env.engine.agent import Agent
 from tienlen_env.engine.loading import register_loader
 
@@ -52,6 +54,7 @@ BUILT_IN: Final = {
     "policy": "tienlen_agents:load_policy",
     "process": "tienlen_agents.external.process:ProcessAgent",
     "random": "tienlen_env.engine.agent:RandomAgent",
+    "reference": "tienlen_agents.networks.reference:load_reference",
     "search": "tienlen_agents.search:SearchAgent",
     "trickster": "tienlen_agents.rule_based.trickster:TricksterAgent",
 }
@@ -200,11 +203,16 @@ def load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agen
     Raises:
         ValueError: the file is damaged or not a policy, or a ``.zip`` is not trusted.
         FileNotFoundError: there is no such file.
+        MissingExtraError: a ``.zip`` without the packages that read it.
     """
     if path.endswith(".safetensors"):
         from tienlen_agents.networks import general
 
         return general.load_policy(path, sample=sample)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"policy {path!r}: there is no such file")
+    for package in ("torch", "stable_baselines3", "sb3_contrib"):
+        require(package, "train", f"policy {path!r}")
     from tienlen_agents.networks.sb3_policy import PolicyAgent
 
     return PolicyAgent.load(path, trust=trust, sample=sample)

@@ -50,6 +50,9 @@ EVERY_VARIANT = (
     "measured under rules that no preset has. "
 )
 SELECTED = "It was selected by its points against rule-based agents; people may find other weaknesses."
+NOT_SELECTED = (
+    "It was not selected: it is what its command gives, from self-play alone. People may find weaknesses."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +236,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     exploit = config.exploit or "not measured"
     own_limits = features_by_name(made_for.game).limitations(made_for.record)
     limits = _fill(
-        f"**What it cannot do.** {own_limits} {SEARCH_LIMITS}{about.limits}{SELECTED}".replace("  ", " ")
+        f"**What it cannot do.** {own_limits} {SEARCH_LIMITS}{about.limits}"
+        f"{NOT_SELECTED if config.reference else SELECTED}".replace("  ", " ")
     )
     exploited = _fill(
         f"**Exploitability**, a lower bound (`python -m tienlen_train.best_response`): {exploit}"
