@@ -17,6 +17,7 @@ plays it in these, too, and ``champion:size=medium`` is the network of that size
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.networks.general import MOST_LOADED, GeneralAgent, load_policy
-from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.networks.network import NetworkAgent, NetworkConfig, read_policy
 from tienlen_agents.search import SearchAgent
 from tienlen_env.engine.agent import Agent, ScoringAgent, View, history_of
 from tienlen_env.games.common.game import AnyRules
@@ -60,6 +61,12 @@ def shipped_general() -> dict[str, Path]:
     return {game: path for (game, size), path in _newest().items() if size == GENERAL}
 
 
+@cache
+def config_of(path: Path) -> NetworkConfig:
+    """The configuration of a shipped file, which does not change."""
+    return read_policy(path)[0].config
+
+
 def policy_path(rules: AnyRules, size: str = "") -> Path | None:
     """The file of the network that ``champion`` plays under these rules; None if there is none.
 
@@ -68,8 +75,7 @@ def policy_path(rules: AnyRules, size: str = "") -> Path | None:
         size: see `ShippedNetworks`.
     """
     own = [path for (preset, s), path in shipped().items() if preset == rules.name and size in ("", s)]
-    if own and rules != get_rules(rules.name):
-        own = []  # another number of players
+    own = [path for path in own if config_of(path).rules_digest == rules.digest()]  # the number of players
     general = shipped_general().get(game_of(rules).name) if size in ("", GENERAL) else None
     if own and (general is None or rules.name in OWN_IS_STRONGER):
         return own[-1]
@@ -153,7 +159,7 @@ class ShippedNetworks:
             known = ", ".join(sorted({preset for preset, s in shipped() if self._size in ("", s)})) or "none"
             raise ValueError(
                 f"champion: there is no policy for the {rules.name} rules with {rules.num_players} players; "
-                f"there are, with four: {known}"
+                f"there are: {known}"
             )
         policy = load_policy(path, sample=self._sample)
         return policy.network_for(rules) if isinstance(policy, GeneralAgent) else policy

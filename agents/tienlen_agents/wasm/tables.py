@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import numpy.typing as npt
 
 from tienlen_agents.networks import inference
-from tienlen_agents.networks.champion import policy_path
+from tienlen_agents.networks.champion import config_of, policy_path
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.general import reward_of, specialised_config
-from tienlen_agents.networks.network import NetworkConfig, general_inputs, read_policy
+from tienlen_agents.networks.network import general_inputs
 from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory
@@ -76,7 +74,7 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
             searches = False
         path = policy_path(rules)
         if path is not None and can_read:
-            config = _config_of(path)
+            config = config_of(path)
             general = None
             if config.is_general:
                 general = _general_data(rules, constants)
@@ -98,11 +96,6 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     tables["networks"] = networks
     tables["has_card_choice"] = game.has_card_choice
     tables["agents"] = list(_agents(game, searches, bool(networks)))
-
-
-@cache
-def _config_of(path: Path) -> NetworkConfig:
-    return read_policy(path)[0].config
 
 
 def _general_data(rules: AnyRules, constants: dict[str, list[int | float | str]]) -> dict[str, Any]:
