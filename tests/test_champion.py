@@ -157,9 +157,7 @@ def test_without_a_general_network_rules_are_refused(tmp_path: Path, monkeypatch
         assert not champion.can_play(rules)
         batch = Batch(rules, 2)
         batch.reset(0)
-        message = (
-            f"no policy for the {rules.name} rules with {rules.num_players} players; there are: cardgames"
-        )
+        about = f"the {rules.name} rules with {rules.num_players} players"
         with pytest.raises(ValueError, match=f"no policy for {about}; there are: cardgames"):
             tienlen_agents.load("champion").act(View(batch))
 
