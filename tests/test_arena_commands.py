@@ -221,8 +221,9 @@ def test_records_are_shared_between_match_ups_and_resumed(tmp_path):
 def test_the_panel_has_those_that_play_the_rules():
     assert (*FAST_PANEL, "search", "champion") == PANEL
     assert panel_of([get_rules("cardgames")]) == [*PANEL]
-    assert panel_of([get_rules("cardgames"), get_rules("pagat")]) == [*FAST_PANEL, "search"]
-    assert panel_of([get_rules("cardgames", 3)]) == [*FAST_PANEL, "search"]
+    assert panel_of([get_rules("cardgames"), get_rules("pagat")]) == [*PANEL]
+    assert panel_of([get_rules("cardgames", 3)]) == [*PANEL]
+    assert panel_of([get_rules("thirteens")]) == [*FAST_PANEL, "search"]
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "greedy"])

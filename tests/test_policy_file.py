@@ -18,6 +18,7 @@ import safetensors.numpy
 import tienlen_agents
 from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.champion import WEIGHTS
+from tienlen_agents.networks.general import GeneralAgent, load_policy
 from tienlen_agents.networks.network import (
     FORMAT,
     MAX_WIDTH,
@@ -38,6 +39,8 @@ PUBLISHED = {
     "north-small-v1": "6c8a648ca0661364cbcbd42c342c0aaa40dce6884b1824c314437d6615c8dcac",
     "south-small-v1": "4b3856be0ee539a9d5b6ba306eafe54560c7889af3e44d6e87e00ee0603302e2",
     "south_count-small-v1": "a0eeb5d1d796a2b0afbe75449eb87c434283d288bd927d30ec8c0ad41923c300",
+    "cardgames-1234": "fe3ea8db4d907c4aef73f37ff8df4f8f666a17cc3ae1e4a0413bc8ffe5a437b5",
+    "tienlen-general-v1": "92f74bc9b3f1edf7b33c041af65009479e0c1a17f6e265785512f24eb6264786",
 }
 
 
@@ -48,16 +51,16 @@ def an_agent(**card: Any) -> NetworkAgent:
     return NetworkAgent(Network(config, tensors), card={"note": "tiến lên", **card})
 
 
-def weights_digest(agent: NetworkAgent) -> str:
+def weights_digest(agent: NetworkAgent | GeneralAgent) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(agent.network.tensors.items()):
         digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())
     return digest.hexdigest()
 
 
-@pytest.mark.parametrize("path", sorted(WEIGHTS.glob("*.safetensors")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted(WEIGHTS.glob("**/*.safetensors")), ids=lambda p: p.stem)
 def test_published_weights_never_change(path: Path, tmp_path: Path) -> None:
-    agent = NetworkAgent.load(path)
+    agent = load_policy(path)
     assert weights_digest(agent) == PUBLISHED[path.stem]
     agent.save(tmp_path / "again.safetensors")
     assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()

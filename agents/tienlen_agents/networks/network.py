@@ -533,6 +533,8 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
                     raise ValueError("the card is not a table")
                 stored = _read_tensors(file, config)
                 policy_file.check_digest(metadata, stored)
+                if not config.is_general:
+                    config.reader()  # refuses what the game does not have
                 return Network(config, stored), card
             except (KeyError, TypeError, ValueError, RecursionError) as error:
                 raise ValueError(f"weights and configuration do not fit: {error}") from error
