@@ -355,6 +355,7 @@ def test_the_page_has_the_files_that_python_reads(built: Folder) -> None:
     found = (policy_path(rules) for _, rules in variants_of(game_of_name("tienlen")))
     paths = {path for path in found if path is not None}
     assert {network["file"] for network in tables["networks"].values()} == {path.name for path in paths}
+    assert {path.name for path in built("tienlen").glob("*.safetensors")} == {path.name for path in paths}
     for path in paths:
         assert (built("tienlen") / path.name).read_bytes() == path.read_bytes()
 

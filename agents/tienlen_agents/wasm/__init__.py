@@ -49,11 +49,16 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each compiles in a process of its own
         modules = list(pool.map(partial(_build, out), list(names) or [game.name for game in games()]))
     listed = []
+    networks: set[str] = set()
     for path in modules:
         tables = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        for network in tables["networks"].values():
-            shutil.copyfile(WEIGHTS / network["file"], out / network["file"])
+        networks.update(network["file"] for network in tables["networks"].values())
         listed.append(_listed(tables))
+    for name in networks:
+        shutil.copyfile(WEIGHTS / name, out / name)
+    for path in out.glob("*.safetensors"):
+        if path.name not in networks:
+            path.unlink()  # of an earlier build: nothing plays it any more
     for source in sorted(JAVASCRIPT.glob("*.m*s")):
         shutil.copyfile(source, out / source.name)
     text = json.dumps({"games": listed}, separators=(",", ":"))
