@@ -161,7 +161,8 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
 
         # Advantages and returns. The critic's values are in standard deviations of a round's score, so the
         # scale of a game's points does not matter.
-        deviation = np.std if self.variants is None else np.nanstd  # of the seats that there are
+        # The scores of seats that a smaller table does not have are NaN.
+        deviation = np.std if self.variants is None else np.nanstd
         return_std = float(deviation(trajectories.scores)) + 1e-8
         values = self.values(tensors) * return_std
         gae_lambda = self.features.gae_lambda if config.gae_lambda is None else config.gae_lambda

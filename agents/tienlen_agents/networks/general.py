@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -51,14 +51,7 @@ def specialised_config(config: NetworkConfig, rules: AnyRules) -> NetworkConfig:
         raise ValueError("expected a general network")
     if game_of(rules).name != config.game:
         raise ValueError(f"the network plays {config.game}, not the {rules.name} rules")
-    return NetworkConfig.of(
-        rules,
-        record=config.record,
-        state_width=config.state_width,
-        action_width=config.action_width,
-        prior=config.prior,
-        prior_scale=config.prior_scale,
-    )
+    return NetworkConfig.of(rules, record=config.record, **config.design)
 
 
 def specialised_weights(
@@ -109,13 +102,7 @@ def generalised(network: Network) -> Network:
     rules = get_rules(config.rules, config.num_players)
     if not config.record or rules.digest() != config.rules_digest:
         raise ValueError("expected a general network, or that of a preset with a play summary")
-    wanted = NetworkConfig.of_general(
-        config.game,
-        state_width=config.state_width,
-        action_width=config.action_width,
-        prior=config.prior,
-        prior_scale=config.prior_scale,
-    )
+    wanted = NetworkConfig.of_general(config.game, **config.design)
     first = general.state_columns(rules).expand(network.tensors[_FIRST])
     tensors = {
         **network.tensors,
@@ -199,10 +186,6 @@ class GeneralAgent:
     def digest(self) -> str:
         """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
         return digest_of(self.network, self.card)
-
-    def with_weights(self, tensors: Mapping[str, FloatArray]) -> Self:
-        """The same agent with other weights."""
-        return replace(self, network=Network(self.network.config, dict(tensors)))
 
 
 def load_policy(path: str | Path, *, sample: bool = False) -> NetworkAgent | GeneralAgent:

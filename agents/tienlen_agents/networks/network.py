@@ -152,6 +152,12 @@ class NetworkConfig:
         return self.num_rule_inputs > 0
 
     @property
+    def design(self) -> dict[str, Any]:
+        """The settings that do not follow from the variant: the widths of the layers and the prior."""
+        names = ("state_width", "action_width", "prior", "prior_scale")
+        return {name: getattr(self, name) for name in names}
+
+    @property
     def state_inputs(self) -> int:
         """O + E, or O + R + E with a play summary; K more in a general network."""
         return self.observation_size + self.num_derived + self.num_rule_inputs
@@ -187,16 +193,8 @@ class NetworkConfig:
             if not is_valid:
                 expected = f", expected {RANGES[name]}" if name in RANGES else ""
                 raise ValueError(f"{name}={_short(value)} is not a valid value{expected}")
-        if self.is_general:
-            wanted = self.of_general(
-                self.game,
-                **{
-                    name: getattr(self, name)
-                    for name in ("state_width", "action_width", "prior", "prior_scale")
-                },
-            )
-            if self != wanted:
-                raise ValueError(f"the inputs are not the general ones of {self.game} in this version")
+        if self.is_general and self != self.of_general(self.game, **self.design):
+            raise ValueError(f"the inputs are not the general ones of {self.game} in this version")
 
 
 def general_inputs(game: str) -> GeneralInputs:
