@@ -17,7 +17,7 @@ from tienlen_agents.networks.champion import WEIGHTS, ChampionAgent, shipped
 from tienlen_agents.networks.general import GeneralAgent, load_policy
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig, network_of
 from tienlen_agents.search import HISTORY
-from tienlen_env.engine.agent import ScoringAgent, View, history_of
+from tienlen_env.engine.agent import ScoringAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.registry import get_rules, has_payments
@@ -160,6 +160,37 @@ def test_without_a_general_network_rules_are_refused(tmp_path: Path, monkeypatch
         about = f"the {rules.name} rules with {rules.num_players} players"
         with pytest.raises(ValueError, match=f"no policy for {about}; there are: cardgames"):
             tienlen_agents.load("champion").act(View(batch))
+
+
+def test_rules_are_refused_before_a_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = shipped()["cardgames", "medium"]
+    (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(champion, "WEIGHTS", tmp_path)
+    for name in ("champion", "champion:worlds=0", "search:prior=champion", f"policy:{path}"):
+        check_plays([tienlen_agents.load(name)], Batch("cardgames", 1))
+        with pytest.raises(ValueError, match=r"no policy for the pagat rules|not for pagat"):
+            check_plays([tienlen_agents.load(name)], Batch("pagat", 1))
+
+
+def test_the_objective_can_be_chosen() -> None:
+    """Without the option it follows the reward of the batch; networks and search alike."""
+    payments = Batch("south", 300, reward="payments", history_length=HISTORY)
+    points = Batch("south", 300, reward="points", history_length=HISTORY)
+    for batch in (payments, points):
+        batch.deal(np.arange(300))
+        for _ in range(9):
+            batch.step(tienlen_agents.load("heuristic").act(View(batch)))
+    for kind in ("champion:worlds=0", "champion:worlds=4", "search:worlds=4"):
+        for_payments, for_points = (tienlen_agents.load(kind).act(View(b)) for b in (payments, points))
+        assert (for_payments != for_points).mean() > 0.01
+        for objective, expected in (("payments", for_payments), ("points", for_points)):
+            for batch in (payments, points):
+                agent = tienlen_agents.load(f"{kind},objective={objective}")
+                assert np.array_equal(agent.act(View(batch)), expected)
+    assert tienlen_agents.load("champion:objective=points").name == "champion:objective=points"
+    for kind in ("champion", "search"):
+        with pytest.raises(ValueError, match="objective='cards'"):
+            tienlen_agents.load(f"{kind}:objective=cards")
 
 
 def test_options_that_cannot_be_are_refused() -> None:

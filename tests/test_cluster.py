@@ -50,7 +50,8 @@ def test_a_league_while_a_node_is_lost_and_another_comes(nodes, tmp_path, monkey
     with cluster.connect(nodes.address, agents) as executor:
         spread = arena.league(agents, executor=executor, progress=change, **options)
         assert len(executor.pool.tasks_of) > 1
-        assert change.num_chunks == sum(executor.pool.tasks_of.values())
+        # A task of Ray plays one job or several.
+        assert change.num_chunks >= sum(executor.pool.tasks_of.values())
     assert json.dumps(without_times(spread.to_dict())) == json.dumps(without_times(alone.to_dict()))
     shown = capsys.readouterr().err
     assert "3 nodes, 3 processors" in shown

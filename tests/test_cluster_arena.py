@@ -29,6 +29,7 @@ from tests.clusters import (
 from tienlen_agents import arena, cluster, load
 from tienlen_agents.arena.__main__ import main
 from tienlen_agents.cluster import Identity, NodeRefusedError
+from tienlen_agents.cluster.executor import MOST_JOBS
 from tienlen_agents.cluster.identity import is_shipped
 
 
@@ -51,6 +52,30 @@ def test_tune_gives_the_same_parameters(nodes, tmp_path):
     with cluster.connect(nodes.address, quiet=True) as executor:
         spread = search(config, Parameters(), console, executor.pool)
     assert spread == search(config, Parameters(), console)
+
+
+class PoolHere:
+    """A `TaskPool` that calls the functions in this process, and counts the items of each call."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def unordered(self, function, items):
+        for item in items:
+            self.sizes.append(len(item))
+            yield item, function(item)
+
+
+def test_a_task_of_ray_plays_several_short_jobs():
+    pool = PoolHere()
+    spread = arena.match(
+        "random", "greedy", executor=cluster.RayExecutor(pool), num_deals=400, deals_per_job=1
+    )
+    assert sum(pool.sizes) == 400
+    assert pool.sizes[0] == 1  # the time of a job is not known yet
+    assert 1 < max(pool.sizes) <= MOST_JOBS
+    alone = arena.match("random", "greedy", num_deals=400, deals_per_job=1)
+    assert spread.points.tobytes() == alone.points.tobytes()
 
 
 # ---------------------------------------------------------------- refusals

@@ -35,8 +35,8 @@ def test_a_run_stopped_at_some_of_its_writes_is_resumed_exactly(tmp_path: Path) 
     assert [found[algorithm]["tried"] for algorithm in ALGORITHMS] == [3] * 5
 
 
-# `dmc` and `best_response` write with the code of `ppo`: the loss of power, the strictest kind, is enough.
-EVERY_KIND = ("ppo", "ppo_sb3", "league")
+# All write with `write_atomic`, as `ppo` does: for the others the loss of power, the strictest, is enough.
+EVERY_KIND = ("ppo",)
 
 
 @pytest.mark.nightly

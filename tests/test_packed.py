@@ -8,11 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tienlen_env.engine.backends.wasm.tables import variants_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.packed import pack, packed_size, unpack
 from tienlen_env.games.common.bits import PackedBits, clear_items, write_bits, write_half, write_word
-from tienlen_env.games.registry import game_named, game_of
+from tienlen_env.games.registry import game_named, game_of, variants_of
 
 GARBAGE = -0x0123456789ABCDEF
 GAMES = ("tienlen", "thirteens", "high_card")

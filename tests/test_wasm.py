@@ -29,11 +29,11 @@ from tienlen_env.engine.backends.wasm import build
 from tienlen_env.engine.backends.wasm.__main__ import main
 from tienlen_env.engine.backends.wasm.entries import DOUBLE, Entry, digest
 from tienlen_env.engine.backends.wasm.link import VARIABLE, LinkError, link
-from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
+from tienlen_env.engine.backends.wasm.tables import tables_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import KEY_STEP
 from tienlen_env.games.common.game import AnyGame, AnyRules
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import get_rules, variants_of
 from tienlen_env.games.thirteens.rules import PRESETS as thirteens_presets
 
 __all__ = ["built"]

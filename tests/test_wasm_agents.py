@@ -21,12 +21,11 @@ from tienlen_agents.search.registry import setup_of
 from tienlen_agents.wasm.entries import widened
 from tienlen_env.engine.agent import history_of
 from tienlen_env.engine.backends.wasm.memory import layout_of, leaves_of
-from tienlen_env.engine.backends.wasm.tables import variants_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.cards import card_ids, format_cards
-from tienlen_env.games.registry import game_named, get_rules
+from tienlen_env.games.registry import get_rules, variants_of
 from tienlen_env.games.tienlen.actions import PASS
 from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
@@ -156,12 +155,18 @@ def test_choices_of_search_and_network(
 @needs_node
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    "variant", [*((preset, 4) for preset in game_named("tienlen").presets), ("cardgames", 2), ("south", 3)]
+    ("variant", "least"),
+    [
+        *((preset, 20_000) for preset in ("cardgames", "foicica", "south", "south_count", "north")),
+        *((preset, 2_000) for preset in ("mobile", "pagat", "cardgames-2", "south-3")),
+    ],
 )
-def test_the_champion_chooses_the_same(variant: tuple[str, int], built: Folder) -> None:
-    num_rounds = 520 * 4 // variant[1]
-    num, different, median = compare_choices(built("tienlen"), "tienlen", "champion", variant, num_rounds)
-    assert num >= 20_000
+def test_the_champion_chooses_the_same(variant: str, least: int, built: Folder) -> None:
+    preset, _, size = variant.partition("-")
+    players = int(size or 4)
+    table, num_rounds = (preset, players), 52 * 4 * least // (players * 2000)
+    num, different, median = compare_choices(built("tienlen"), "tienlen", "champion", table, num_rounds)
+    assert num >= least
     assert different <= num / 10_000
     assert median <= 10
 

@@ -141,9 +141,13 @@ def test_a_seat_gets_no_hidden_card(hub: Hub, rules: str, num_players: int) -> N
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("rules", "num_players"), [("cardgames", 4), ("foicica", 3), ("thirteens", 4)])
-def test_no_seat_gets_a_hidden_card_in_a_thousand_games(hub: Hub, rules: str, num_players: int) -> None:
-    assert asyncio.run(listen_to_games(hub, 1000, rules, num_players)) > 100_000
+@pytest.mark.parametrize(
+    ("rules", "num_players", "games"), [("cardgames", 4, 600), ("foicica", 3, 200), ("thirteens", 4, 200)]
+)
+def test_no_seat_gets_a_hidden_card_in_a_thousand_games(
+    hub: Hub, rules: str, num_players: int, games: int
+) -> None:
+    assert asyncio.run(listen_to_games(hub, games, rules, num_players)) > 100 * games
 
 
 # ---------------------------------------------------------------- what a selection is

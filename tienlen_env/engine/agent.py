@@ -24,12 +24,14 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyRules
 
 __all__ = [
     "Agent",
     "CardAgent",
     "FallibleAgent",
     "Forfeit",
+    "ParticularAgent",
     "RandomAgent",
     "ScoringAgent",
     "View",
@@ -104,16 +106,31 @@ class FallibleAgent(Agent, Protocol):
         """The rounds that it has forfeited since this was last called."""
 
 
+@runtime_checkable
+class ParticularAgent(Agent, Protocol):
+    """An agent that plays some variants only, such as a policy network."""
+
+    def check_rules(self, rules: AnyRules) -> None:
+        """Refuse rules that it does not play.
+
+        Raises:
+            ValueError: it names the agent and the rules.
+        """
+
+
 def check_plays(agents: Iterable[Agent], batch: Batch) -> None:
-    """Refuse agents whose attribute ``plays`` names another game than this one.
+    """Refuse agents that do not play this game, by their attribute ``plays``, or these rules.
 
     Raises:
-        WrongGameError: it names the agent.
+        WrongGameError: another game; it names the agent.
+        ValueError: other rules (see `ParticularAgent`).
     """
     for agent in agents:
         game = getattr(agent, "plays", batch.game.name)
         if game != batch.game.name:
             raise WrongGameError(f"agent {agent.name!r} plays {game}, not {batch.game.name}")
+        if isinstance(agent, ParticularAgent):
+            agent.check_rules(batch.rules)
 
 
 @runtime_checkable

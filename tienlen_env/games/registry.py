@@ -18,6 +18,7 @@ from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.tienlen.game import TIENLEN
 
 ENTRY_POINTS: Final = "tienlen.games"
+MAX_PLAYERS: Final = 16
 RulesT = TypeVar("RulesT", bound=AnyRules)
 TableT = TypeVar("TableT", bound=ActionTable)
 
@@ -103,6 +104,16 @@ def get_rules(rules: str | AnyRules = "cardgames", num_players: int | None = Non
         found = rules
         game_of(found)
     return found if num_players is None else replace(found, num_players=num_players)  # type: ignore[type-var]
+
+
+def variants_of(game: AnyGame) -> Iterator[tuple[str, AnyRules]]:
+    """``(preset, rules)``: the presets of a game, each with every number of players that it allows."""
+    for name, preset in game.presets.items():
+        for num_players in range(1, MAX_PLAYERS + 1):
+            try:
+                yield name, get_rules(preset, num_players)
+            except RulesError:
+                continue
 
 
 def game_of(rules: AnyRules) -> AnyGame:

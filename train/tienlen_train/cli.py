@@ -59,6 +59,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "compare": _arena("compare", "compare one agent with several others"),
     "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),
     "gauntlet": _arena("gauntlet", "compare one agent with the standard panel"),
+    "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
     "tune": Command("tienlen_train.tune_heuristic", "search for parameters of the heuristic agent"),
     "train": Group(
         "train an agent",
@@ -78,6 +79,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "speed": Command("tienlen_train.benchmarks.speed", "decisions per second of every environment"),
             "learning": Command("tienlen_train.benchmarks.learning", "training speed beside MaskablePPO"),
             "search": Command("tienlen_train.benchmarks.search", "time and strength of searching agents"),
+            "strength": Command("tienlen_train.benchmarks.strength", "every shipped agent at every table"),
             "inference": Command("tienlen_train.benchmarks.inference", "networks, compiled beside torch"),
             "endgame": Command("tienlen_train.benchmarks.endgame", "cost and gain of solving endgames"),
             "curves": Command("tienlen_train.benchmarks.curves", "learning curves of every algorithm"),

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -31,9 +30,7 @@ from tienlen_agents.ranges import ExistingFile, FreeText, Range
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
 from tienlen_env.engine.agent import Agent
-from tienlen_env.errors import RulesError
-from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_named, get_rules, has_payments
+from tienlen_env.games.registry import game_named, get_rules, has_payments, variants_of
 from tienlen_train.benchmarks.speed import cpu_name
 from tienlen_train.command import command
 from tienlen_train.config import ANY_SEED, DEALS, Config, Word, parse_args, setting
@@ -112,7 +109,7 @@ def results_in_variants(agent: GeneralAgent, config: ShipConfig) -> list[str]:
         + "|",
         "|---" * (6 + len(weaker)) + "|",
     ]
-    for rules in variants_of(agent.plays):
+    for _, rules in variants_of(game_named(agent.plays)):
         players: list[tuple[Agent, str]] = [(champion.looking(agent), strongest)]
         players += [(agent, name) for name in (strongest, *reversed(weaker))]
         found = [
@@ -126,16 +123,6 @@ def results_in_variants(agent: GeneralAgent, config: ShipConfig) -> list[str]:
                 cells += [_percent(result.scores[0].first)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
-
-
-def variants_of(game: str) -> list[AnyRules]:
-    """The presets of a game, each with every number of players that it allows, the most players first."""
-    found = []
-    for name, rules in game_named(game).presets.items():
-        for num_players in range(rules.num_players, 1, -1):
-            with suppress(RulesError):
-                found.append(get_rules(name, num_players))
-    return found
 
 
 def _plus_minus(value: arena.Estimate) -> str:

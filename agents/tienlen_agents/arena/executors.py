@@ -107,7 +107,7 @@ class ProcessExecutor:
         # Each worker is a new interpreter: a fork would copy the threads of Numba and torch in mid-work.
         context = multiprocessing.get_context("spawn")
         waiting: dict[Future[Chunk], Task] = {}
-        with ProcessPoolExecutor(self._workers, mp_context=context, initializer=_end_with_parent) as pool:
+        with ProcessPoolExecutor(self._workers, mp_context=context, initializer=end_with_parent) as pool:
             try:
                 while True:
                     # One more than there are workers, so that none waits.
@@ -129,7 +129,7 @@ class ProcessExecutor:
                 pool.shutdown(cancel_futures=True)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """In a worker: exit when the parent process has died, instead of waiting for work for ever.
 
     Ctrl-C reaches every process of a terminal; the parent alone answers it.

@@ -19,12 +19,19 @@ from __future__ import annotations
 from collections import OrderedDict
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_agents.networks.general import MOST_LOADED, GeneralAgent, load_policy
+from tienlen_agents.networks.general import (
+    MOST_LOADED,
+    GeneralAgent,
+    Objective,
+    load_policy,
+    objective_of,
+    reward_of,
+)
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig, read_policy
 from tienlen_agents.search import SearchAgent
 from tienlen_env.engine.agent import Agent, ScoringAgent, View, history_of
@@ -41,6 +48,7 @@ TRUST: Final = 0.3
 GENERAL: Final = "general"  # the size of general networks
 # Presets whose own network is stronger with four players than the general one (see its card).
 OWN_IS_STRONGER: Final = frozenset({"cardgames"})
+OBJECTIVES: Final[dict[str, Objective]] = {name: name for name in get_args(Objective)}
 
 
 def _newest() -> dict[tuple[str, str], Path]:
@@ -87,14 +95,15 @@ def can_play(rules: AnyRules) -> bool:
     return policy_path(rules) is not None
 
 
-def looking(network: ScoringAgent, worlds: int = WORLDS) -> SearchAgent:
+def looking(network: ScoringAgent, worlds: int = WORLDS, objective: Objective | None = None) -> SearchAgent:
     """An agent that refines a network by the champion's search.
 
     Args:
         network: the policy.
         worlds: see `ChampionAgent`, at least 1.
+        objective: see `ChampionAgent`.
     """
-    search = SearchAgent(worlds=worlds, effort=EFFORT, trust=TRUST)
+    search = SearchAgent(worlds=worlds, effort=EFFORT, trust=TRUST, objective=objective or "")
     search.set_prior(network)
     return search
 
@@ -105,16 +114,18 @@ class ShippedNetworks:
     Args:
         size: of the network; empty for the strongest shipped one.
         sample: draw from the policy instead of taking the most probable action.
+        objective: see `ChampionAgent`.
     """
 
     name = "champion:worlds=0"
     history = 1  # the networks of some rules read the play summary
 
-    def __init__(self, size: str = "", *, sample: bool = False) -> None:
+    def __init__(self, size: str = "", *, sample: bool = False, objective: Objective | None = None) -> None:
         self._size = size
         self._sample = sample
+        self._objective = objective
         self._seed = 0
-        self._loaded: OrderedDict[AnyRules, NetworkAgent] = OrderedDict()
+        self._loaded: OrderedDict[tuple[AnyRules, str], NetworkAgent] = OrderedDict()
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; matters only with `sample`."""
@@ -128,7 +139,7 @@ class ShippedNetworks:
         Raises:
             ValueError: there is no policy for these rules.
         """
-        return self.network_for(view.rules).act(view)
+        return self.network_for(view.rules, objective_of(view)).act(view)
 
     def log_probabilities(self, view: View) -> npt.NDArray[np.float32]:
         """The log-probabilities of ``view.legal_actions``, float32 (N,).
@@ -136,24 +147,38 @@ class ShippedNetworks:
         Raises:
             ValueError: there is no policy for these rules.
         """
-        return self.network_for(view.rules).log_probabilities(view)
+        return self.network_for(view.rules, objective_of(view)).log_probabilities(view)
 
-    def network_for(self, rules: AnyRules) -> NetworkAgent:
+    def network_for(self, rules: AnyRules, objective: Objective = "payments") -> NetworkAgent:
         """The network that plays these rules.
+
+        Args:
+            rules: the variant.
+            objective: used if none was chosen for all rules.
 
         Raises:
             ValueError: there is none.
         """
-        if rules not in self._loaded:
-            agent = self._found(rules)
+        objective = self._objective or objective
+        key = rules, reward_of(rules, objective)
+        if key not in self._loaded:
+            agent = self._found(rules, objective)
             agent.name = "champion"
             agent.reset(self._seed)
-            self._loaded[rules] = agent
+            self._loaded[key] = agent
             if len(self._loaded) > MOST_LOADED:
                 self._loaded.popitem(last=False)
-        return self._loaded[rules]
+        return self._loaded[key]
 
-    def _found(self, rules: AnyRules) -> NetworkAgent:
+    def check_rules(self, rules: AnyRules) -> None:
+        """Refuse rules that no shipped network plays.
+
+        Raises:
+            ValueError: it names the presets that there are.
+        """
+        self._path(rules)
+
+    def _path(self, rules: AnyRules) -> Path:
         path = policy_path(rules, self._size)
         if path is None:
             known = ", ".join(sorted({preset for preset, s in shipped() if self._size in ("", s)})) or "none"
@@ -161,8 +186,11 @@ class ShippedNetworks:
                 f"champion: there is no policy for the {rules.name} rules with {rules.num_players} players; "
                 f"there are: {known}"
             )
-        policy = load_policy(path, sample=self._sample)
-        return policy.network_for(rules) if isinstance(policy, GeneralAgent) else policy
+        return path
+
+    def _found(self, rules: AnyRules, objective: Objective) -> NetworkAgent:
+        policy = load_policy(self._path(rules), sample=self._sample)
+        return policy.network_for(rules, objective) if isinstance(policy, GeneralAgent) else policy
 
 
 class ChampionAgent:
@@ -174,28 +202,44 @@ class ChampionAgent:
         worlds: number of worlds in which the last two candidates are compared, early in a round (see
             `tienlen_agents.search`); 0 for the network alone.
         sample: draw from the network's policy, without search.
+        objective: what it plays for: ``"payments"`` where the rules have them, or ``"points"`` everywhere;
+            empty: what the reward of the batch asks for. Networks of one preset have the one that they were
+            trained for.
 
     Attributes:
         plays: the game of the policies, if all have the same.
 
     Raises:
-        ValueError: there is none of that size, or `worlds` is below 0.
+        ValueError: there is none of that size, `worlds` is below 0, or an unknown objective.
     """
 
-    def __init__(self, *, size: str = "", worlds: int = WORLDS, sample: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        size: str = "",
+        worlds: int = WORLDS,
+        sample: bool = False,
+        objective: str = "",
+    ) -> None:
         sizes = sorted({s for _, s in _newest()})
         if size and size not in sizes:
             raise ValueError(f"champion: size={size!r}, expected one of {', '.join(sizes)}")
         if worlds < 0:
             raise ValueError(f"champion: worlds={worlds!r}, expected 0 or more")
-        self._networks = ShippedNetworks(size, sample=sample)
+        if objective and objective not in OBJECTIVES:
+            expected = ", ".join(OBJECTIVES)
+            raise ValueError(f"champion: objective={objective!r}, expected one of {expected}")
+        chosen = OBJECTIVES.get(objective)
+        self._networks = ShippedNetworks(size, sample=sample, objective=chosen)
         self._player: Agent = self._networks
         if worlds and not sample:
-            self._player = looking(self._networks, worlds)
+            self._player = looking(self._networks, worlds, chosen)
         self.history = history_of([self._player])
         options = [f"size={size}"] if size else []
         if worlds != WORLDS:
             options.append(f"worlds={worlds}")
+        if objective:
+            options.append(f"objective={objective}")
         self.name = f"champion:{','.join(options)}" if options else "champion"
         games = {game_of(get_rules(preset)).name for preset, _ in shipped()} | set(shipped_general())
         if len(games) == 1:
@@ -213,6 +257,14 @@ class ChampionAgent:
         """
         return self._player.act(view)
 
+    def check_rules(self, rules: AnyRules) -> None:
+        """Refuse rules that no shipped network plays; see `ShippedNetworks.check_rules`.
+
+        Raises:
+            ValueError: it names the presets that there are.
+        """
+        self._networks.check_rules(rules)
+
     def log_probabilities(self, view: View) -> npt.NDArray[np.float32]:
         """The log-probabilities of ``view.legal_actions`` by the network, without search.
 
@@ -224,10 +276,10 @@ class ChampionAgent:
         """
         return self._networks.log_probabilities(view)
 
-    def network_for(self, rules: AnyRules) -> NetworkAgent:
-        """The network that plays these rules.
+    def network_for(self, rules: AnyRules, objective: Objective = "payments") -> NetworkAgent:
+        """The network that plays these rules; see `ShippedNetworks.network_for`.
 
         Raises:
             ValueError: there is none.
         """
-        return self._networks.network_for(rules)
+        return self._networks.network_for(rules, objective)

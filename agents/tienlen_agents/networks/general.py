@@ -41,6 +41,12 @@ def reward_of(rules: AnyRules, objective: Objective = "payments") -> str:
     return "payments" if objective == "payments" and has_payments(rules) else "zero_sum"
 
 
+def objective_of(view: View) -> Objective:
+    """What the reward of a view's batch asks for."""
+    batch, _ = view.source
+    return "payments" if batch.reward == "payments" else "points"
+
+
 def specialised_config(config: NetworkConfig, rules: AnyRules) -> NetworkConfig:
     """The configuration of the network that `specialised` makes.
 
@@ -121,20 +127,21 @@ class GeneralAgent:
         name: its name in result tables and plots.
         sample: draw from the policy instead of taking the most probable action.
         card: free-form metadata, the model card.
-        objective: what it plays for: payments where the rules have them, or points everywhere.
+        objective: what it plays for: payments where the rules have them, or points everywhere; None: what
+            the reward of a batch asks for.
     """
 
     network: Network
     name: str = "network"
     sample: bool = False
     card: dict[str, Any] = field(default_factory=dict)
-    objective: Objective = "payments"
+    objective: Objective | None = None
     history = 1  # for the play summary
 
     def __post_init__(self) -> None:
         self.plays = self.network.config.game
         self._seed = 0
-        self._specialised: OrderedDict[AnyRules, NetworkAgent] = OrderedDict()
+        self._specialised: OrderedDict[tuple[AnyRules, str], NetworkAgent] = OrderedDict()
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; matters only with `sample`."""
@@ -142,18 +149,23 @@ class GeneralAgent:
         for agent in self._specialised.values():
             agent.reset(seed)
 
-    def network_for(self, rules: AnyRules) -> NetworkAgent:
+    def network_for(self, rules: AnyRules, objective: Objective = "payments") -> NetworkAgent:
         """The specialised network of a variant.
+
+        Args:
+            rules: the variant.
+            objective: used if the agent has none of its own.
 
         Raises:
             ValueError: rules of another game.
         """
-        found = self._specialised.get(rules)
+        reward = reward_of(rules, self.objective or objective)
+        found = self._specialised.get((rules, reward))
         if found is None:
-            network = specialised(self.network, rules, reward_of(rules, self.objective))
+            network = specialised(self.network, rules, reward)
             found = NetworkAgent(network, self.name, self.sample, self.card)
             found.reset(self._seed)
-            self._specialised[rules] = found
+            self._specialised[rules, reward] = found
             if len(self._specialised) > MOST_LOADED:
                 self._specialised.popitem(last=False)
         return found
@@ -164,7 +176,7 @@ class GeneralAgent:
         Raises:
             ValueError: rules of another game.
         """
-        return self.network_for(view.rules).act(view)
+        return self.network_for(view.rules, objective_of(view)).act(view)
 
     def log_probabilities(self, view: View) -> FloatArray:
         """The log-probabilities of ``view.legal_actions``, float32 (N,).
@@ -172,7 +184,7 @@ class GeneralAgent:
         Raises:
             ValueError: rules of another game.
         """
-        return self.network_for(view.rules).log_probabilities(view)
+        return self.network_for(view.rules, objective_of(view)).log_probabilities(view)
 
     def save(self, path: str | Path) -> None:
         """Write the general network to a safetensors file; see `write_policy`.

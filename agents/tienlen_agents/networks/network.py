@@ -408,7 +408,7 @@ class NetworkAgent:
         Raises:
             ValueError: the network was made for other rules or another number of players.
         """
-        self._check(view)
+        self.check_rules(view.rules)
         legal = view.legal_actions
         actions: IntArray = legal.action[legal.start]  # right where there is one legal action
         free = np.flatnonzero(view.num_legal > 1)
@@ -430,7 +430,7 @@ class NetworkAgent:
         Raises:
             ValueError: see `act`.
         """
-        self._check(view)
+        self.check_rules(view.rules)
         inputs = self._reader.read(view)
         return log_softmax(self.logits(inputs), inputs.segment_start)
 
@@ -438,12 +438,17 @@ class NetworkAgent:
         """The network's scores, prior included, float32 (N,)."""
         return self.network.logits(inputs)
 
-    def _check(self, view: View) -> None:
+    def check_rules(self, rules: AnyRules) -> None:
+        """Refuse other rules than those that the network was made for.
+
+        Raises:
+            ValueError: it names them.
+        """
         config = self.network.config
-        if view.rules.digest() != config.rules_digest:
+        if rules.digest() != config.rules_digest:
             raise ValueError(
                 f"{self.name} was made for the {config.rules} rules with {config.num_players} players, not "
-                f"for {view.rules.name} with {view.rules.num_players} (or a changed option)"
+                f"for {rules.name} with {rules.num_players} (or a changed option)"
             )
 
     # ------------------------------------------------------------ files

@@ -298,8 +298,10 @@ def _choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[
             out[b] = choose_card(row, spec, weights, ids, start[b], end)
 
 
-@jit.loop
-def _evaluate_all(rows, spec, actions, weights, ids, start, scores, facts):  # type: ignore[no-untyped-def]
+def evaluate_rows(
+    rows: Any, spec: Any, actions: Any, weights: Any, ids: Any, start: Any, scores: Any, facts: Any
+) -> None:
+    """Write the scores (N,) and the facts (N, 4) of all legal actions `ids` of the states `rows`."""
     for b in range(rows.shape[0]):
         row = rows[b]
         end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
@@ -313,6 +315,9 @@ def _evaluate_all(rows, spec, actions, weights, ids, start, scores, facts):  # t
                 scores[i], facts[i, 0], facts[i, 1], facts[i, 2], facts[i, 3] = evaluate_card(
                     row, spec, weights, ids[i], unseen
                 )
+
+
+_evaluate_all = jit.loop(evaluate_rows)
 
 
 @cache

@@ -22,7 +22,8 @@ game's baseline, and takes the action with the best mean. Its rules, in order:
 4. **Prior bonus.** The baseline's action gets ``trust / sqrt(n)`` points after n worlds: small samples that
    speak against it are mostly noise.
 
-**What it maximises**: points; payments, where the reward of the batch is ``"payments"``. Options in points
+**What it maximises**: points; payments, where the reward of the batch is ``"payments"``; or what the option
+`objective` says. Options in points
 are then multiplied by a stake, what the last pays the first (or the price of six cards).
 
 With a budget in milliseconds every step of the halving gets an equal share of the time. With a budget in

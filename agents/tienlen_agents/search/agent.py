@@ -14,20 +14,23 @@ from tienlen_agents.search import halving
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import Decision, FloatArray, Options
 from tienlen_agents.search.registry import new_context
-from tienlen_env.engine.agent import Agent, ScoringAgent, history_of
+from tienlen_env.engine.agent import Agent, ParticularAgent, ScoringAgent, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.checks import as_seed
 from tienlen_env.engine.view import View
 from tienlen_env.errors import renamed
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import BoolArray, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import ClimbingState
+from tienlen_env.games.registry import has_payments
 
 HISTORY: Final = 160  # events of a round; the longest of 4,000 rounds of random play had 108
 MAX_WORLDS: Final = 1 << 14  # with a budget in milliseconds
 WORLDS: Final = Range(1, 100_000)  # a decision with many actions stores up to 200 numbers for each
 THREADS: Final = Range(1, 256)
 MAX_EFFORT: Final = 100.0
+OBJECTIVES: Final = ("", "points", "payments")
+MAX_ROLLOUTS: Final = 1 << 14  # by another agent, at a time
 MIN_PROBABILITY: Final = 1e-30
 
 
@@ -49,6 +52,7 @@ class _Searcher:
         self.mcmc_effort = effort
         self.threads = threads
         self.history = HISTORY if inference else 0
+        self.objective = ""
         self._prior: ScoringAgent | None = None
         self._seed = 0
         self._contexts: dict[tuple[AnyRules, str], list[SearchContext]] = {}
@@ -67,11 +71,7 @@ class _Searcher:
 
     def act(self, view: View) -> IntArray:
         """Choose by the rules of `tienlen_agents.search` (see `Agent.act`)."""
-        batch, _ = view.source
-        reward = batch.reward if batch.reward == "payments" else ""
-        contexts = self._contexts.setdefault((view.rules, reward), [])
-        if not contexts:
-            contexts.append(new_context(view.rules, reward))
+        contexts = self._contexts_for(view, 1)
         legal = view.legal_actions
         chosen: IntArray = legal.action[legal.start]
         games = np.flatnonzero(view.num_legal > 1)
@@ -79,7 +79,7 @@ class _Searcher:
         if self._prior is not None:
             games, decisions = self._ask_prior(self._prior, contexts[0], view, chosen, games, decisions)
         threads = min(self.threads, len(decisions))
-        contexts += [new_context(view.rules, reward) for _ in range(threads - len(contexts))]
+        contexts = self._contexts_for(view, threads)
         if threads <= 1:
             indices = [self._decide(contexts[0], decision) for decision in decisions]
         else:
@@ -96,6 +96,15 @@ class _Searcher:
         for game, decision, index in zip(games, decisions, indices, strict=True):
             chosen[game] = decision.actions[index]
         return chosen
+
+    def _contexts_for(self, view: View, count: int) -> list[SearchContext]:
+        """The contexts of a view's rules and objective, at least so many."""
+        batch, _ = view.source
+        wanted = self.objective or batch.reward
+        reward = wanted if wanted == "payments" and has_payments(view.rules) else ""
+        contexts = self._contexts.setdefault((view.rules, reward), [])
+        contexts += [new_context(view.rules, reward) for _ in range(count - len(contexts))]
+        return contexts
 
     def _decisions(self, view: View, games: IntArray) -> list[Decision]:
         """The decisions of some games of a view."""
@@ -166,6 +175,8 @@ class SearchAgent(_Searcher):
         prior: name of a `ScoringAgent`, see the module.
         floor: probability below which the prior drops an action.
         rollout: name of the agent that plays the rollouts; empty for the (compiled) baseline.
+        objective: what it maximises: ``"payments"`` where the rules have them, or ``"points"``; empty: what
+            the reward of the batch asks for.
 
     Attributes:
         mcmc_effort: the option `effort`.
@@ -189,6 +200,7 @@ class SearchAgent(_Searcher):
         prior: str = "",
         floor: float = 0.00001,
         rollout: str = "",
+        objective: str = "",
     ) -> None:
         if not (0 <= ms < inf and 0 <= trust < inf and 0 <= floor < 1):
             raise ValueError(
@@ -196,8 +208,11 @@ class SearchAgent(_Searcher):
             )
         if not isfinite(first):
             raise ValueError(f"first={first}: expected a finite number")
+        if objective not in OBJECTIVES:
+            raise ValueError(f"objective={objective!r}: expected one of {', '.join(OBJECTIVES[1:])}")
         budget = f"ms={ms:g}" if ms else f"worlds={worlds}"
         super().__init__(f"search:{budget},inference={inference:g}", worlds, inference, effort, threads)
+        self.objective = objective
         self.ms = ms
         self.prior_weight = trust
         self.first_place_bonus = first
@@ -245,6 +260,46 @@ class SearchAgent(_Searcher):
             has_prior=self._prior is not None,
             explore=0.0,
         )
+
+    def check_rules(self, rules: AnyRules) -> None:
+        """Refuse rules that the prior or the agent of the rollouts does not play.
+
+        Raises:
+            ValueError: it names them.
+        """
+        for agent in (self._prior, self._rollout):
+            if isinstance(agent, ParticularAgent):
+                agent.check_rules(rules)
+
+    def is_solved(self, view: View) -> BoolArray:
+        """Whether each of n decisions is solved exactly, and so needs no search; bool (n,)."""
+        context, *_ = self._contexts_for(view, 1)
+        decisions = self._decisions(view, np.arange(len(view)))
+        return np.array([context.resolve(decision)[1] >= 0 for decision in decisions], np.bool_)
+
+    def estimate(self, view: View) -> list[FloatArray]:
+        """What each legal action of n decisions earns on average, all in the same `worlds` worlds.
+
+        No action is dropped, and a prior has no influence.
+
+        Returns:
+            n arrays, float64 (legal actions,), in the unit of the reward.
+        """
+        context, *_ = self._contexts_for(view, 1)
+        decisions = self._decisions(view, np.arange(len(view)))
+        return [self._estimate(context, decision) for decision in decisions]
+
+    def _estimate(self, context: SearchContext, decision: Decision) -> FloatArray:
+        options = self._options_in(context)._replace(has_prior=False)
+        if self._rollout is None:
+            return context.evaluate(decision, options).mean
+        is_open = context.start(decision, options, 0) > 0
+        # Of late decisions the same worlds are drawn again and again.
+        worlds, counts = np.unique(context.draw(self.worlds if is_open else 1), axis=0, return_counts=True)
+        parts = np.array_split(worlds, -(-len(worlds) * len(decision.actions) // MAX_ROLLOUTS))
+        values = [self._play_out(self._rollout, context, decision, part) for part in parts]
+        found: FloatArray = np.average(np.concatenate(values), axis=0, weights=counts)
+        return found
 
     def _options_in(self, context: SearchContext) -> Options:
         """The settings, with amounts in the unit of a context's reward."""

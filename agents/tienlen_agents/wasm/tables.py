@@ -18,11 +18,11 @@ from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory
 from tienlen_agents.wasm.words import GameWords, words_named
 from tienlen_env.engine.backends.wasm.memory import layout_of
-from tienlen_env.engine.backends.wasm.tables import tables_of, variants_of
+from tienlen_env.engine.backends.wasm.tables import tables_of
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.game import AnyGame, AnyRules
-from tienlen_env.games.registry import game_of
+from tienlen_env.games.registry import game_of, variants_of
 
 WORLDS: Final = 32  # of the agent "search", unless the page asks for more
 

@@ -21,7 +21,7 @@ from tienlen_agents.web.table import PERSON, Table
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
-from tienlen_env.errors import RulesError, TienLenError
+from tienlen_env.errors import RulesError
 from tienlen_env.games.registry import PRESETS, games, get_rules
 from tienlen_env.single.session import Session
 
@@ -149,7 +149,7 @@ class Hub:
                 raise MessageError("agent", f"agents here: {', '.join((PERSON, *self.agents))}")
         try:
             check_plays([self._load(n) for n in message.seats if n != PERSON], Batch(rules, 1))
-        except TienLenError as error:
+        except ValueError as error:
             raise MessageError("agent", str(error)) from None
         seats: list[int | None] = [seat for seat, name in enumerate(message.seats) if name == PERSON]
         tokens = [(secrets.token_urlsafe(24), seat) for seat in [*seats, None]]

@@ -17,6 +17,7 @@ import numpy as np
 from tienlen_agents.networks.features.base import (
     ONE,
     BitArray,
+    CompiledReader,
     Features,
     FloatArray,
     Inputs,
@@ -25,6 +26,7 @@ from tienlen_agents.networks.features.base import (
 )
 from tienlen_agents.rule_based.trickster import (
     TricksterAgent,
+    evaluate_rows,
     keeping,
     ranked_above,
     tables,
@@ -38,6 +40,8 @@ from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import GameState
+from tienlen_env.games.registry import game_of
+from tienlen_env.games.thirteens import kernels, observe
 from tienlen_env.games.thirteens import spec as S
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import JOKERS, NUM_CARDS
@@ -74,8 +78,7 @@ class Judged(NamedTuple):
     card_values: FloatArray
 
 
-@jit.loop
-def _write_features(
+def write_features(
     rows: Any, spec: Any, actions: Any, weights: Any, legal: Any, aux_features: Any, bits: Any, out: Any
 ) -> None:
     """Write the features of N actions, uint16 (N, X); `bits` is the memory of `aux_features` as uint32."""
@@ -167,6 +170,9 @@ def _write_features(
             for k in range(NUM_AUX):
                 # Round to nearest.
                 out[i, AUX + k] = (bits[k] + 0x8000) >> 16
+
+
+_write_features = jit.loop(write_features)
 
 
 class FeatureReader:
@@ -282,6 +288,105 @@ def privileged_features(batch: Batch, games: IntArray) -> BitArray:
     return _bits(hands, rules.num_cards).reshape(len(games), -1)
 
 
+# ---------------------------------------------------------------- one decision, in compiled code
+
+
+class ReaderMemory(NamedTuple):
+    """Arrays of `read_decision` for one decision (A actions).
+
+    Attributes:
+        row: int64 (1, ROW), the decision.
+        weights: float64 (5,), of `trickster`.
+        observation_size: O.
+        has_prior: whether the scores of `trickster` are inputs.
+        prior_scale: see `FeatureReader`.
+        cards: int64 (A,), scratch.
+        scores: float64 (A,), scratch.
+        prior_gap: float32 (A,), scratch.
+        card_values: float32 (A, 4), scratch.
+        aux_features: float32 (`NUM_AUX`,), scratch.
+        bits: the same memory as uint32.
+        inputs: what the reader writes.
+    """
+
+    row: IntArray
+    weights: Any
+    observation_size: int
+    has_prior: bool
+    prior_scale: Any
+    cards: IntArray
+    scores: Any
+    prior_gap: FloatArray
+    card_values: FloatArray
+    aux_features: FloatArray
+    bits: Any
+    inputs: Inputs
+
+
+def new_memory(
+    rules: AnyRules, row_size: int, prior: Prior, prior_scale: float, *, record: bool
+) -> ReaderMemory:
+    """Arrays for one decision of a variant; see `FeatureReader` for the settings."""
+    game = game_of(rules)
+    num_actions, size = game.build_table(rules).num_actions, game.observation(rules, 0).size
+    aux_features = np.zeros(NUM_AUX, np.float32)
+    return ReaderMemory(
+        np.zeros((1, row_size), np.int64),
+        TricksterAgent().weight_array,
+        size,
+        prior == "heuristic",
+        np.float32(prior_scale),
+        np.zeros(num_actions, np.int64),
+        np.zeros(num_actions),
+        np.zeros(num_actions, np.float32),
+        np.zeros((num_actions, 4), np.float32),
+        aux_features,
+        aux_features.view(np.uint32),
+        Inputs(
+            np.zeros((1, size + num_derived(rules)), np.uint8),
+            *np.zeros((2, 1), np.int64),
+            np.zeros(num_actions, np.int64),
+            np.zeros((num_actions, NUM_ACTION_FEATURES), np.uint16),
+            np.zeros(num_actions, np.float32),
+        ),
+    )
+
+
+def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
+    """Write the inputs of the decision in ``memory.row``; the number of legal actions."""
+    inputs, row = memory.inputs, memory.row[0]
+    observe.observe(row, spec, actions, row[R.TURN], inputs.observation[0], 0)
+    _write_unseen(row, spec, inputs.observation[0], memory.observation_size)
+    num = kernels.list_legal(row, spec, actions, inputs.action, memory.cards, 0)
+    inputs.segment_start[0], inputs.num_legal[0] = 0, num
+    ids, scores, card_values = inputs.action[:num], memory.scores[:num], memory.card_values[:num]
+    evaluate_rows(memory.row, spec, actions, memory.weights, ids, inputs.segment_start, scores, card_values)
+    best = scores[0]
+    for i in range(num):
+        best = max(best, scores[i])
+    for i in range(num):
+        gap = max(np.float32(scores[i] - best), np.float32(-_MAX_GAP)) if memory.has_prior else np.float32(0)
+        memory.prior_gap[i] = gap
+        inputs.prior[i] = memory.prior_scale * gap
+    judged = Judged(ids, inputs.segment_start, memory.prior_gap, memory.has_prior, card_values)
+    write_features(
+        memory.row, spec, actions, memory.weights, judged, memory.aux_features, memory.bits,
+        inputs.action_features,
+    )  # fmt: skip
+    return int(num)
+
+
+def _write_unseen(row: Any, spec: Any, out: Any, begin: int) -> None:
+    """Write `unseen_inputs` of a state to `out`, from `begin` on."""
+    unseen, num_cards = unseen_cards(row, spec), spec[S.NUM_CARDS]
+    for card in range(num_cards):
+        out[begin + card] = unseen >> card & 1
+    for suit in range(4):
+        count = popcount(unseen & LOWEST_SUIT << suit)
+        for k in range(13):
+            out[begin + num_cards + 13 * suit + k] = count > k
+
+
 FEATURES: Final = Features(
     game="thirteens",
     baseline="trickster",
@@ -291,6 +396,7 @@ FEATURES: Final = Features(
     num_action_features=lambda rules: NUM_ACTION_FEATURES,
     num_derived=num_derived,
     reader=FeatureReader,
+    compiled_reader=CompiledReader(new_memory, read_decision),
     num_privileged=num_privileged,
     privileged_features=lambda: privileged_features,
     limitations=lambda record: "The network sees who played what before this trick, but not when.",

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
-from tienlen_env.errors import RulesError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.common.spec import Episode
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import variants_of
 
-MAX_PLAYERS: Final = 16
 _MAX_EXACT: Final = 1 << 53  # larger numbers are strings in JSON
-
-
-def variants_of(game: AnyGame) -> Iterator[tuple[str, AnyRules]]:
-    """``(preset, rules)``: the presets of a game, each with every number of players that it has."""
-    for name, preset in game.presets.items():
-        for num_players in range(1, MAX_PLAYERS + 1):
-            try:
-                yield name, get_rules(preset, num_players)
-            except RulesError:
-                continue
 
 
 def tables_of(

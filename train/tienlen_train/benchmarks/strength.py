@@ -1,0 +1,197 @@
+"""The strength of every shipped agent, at every table: all presets, with every number of players.
+
+    tienlen bench strength                            # about an hour on two cores; writes docs/strength.md
+    tienlen bench strength --deals 20 --search-deals 4 --page /tmp/strength.md
+
+An agent plays alone against the game's rule-based agent in all other seats, in duplicate deals. Results are
+kept in the folder `out`; the same command goes on from them after a stop.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rich.console import Console
+
+import tienlen_agents
+from tienlen_agents.arena import MatchResult, match
+from tienlen_agents.arena.chunk import BLOCK_DEALS
+from tienlen_agents.files import write_atomic
+from tienlen_agents.networks.champion import can_play
+from tienlen_agents.networks.features import features_by_name
+from tienlen_agents.ranges import FreeText, Range
+from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.registry import game_of, games, variants_of
+from tienlen_train.benchmarks.speed import cpu_name
+from tienlen_train.command import command
+from tienlen_train.config import ANY_SEED, DEALS, FOLDER, GAMES, Config, parse_args, setting
+
+AGENTS: Final = (
+    "random",
+    "greedy",
+    "greedy_long",
+    "search",
+    "ismcts",
+    "champion:worlds=0",
+    "champion",
+    "reference",
+)
+SEARCHES: Final = ("search", "ismcts")
+CHUNK: Final = 4  # deals of a search that a process plays at a time
+LARGE: Final = 5  # a parity from here on is shown with one digit
+TITLES: Final = {"tienlen": "Tiến lên", "thirteens": "Thirteens"}
+PAGE: Final = """\
+# Strength
+
+Every shipped agent at every table: all presets, with every number of players. The agent plays alone, and the
+game's rule-based agent has all other seats. A cell is what the agent has a round, with its 95 % interval;
+equal players have the parity of the line: points for the places, or units of payments where the preset has
+payments. A dash: the agent does not play this table.
+
+{deals} held-out deals, each in as many seatings as there are players ({search_deals} deals for `search` and
+`ismcts`, which take milliseconds a decision); seed {seed}; {cpu}. This command measures, and writes the page:
+
+```sh
+tienlen bench strength
+```
+
+{sections}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrengthConfig(Config):
+    """Settings of the benchmark.
+
+    Attributes:
+        env: name of one game; None for every game that has a rule-based agent.
+        deals: of each match, each in as many seatings as there are players.
+        search_deals: the same for the agents that take milliseconds a decision.
+        seed: of deals and agents.
+        workers: processes.
+        out: folder of the results.
+        page: the page that is written, in Markdown.
+    """
+
+    env: str | None = setting(None, GAMES)
+    deals: int = setting(500, DEALS)
+    search_deals: int = setting(60, DEALS)
+    seed: int = setting(4_000_001, ANY_SEED)
+    workers: int = setting(1, Range(1, 1024))
+    out: str = setting("runs/strength", FOLDER)
+    page: str = setting("docs/strength.md", FreeText("a file"))
+
+
+class Table(NamedTuple):
+    """A variant, and who can play it.
+
+    Attributes:
+        preset: its name.
+        rules: with the number of players.
+        base: the rule-based agent in all other seats.
+        agents: names.
+    """
+
+    preset: str
+    rules: AnyRules
+    base: str
+    agents: tuple[str, ...]
+
+
+def tables(game: AnyGame) -> Iterator[Table]:
+    """The tables of a game, if it has a rule-based agent."""
+    base = features_by_name(game.name).eval_opponents[-1]
+    if base == "random":
+        return
+    for preset, rules in variants_of(game):
+        if rules.num_players > 1:
+            yield Table(preset, rules, base, tuple(name for name in AGENTS if _plays(name, rules)))
+
+
+def _plays(name: str, rules: AnyRules) -> bool:
+    if name.startswith("champion"):
+        return can_play(rules)
+    agent = tienlen_agents.load(name)
+    if getattr(agent, "plays", game_of(rules).name) != game_of(rules).name:
+        return False
+    made_for = getattr(getattr(agent, "network", None), "config", None)
+    return made_for is None or made_for.rules_digest == rules.digest()
+
+
+def measure(config: StrengthConfig, table: Table, name: str) -> MatchResult:
+    """The match of an agent alone against the base in all other seats."""
+    is_search = name in SEARCHES
+    return match(
+        name,
+        table.base,
+        rules=table.rules,
+        num_deals=config.search_deals if is_search else config.deals,
+        seed=config.seed,
+        workers=config.workers,
+        deals_per_job=CHUNK if is_search else BLOCK_DEALS,
+        out=Path(config.out) / f"{table.preset}-{table.rules.num_players}" / name.replace(":", "-"),
+    )
+
+
+def line(table: Table, names: Sequence[str], found: Mapping[str, MatchResult]) -> str:
+    """A line of Markdown; agents that cannot play this table have a dash."""
+    figure, parity = next((result.figure, result.parity) for result in found.values())
+    # Units, and the points of a trick-taking game, are larger numbers with wider intervals.
+    digits = 2 if figure == "points" and parity < LARGE else 1
+    cells = []
+    for name in names:
+        if name in found:
+            main = found[name].scores[0].main
+            cells.append(f"{main.mean:.{digits}f} ± {main.half_width:.{digits}f}")
+        else:
+            cells.append("–")
+    return f"| `{table.preset}` | {parity:g} {figure} | {' | '.join(cells)} |"
+
+
+def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str]:
+    """The lines of a game: a table of Markdown for each number of players."""
+    found = list(tables(game))
+    if not found:
+        return []
+    some = {name for table in found for name in table.agents}
+    names = [name for name in AGENTS if name in some]
+    lines = [f"## {TITLES.get(game.name, game.name)}", "", f"All other seats: `{found[0].base}`.", ""]
+    for players in sorted({table.rules.num_players for table in found}, reverse=True):
+        head = ["preset", "parity", *(f"`{name}`" for name in names)]
+        lines += [f"### {players} players", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+        for table in found:
+            if table.rules.num_players == players:
+                results = {name: measure(config, table, name) for name in table.agents}
+                lines.append(line(table, names, results))
+                console.print(f"{players} players {lines[-1]}", highlight=False, markup=False)
+        lines.append("")
+    return lines
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write the page."""
+    config = parse_args(StrengthConfig, __doc__ or "", argv)
+    console = Console()
+    lines = []
+    for game in games():
+        if config.env in (None, game.name):
+            lines += section(config, game, console)
+    page = PAGE.format(
+        deals=config.deals,
+        search_deals=config.search_deals,
+        seed=config.seed,
+        cpu=cpu_name(),
+        sections="\n".join(lines).rstrip(),
+    )
+    write_atomic(Path(config.page), page.encode())
+    console.print(f"wrote {config.page}", highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
