@@ -13,6 +13,7 @@ MEASURED = Measured(
     play_seconds=0.3,
     play_spread=0.1,
     task_seconds=0.001,
+    trip_seconds=0.0,
     unpack_seconds=0.04,
     value_seconds=0.05,
     step_seconds=0.6,

@@ -15,7 +15,8 @@ from tienlen_agents.networks.features import Inputs, features_by_name, features_
 from tienlen_agents.networks.features import thirteens as T
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import View, check_plays
-from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.backends import jit
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games, get_rules
@@ -224,3 +225,35 @@ def test_a_network_says_which_game_it_plays() -> None:
     check_plays([agent], Batch(rules, 1))
     with pytest.raises(WrongGameError, match="plays thirteens, not tienlen"):
         check_plays([agent], Batch("cardgames", 1))
+
+
+@pytest.mark.parametrize("preset", ["cardgames", "south", "thirteens", "thirteens_dummy"])
+@pytest.mark.parametrize("prior", ["none", "heuristic"])
+def test_the_compiled_reader_of_one_decision_gives_the_same_inputs(preset: str, prior: Any) -> None:
+    rules = get_rules(preset)
+    features = features_of(rules)
+    assert features.compiled_reader is not None
+    batch = Batch(rules, 40)
+    batch.deal(np.arange(40))
+    rows, spec, actions = batch.kernel_arrays
+    memory = features.compiled_reader.new_memory(rules, rows.shape[1], prior, 1.5, record=False)
+    reader = features.reader(prior, 1.5, record=False)
+    read = jit.loop(features.compiled_reader.read)
+    rng = np.random.default_rng(1)
+    num_compared = 0
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        view = View(batch, games)
+        inputs = reader.read(view)
+        for i in range(0, len(games), 9):
+            memory.row[0] = rows[games[i]]
+            num = read(spec, actions, memory)
+            expected, found = inputs.part(i, i + 1), memory.inputs
+            assert num == expected.num_legal[0] == found.num_legal[0]
+            assert np.array_equal(found.observation, expected.observation)
+            for name in ("action", "action_features", "prior"):
+                assert np.array_equal(getattr(found, name)[:num], getattr(expected, name)), name
+            num_compared += 1
+        chosen = np.full(40, NO_ACTION)
+        chosen[games] = view.sample(rng)
+        batch.step(chosen)
+    assert num_compared > 100

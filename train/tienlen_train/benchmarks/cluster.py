@@ -33,7 +33,7 @@ from tienlen_agents import arena
 from tienlen_agents.cluster import Identity, TaskPool, connect, connected
 from tienlen_agents.extras import require
 from tienlen_agents.ranges import FreeText, Range
-from tienlen_train.cluster.packing import pack, unpack
+from tienlen_train.cluster.packing import PackedTrajectories, pack, unpack
 from tienlen_train.cluster.simulation import Cluster, Measured, simulate
 from tienlen_train.command import command
 from tienlen_train.config import (
@@ -49,7 +49,7 @@ from tienlen_train.config import (
 from tienlen_train.loop import train
 from tienlen_train.minibatch import TrajectoryTensors
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.rollout import join, rollout
+from tienlen_train.rollout import PolicyWeights, RolloutJob, join, rollout
 
 MEMORY = 150 * 2**20  # bytes of each node's object store
 
@@ -63,10 +63,10 @@ class ClusterBenchConfig(Config):
         deals: of each match.
         agents: of each match, two names separated by a blank.
         nodes: sizes of clusters on this machine whose training is measured, separated by blanks.
-        iterations: of each of these runs.
+        iterations: of each of these runs, and of the one in this process whose parts are timed; the first
+            half does not count.
         simulated: sizes of clusters that are simulated, separated by blanks.
         games: of a job.
-        repeats: jobs that are timed.
         learner_speed: speed of the learner in the second half of the simulation, for example of a GPU,
             relative to one processor here.
     """
@@ -75,10 +75,9 @@ class ClusterBenchConfig(Config):
     deals: int = setting(20_000, DEALS)
     agents: str = setting("heuristic greedy", AGENTS)
     nodes: str = setting("1 2 3", FreeText("numbers separated by blanks"))
-    iterations: int = setting(12, Range(4))
+    iterations: int = setting(40, Range(4))
     simulated: str = setting("1 10 100 1000", Several(COUNT))
     games: int = setting(128, COUNT)
-    repeats: int = setting(12, Range(2))
     learner_speed: float = setting(50.0, Range(0, above=True))
 
 
@@ -138,18 +137,26 @@ def settings(games: int, shards: int = 1) -> PPOConfig:
     )
 
 
-def measure(config: ClusterBenchConfig, task_seconds: float) -> Measured:
-    """Times of the processor and sizes on this machine, each the median of several jobs."""
+def measure(config: ClusterBenchConfig, address: str) -> Measured:
+    """Times and sizes on this machine, each the median of several iterations of a run with one job each.
+
+    The run is the one of `training_rate`, without a cluster: with the iterations the pool of opponents grows,
+    and with it the weights that are sent and the time to play.
+
+    Args:
+        config: of the benchmark.
+        address: of a cluster with one node.
+    """
     run = settings(config.games)
     PPOTrainer.prepare_process(run)
     trainer = PPOTrainer(run)
     names = ("play", "unpack", "value", "learn")
     times: dict[str, list[float]] = {name: [] for name in names}
-    decisions, sizes = [], []
-    for number in range(config.repeats + 1):
-        plan = trainer.plan(number)
+    decisions, sizes, weights = [], [], []
+    for number in range(config.iterations):
+        (job,) = trainer.jobs(trainer.plan(number))
         clock = [time.process_time()]
-        packed = pack(rollout(trainer.jobs(plan)[0]))
+        packed = pack(rollout(job))
         clock.append(time.process_time())
         trajectories = join([unpack(packed)])
         clock.append(time.process_time())
@@ -157,13 +164,16 @@ def measure(config: ClusterBenchConfig, task_seconds: float) -> Measured:
         clock.append(time.process_time())
         trainer.learn(trajectories)
         clock.append(time.process_time())
-        if number:  # the first one compiles
+        if number >= config.iterations // 2:
             for name, seconds in zip(names, np.diff(clock), strict=True):
                 times[name].append(float(seconds))
             decisions.append(len(trajectories))
             sizes.append(packed.num_bytes)
+            weights.append(sum(value.nbytes for one in job.policies for value in one.weights.values()))
+        trainer.iteration += 1
+        trainer.end_iteration()
     middle = {name: median(values) for name, values in times.items()}
-    weights = sum(value.nbytes for value in trainer.network.state_dict().values())
+    task_seconds, trip_seconds = seconds_of_a_task(address, job, packed)
     gradient = sum(value.nbytes for value in trainer.learner.model.parameters())
     mean = float(np.mean(decisions))
     return Measured(
@@ -171,12 +181,13 @@ def measure(config: ClusterBenchConfig, task_seconds: float) -> Measured:
         play_seconds=middle["play"],
         play_spread=float(np.std(times["play"]) / np.mean(times["play"])),
         task_seconds=task_seconds,
+        trip_seconds=trip_seconds,
         unpack_seconds=middle["unpack"],
         value_seconds=middle["value"],
         step_seconds=middle["learn"] - middle["value"],
         steps=max(1.0, mean / run.batch_size) * run.update_epochs,
         job_bytes=float(np.mean(sizes)),
-        weight_bytes=3.0 * weights,  # the policy and two snapshots
+        weight_bytes=float(median(weights)),
         gradient_bytes=float(gradient),
     )
 
@@ -186,32 +197,58 @@ def nothing(item: int) -> int:
     return item
 
 
-def seconds_of_a_task(address: str, num_tasks: int = 300) -> float:
-    """Processor time of the driver for a task without content."""
-    identity = Identity.here()
+def carry(result: PackedTrajectories, policies: tuple[PolicyWeights, ...]) -> PackedTrajectories:
+    """A task that gets the messages of a job, and sends them, but plays nothing."""
+    return result
+
+
+def seconds_of_a_task(
+    address: str, job: RolloutJob, packed: PackedTrajectories, num_tasks: int = 300
+) -> tuple[float, float]:
+    """What a task costs.
+
+    Args:
+        address: of a cluster with one node.
+        job: with the weights that a node gets in an iteration.
+        packed: the result of a job.
+        num_tasks: how many are timed.
+
+    Returns:
+        The driver's processor time for a task without content; and the time from the driver's first step to
+        the result, by the clock, for a task that carries the messages of a job.
+    """
+    import ray
+
+    identity = Identity.here([], ["tienlen_train"])
+    trips = []
     with connected(address, identity):
         tasks = TaskPool(identity)
         tasks.map(nothing, range(20))
         begin = time.process_time()
         tasks.map(nothing, range(num_tasks))
-        return (time.process_time() - begin) / num_tasks
+        task_seconds = (time.process_time() - begin) / num_tasks
+        for _ in range(30):
+            begin = time.perf_counter()
+            tasks.result(tasks.submit(carry, packed, ray.put(job.policies)))
+            trips.append(time.perf_counter() - begin)
+    return task_seconds, float(median(trips))
 
 
 def training_rate(num_nodes: int, config: ClusterBenchConfig) -> float:
-    """Decisions a second of a run on nodes of one processor each, without its first iterations."""
+    """Decisions a second of a run on nodes of one processor each, without its first half."""
     with nodes_here(num_nodes) as address, tempfile.TemporaryDirectory() as folder:
         run = settings(config.games, num_nodes)
         out = Path(folder) / "run"
         values = {**vars(run), "cluster": address, "out": str(out), "stop_after": config.iterations}
         train(PPOTrainer, PPOConfig(**values), Console(quiet=True))
         lines = (out / "metrics.jsonl").read_text().splitlines()
-        rates = [json.loads(line)["decisions_per_second"] for line in lines[2:]]
+        rates = [json.loads(line)["decisions_per_second"] for line in lines[len(lines) // 2 :]]
         return float(median(rates))
 
 
 def show_simulation(measured: Measured, config: ClusterBenchConfig, console: Console) -> None:
     """Print the table of clusters of any size: one learner, one on every node, and a fast one."""
-    table = Table(title="simulated: 16 actors a node, 10 Gbit/s, one job an actor and iteration")
+    table = Table(title="simulated: 16 actors a node, 10 Gbit/s, one job an actor and iteration", box=None)
     for name in ("nodes", "learners", "speed", "stale", "decisions/s", "actors", "learner", "link", "limit"):
         table.add_column(name, justify="right", no_wrap=True)
     sizes = [int(nodes) for nodes in config.simulated.split()]
@@ -251,8 +288,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"overhead of the cluster: {median(ratios) - 1:+.1%}, the median of {config.pairs} pairs"
         )
     with nodes_here(1) as address:
-        task_seconds = seconds_of_a_task(address)
-    measured = measure(config, task_seconds)
+        measured = measure(config, address)
     for name, value in measured._asdict().items():
         console.print(f"{name} {value:,.5g}", highlight=False)
     console.print(f"bytes a decision {measured.job_bytes / measured.job_decisions:.0f}", highlight=False)

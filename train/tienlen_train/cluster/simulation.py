@@ -23,6 +23,7 @@ class Measured(NamedTuple):
         play_seconds: time in which an actor plays and packs a job, on a processor of its own.
         play_spread: standard deviation of that time as a share of it.
         task_seconds: time of the driver for a task without content.
+        trip_seconds: time from the driver to an actor and back that a job's messages need beside playing.
         unpack_seconds: time to unpack and join a job.
         value_seconds: time of a learner for what it does once with every decision: tensors and values.
         step_seconds: time of a learner for the gradient steps of a job's decisions, all epochs.
@@ -36,6 +37,7 @@ class Measured(NamedTuple):
     play_seconds: float
     play_spread: float
     task_seconds: float
+    trip_seconds: float
     unpack_seconds: float
     value_seconds: float
     step_seconds: float
@@ -125,7 +127,7 @@ def simulate(measured: Measured, cluster: Cluster, *, iterations: int = 40, seed
             driver += num_jobs * m.task_seconds
             sent.append(driver + broadcast)
         spread = np.maximum(0.3, 1 + m.play_spread * rng.standard_normal(num_jobs))
-        seconds = m.play_seconds * slower * spread
+        seconds = m.play_seconds * slower * spread + m.trip_seconds
         free = np.maximum(free, sent.popleft()) + seconds
         for end in np.sort(free):
             link = max(link, float(end) + c.latency) + m.job_bytes / c.bytes_per_second
