@@ -14,11 +14,12 @@ from tienlen_agents import arena
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.networks import champion
 from tienlen_agents.networks.champion import WEIGHTS, ChampionAgent, shipped
+from tienlen_agents.networks.features import features_by_name, features_of
 from tienlen_agents.networks.general import GeneralAgent, load_policy
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig, network_of
 from tienlen_agents.search import HISTORY
 from tienlen_env.engine.agent import ScoringAgent, View, check_plays, history_of
-from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_train import best_response, ship
@@ -36,9 +37,10 @@ def test_there_is_one_for_the_main_presets() -> None:
 def test_files_are_small_and_have_a_card(path: Path) -> None:
     assert path.stat().st_size <= 4_000_000
     card = path.with_suffix(".md").read_text(encoding="utf-8")
-    for word in ("command", "seed", "heuristic", "greedy_long", "exploit", "cannot"):
-        assert word in card, word
     agent = load_policy(path)
+    opponents = features_by_name(agent.network.config.game).eval_opponents
+    for word in ("command", "seed", "exploit", "cannot", *opponents):
+        assert word in card, word
     if isinstance(agent, GeneralAgent):
         assert path.stem.startswith(f"{agent.plays}-general-v")
     else:
@@ -49,9 +51,9 @@ def test_files_are_small_and_have_a_card(path: Path) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_network_beats_the_rule_based_players(preset: str) -> None:
-    network = tienlen_agents.load("champion:worlds=0")
-    num_deals = 2000 if has_payments(get_rules(preset)) else 600  # payments vary more than points
-    for name in ("greedy_long", "heuristic"):
+    network, rules = tienlen_agents.load("champion:worlds=0"), get_rules(preset)
+    num_deals = 2000 if has_payments(rules) else 600  # payments vary more than points
+    for name in features_of(rules).eval_opponents[-2:]:
         result = arena.match(network, tienlen_agents.load(name), rules=preset, num_deals=num_deals, seed=9)
         main = result.scores[0].main
         assert main.mean - main.half_width > result.parity, name
@@ -61,7 +63,11 @@ def test_the_network_beats_the_rule_based_players(preset: str) -> None:
 def test_it_is_better_for_looking(preset: str) -> None:
     looking, network = (
         arena.match(
-            tienlen_agents.load(name), tienlen_agents.load("heuristic"), rules=preset, num_deals=100, seed=9
+            tienlen_agents.load(name),
+            tienlen_agents.load(features_of(get_rules(preset)).baseline),
+            rules=preset,
+            num_deals=100,
+            seed=9,
         )
         for name in ("champion", "champion:worlds=0")
     )
@@ -176,17 +182,25 @@ def test_the_objective_can_be_chosen() -> None:
     """Without the option it follows the reward of the batch; networks and search alike."""
     payments = Batch("south", 300, reward="payments", history_length=HISTORY)
     points = Batch("south", 300, reward="points", history_length=HISTORY)
+    heuristic = tienlen_agents.load("heuristic")
     for batch in (payments, points):
         batch.deal(np.arange(300))
-        for _ in range(9):
-            batch.step(tienlen_agents.load("heuristic").act(View(batch)))
+    for _ in range(9):
+        games = np.flatnonzero(payments.state.turn >= 0)
+        chosen = np.full(300, NO_ACTION)
+        chosen[games] = heuristic.act(View(payments, games))
+        payments.step(chosen)
+        points.step(chosen)
+    games = np.flatnonzero(payments.state.turn >= 0)
     for kind in ("champion:worlds=0", "champion:worlds=4", "search:worlds=4"):
-        for_payments, for_points = (tienlen_agents.load(kind).act(View(b)) for b in (payments, points))
+        for_payments, for_points = (
+            tienlen_agents.load(kind).act(View(batch, games)) for batch in (payments, points)
+        )
         assert (for_payments != for_points).mean() > 0.01
         for objective, expected in (("payments", for_payments), ("points", for_points)):
             for batch in (payments, points):
                 agent = tienlen_agents.load(f"{kind},objective={objective}")
-                assert np.array_equal(agent.act(View(batch)), expected)
+                assert np.array_equal(agent.act(View(batch, games)), expected)
     assert tienlen_agents.load("champion:objective=points").name == "champion:objective=points"
     for kind in ("champion", "search"):
         with pytest.raises(ValueError, match="objective='cards'"):

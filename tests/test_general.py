@@ -64,7 +64,8 @@ def a_network(seed: int = 1, **settings: Any) -> ActionNetwork:
 
 
 def some_view(rules: Rules, num_games: int = 20, steps: int = 14) -> View:
-    batch = Batch(rules, num_games, auto_reset=True, history_length=1)
+    reward = "payments" if has_payments(rules) else "points"
+    batch = Batch(rules, num_games, reward=reward, auto_reset=True, history_length=1)
     batch.reset(3)
     rng = np.random.default_rng(3)
     for _ in range(steps):

@@ -13,12 +13,12 @@ import pytest
 
 import tienlen_agents
 from tests.wasm_files import built, each_game, game_of_name, needs_linker, needs_node, run_node
+from tienlen_agents.arena.play import reward_of
 from tienlen_agents.networks.champion import policy_path
 from tienlen_agents.networks.network import log_softmax
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.registry import setup_of
-from tienlen_agents.wasm.entries import widened
+from tienlen_agents.wasm.entries import search_setup, widened
 from tienlen_env.engine.agent import history_of
 from tienlen_env.engine.backends.wasm.memory import layout_of, leaves_of
 from tienlen_env.engine.batch import Batch
@@ -56,7 +56,8 @@ def choices(preset: str, num_players: int, agent: str, keys: npt.NDArray[np.int6
     """The agent's choices in rounds in which two plays in three are its own, the third is another one."""
     player = tienlen_agents.load(agent)
     length = {"history_length": history_of([player])} if history_of([player]) else {}
-    batch = Batch(preset, len(keys), num_players=num_players, **length)  # type: ignore[arg-type]
+    reward = reward_of(get_rules(preset, num_players))
+    batch = Batch(preset, len(keys), num_players=num_players, reward=reward, **length)  # type: ignore[arg-type]
     batch.deal(keys)
     found: list[list[int]] = [[] for _ in keys]
     step = 0
@@ -136,6 +137,8 @@ SEARCHES = [
     ("tienlen", ("north", 2), "champion", {}),
     ("tienlen", ("cardgames", 3), "search", {"worlds": 8}),
     ("thirteens", ("thirteens", 4), "search", {"worlds": 8}),
+    ("thirteens", ("thirteens", 4), "champion", {}),
+    ("thirteens", ("thirteens", 4), "champion", {"worlds": 0}),
     ("high_card", ("high_card", 3), "search", {"worlds": 8}),
 ]
 
@@ -225,7 +228,9 @@ def test_probabilities(built: Folder) -> None:
 
 
 @needs_node
-@pytest.mark.parametrize(("name", "preset"), [("tienlen", "cardgames"), ("thirteens", "thirteens")])
+@pytest.mark.parametrize(
+    ("name", "preset"), [("tienlen", "cardgames"), ("tienlen", "south"), ("thirteens", "thirteens")]
+)
 def test_expected_points(name: str, preset: str, built: Folder) -> None:
     (line,) = some_records(preset, 4, 1)
     found = node(
@@ -233,7 +238,7 @@ def test_expected_points(name: str, preset: str, built: Folder) -> None:
     )[0]
     agent = SearchAgent(worlds=12)
     agent.reset(5)
-    context = SearchContext(get_rules(preset), setup_of(get_rules(preset)))
+    context = SearchContext(get_rules(preset), search_setup(get_rules(preset)))
     whole = round_type(get_rules(preset)).from_record(line)
     length = {"history_length": agent.history} if game_of_name(name).has_history else {}
     batch = Batch(preset, 1, **length)  # type: ignore[arg-type]

@@ -229,7 +229,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
             <h2>{t("turnOf", names[current]!)}</h2>
             <div class="scroll" role="group" aria-label={t("legalMoves")} tabIndex={0}>
               <table>
-                <thead><tr><th scope="col">{t("move")}</th>{adviser?.scores === "probabilities" && <th scope="col">{t("probability")}</th>}<th scope="col">{t("expected")}</th></tr></thead>
+                <thead><tr><th scope="col">{t("move")}</th>{adviser?.scores === "probabilities" && <th scope="col">{t("probability")}</th>}<th scope="col">{t(position.hasPayments ? "expectedPaid" : "expected")}</th></tr></thead>
                 <tbody>
                   {rows.map(({ play, probability, found, isPlayed }) => (
                     <tr key={play.action} class={isPlayed ? "played" : ""} data-play={play.text}>
@@ -249,7 +249,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
           {done === null ? <button type="button" class="main analyse" onClick={analyse}>{t("analyse")}</button>
             : <><span role="status">{t("analysing", done, round.numPlays)}</span> <button type="button" onClick={() => { stop.current.abort(); setDone(null); }}>{t("stop")}</button></>}
         </p>
-        <Graph judged={judged} numTurns={round.numPlays} turn={turn} names={names} worst={worst} onStep={onTurn} />
+        <Graph judged={judged} paid={round.hasPayments} numTurns={round.numPlays} turn={turn} names={names} worst={worst} onStep={onTurn} />
         {worst.length > 0 && (
           <><h3>{t("losses")}</h3>
             <ol class="losses">{worst.map((one) => (

@@ -1,12 +1,12 @@
-/** The graph of expected points over a round. */
+/** The graph of expected points, or payments, over a round. */
 import type { Judged } from "./analysis.ts";
 import { t } from "./i18n.ts";
 import { useNarrow } from "./parts.tsx";
 
 const PAD = 34;
 
-export function Graph({ judged, numTurns, turn, names, worst, onStep }: {
-  judged: Judged[]; numTurns: number; turn: number; names: string[]; worst: Judged[]; onStep: (turn: number) => void;
+export function Graph({ judged, paid, numTurns, turn, names, worst, onStep }: {
+  judged: Judged[]; paid: boolean; numTurns: number; turn: number; names: string[]; worst: Judged[]; onStep: (turn: number) => void;
 }) {
   // In a narrow window the same lines have fewer units, so that texts and points stay large enough.
   const [W, H] = useNarrow() ? [340, 210] : [640, 220];
@@ -16,11 +16,13 @@ export function Graph({ judged, numTurns, turn, names, worst, onStep }: {
   const x = (n: number): number => PAD + ((W - PAD - 8) * n) / Math.max(1, numTurns - 1);
   const y = (points: number): number => H - PAD + 8 - ((H - PAD - 4) * (points - low)) / (high - low);
   const seats = [...new Set(judged.map(({ seat }) => seat))].sort();
-  const lines = Array.from({ length: high - low + 1 }, (_, i) => low + i);
+  const step = Math.ceil((high - low) / 8);
+  const lines = Array.from({ length: high - low + 1 }, (_, i) => low + i).filter((points) => points % step === 0);
+  const title = t(paid ? "graphPaid" : "graph");
   return (
     <figure class="graph">
-      <h3>{t("graph")}</h3>
-      <svg viewBox={`0 0 ${W} ${H}`} role="img" aria-label={t("graph")}>
+      <h3>{title}</h3>
+      <svg viewBox={`0 0 ${W} ${H}`} role="img" aria-label={title}>
         {lines.map((points) => (
           <g key={points}><line class="grid" x1={PAD} x2={W - 8} y1={y(points)} y2={y(points)} /><text class="tick" x={PAD - 8} y={y(points) + 4} text-anchor="end">{points}</text></g>
         ))}

@@ -100,16 +100,16 @@ def sample_decisions(judgement: Judgement) -> Batch:
     kept: list[Batch] = []
 
     def keep(_: int, view: View, __: IntArray) -> None:
-        batch, _games = view.source
-        if not kept:
+        batch, rows = view.source  # the batch may have the waiting games alone
+        if not kept:  # in the first step every game waits
             kept.append(batch.copy())
         found = np.flatnonzero(view.num_legal > 1)
         found = found[~search.is_solved(view.select(found))] if found.size else found
         games = view.games[found]
         num_seen[games] += 1
         # Each of the k decisions of a round so far is the kept one with probability 1 / k.
-        drawn = games[rng.random(len(games)) * num_seen[games] < 1]
-        kept[0].kernel_arrays.rows[drawn] = batch.kernel_arrays.rows[drawn]
+        is_drawn = rng.random(len(games)) * num_seen[games] < 1
+        kept[0].kernel_arrays.rows[games[is_drawn]] = batch.kernel_arrays.rows[rows[found[is_drawn]]]
 
     agents: list[Agent] = [player, search]  # the search has no seat, but its history is stored
     keys = rng.integers(2**63, size=judgement.decisions)

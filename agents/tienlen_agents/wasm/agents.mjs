@@ -9,6 +9,9 @@ const TYPES = {
   uint8: Uint8Array, bool: Uint8Array,
 };
 
+// Options of a search that are amounts: in the unit of what is maximised.
+const AMOUNTS = ["first_place_bonus", "prior_weight"];
+
 /** Arrays of a compiled function: `tienlen_env.engine.backends.wasm.memory`. */
 class Arrays {
   constructor(engine, layout, constants) {
@@ -166,7 +169,8 @@ export class Agents {
     const memories = this.memories.get(tables) ?? {};
     memories.search ??= new Arrays(round.loaded.engine, tables.memory.search, round.loaded.tables.constants);
     this.memories.set(tables, memories);
-    for (const [name, value] of Object.entries({ ...info.options, seed, worlds })) memories.search.set(`options.${name}`, value);
+    for (const [name, value] of Object.entries({ ...info.options, seed, worlds }))
+      memories.search.set(`options.${name}`, AMOUNTS.includes(name) ? value * tables.point : value);
     return memories.search;
   }
 

@@ -33,7 +33,7 @@ from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
 from tienlen_agents.rule_based.wasm import entries_of as entries_of_rule_based
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import new_workspace, num_values, search_loops
-from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, Workspace
+from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.registry import setup_of
 from tienlen_agents.wasm.words import words_named
 from tienlen_env.engine.backends.wasm.entries import (
@@ -53,6 +53,7 @@ from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.registry import has_payments
 
 MAX_WORLDS: Final = 256  # of `search`; `evaluate` may have room for fewer
 
@@ -101,13 +102,17 @@ class NetworkMemory(NamedTuple):
     log_prior: FloatArray
 
 
-def new_search_memory(rules: AnyRules) -> tuple[SearchGame, SearchMemory]:
-    """The functions of a search and arrays for a variant.
+def search_setup(rules: AnyRules) -> SearchSetup:
+    """The search of a variant; it maximises payments where the rules have them.
 
     Raises:
         WrongGameError: the game cannot be searched.
     """
-    setup = setup_of(rules)
+    return setup_of(rules, "payments" if has_payments(rules) else "")
+
+
+def new_search_memory(setup: SearchSetup) -> tuple[SearchGame, SearchMemory]:
+    """The functions of a search, and its arrays."""
     num_actions = int(setup.line.spec[S.NUM_ACTIONS])
     ids, cards = np.zeros((2, num_actions), np.int64)
     memory = SearchMemory(
@@ -146,7 +151,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
     rules = next(iter(game.presets.values()))
     entries = entries_of_rule_based(game) + card_entries(game)
     with suppress(WrongGameError):  # a game without hidden cards to sample is not searched
-        entries += search_entries(game, *new_search_memory(rules))
+        entries += search_entries(game, *new_search_memory(search_setup(rules)))
     features = features_by_name(game.name)
     if features.compiled_reader is not None:
         spec, _ = game.build_spec(rules)

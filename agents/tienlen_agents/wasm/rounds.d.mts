@@ -128,6 +128,8 @@ export class Round {
   /** Points of the game, this round included. */
   readonly scores: number[];
   readonly numPlays: number;
+  /** Whether anything is paid under these rules. */
+  readonly hasPayments: boolean;
   /** What has been paid in the round; [] under rules without payments. */
   readonly payments: Payment[];
   /** The seat that leads the next round of the game; null: its deal decides, or this round is not over. */

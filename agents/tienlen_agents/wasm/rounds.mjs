@@ -316,6 +316,11 @@ export class Round {
     return this.plays.length;
   }
 
+  /** Whether anything is paid under these rules. */
+  get hasPayments() {
+    return this.variant.tables.payments !== null;
+  }
+
   /** What has been paid in the round, `[]` under rules without payments: Python's `Batch.payments`. */
   get payments() {
     const { payments } = this.variant.tables;

@@ -15,7 +15,7 @@ from tienlen_agents.networks.general import reward_of, specialised_config
 from tienlen_agents.networks.network import general_inputs
 from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
-from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory
+from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory, search_setup
 from tienlen_agents.wasm.words import GameWords, words_named
 from tienlen_env.engine.backends.wasm.memory import layout_of
 from tienlen_env.engine.backends.wasm.tables import tables_of
@@ -40,8 +40,9 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     store no plays; and in each variant ``size``, ``next_leader``, ``episode_game`` (where in ``spec`` 1
     stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
     ``play_texts`` and ``play_words`` (keys of
-    ``texts``, or null for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says), and
-    ``memory`` (the arrays of the search and of the network).
+    ``texts``, or null for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says),
+    ``point`` (the factor on the amounts in the options of a search) and ``memory`` (the arrays of the search
+    and of the network).
     """
     words = words_named(game.name)
     constants: dict[str, list[int | float | str]] = {}
@@ -68,7 +69,9 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
         variant["payments"] = None if payments is None else payments._asdict()
         variant["memory"] = {}
         try:
-            _, memory = new_search_memory(rules)
+            setup = search_setup(rules)
+            variant["point"] = setup.point
+            _, memory = new_search_memory(setup)
             variant["memory"]["search"] = layout_of(memory, constants)
         except WrongGameError:
             searches = False

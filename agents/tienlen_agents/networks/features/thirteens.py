@@ -344,7 +344,8 @@ def new_memory(
         aux_features.view(np.uint32),
         Inputs(
             np.zeros((1, size + num_derived(rules)), np.uint8),
-            *np.zeros((2, 1), np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
             np.zeros(num_actions, np.int64),
             np.zeros((num_actions, NUM_ACTION_FEATURES), np.uint16),
             np.zeros(num_actions, np.float32),
