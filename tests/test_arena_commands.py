@@ -223,7 +223,8 @@ def test_the_panel_has_those_that_play_the_rules():
     assert panel_of([get_rules("cardgames")]) == [*PANEL]
     assert panel_of([get_rules("cardgames"), get_rules("pagat")]) == [*PANEL]
     assert panel_of([get_rules("cardgames", 3)]) == [*PANEL]
-    assert panel_of([get_rules("thirteens")]) == [*FAST_PANEL, "search"]
+    assert panel_of([get_rules("thirteens")]) == [*PANEL]
+    assert panel_of([get_rules("thirteens", 3)]) == [*FAST_PANEL, "search"]
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "greedy"])

@@ -127,6 +127,7 @@ SHORT = {
     "tienlen_agents.arena": "--deals 2 --quiet",
     "tienlen_agents.terminal.play": "",
     "tienlen_agents.web": "--help",
+    "tienlen_agents.arena.regret": "--decisions 2 --worlds 2",
     "tienlen_agents.external.protocol": "",
     "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
     "tienlen_train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --update-epochs 1 "

@@ -360,6 +360,7 @@ VALUES: dict[str, Values] = {
     "num_players": mostly(_number(1, 8)),
     "num_plays": mostly(_number(-1, 5)),
     "num_words": mostly(_number(1, 9)),
+    "objective": mostly(_choice("", "points", "payments")),
     "observation": buffer(lambda b: (b.num_games, b.observation_size), np.uint8),
     "Batch.stepper.observation": buffer(lambda b: (b.observation_size,), np.uint8),
     "observe": _bool,

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
@@ -37,7 +37,13 @@ _FIRST, _FIRST_BIAS, _AFTER = "trunk.0.weight", "trunk.0.bias", "after.weight"
 
 
 def reward_of(rules: AnyRules, objective: Objective = "payments") -> str:
-    """The reward of an objective (see `RunConfig.reward`); payments only where the rules have them."""
+    """The reward of an objective (see `RunConfig.reward`); payments only where the rules have them.
+
+    Raises:
+        ValueError: an unknown objective.
+    """
+    if objective not in get_args(Objective):
+        raise ValueError(f"objective={objective!r}: expected one of {', '.join(get_args(Objective))}")
     return "payments" if objective == "payments" and has_payments(rules) else "zero_sum"
 
 

@@ -43,7 +43,6 @@ AGENTS: Final = (
 SEARCHES: Final = ("search", "ismcts")
 CHUNK: Final = 4  # deals of a search that a process plays at a time
 LARGE: Final = 5  # a parity from here on is shown with one digit
-TITLES: Final = {"tienlen": "Tiến lên", "thirteens": "Thirteens"}
 PAGE: Final = """\
 # Strength
 
@@ -159,7 +158,7 @@ def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str
         return []
     some = {name for table in found for name in table.agents}
     names = [name for name in AGENTS if name in some]
-    lines = [f"## {TITLES.get(game.name, game.name)}", "", f"All other seats: `{found[0].base}`.", ""]
+    lines = [f"## `{game.name}`", "", f"All other seats: `{found[0].base}`.", ""]
     for players in sorted({table.rules.num_players for table in found}, reverse=True):
         head = ["preset", "parity", *(f"`{name}`" for name in names)]
         lines += [f"### {players} players", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
