@@ -167,7 +167,7 @@ def test_choices_of_search_and_network(
 def test_the_champion_chooses_the_same(variant: str, least: int, built: Folder) -> None:
     preset, _, size = variant.partition("-")
     players = int(size or 4)
-    table, num_rounds = (preset, players), 52 * 4 * least // (players * 2000)
+    table, num_rounds = (preset, players), 60 * 4 * least // (players * 2000)
     num, different, median = compare_choices(built("tienlen"), "tienlen", "champion", table, num_rounds)
     assert num >= least
     assert different <= num / 10_000
