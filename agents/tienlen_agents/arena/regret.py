@@ -2,9 +2,10 @@
 
     tienlen regret champion champion:worlds=0 heuristic --out runs/regret
 
-The decisions come from rounds of one agent with itself, one from each round, drawn from all decisions that
-have a choice and no exact solution. The judge estimates every legal action in the same sampled worlds, with
-rollouts by an agent. The regret of a choice is what the best action earns more than it, by these estimates.
+The decisions come from self-play of one agent, one from each round, drawn from all decisions that have
+several legal actions and no exact solution. A long search estimates the return of every legal action in the
+same sampled worlds, with rollouts by an agent. The regret of a choice is the highest of these estimates minus
+the estimate of the chosen action.
 The estimates of all actions are stored, so more agents are compared in seconds.
 """
 
@@ -19,6 +20,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -84,6 +86,7 @@ class Regret(NamedTuple):
     share: Estimate
 
 
+@lru_cache(maxsize=1)
 def search_of(judgement: Judgement) -> SearchAgent:
     """The search that judges."""
     search = SearchAgent(worlds=judgement.worlds, rollout=judgement.judge)
@@ -119,14 +122,9 @@ def sample_decisions(judgement: Judgement) -> Batch:
     return kept[0].select(np.flatnonzero(num_seen))
 
 
-_search: list[tuple[Judgement, SearchAgent]] = []
-
-
 def _judge(judgement: Judgement, decisions: Batch) -> list[list[float]]:
     """In a worker: the estimates of some decisions."""
-    if not _search or _search[0][0] != judgement:
-        _search[:] = [(judgement, search_of(judgement))]
-    return [values.tolist() for values in _search[0][1].estimate(View(decisions))]
+    return [values.tolist() for values in search_of(judgement).estimate(View(decisions))]
 
 
 def judge(judgement: Judgement, decisions: Batch, *, workers: int = 1) -> Iterator[list[FloatArray]]:

@@ -174,7 +174,7 @@ class ShippedNetworks:
         """Refuse rules that no shipped network plays.
 
         Raises:
-            ValueError: it names the presets that there are.
+            ValueError: the message lists the presets that have a network.
         """
         self._path(rules)
 
@@ -261,7 +261,7 @@ class ChampionAgent:
         """Refuse rules that no shipped network plays; see `ShippedNetworks.check_rules`.
 
         Raises:
-            ValueError: it names the presets that there are.
+            ValueError: the message lists the presets that have a network.
         """
         self._networks.check_rules(rules)
 

@@ -63,8 +63,8 @@ class ClusterBenchConfig(Config):
         deals: of each match.
         agents: of each match, two names separated by a blank.
         nodes: sizes of clusters on this machine whose training is measured, separated by blanks.
-        iterations: of each of these runs, and of the one in this process whose parts are timed; the first
-            half does not count.
+        iterations: of each training run, and of the run in this process whose parts are timed. The first
+            half of them is not measured.
         simulated: sizes of clusters that are simulated, separated by blanks.
         games: of a job.
         learner_speed: speed of the learner in the second half of the simulation, for example of a GPU,

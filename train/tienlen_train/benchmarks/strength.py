@@ -21,11 +21,12 @@ import tienlen_agents
 from tienlen_agents.arena import MatchResult, match
 from tienlen_agents.arena.chunk import BLOCK_DEALS
 from tienlen_agents.files import write_atomic
-from tienlen_agents.networks.champion import can_play
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.ranges import FreeText, Range
+from tienlen_env.engine.agent import check_plays
+from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyGame, AnyRules
-from tienlen_env.games.registry import game_of, games, variants_of
+from tienlen_env.games.registry import games, variants_of
 from tienlen_train.benchmarks.speed import cpu_name
 from tienlen_train.command import command
 from tienlen_train.config import ANY_SEED, DEALS, FOLDER, GAMES, Config, parse_args, setting
@@ -112,13 +113,11 @@ def tables(game: AnyGame) -> Iterator[Table]:
 
 
 def _plays(name: str, rules: AnyRules) -> bool:
-    if name.startswith("champion"):
-        return can_play(rules)
-    agent = tienlen_agents.load(name)
-    if getattr(agent, "plays", game_of(rules).name) != game_of(rules).name:
+    try:
+        check_plays([tienlen_agents.load(name)], Batch(rules, 1))
+    except ValueError:
         return False
-    made_for = getattr(getattr(agent, "network", None), "config", None)
-    return made_for is None or made_for.rules_digest == rules.digest()
+    return True
 
 
 def measure(config: StrengthConfig, table: Table, name: str) -> MatchResult:
