@@ -207,6 +207,26 @@ def test_the_objective_can_be_chosen() -> None:
             tienlen_agents.load(f"{kind}:objective=cards")
 
 
+def test_the_network_can_play_the_rollouts() -> None:
+    batch = Batch("cardgames", 60, history_length=HISTORY)
+    batch.reset(3)
+    heuristic = tienlen_agents.load("heuristic")
+    for _ in range(10):
+        batch.step(heuristic.act(View(batch)))
+    view = View(batch)
+    agent = tienlen_agents.load("champion:worlds=8,rollout=network")
+    assert agent.name == "champion:worlds=8,rollout=network"
+    same = "search:prior=champion:worlds=0,worlds=8,effort=0.25,trust=0.3,rollout=champion:worlds=0"
+    chosen = agent.act(view)
+    assert np.array_equal(chosen, tienlen_agents.load(same).act(view))
+    assert not np.array_equal(chosen, tienlen_agents.load("champion:worlds=8").act(view))
+    with pytest.raises(ValueError, match="rollout='heuristic', expected network"):
+        ChampionAgent(rollout="heuristic")
+    for settings in ("worlds=0", "sample=1"):
+        with pytest.raises(ValueError, match="needs a search"):
+            tienlen_agents.load(f"champion:rollout=network,{settings}")
+
+
 def test_options_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="size='huge'"):
         ChampionAgent(size="huge")

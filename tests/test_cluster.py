@@ -50,7 +50,8 @@ def test_a_league_while_a_node_is_lost_and_another_comes(nodes, tmp_path, monkey
     with cluster.connect(nodes.address, agents) as executor:
         spread = arena.league(agents, executor=executor, progress=change, **options)
         assert len(executor.pool.tasks_of) > 1
-        # A task of Ray plays one job or several.
+        # Each job is counted once, and a task of Ray plays one job or several.
+        assert change.num_chunks == options["num_deals"] // options["deals_per_job"] * len(spread.results)
         assert change.num_chunks >= sum(executor.pool.tasks_of.values())
     assert json.dumps(without_times(spread.to_dict())) == json.dumps(without_times(alone.to_dict()))
     shown = capsys.readouterr().err

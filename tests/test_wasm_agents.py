@@ -13,7 +13,6 @@ import pytest
 
 import tienlen_agents
 from tests.wasm_files import built, each_game, game_of_name, needs_linker, needs_node, run_node
-from tienlen_agents.arena.play import reward_of
 from tienlen_agents.networks.champion import policy_path
 from tienlen_agents.networks.network import log_softmax
 from tienlen_agents.search.agent import SearchAgent
@@ -25,7 +24,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.cards import card_ids, format_cards
-from tienlen_env.games.registry import get_rules, variants_of
+from tienlen_env.games.registry import get_rules, main_reward, variants_of
 from tienlen_env.games.tienlen.actions import PASS
 from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
@@ -56,7 +55,7 @@ def choices(preset: str, num_players: int, agent: str, keys: npt.NDArray[np.int6
     """The agent's choices in rounds in which two plays in three are its own, the third is another one."""
     player = tienlen_agents.load(agent)
     length = {"history_length": history_of([player])} if history_of([player]) else {}
-    reward = reward_of(get_rules(preset, num_players))
+    reward = main_reward(get_rules(preset, num_players))
     batch = Batch(preset, len(keys), num_players=num_players, reward=reward, **length)  # type: ignore[arg-type]
     batch.deal(keys)
     found: list[list[int]] = [[] for _ in keys]

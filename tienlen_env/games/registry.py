@@ -141,6 +141,17 @@ def has_payments(rules: AnyRules) -> bool:
     return reader is not None and reader.exist(rules)
 
 
+def main_reward(rules: AnyRules) -> str:
+    """The reward scheme that decides who is better: payments where there are some, and otherwise points.
+
+    Matches and single tables have it, so that agents which search maximise it.
+
+    Raises:
+        RulesError: the rules of no registered game.
+    """
+    return "payments" if has_payments(rules) else "points"
+
+
 def game_named(name: str) -> AnyGame:
     """The game of a name.
 

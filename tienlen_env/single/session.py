@@ -13,7 +13,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_of, get_rules, has_payments
+from tienlen_env.games.registry import game_of, get_rules, main_reward
 from tienlen_env.single.base import AnyRound, Facts, Json, Play, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.messages import positions
@@ -66,7 +66,7 @@ class Session:
             self.rules,
             1,
             episode=episode,  # type: ignore[arg-type]
-            reward="payments" if has_payments(self.rules) else "points",  # what agents that search maximise
+            reward=main_reward(self.rules),
             history=history,
             history_length=history_length,
             backend=backend,

@@ -38,8 +38,8 @@ from tienlen_train.runs import write_atomic
 
 SEED = 3_000_001
 SEARCH_LIMITS = (
-    "The search models all opponents as the rule-based agent, both for the inference of hands and for "
-    "rollouts. "
+    "In its rollouts the search plays all seats as the rule-based agent; where it infers hands, in Tiến lên, "
+    "it assumes that this agent held them. "
 )
 ONE_VARIANT = "The policy plays only these rules with this number of players. "
 EVERY_VARIANT = (
@@ -231,7 +231,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     trained = _fill(
         f"**Trained** by these commands, seed {config.seed}, {config.wall_time or 'wall time not noted'}, "
-        f"{cpu_name()}; written after commit {commit or 'unknown'}:"
+        f"{cpu_name()}; the latest commit before it was written is {commit or 'unknown'}:"
     )
     joined = " and ".join(f"`{path}`" for path in paths)
     mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""

@@ -14,7 +14,7 @@ from tienlen_env.engine.agent import Agent, CardAgent, FallibleAgent, View, chec
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import get_rules, has_payments
+from tienlen_env.games.registry import get_rules, main_reward
 from tienlen_env.rendering.view import printable
 
 IntArray = npt.NDArray[np.int64]
@@ -54,15 +54,10 @@ class Played(NamedTuple):
     forfeits: tuple[tuple[Forfeits, ...], ...]
 
 
-def reward_of(rules: AnyRules) -> str:
-    """The reward scheme of the arena: payments, where there are some, so that searches maximise them."""
-    return "payments" if has_payments(rules) else "points"
-
-
 def batch_for(agents: Sequence[Agent], rules: AnyRules, num_games: int, history: int) -> Batch:
     """A batch for some agents, with `history` past plays in observations; makes all batches of the arena."""
     batch = Batch(
-        rules, num_games, reward=reward_of(rules), history=history, history_length=history_of(agents)
+        rules, num_games, reward=main_reward(rules), history=history, history_length=history_of(agents)
     )
     check_plays(agents, batch)
     return batch

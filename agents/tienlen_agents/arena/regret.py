@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
 import multiprocessing
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,7 +31,7 @@ from rich.table import Table
 import tienlen_agents
 from tienlen_agents.arena.executors import end_with_parent
 from tienlen_agents.arena.play import play_deals
-from tienlen_agents.arena.stats import Estimate, t_quantile
+from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.ranges import Range
@@ -162,12 +161,7 @@ def regret(agent: Agent, decisions: Batch, values: Sequence[FloatArray], thresho
     for game, mean in enumerate(values):
         actions = legal.action[legal.start[game] : legal.start[game] + len(mean)]
         found[game] = mean.max() - mean[actions == chosen[game]].item()
-    return Regret(agent.name, _mean(found), _mean((found > threshold).astype(np.float64)))
-
-
-def _mean(values: FloatArray) -> Estimate:
-    num = len(values)
-    return Estimate(float(values.mean()), t_quantile(num - 1) * float(values.std(ddof=1)) / math.sqrt(num))
+    return Regret(agent.name, estimate(found, 1), estimate((found > threshold).astype(np.int64), 1))
 
 
 def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Batch, list[FloatArray]]:

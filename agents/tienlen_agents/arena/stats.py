@@ -73,11 +73,14 @@ def t_quantile(degrees: int) -> float:
     )
 
 
-def estimate(totals: IntArray, per_deal: int, *, planned: int | None = None) -> Estimate:
+def estimate(
+    totals: npt.NDArray[np.int64 | np.float64], per_deal: int, *, planned: int | None = None
+) -> Estimate:
     """Mean and t interval from one total per deal.
 
     Args:
-        totals: int64 (D,), D at least 2: each deal's sum over its games (and an agent's seats in them).
+        totals: int64 or float64 (D,), D at least 2: each deal's sum over its games (and an agent's seats in
+            them).
         per_deal: number of values in each total.
         planned: None, or the maximum number of deals of a match that may stop earlier: the interval is then
             valid at every D simultaneously (see `sequential`).

@@ -22,7 +22,7 @@ from torch import Tensor
 import tienlen_agents
 from tienlen_agents.arena.chunk import Chunk, Job, chunk_of, games_of, seed_of
 from tienlen_agents.arena.executors import Task
-from tienlen_agents.arena.play import Played, reward_of
+from tienlen_agents.arena.play import Played
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import (
@@ -43,6 +43,7 @@ from tienlen_agents.networks.network import NetworkAgent, first_best
 from tienlen_agents.parallel import Chooser, Decisions, Position
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import main_reward
 
 GAMES_AT_ONCE: Final = 1 << 17
 CLOSE: Final = 1e-3  # the sums of a network's score differ by about 1e-5
@@ -218,7 +219,7 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
     games = [games_of(job) for job in jobs]
     sizes = [len(one.keys) for one in games]
     history_length = max(player.history for player in players)
-    rounds = Rounds(machine, rules, sum(sizes), reward=reward_of(rules), history_length=history_length)
+    rounds = Rounds(machine, rules, sum(sizes), reward=main_reward(rules), history_length=history_length)
     rounds.deal(np.concatenate([one.keys for one in games]), skip_forced=False)
     seats = machine.array(np.concatenate([one.seats for one in games]))
     first = machine.array(np.repeat(np.arange(len(jobs)) * len(agents), sizes))

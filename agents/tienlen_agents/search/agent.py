@@ -29,7 +29,7 @@ MAX_WORLDS: Final = 1 << 14  # with a budget in milliseconds
 WORLDS: Final = Range(1, 100_000)  # a decision with many actions stores up to 200 numbers for each
 THREADS: Final = Range(1, 256)
 MAX_EFFORT: Final = 100.0
-OBJECTIVES: Final = ("", "points", "payments")
+OBJECTIVES: Final = ("points", "payments")
 MAX_ROLLOUTS: Final = 1 << 14  # by another agent, at a time
 MIN_PROBABILITY: Final = 1e-30
 
@@ -208,8 +208,8 @@ class SearchAgent(_Searcher):
             )
         if not isfinite(first):
             raise ValueError(f"first={first}: expected a finite number")
-        if objective not in OBJECTIVES:
-            raise ValueError(f"objective={objective!r}: expected one of {', '.join(OBJECTIVES[1:])}")
+        if objective and objective not in OBJECTIVES:
+            raise ValueError(f"objective={objective!r}: expected one of {', '.join(OBJECTIVES)}")
         budget = f"ms={ms:g}" if ms else f"worlds={worlds}"
         super().__init__(f"search:{budget},inference={inference:g}", worlds, inference, effort, threads)
         self.objective = objective
@@ -219,9 +219,9 @@ class SearchAgent(_Searcher):
         self.floor = floor
         from tienlen_agents import load  # which imports this module
 
-        self._rollout = load(rollout) if rollout else None
-        if self._rollout is not None:
-            self.history = max(self.history, history_of([self._rollout]))
+        self._rollout: Agent | None = None
+        if rollout:
+            self.set_rollout(load(rollout))
         if prior:
             self.set_prior(load(prior))
 
@@ -238,6 +238,11 @@ class SearchAgent(_Searcher):
             raise ValueError(f"prior={prior.name!r}: this agent does not score actions (`ScoringAgent`)")
         self._prior = prior
         self.history = max(self.history, history_of([prior]))
+
+    def set_rollout(self, agent: Agent) -> None:
+        """Let an agent play the rollouts from now on."""
+        self._rollout = agent
+        self.history = max(self.history, history_of([agent]))
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on; the prior and the rollout agent are reset too."""

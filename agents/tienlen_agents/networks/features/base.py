@@ -61,6 +61,26 @@ class Inputs(NamedTuple):
         )
 
 
+def new_inputs(new: Any, size: tuple[int, int], num_state_inputs: int, num_action_features: int) -> Inputs:
+    """Memory for `Inputs`; the prior is 0.
+
+    Args:
+        new: ``np.empty`` or ``np.zeros``.
+        size: the numbers of decisions and of actions in total, ``(n, N)``.
+        num_state_inputs: width of `Inputs.observation`.
+        num_action_features: X.
+    """
+    num_decisions, num_actions = size
+    return Inputs(
+        new((num_decisions, num_state_inputs), np.uint8),
+        new(num_decisions, np.int64),
+        new(num_decisions, np.int64),
+        new(num_actions, np.int64),
+        new((num_actions, num_action_features), np.uint16),
+        np.zeros(num_actions, np.float32),
+    )
+
+
 class Reader(Protocol):
     """Turns views of one game into `Inputs`.
 

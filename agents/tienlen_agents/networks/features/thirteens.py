@@ -23,6 +23,7 @@ from tienlen_agents.networks.features.base import (
     Inputs,
     IntArray,
     Prior,
+    new_inputs,
 )
 from tienlen_agents.rule_based.trickster import (
     TricksterAgent,
@@ -342,14 +343,7 @@ def new_memory(
         np.zeros((num_actions, 4), np.float32),
         aux_features,
         aux_features.view(np.uint32),
-        Inputs(
-            np.zeros((1, size + num_derived(rules)), np.uint8),
-            np.zeros(1, np.int64),
-            np.zeros(1, np.int64),
-            np.zeros(num_actions, np.int64),
-            np.zeros((num_actions, NUM_ACTION_FEATURES), np.uint16),
-            np.zeros(num_actions, np.float32),
-        ),
+        new_inputs(np.zeros, (1, num_actions), size + num_derived(rules), NUM_ACTION_FEATURES),
     )
 
 

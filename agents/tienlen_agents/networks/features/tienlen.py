@@ -28,6 +28,7 @@ from tienlen_agents.networks.features.base import (
     Inputs,
     IntArray,
     Prior,
+    new_inputs,
 )
 from tienlen_agents.networks.features.tienlen_general import GENERAL, MOST_PLAYS
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
@@ -386,16 +387,8 @@ def _new_inputs(
     new: Any, rules: AnyRules, size: tuple[int, int], observation_size: int, record: bool
 ) -> Inputs:
     """Inputs of n decisions with N actions in total, ``size = (n, N)``, from ``np.empty`` or ``np.zeros``."""
-    num_decisions, num_actions = size
     width = observation_size + record * num_summary_bits(rules.num_players) + NUM_CARDS
-    return Inputs(
-        new((num_decisions, width), np.uint8),
-        new(num_decisions, np.int64),
-        new(num_decisions, np.int64),
-        new(num_actions, np.int64),
-        new((num_actions, num_action_features(rules)), np.uint16),
-        np.zeros(num_actions, np.float32),
-    )
+    return new_inputs(new, size, width, num_action_features(rules))
 
 
 class FeatureReader:
