@@ -235,3 +235,17 @@ def test_a_game_from_outside(outside):
 def test_records_of_a_game_from_outside_that_cannot_be_read(outside, line, message):
     with pytest.raises(NotationError, match=message):
         Game.from_record(line)
+
+
+def test_a_view_has_the_balances_where_something_is_paid() -> None:
+    session = Session("north", key=3)
+    seen = []
+    while not session.is_over:
+        session.apply(session.legal[-1])
+        for seat in (0, None):
+            assert session.view(seat)["balances"] == session.batch.balances()[0].tolist()
+        seen.append(session.view(0)["balances"])
+    payments = session.round.payment_list
+    assert payments
+    assert seen[-1] == [sum(p.amount * ((p.payee == s) - (p.payer == s)) for p in payments) for s in range(4)]
+    assert "balances" not in Session("cardgames", key=3).view(0)

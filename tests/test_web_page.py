@@ -27,7 +27,7 @@ from tienlen_agents.networks.champion import can_play
 from tienlen_agents.web.table import selection, with_hands
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.single.base import round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
@@ -443,9 +443,15 @@ def test_a_round_by_other_rules(rules: str, num_players: int, new_page: NewPage,
     played, _ = stored(page)
     assert played.is_over
     assert has_hinted
+    payments = played.payment_list
+    seats = range(num_players)
+    balances = [sum(p.amount * ((p.payee == s) - (p.payer == s)) for p in payments) for s in seats]
     totals = page.locator("dialog .scores tbody td:last-child").all_inner_texts()
-    assert sorted(map(int, totals)) == sorted(played.scores)
-    assert page.locator("dialog .payments li").count() == len(played.payment_list)
+    expected = balances if has_payments(played.rules) else played.scores
+    assert sorted(int(total.replace("−", "-")) for total in totals) == sorted(expected)
+    assert page.locator("dialog .payments li").count() == len(payments)
+    if has_payments(played.rules):
+        expect(page.locator(".my-score")).to_contain_text("unit")
 
 
 def is_cards(text: str) -> bool:

@@ -11,6 +11,7 @@ same fields:
 | ``counts`` | number of cards in each hand; every list is by seat, from 0 |
 | ``places`` | each seat's place in the round, 0 for the best; null while it is open |
 | ``scores`` | each seat's points in the game |
+| ``balances`` | under rules with payments: the units that each seat got in the game, less those that it paid |
 | ``legal`` | if ``seat`` is to act: the text of each legal play; else empty |
 | ``legal_ids`` | their action ids, in the same order |
 
@@ -60,7 +61,13 @@ def positions(
         for row, seat, turn in zip(games if rows is None else rows, seats, turns, strict=True)
     ]
     facts = kind.public_facts(batch, chosen.tolist(), [masks[part] for part in own])
-    columns = (hands, np.bitwise_count(hands), state.places[chosen], state.scores[chosen])
+    columns = (
+        hands,
+        np.bitwise_count(hands),
+        state.places[chosen],
+        state.scores[chosen],
+        batch.balances()[chosen],
+    )
     everything = zip(
         seats, turns, own, facts, *(np.asarray(column).tolist() for column in columns), strict=True
     )
@@ -72,9 +79,10 @@ def positions(
             "counts": counts,
             "places": [None if place < 0 else place for place in places],
             "scores": scores,
+            **({"balances": balances} if batch.has_payments else {}),
             **public,
             "legal": kind.play_texts(batch, ids[part], masks[part]),
             "legal_ids": ids[part],
         }
-        for seat, turn, part, public, hand, counts, places, scores in everything
+        for seat, turn, part, public, hand, counts, places, scores, balances in everything
     ]

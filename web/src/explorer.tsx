@@ -5,7 +5,7 @@ import { CardRow, PlayText } from "./cards.tsx";
 import type { Advice, AgentInfo, LoadedGame, Round, SeatView } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import { Graph } from "./graph.tsx";
-import { agentWords, cardsSigns, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, t } from "./i18n.ts";
+import { agentWords, cardsSigns, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, t, unitsText } from "./i18n.ts";
 import type { LocalGame } from "./local.ts";
 import { cardsOf, isCards, PERSON } from "./model.ts";
 import { Choice } from "./parts.tsx";
@@ -25,7 +25,7 @@ async function open(text: string): Promise<Opened> {
 
 /** A play in the list of moves. */
 const shortText = (text: string): string => (!text ? t("pass") : isCards(text) ? cardsSigns(cardsOf(text)) : namedPlay(text));
-const resultText = (round: Round, seat: number): string => `${placeText(round.places[seat] ?? 0)}, ${pointsText(round.scores[seat]!)}`;
+const resultText = (round: Round, seat: number): string => `${placeText(round.places[seat] ?? 0)}, ${round.hasPayments ? unitsText(round.balances[seat]!) : pointsText(round.scores[seat]!)}`;
 
 /** The text of a link: the record in the address, so that no server needs to know it. */
 export const linkTo = (text: string, number: number, turn: number): string =>
@@ -243,7 +243,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
             </div>
           </>
         )}
-        {round.isOver && current < 0 && <ul class="result">{names.map((name, seat) => <li key={seat}><b>{name}</b> {placeText(round.places[seat] ?? 0)}, {pointsText(round.scores[seat]!)}</li>)}</ul>}
+        {round.isOver && current < 0 && <ul class="result">{names.map((name, seat) => <li key={seat}><b>{name}</b> {resultText(round, seat)}</li>)}</ul>}
         <Choice label={t("worlds")} value={worlds} options={WORLDS} words={(o) => o} onChange={setWorlds} />
         <p class="actions">
           {done === null ? <button type="button" class="main analyse" onClick={analyse}>{t("analyse")}</button>

@@ -8,7 +8,7 @@ const en = {
   pace: "Pace", slow: "slow", fast: "fast", language: "Language", theme: "Colours", auto: "automatic", light: "light", dark: "dark",
   autoPass: "Pass for me when nothing can be played", where: "Where", inPage: "In this page", onServer: "On the server",
   yourTurn: "Your turn", turnOf: "{0} is to play", leads: "{0} leads", youLead: "You lead: play any combination", must: "The play must contain {0}",
-  passed: "passed", passes: "{0} passes", played: "{0} plays {1}", playedHere: "played", cardsLeft: "{0} cards", cardLeft: "1 card", points: "{0} points", point: "1 point",
+  passed: "passed", passes: "{0} passes", played: "{0} plays {1}", playedHere: "played", cardsLeft: "{0} cards", cardLeft: "1 card", points: "{0} points", point: "1 point", units: "{0} units", unit: "{0} unit",
   roundOver: "Round {0} is over", gameOver: "The game is over", winner: "{0} wins the game", youWin: "You win the game", nextRound: "Next round", leadsNext: "{0} leads the next round",
   place: "Place", lastRound: "Last round", score: "Points", total: "Total", first: "1st", second: "2nd", third: "3rd", fourth: "4th", nth: "{0}th",
   table: "Table", emptyTable: "The table is empty", yourHand: "Your hand", cardBack: "hidden card", moves: "Moves", legalMoves: "Legal moves",
@@ -38,7 +38,7 @@ const vi: Record<Key, string> = {
   pace: "Nhịp", slow: "chậm", fast: "nhanh", language: "Ngôn ngữ", theme: "Màu", auto: "tự động", light: "sáng", dark: "tối",
   autoPass: "Tự bỏ lượt khi không đánh được", where: "Nơi chơi", inPage: "Trong trang này", onServer: "Trên máy chủ",
   yourTurn: "Đến lượt bạn", turnOf: "Đến lượt {0}", leads: "{0} ra bài", youLead: "Bạn ra bài: đánh bộ nào cũng được", must: "Phải có lá {0}",
-  passed: "bỏ lượt", passes: "{0} bỏ lượt", played: "{0} đánh {1}", playedHere: "đã đánh", cardsLeft: "{0} lá", cardLeft: "1 lá", points: "{0} điểm", point: "1 điểm",
+  passed: "bỏ lượt", passes: "{0} bỏ lượt", played: "{0} đánh {1}", playedHere: "đã đánh", cardsLeft: "{0} lá", cardLeft: "1 lá", points: "{0} điểm", point: "1 điểm", units: "{0} đơn vị", unit: "{0} đơn vị",
   roundOver: "Hết ván {0}", gameOver: "Trò chơi kết thúc", winner: "{0} thắng", youWin: "Bạn thắng", nextRound: "Ván tiếp", leadsNext: "{0} ra bài ván sau",
   place: "Hạng", lastRound: "Ván cuối", score: "Điểm", total: "Tổng", first: "Nhất", second: "Nhì", third: "Ba", fourth: "Tư", nth: "Hạng {0}",
   table: "Bàn", emptyTable: "Bàn trống", yourHand: "Bài của bạn", cardBack: "lá úp", moves: "Các nước", legalMoves: "Các nước hợp lệ",
@@ -93,6 +93,8 @@ export const estimateText = (value: number, error: number | null | undefined): s
 const PLACES: Key[] = ["first", "second", "third", "fourth"];
 export const placeText = (place: number): string => (PLACES[place] ? t(PLACES[place]) : t("nth", place + 1));
 export const pointsText = (n: number): string => (n === 1 ? t("point") : t("points", n));
+export const signed = (n: number): string => (n > 0 ? `+${n}` : n < 0 ? `−${-n}` : "0");
+export const unitsText = (n: number): string => t(Math.abs(n) === 1 ? "unit" : "units", signed(n));
 export const countText = (n: number): string => (n === 1 ? t("cardLeft") : t("cardsLeft", n));
 
 const SUITS: Record<Language, Record<string, string>> = {

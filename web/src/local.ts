@@ -89,7 +89,7 @@ export class LocalHost implements Host {
         found.push({
           type: "round_over", round: number, places: round.places.map((place) => place ?? 0),
           scores: round.scores.map((score, seat) => score - before[seat]!), totals: round.scores,
-          ...(round.payments.length ? { payments: round.payments } : {}),
+          ...(round.hasPayments ? { payments: round.payments } : {}),
         });
       }
       return found;

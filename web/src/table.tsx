@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { CardBack, CardRow, PlayText } from "./cards.tsx";
 import { Hand, moveFocus } from "./hand.tsx";
 import { actionTextsOf } from "./engine.ts";
-import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, suitWords, t } from "./i18n.ts";
+import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { cardsOf, isCards, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
 import { Dialog, Pace, useNarrow } from "./parts.tsx";
@@ -58,6 +58,9 @@ function useActionTexts(view: TableView | null): string[] {
   return texts;
 }
 
+/** What a seat has in the game: units where something is paid, and otherwise points. */
+const standing = (view: TableView, seat: number): string => (view.balances ? unitsText(view.balances[seat]!) : pointsText(view.scores[seat]!));
+
 function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: number; you: number | null; shown: string | null | undefined; place: string }) {
   const info = view.seats[seat]!;
   const isTurn = view.current_seat === seat && !view.waiting && !view.result;
@@ -66,7 +69,7 @@ function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: nu
   return (
     <section class={`opponent ${place} ${isTurn ? "turn" : ""} ${out != null ? "out" : ""}`} aria-label={name}>
       <p class="who">
-        <b>{name}</b> <span class="score">{pointsText(view.scores[seat]!)}</span>
+        <b>{name}</b> <span class="score">{standing(view, seat)}</span>
         {view.tricks && <span class="score">{view.tricks[seat] === 1 ? t("trick") : t("tricks", view.tricks[seat]!)}</span>}
         {!info.is_here && <span class="badge">{t("away")}</span>}
       </p>
@@ -166,13 +169,12 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
   return (
     <Dialog title={title}>
       <table class="scores">
-        <thead><tr><th scope="col">{isGame ? t("lastRound") : t("place")}</th><th scope="col">{t("players")}</th>{payments && <th scope="col">{t("paid")}</th>}<th scope="col">{t("score")}</th><th scope="col">{t("total")}</th></tr></thead>
+        <thead><tr><th scope="col">{isGame ? t("lastRound") : t("place")}</th><th scope="col">{t("players")}</th>{payments ? <th scope="col">{t("paid")}</th> : <><th scope="col">{t("score")}</th><th scope="col">{t("total")}</th></>}</tr></thead>
         <tbody>
           {order.map((seat) => (
             <tr key={seat} class={seat === you ? "me" : ""}>
               <td>{placeText(over.places[seat]!)}</td><th scope="row">{nameOf(seat, view.seats, you)}</th>
-              {payments && <td class="paid">{signed(balance(seat))}</td>}
-              <td>{signed(over.scores[seat]!)}</td><td>{over.totals[seat]}</td>
+              {payments ? <td class="paid">{signed(balance(seat))}</td> : <><td>{signed(over.scores[seat]!)}</td><td>{over.totals[seat]}</td></>}
             </tr>
           ))}
         </tbody>
@@ -189,8 +191,6 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
     </Dialog>
   );
 }
-
-const signed = (points: number): string => (points > 0 ? `+${points}` : points < 0 ? `−${-points}` : "0");
 
 /** A play in words: with signs of the cards for the eye, in words for the ear. */
 const playWords = (name: string, text: string, action: string, write: (cards: string[]) => string): string => {
@@ -384,14 +384,14 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
       {you !== null
         ? <section class={`me ${isTurn ? "turn" : ""}`} aria-label={t("you")}>
             <div class="controls">
-              <button type="button" class="my-score" title={t("scoreHelp")} aria-label={`${t("you")}: ${pointsText(view.scores[you]!)}. ${t("scoreHelp")}`}
+              <button type="button" class="my-score" title={t("scoreHelp")} aria-label={`${t("you")}: ${standing(view, you)}. ${t("scoreHelp")}`}
                 onClick={() => {
                   const now = performance.now();
                   const isDouble = now - lastTap.current < DOUBLE_TAP;
                   lastTap.current = isDouble ? 0 : now;
                   if (isDouble) chosen.length ? playSelected() : pass();
                 }}>
-                <b>{t("you")}</b> {pointsText(view.scores[you]!)}
+                <b>{t("you")}</b> {standing(view, you)}
                 {view.places[you] != null ? <span class="badge place">{placeText(view.places[you]!)}</span> : trick[you] === "" ? <span class="badge">{t("passed")}</span> : null}
               </button>
               {view.trick === undefined && <button type="button" class="pass" onClick={pass} disabled={!canPass}>{t("pass")}</button>}

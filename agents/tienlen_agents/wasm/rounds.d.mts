@@ -69,6 +69,8 @@ export interface SeatView {
   counts: number[];
   places: (number | null)[];
   scores: number[];
+  /** Under rules with payments: the units that each seat got, less those that it paid. */
+  balances?: number[];
   legal: string[];
   legal_ids: number[];
   [fact: string]: unknown;
@@ -132,6 +134,8 @@ export class Round {
   readonly hasPayments: boolean;
   /** What has been paid in the round; [] under rules without payments. */
   readonly payments: Payment[];
+  /** The units that each seat got in the round, less those that it paid; zeros under rules without payments. */
+  readonly balances: number[];
   /** The seat that leads the next round of the game; null: its deal decides, or this round is not over. */
   readonly nextLeader: number | null;
   /** Whether the game of rounds to the target is over, too; without a target: whether the round is. */

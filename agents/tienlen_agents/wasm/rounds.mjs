@@ -337,6 +337,16 @@ export class Round {
     });
   }
 
+  /** The units that each seat got in the round, less those that it paid: Python's `Batch.balances`. */
+  get balances() {
+    const found = Array.from({ length: this.numPlayers }, () => 0);
+    for (const { payer, payee, amount } of this.payments) {
+      found[payer] -= amount;
+      found[payee] += amount;
+    }
+    return found;
+  }
+
   /** The seat that leads the next round; null: its deal decides, or this round is not over. */
   get nextLeader() {
     return this.isOver && this.variant.tables.next_leader ? this.places.indexOf(0) : null;
@@ -459,6 +469,7 @@ export class Round {
       counts: game.hands.map((hand) => cardsOf(hand).length),
       places: this.places,
       scores: this.scores,
+      ...(this.hasPayments ? { balances: this.balances } : {}),
       ...facts,
       legal: legal.map(({ action, cards }) => this.playText(action, cards)),
       legal_ids: legal.map(({ action }) => action),
