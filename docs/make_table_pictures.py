@@ -183,7 +183,7 @@ class Screens:
 
     def hint_search(self) -> None:
         """What the search expects, where no champion plays the rules."""
-        self._own_turn("north", 4, 9, min_legal=5)
+        self._own_turn("thirteens", 3, 9, min_legal=3)
         self.page.locator(".tools .hint").click()
         self.page.wait_for_selector(".hints li")
 

@@ -11,7 +11,7 @@ same fields:
 | ``counts`` | number of cards in each hand; every list is by seat, from 0 |
 | ``places`` | each seat's place in the round, 0 for the best; null while it is open |
 | ``scores`` | each seat's points in the game |
-| ``balances`` | under rules with payments: the units that each seat got in the game, less those that it paid |
+| ``balances`` | under rules with payments: the units that each seat got in the game, less what it paid |
 | ``legal`` | if ``seat`` is to act: the text of each legal play; else empty |
 | ``legal_ids`` | their action ids, in the same order |
 
