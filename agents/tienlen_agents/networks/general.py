@@ -22,10 +22,9 @@ from tienlen_agents.networks.network import (
     Network,
     NetworkAgent,
     NetworkConfig,
-    digest_of,
+    StoredPolicy,
     general_inputs,
     read_policy,
-    write_policy,
 )
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.game import AnyRules
@@ -125,7 +124,7 @@ def generalised(network: Network) -> Network:
 
 
 @dataclass
-class GeneralAgent:
+class GeneralAgent(StoredPolicy):
     """Plays every variant of a game with one general network.
 
     Args:
@@ -191,19 +190,6 @@ class GeneralAgent:
             ValueError: rules of another game.
         """
         return self.network_for(view.rules, objective_of(view)).log_probabilities(view)
-
-    def save(self, path: str | Path) -> None:
-        """Write the general network to a safetensors file; see `write_policy`.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        write_policy(self.network, self.card, path)
-
-    @property
-    def digest(self) -> str:
-        """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
-        return digest_of(self.network, self.card)
 
 
 def load_policy(path: str | Path, *, sample: bool = False) -> NetworkAgent | GeneralAgent:

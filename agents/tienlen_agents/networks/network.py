@@ -359,8 +359,33 @@ def first_best(scores: npt.NDArray[Any], start: IntArray) -> IntArray:
     return hits[first]
 
 
+class StoredPolicy:
+    """An agent that can be written to a file.
+
+    Attributes:
+        network: its weights.
+        card: free-form metadata, the model card.
+    """
+
+    network: Network
+    card: dict[str, Any]
+
+    def save(self, path: str | Path) -> None:
+        """Write the network to a safetensors file; see `write_policy`.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        write_policy(self.network, self.card, path)
+
+    @property
+    def digest(self) -> str:
+        """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
+        return digest_of(self.network, self.card)
+
+
 @dataclass
-class NetworkAgent:
+class NetworkAgent(StoredPolicy):
     """Plays the legal action with the highest score, or draws by the scores.
 
     Args:
@@ -450,21 +475,6 @@ class NetworkAgent:
                 f"{self.name} was made for the {config.rules} rules with {config.num_players} players, not "
                 f"for {rules.name} with {rules.num_players} (or a changed option)"
             )
-
-    # ------------------------------------------------------------ files
-
-    def save(self, path: str | Path) -> None:
-        """Write the network to a safetensors file; see `write_policy`.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        write_policy(self.network, self.card, path)
-
-    @property
-    def digest(self) -> str:
-        """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
-        return digest_of(self.network, self.card)
 
     @classmethod
     def load(cls, path: str | Path, *, sample: bool = False) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory, search_setup
 from tienlen_agents.wasm.words import GameWords, words_named
-from tienlen_env.engine.backends.wasm.memory import layout_of
+from tienlen_env.engine.backends.wasm.memory import add_constant, layout_of
 from tienlen_env.engine.backends.wasm.tables import tables_of
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
@@ -122,10 +121,7 @@ def _general_data(rules: AnyRules, constants: dict[str, list[int | float | str]]
 
 
 def _constant(array: npt.NDArray[Any], constants: dict[str, list[int | float | str]]) -> str:
-    numbers = array.tolist()
-    key = hashlib.sha256(repr((array.dtype.name, numbers)).encode()).hexdigest()[:16]
-    constants[key] = numbers
-    return key
+    return add_constant(array.dtype.name, array.tolist(), constants)  # all numbers: their count is the length
 
 
 def _words_data(words: GameWords) -> dict[str, Any]:

@@ -69,6 +69,15 @@ def numbers_of(array: AnyArray) -> list[int | float | str]:
     return [x if isinstance(x, float) or abs(x) <= _MAX_EXACT else str(x) for x in values]
 
 
+def add_constant(
+    dtype: str, numbers: list[int | float | str], constants: dict[str, list[int | float | str]]
+) -> str:
+    """Add the numbers of an array to `constants`; their key, a digest."""
+    key = hashlib.sha256(repr((dtype, numbers)).encode()).hexdigest()[:16]
+    constants[key] = numbers
+    return key
+
+
 def layout_of(template: Any, constants: dict[str, list[int | float | str]]) -> list[dict[str, Any]]:
     """Describe a template as JSON data.
 
@@ -93,10 +102,7 @@ def layout_of(template: Any, constants: dict[str, list[int | float | str]]) -> l
             if value.size:
                 places[address] = index
             if value.any():
-                numbers = numbers_of(value)
-                key = hashlib.sha256(repr((value.dtype.name, numbers)).encode()).hexdigest()[:16]
-                constants[key] = numbers
-                leaf["constant"] = key
+                leaf["constant"] = add_constant(value.dtype.name, numbers_of(value), constants)
         found.append(leaf)
     return found
 
