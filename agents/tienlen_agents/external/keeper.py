@@ -99,9 +99,11 @@ def _start(command: list[str], report: int, prctl: Callable[[int, int], object])
         return program
     try:
         signal.set_wakeup_fd(-1)
-        # Python ignores these two, and a program inherits what is ignored.
-        for number in (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE)):
-            signal.signal(number, signal.SIG_DFL)
+        # A program inherits what is ignored: Python ignores the first two, and a shell makes its background
+        # jobs ignore the third.
+        for name in ("SIGPIPE", "SIGXFSZ", "SIGQUIT"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_DFL)
         os.setsid()
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != keeper:  # it died before that
