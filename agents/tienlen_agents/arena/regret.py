@@ -4,9 +4,9 @@
 
 The decisions come from self-play of one agent, one from each round, drawn from all decisions that have
 several legal actions and no exact solution. A long search estimates the return of every legal action in the
-same sampled worlds, with rollouts by an agent. The regret of a choice is the highest of these estimates minus
-the estimate of the chosen action.
-The estimates of all actions are stored, so more agents are compared in seconds.
+same sampled worlds, with rollouts by an agent. The regret of a choice is the highest estimated return minus
+the estimated return of the chosen action. The estimates of all actions are stored, so more agents are
+compared in seconds.
 """
 
 from __future__ import annotations
