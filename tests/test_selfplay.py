@@ -27,7 +27,7 @@ from tienlen_env.games.registry import get_rules
 from tienlen_train import dmc, ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 from tienlen_train.command import RunError
-from tienlen_train.config import RENAMED, SelfPlayConfig, field_help
+from tienlen_train.config import RENAMED, SelfPlayConfig, field_help, hints_of
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -74,7 +74,7 @@ def comparable(metrics: dict[str, float]) -> str:
 
 @pytest.mark.parametrize("config", [PPOConfig, DMCConfig])
 def test_every_field_has_its_help(config: type[SelfPlayConfig]) -> None:
-    assert set(field_help(config)) == set(config.__dataclass_fields__)
+    assert set(field_help(config)) == set(hints_of(config))
 
 
 @pytest.mark.parametrize("which", range(len(ALGORITHMS)))
@@ -304,6 +304,26 @@ def test_a_run_of_an_older_version_is_continued(tmp_path: Path) -> None:
         RunFolder(out, PPOConfig(**settings, stop_after=4, clip_coef=0.3), trainer.rules, resume=True)
 
 
+def test_resume_takes_the_settings_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not given is the folder's; what changes the result may not differ from it."""
+    settings = {**TINY, "critic_width": 16, "final_deals": 0, "rules": "south", "num_players": 3}
+    settings["stop_after"] = 1
+    flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
+    out, again = tmp_path / "run", ["--out", str(tmp_path / "run"), "--resume"]
+    ppo.main([*flags, "--out", str(out)])
+    for wrong in ("--clip-coef=0.3", "--rules=north"):
+        with pytest.raises(SystemExit, match=wrong.strip("-").partition("=")[0].replace("-", "_")):
+            ppo.main([*again, wrong])
+    assert len(curve(out)) == 1
+    ppo.main([*again, "--stop-after=2", "--threads=2"])
+    ppo.main([*flags, "--stop-after=2", "--out", str(tmp_path / "whole")])
+    assert curve(out) == curve(tmp_path / "whole")
+    assert "on south, 3 players" in " ".join(capsys.readouterr().out.split())
+    (out / "config.json").write_text("{")
+    with pytest.raises(SystemExit, match="is damaged"):
+        ppo.main(again)
+
+
 def curve(folder: Path) -> list[str]:
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     return [comparable(json.loads(line)) for line in lines]
@@ -320,7 +340,7 @@ def test_thirteens_is_trained_by_its_name(tmp_path: Path, capsys: pytest.Capture
     assert len(whole) > 3
     for path in (*checkpoints[-2:], out / "policy.safetensors"):
         path.unlink()
-    ppo.main([*flags, "--out", str(out), "--resume"])
+    ppo.main(["--out", str(out), "--resume"])
     assert curve(out) == whole
     printed = "".join(capsys.readouterr().out.split())  # whatever the width of the terminal
     assert f"afteriteration{len(whole) - 2}training" in printed

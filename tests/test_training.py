@@ -29,7 +29,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
 from tienlen_train import ppo, ppo_sb3
 from tienlen_train.command import RunError
-from tienlen_train.config import Config, field_help, parse_args, setting
+from tienlen_train.config import Config, field_help, hints_of, parse_args, setting
 from tienlen_train.loop import train
 from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
 from tienlen_train.runs import RunFolder, sole_run, write_atomic
@@ -87,7 +87,7 @@ def test_help_has_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_args(MaskablePPOConfig, "train", ["--help"])
     text = capsys.readouterr().out
-    for name in MaskablePPOConfig.__dataclass_fields__:
+    for name in hints_of(MaskablePPOConfig):
         assert "--" + name.replace("_", "-") in text
         assert field_help(MaskablePPOConfig)[name]
 

@@ -11,9 +11,9 @@ import argparse
 import dataclasses
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from tienlen_agents.networks.features import Prior
 from tienlen_agents.networks.network import MAX_WIDTH
@@ -122,6 +122,9 @@ class Config:
         ConfigError: it names the field and its range.
     """
 
+    # The fields in which a resumed run may differ from the settings in its folder.
+    may_change: ClassVar[frozenset[str]] = frozenset()
+
     def __post_init__(self) -> None:
         """Compare every field with its type and its range."""
         for name, hint in hints_of(type(self)).items():
@@ -198,6 +201,13 @@ class RunConfig(Config):
         new_metrics: with `resume`: rename a damaged metrics.jsonl, and begin a new one.
     """
 
+    # None of them changes what is learned; the rules are compared by their digest.
+    may_change: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("resume", "new_metrics", "out", "threads", "stop_after", "checkpoint_every", "final_deals"),
+            *("env", "rules", "num_players"),
+        }
+    )
     env: str | None = setting(None, GAMES)
     rules: str | None = setting(None, PRESETS)
     num_players: int | None = setting(None, SEATS)
@@ -285,6 +295,7 @@ class SelfPlayConfig(RunConfig):
         precision: bf16 is two to five times as fast on processors that support it; auto detects that.
     """
 
+    may_change: ClassVar[frozenset[str]] = RunConfig.may_change | {"cluster", "actors", "learners"}
     variants: str | None = setting(None, Variants())
     num_games: int = setting(1024, Range(1, 1_000_000))
     batch_size: int = setting(4096, COUNT)
@@ -380,7 +391,13 @@ def flag_of(field: str) -> str:
     return "--" + field.replace("_", "-")
 
 
-def parse_args(config_class: type[ConfigT], description: str, argv: Sequence[str] | None = None) -> ConfigT:
+def parse_args(
+    config_class: type[ConfigT],
+    description: str,
+    argv: Sequence[str] | None = None,
+    *,
+    defaults_of: Callable[[argparse.Namespace], Mapping[str, Any]] = lambda _: {},
+) -> ConfigT:
     """Read a config from the command line; every field is an option ``--like-this``.
 
     Args:
@@ -388,6 +405,7 @@ def parse_args(config_class: type[ConfigT], description: str, argv: Sequence[str
             or one of these or None.
         description: of the command, for ``--help``.
         argv: the arguments; None for those of the process.
+        defaults_of: the values of fields that take the place of their defaults, from what was read.
 
     Raises:
         SystemExit: ``--help``, or an option that cannot be read or is out of its range (argparse names it).
@@ -418,6 +436,7 @@ def parse_args(config_class: type[ConfigT], description: str, argv: Sequence[str
                 default=argparse.SUPPRESS,
                 help=argparse.SUPPRESS,
             )
+    parser.set_defaults(**defaults_of(parser.parse_args(argv)))
     options = vars(parser.parse_args(argv))
     try:
         return config_class(**options)

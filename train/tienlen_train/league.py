@@ -40,12 +40,20 @@ from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig
 from tienlen_agents.ranges import Range
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.command import RunError, command
-from tienlen_train.config import COUNT, DEALS, parse_args, setting
+from tienlen_train.config import COUNT, DEALS, setting
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.league_table import Member, Table, show, table_json
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import RunFolder, check_resumable, restoring, sole_run, write_atomic, writing
+from tienlen_train.runs import (
+    RunFolder,
+    check_resumable,
+    parse_run_args,
+    restoring,
+    sole_run,
+    write_atomic,
+    writing,
+)
 
 PAYOFF_SEED: Final = 3_000_000  # of the table's deals, plus the run's seed
 POLICIES: Final = "policies"  # the folder of the members' files
@@ -534,7 +542,7 @@ def write(population: Population, out: Path) -> None:
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Train a population, and report who exploits whom."""
-    config = parse_args(LeagueConfig, "Train a population of main learners and exploiters.", argv)
+    config = parse_run_args(LeagueConfig, "Train a population of main learners and exploiters.", argv)
     console = Console()
     population, out = train_league(config, console)
     best = population.table.best()

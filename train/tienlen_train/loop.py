@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 
 from rich.console import Console
 
-from tienlen_train.config import RunConfig, parse_args
+from tienlen_train.config import RunConfig
 from tienlen_train.progress import TrainingProgress
-from tienlen_train.runs import RunFolder, check_resumable, restoring, sole_run
+from tienlen_train.runs import RunFolder, check_resumable, parse_run_args, restoring, sole_run
 from tienlen_train.trainer import SelfPlayTrainer, Trainer
 
 TrainerT = TypeVar("TrainerT", bound=Trainer)
@@ -156,7 +156,7 @@ def run(
     Raises:
         RunError, ValueError, OSError: see `train`; `tienlen_train.command.command` reports them.
     """
-    config = parse_args(config_class, description, argv)
+    config = parse_run_args(config_class, description, argv)
     console = Console()
     trainer, out = train(make_trainer, config, console)
     if config.final_deals:

@@ -78,6 +78,8 @@ class MaskablePPOConfig(RunConfig):
         threads: torch threads; more than one is slower if other programs run.
     """
 
+    # With another number of threads torch adds in another order.
+    may_change: ClassVar[frozenset[str]] = RunConfig.may_change - {"threads"}
     decisions: int = 1_000_000
     num_games: int = setting(256, Range(1, 1_000_000))
     num_steps: int = setting(32, Range(1, 1_000_000))

@@ -8,6 +8,7 @@ Folders of older versions load: this module maps the names that have changed.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import hashlib
 import io
@@ -16,7 +17,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import zip_longest
 from math import isfinite
@@ -32,7 +33,7 @@ from tienlen_agents.command import command_line
 from tienlen_agents.versions import versions
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.command import DivergenceError, RunError
-from tienlen_train.config import RENAMED
+from tienlen_train.config import RENAMED, Config, ConfigT, hints_of, parse_args
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -40,10 +41,8 @@ if TYPE_CHECKING:
 RENAMED_METRICS: Final[Mapping[str, str]] = MappingProxyType(
     {"divergence": "approx_kl", "clipped": "clip_fraction"}
 )
-# Settings in which a resumed run may differ; those of the rules are compared by their digest.
-_FREE: Final = frozenset(
-    {"resume", "new_metrics", "out", "env", "rules", "num_players", "cluster", "actors", "learners"}
-)
+# Settings that a resumed run does not take from its folder: what to do, and where.
+_NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "cluster", "actors", "learners"})
 _CHECKPOINT: Final = re.compile(r"\d{6,}\.pt")
 CONFIG: Final = "config.json"
 CHECKPOINTS: Final = "checkpoints"
@@ -144,6 +143,24 @@ def sole_run(path: Path, *folders: str) -> Iterator[None]:
         yield
 
 
+def parse_run_args(config_class: type[ConfigT], description: str, argv: Sequence[str] | None) -> ConfigT:
+    """`parse_args` for a run: with ``--resume``, options that are not given have the values of the folder.
+
+    Raises:
+        RunError: the config.json of the folder is damaged.
+        SystemExit: see `parse_args`.
+    """
+
+    def settings_of(options: argparse.Namespace) -> dict[str, Any]:
+        if not options.resume or options.out is None or not (path := Path(options.out, CONFIG)).is_file():
+            return {}
+        taken = hints_of(config_class).keys() - _NOT_TAKEN
+        settings = upgrade_settings(_read_description(path)["config"])
+        return {name: value for name, value in settings.items() if name in taken}
+
+    return parse_args(config_class, description, argv, defaults_of=settings_of)
+
+
 def check_resumable(path: Path) -> None:
     """Refuse to resume where there is no run; nothing is written.
 
@@ -175,7 +192,7 @@ class RunFolder:
 
     Args:
         path: the folder; it is made if it does not exist.
-        config: the run's dataclass.
+        config: the settings.
         rules: the variant.
         resume: continue the run in the folder; otherwise the folder must not hold one.
 
@@ -186,7 +203,7 @@ class RunFolder:
 
     KEEP = 3
 
-    def __init__(self, path: Path, config: DataclassInstance, rules: AnyRules, *, resume: bool) -> None:
+    def __init__(self, path: Path, config: Config, rules: AnyRules, *, resume: bool) -> None:
         self.path = path
         self.metrics_path = path / "metrics.jsonl"
         self._events: SummaryWriter | None = None
@@ -200,7 +217,8 @@ class RunFolder:
             # A setting that is newer than the run had its default value.
             old = {field.name: field.default for field in dataclasses.fields(config)}
             old |= upgrade_settings(self._described["config"])
-            changed = {k: (old[k], v) for k, v in settings.items() if k not in _FREE and old[k] != v}
+            fixed = settings.keys() - config.may_change
+            changed = {k: (old[k], v) for k, v in settings.items() if k in fixed and old[k] != v}
             if changed or self._described["rules_digest"] != rules.digest():
                 raise RunError(f"{path} holds a run of other settings: {changed or 'other rules'}")
             return
