@@ -52,8 +52,9 @@ def test_nothing_is_lost(rules, critic):
 
 
 def test_estimates_of_every_action_are_sent():
-    played = rollout(a_job("cardgames", 20, with_action_values=True))
-    assert played.action_values.size == len(played.inputs.action)
+    played = rollout(a_job("cardgames", 20, with_action_values=True, with_winning_actions=True))
+    assert played.action_values.size == played.winning_actions.size == len(played.inputs.action)
+    assert 0 < played.winning_actions.mean() < 1
     assert_same(played, unpack(pack(played)))
 
 

@@ -11,6 +11,7 @@ import pytest
 import tienlen_agents
 from tests.test_thirteens_clauses import Deal
 from tests.test_thirteens_oracle import VARIANTS, variant_id
+from tienlen_agents import endgame
 from tienlen_agents.networks.features import Inputs, features_by_name, features_of
 from tienlen_agents.networks.features import thirteens as T
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
@@ -61,12 +62,18 @@ def test_games_that_are_not_there_are_refused(bad: Any) -> None:
     inputs = features.reader("none", 1.0, record=False).read(View(batch))
     assert features.rollout_outcome is not None
     assert features.action_values is not None
+    assert features.winning_actions is not None
+    winning_actions = features.winning_actions(batch.rules)
     with pytest.raises(ValueError, match="games: expected"):
         features.privileged_features()(batch, bad)
     with pytest.raises(ValueError, match="games: expected"):
         features.rollout_outcome(batch, bad)
     with pytest.raises(ValueError, match="games: expected"):
         features.action_values(batch, bad, inputs)
+    with pytest.raises(ValueError, match="games: expected"):
+        winning_actions(batch, bad, inputs)
+    with pytest.raises(ValueError, match="inputs: expected those of these games"):
+        winning_actions(batch, np.arange(2), inputs)
     for wrong in (inputs._replace(action=inputs.action + 10**6), inputs._replace(action=inputs.action[1:])):
         with pytest.raises(ValueError, match="inputs: expected those of these games"):
             features.action_values(batch, np.arange(3), wrong)
@@ -84,6 +91,41 @@ def test_rows_of_another_game_are_refused() -> None:
         features.privileged_features()(batch, np.arange(2))
     with pytest.raises(WrongGameError, match="features are of Tiến lên"):
         features.rollout_outcome(batch, np.arange(2))
+
+
+@pytest.mark.parametrize("preset", ["cardgames", "foicica", "south"])
+def test_winning_actions_are_those_that_leave_the_opponent_lost(preset: str) -> None:
+    """Each action is played, and the ending after it solved from the side that is to move then."""
+    batch = Batch(preset, 60)
+    batch.reset(3)
+    features, rng = features_of(batch.rules), np.random.default_rng(3)
+    assert features.winning_actions is not None
+    winning_actions, reader = (
+        features.winning_actions(batch.rules),
+        features.reader("none", 1.0, record=False),
+    )
+    num_lost = 0
+    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+        inputs = reader.read(View(batch, games))
+        winning = winning_actions(batch, games, inputs)
+        assert winning.shape == inputs.action.shape
+        for b in np.unique(inputs.segment_ids[winning == 0]).tolist():
+            seat = batch.state.turn[games[b]]
+            for i in np.flatnonzero(inputs.segment_ids == b).tolist():
+                after = batch.select(games[[b]]).copy()
+                after.step([inputs.action[i]])
+                (turn,) = after.state.turn
+                if turn < 0:  # the round is over
+                    assert winning[i] == (after.state.places[0, seat] == 2)
+                    continue
+                value = endgame.solve(View(after, np.arange(1))).value[0]
+                assert value != 0
+                assert winning[i] == ((value == 1) == (turn == seat))
+            num_lost += 1
+        actions = np.full(batch.num_games, NO_ACTION)
+        actions[games] = batch.sample(rng)[games]
+        batch.step(actions)
+    assert (num_lost > 20) == (preset != "south")
 
 
 @pytest.mark.parametrize("preset", ["cardgames", "foicica", "thirteens", "thirteens_dummy_manual"])

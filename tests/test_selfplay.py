@@ -27,7 +27,7 @@ from tienlen_env.games.registry import get_rules
 from tienlen_train import dmc, ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 from tienlen_train.command import RunError
-from tienlen_train.config import RENAMED, SelfPlayConfig, field_help, hints_of
+from tienlen_train.config import RENAMED, ConfigError, SelfPlayConfig, field_help, hints_of
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -54,7 +54,7 @@ ALGORITHMS: list[tuple[type[SelfPlayTrainer], type[SelfPlayConfig], dict[str, An
     (DMCTrainer, DMCConfig, {"returns": "counterfactual", "prior": "none"}),
     (PPOTrainer, PPOConfig, {"critic_width": 16, "env": "thirteens"}),
     (DMCTrainer, DMCConfig, {"rules": "thirteens_manual", "num_players": 3}),
-    (PPOTrainer, PPOConfig, {"critic_width": 16, "critic": "playout"}),
+    (PPOTrainer, PPOConfig, {"critic_width": 16, "critic": "playout", "endgame_coef": 0.5}),
 ]
 
 
@@ -103,6 +103,23 @@ def test_snapshots_are_played_against() -> None:
     assert (who != 0).any()
     assert ((who == 0).any(axis=1)).all()  # somebody learns in every game
     assert any(snapshot.score for snapshot in trainer.pool.snapshots)
+
+
+def test_the_endgame_loss_teaches_proven_wins() -> None:
+    """With the other losses all but switched off, the probability of the winning actions grows."""
+    settings = {"num_games": 100, "batch_size": 256, "learning_rate": 3e-3, "prior": "none", "ent_coef": 0.0}
+    trainer = a_trainer(0, **settings, endgame_coef=1000.0, snapshot_share=0.0, baseline_share=0.0)
+    losses = [trainer.iterate()["endgame_loss"] for _ in range(8)]
+    assert min(losses[-3:]) > 0
+    assert np.mean(losses[-3:]) < 0.7 * losses[0]
+
+
+def test_the_endgame_loss_needs_a_solver() -> None:
+    assert "endgame_loss" not in a_trainer(0).iterate()
+    with pytest.raises(ConfigError, match="endgame_coef: expected 0: thirteens has no endgame solver"):
+        a_trainer(4, endgame_coef=1.0)
+    paid = a_trainer(0, rules="south", reward="payments", endgame_coef=1.0)
+    assert paid.iterate()["endgame_loss"] == pytest.approx(0, abs=1e-6)
 
 
 def test_the_policy_improves_on_a_tiny_budget() -> None:
@@ -195,6 +212,7 @@ def test_a_rollout_is_a_function_of_its_job(which: int, monkeypatch: pytest.Monk
         "next_index",
         "privileged",
         "action_values",
+        "winning_actions",
         "scores",
     ):
         assert np.array_equal(getattr(found, name), getattr(wanted, name)), name

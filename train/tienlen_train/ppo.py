@@ -61,6 +61,9 @@ class PPOConfig(SelfPlayConfig):
         clip_coef: PPO's clip of the probability ratio.
         ent_coef: coefficient of the entropy bonus at the start; it falls linearly to a tenth.
         vf_coef: coefficient of the value loss.
+        endgame_coef: coefficient of the endgame loss: minus the logarithm of the policy's probability of the
+            actions that keep a proven win, where the game's endgame solver finds that others give it away.
+            The mean over all decisions, of which such endgames are a few in a hundred.
         critic: inputs of the critic: those of the policy ("own"), also all hands ("hands"), or also the final
             places if all seats follow the game's rule-based agent from here ("playout"). The last takes an
             eighth more time and reduces the unexplained variance of the returns by a third.
@@ -75,23 +78,26 @@ class PPOConfig(SelfPlayConfig):
     clip_coef: float = setting(0.2, Range(0, 1, above=True))
     ent_coef: float = setting(0.01, COEFFICIENT)
     vf_coef: float = setting(0.5, COEFFICIENT)
+    endgame_coef: float = setting(0.0, COEFFICIENT)
     critic: Critic = "hands"
     critic_width: int = setting(256, Range(2, MAX_WIDTH))
     critic_warmup: int = setting(0, COUNT_OR_NONE)
 
 
 class Targets(NamedTuple):
-    """What the decisions of an iteration are trained towards, float32 (n,) each.
+    """What the decisions of an iteration are trained towards.
 
     Attributes:
-        log_probability: of the chosen action, by the policy that played.
-        advantage: normalised.
-        value: of the critic.
+        log_probability: float32 (n,), of the chosen action, by the policy that played.
+        advantage: float32 (n,), normalised.
+        value: float32 (n,), of the critic.
+        winning: float32 (N,), see `Trajectories.winning_actions`; None without an endgame loss.
     """
 
     log_probability: Tensor
     advantage: Tensor
     value: Tensor
+    winning: Tensor | None = None
 
 
 class ActorCritic(Model):
@@ -130,11 +136,14 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         self, config: PPOConfig, executor: Executor | None = None, machine: TorchMachine | None = None
     ) -> None:
         self.critic = config.critic
+        self.with_winning_actions = config.endgame_coef > 0
         super().__init__(config, executor, machine)
 
     def make_model(self, network: ActionNetwork) -> ActorCritic:
         """The policy's network and a critic."""
         features, critic = self.features, self.config.critic
+        if self.with_winning_actions and features.winning_actions is None:
+            self.config.refuse("endgame_coef", f"expected 0: {features.game} has no endgame solver")
         if critic == "playout" and features.rollout_outcome is None:
             raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
         count = num_privileged if self.variants is None else num_general_privileged
@@ -169,12 +178,10 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         advantage, returns = advantages(trajectories, values, gamma=config.gamma, gae_lambda=gae_lambda)
         explained_variance = 1 - float(np.var(returns - values) / max(float(np.var(returns)), 1e-8))
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        targets = Targets(
-            *(
-                torch.from_numpy(column).to(self.device)
-                for column in (trajectories.log_probability, advantage, returns / return_std)
-            )
-        )
+        columns = [trajectories.log_probability, advantage, returns / return_std]
+        if self.with_winning_actions:
+            columns.append(trajectories.winning_actions.astype(np.float32))
+        targets = Targets(*(torch.from_numpy(column).to(self.device) for column in columns))
         rng = np.random.default_rng((config.seed, self.iteration, 1))
         epochs = (minibatches(rng, num_decisions, config.batch_size) for _ in range(config.update_epochs))
         return {**self.improve(tensors, targets, epochs), "explained_variance": explained_variance}
@@ -211,7 +218,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
             epochs: the minibatches of each pass.
         """
         config = self.config
-        old_log_probability, advantage_of, target = targets
+        old_log_probability, advantage_of, target, winning = targets
 
         # Annealing.
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
@@ -238,11 +245,19 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
 
             value_loss = (value - target.index_select(0, index)).square().mean()
             entropy = -(log_probabilities.exp() * log_probabilities).sum() / len(decisions)
-            total = trains_policy * (policy_loss - ent_coef * entropy) + config.vf_coef * value_loss
+            objective = policy_loss - ent_coef * entropy
+            extra = []
+            if winning is not None:
+                kept = torch.zeros(len(index), device=value.device).index_add(
+                    0, batch.segment_ids, log_probabilities.exp() * winning.index_select(0, batch.rows)
+                )
+                extra = [-kept.clamp(min=1e-30).log().mean()]
+                objective = objective + config.endgame_coef * extra[0]
+            total = trains_policy * objective + config.vf_coef * value_loss
             with torch.no_grad():
                 approx_kl = (ratio - 1 - log_ratio).mean()
                 clip_fraction = ((ratio - 1).abs() > config.clip_coef).float().mean()
-                metrics = torch.stack([policy_loss, value_loss, entropy, approx_kl, clip_fraction])
+                metrics = torch.stack([policy_loss, value_loss, entropy, approx_kl, clip_fraction, *extra])
             return total, metrics
 
         # Gradient steps.
@@ -252,7 +267,8 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
                 totals = totals + self.learner.step(loss, decisions)
                 num_updates += 1
 
-        names = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
+        names = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"]
+        names += [] if winning is None else ["endgame_loss"]
         return dict(zip(names, (totals / num_updates).tolist(), strict=True))
 
 

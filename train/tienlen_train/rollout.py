@@ -30,6 +30,7 @@ from tienlen_agents.networks.features import (
     Inputs,
     PrivilegedFn,
     Reader,
+    WinningActionsFn,
     features_of,
 )
 from tienlen_agents.networks.general import specialised_config, specialised_weights
@@ -82,6 +83,8 @@ class RolloutJob:
         inverse_temperature: factor on the logits of the policies.
         critic: the critic's inputs beyond those of the policy, see `make_privileged_fn`.
         with_action_values: whether every legal action of the learner gets an estimate of its return.
+        with_winning_actions: whether the actions that keep a proven win are found, see
+            `tienlen_agents.networks.features.Features.winning_actions`.
         device: torch device of the policies.
         precision: of their forward passes.
     """
@@ -99,6 +102,7 @@ class RolloutJob:
     inverse_temperature: float = 1.0
     critic: Critic = "own"
     with_action_values: bool = False
+    with_winning_actions: bool = False
     device: str = "cpu"
     precision: Literal["bf16", "fp32"] = "fp32"
 
@@ -113,6 +117,8 @@ class Trajectories:
         chosen: int64 (n,), indices into the ragged actions.
         log_probability: float32 (n,), of the chosen actions.
         action_values: float32 (N,), estimated return of each legal action; (0,) if there are none.
+        winning_actions: uint8 (N,), 0 for a legal action that gives away a proven win, otherwise 1; (0,) if
+            they were not looked for.
         reward: float32 (n,), all rewards of the seat between this decision and its next one.
         next_index: int64 (n,), the next decision of the same seat in the same game; -1 for none.
         game: int64 (n,), game of each decision.
@@ -128,6 +134,7 @@ class Trajectories:
     chosen: IntArray
     log_probability: FloatArray
     action_values: FloatArray
+    winning_actions: BitArray
     reward: FloatArray
     next_index: IntArray
     game: IntArray
@@ -149,6 +156,7 @@ class _Step(NamedTuple):
     chosen: IntArray
     log_probability: FloatArray
     action_values: FloatArray
+    winning_actions: BitArray
     game: IntArray
     seat: IntArray
 
@@ -163,6 +171,8 @@ def rollout(job: RolloutJob) -> Trajectories:
     features = features_of(job.rules)
     if job.with_action_values and features.action_values is None:
         raise ValueError(f"with_action_values=True: unavailable for {features.game}")
+    if job.with_winning_actions and features.winning_actions is None:
+        raise ValueError(f"with_winning_actions=True: unavailable for {features.game}")
     rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=(job.shard,)))
     learner = job.policies[LEARNER].config
     policies = [policy_fn(_for_variant(policy, job), rng, job) for policy in job.policies]
@@ -179,6 +189,9 @@ def rollout(job: RolloutJob) -> Trajectories:
         reward=job.reward,
         privileged_fn=make_privileged_fn(features, job.critic),
         action_values_fn=features.action_values if job.with_action_values else None,
+        winning_actions_fn=features.winning_actions(job.rules)
+        if job.with_winning_actions and features.winning_actions is not None
+        else None,
     )
     if job.reward_scale != 1:
         for amounts in (trajectories.reward, trajectories.scores, trajectories.action_values):
@@ -320,6 +333,7 @@ def play_rounds(
     reward: str = "zero_sum",
     privileged_fn: PrivilegedFn | None = None,
     action_values_fn: ActionValuesFn | None = None,
+    winning_actions_fn: WinningActionsFn | None = None,
 ) -> Trajectories:
     """Play B rounds to the end.
 
@@ -333,6 +347,7 @@ def play_rounds(
         reward: reward scheme.
         privileged_fn: computes the inputs of the critic alone; None for no such inputs.
         action_values_fn: estimates the return of every legal action of the learner; None for no estimates.
+        winning_actions_fn: finds the actions of the learner that keep a proven win; None for none of it.
 
     Raises:
         IllegalPlayError: an opponent chose an illegal action.
@@ -364,6 +379,9 @@ def play_rounds(
                 np.empty(0, np.float32)
                 if action_values_fn is None
                 else action_values_fn(batch, games, inputs),
+                np.empty(0, np.uint8)
+                if winning_actions_fn is None
+                else winning_actions_fn(batch, games, inputs),
                 games,
                 batch.state.turn[games],
             )
@@ -435,6 +453,7 @@ def _joined_steps(
         chosen=np.concatenate([step.chosen for step in steps]) + first_action,
         log_probability=np.concatenate([step.log_probability for step in steps]),
         action_values=np.concatenate([step.action_values for step in steps]),
+        winning_actions=np.concatenate([step.winning_actions for step in steps]),
         reward=reward,
         next_index=next_indices(game, seat),
         game=game,
@@ -471,6 +490,7 @@ def join(parts: Sequence[Trajectories], executor: Executor | None = None) -> Tra
         chosen=np.concatenate([part.chosen for part in parts]) + first_action,
         log_probability=np.concatenate([part.log_probability for part in parts]),
         action_values=np.concatenate([part.action_values for part in parts]),
+        winning_actions=np.concatenate([part.winning_actions for part in parts]),
         reward=np.concatenate([part.reward for part in parts]),
         next_index=np.where(next_index < 0, -1, next_index + offsets(sizes)),
         game=np.concatenate([part.game for part in parts]) + offsets([len(part.scores) for part in parts]),

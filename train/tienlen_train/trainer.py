@@ -256,12 +256,14 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         pool: the opponents.
         critic: inputs of the critic beyond those of the policy, see `RolloutJob`.
         with_action_values: whether rollouts estimate the return of every legal action.
+        with_winning_actions: whether rollouts find the actions that keep a proven win.
         inverse_temperature: factor on the logits in rollouts.
     """
 
     config: SelfPlayConfig
     critic: Critic = "own"
     with_action_values: bool = False
+    with_winning_actions: bool = False
     inverse_temperature: float = 1.0
 
     def __init__(
@@ -305,7 +307,11 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             return None
         self.missing_on_device = (
             missing_on_device(
-                self.features, self.opponents(), self.critic, with_action_values=self.with_action_values
+                self.features,
+                self.opponents(),
+                self.critic,
+                with_action_values=self.with_action_values,
+                with_winning_actions=self.with_winning_actions,
             )
             if config.variants is None
             else "several variants"
@@ -556,6 +562,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 inverse_temperature=self.inverse_temperature,
                 critic=self.critic,
                 with_action_values=self.with_action_values,
+                with_winning_actions=self.with_winning_actions,
                 device=str(self.device),
                 precision="bf16" if self.dtype == torch.bfloat16 else "fp32",
             )

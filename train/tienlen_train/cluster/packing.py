@@ -102,6 +102,7 @@ def pack(trajectories: Trajectories) -> PackedTrajectories:
         "position": (t.chosen - inputs.segment_start)[order],
         "log_probability": t.log_probability[order],
         "action_values": t.action_values[rows] if t.action_values.size else t.action_values,
+        "winning_actions": t.winning_actions[rows] if t.winning_actions.size else t.winning_actions,
         "reward": t.reward[order],
         "scores": t.scores,
     }
@@ -128,7 +129,7 @@ def unpack(packed: PackedTrajectories) -> Trajectories:
 
     starts = _starts(num_legal[order])
     game, seat = whole("game"), whole("seat")
-    values = found["action_values"]
+    values, winning = found["action_values"], found["winning_actions"]
     return Trajectories(
         inputs=Inputs(
             observation=found["observation"][order],
@@ -142,6 +143,7 @@ def unpack(packed: PackedTrajectories) -> Trajectories:
         chosen=starts + whole("position"),
         log_probability=found["log_probability"][order],
         action_values=values[rows] if values.size else values,
+        winning_actions=winning[rows] if winning.size else winning,
         reward=found["reward"][order],
         next_index=next_indices(game, seat),
         game=game,

@@ -44,7 +44,12 @@ from tienlen_train.rollout import LEARNER, Critic, PolicyWeights, RolloutJob
 
 
 def missing_on_device(
-    features: Features, baselines: tuple[str, ...], critic: Critic, *, with_action_values: bool
+    features: Features,
+    baselines: tuple[str, ...],
+    critic: Critic,
+    *,
+    with_action_values: bool,
+    with_winning_actions: bool = False,
 ) -> str:
     """What a run needs and a device does not have, in a few words; empty if it can play there.
 
@@ -53,6 +58,7 @@ def missing_on_device(
         baselines: names of the rule-based opponents.
         critic: see `RolloutJob`.
         with_action_values: see `RolloutJob`.
+        with_winning_actions: see `RolloutJob`.
     """
     found = parallel_features(features)
     if found is None:
@@ -61,6 +67,8 @@ def missing_on_device(
         return f"playouts of {features.game}"
     if with_action_values and found.action_values is None:
         return f"action values of {features.game}"
+    if with_winning_actions:
+        return "the endgame solver"
     for name in baselines:
         if not can_choose(tienlen_agents.load(name)):
             return f"the agent {name}"

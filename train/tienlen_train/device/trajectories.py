@@ -134,6 +134,7 @@ class DeviceTrajectories:
             chosen=host(self.chosen),
             log_probability=host(self.log_probability),
             action_values=host(self.action_values),
+            winning_actions=np.empty(0, np.uint8),
             reward=host(self.reward),
             next_index=host(self.next_index),
             game=host(self.game),

@@ -22,6 +22,7 @@ from tienlen_agents.networks.features.base import (
     Prior,
     PrivilegedFn,
     Reader,
+    WinningActionsFn,
 )
 from tienlen_agents.networks.features.generic import generic_features
 from tienlen_env.games.common.game import AnyRules
@@ -34,6 +35,7 @@ __all__ = [
     "Prior",
     "PrivilegedFn",
     "Reader",
+    "WinningActionsFn",
     "features_by_name",
     "features_of",
     "register",

@@ -120,6 +120,8 @@ class CompiledReader(NamedTuple):
 PrivilegedFn = Callable[[Batch, IntArray], BitArray]
 # An estimate of each legal action's return, float32 (N,), from a batch, n of its games and their inputs.
 ActionValuesFn = Callable[[Batch, IntArray, Inputs], FloatArray]
+# Which legal actions keep a proven win, uint8 (N,) of 0 and 1, from the same.
+WinningActionsFn = Callable[[Batch, IntArray, Inputs], BitArray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +151,9 @@ class Features:
             (n, F) of 0 and 1; None if unavailable.
         action_values: the return of each legal action if all seats follow the baseline afterwards, float32
             (N,); None if unavailable.
+        winning_actions: makes a function for the batches of a variant. Where the endgame solver proves that
+            the player to move can force a win, it finds the legal actions after which that is still so, uint8
+            (N,) of 0 and 1; 1 for every action of all other decisions. None if unavailable.
         limitations: limitations of a network, as sentences for its model card; the argument is whether the
             network reads the play summary.
         parallel: where the same features on a machine are (`tienlen_agents.networks.features.parallel`), as
@@ -172,6 +177,7 @@ class Features:
     num_outcome: Callable[[AnyRules], int] = lambda rules: 0
     rollout_outcome: PrivilegedFn | None = None
     action_values: ActionValuesFn | None = None
+    winning_actions: Callable[[AnyRules], WinningActionsFn] | None = None
     limitations: Callable[[bool], str] = lambda record: ""
     parallel: str = ""
     general: GeneralInputs | None = None

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents.endgame import Solver, can_solve, open_endings
 from tienlen_agents.networks.features.base import (
     ONE,
     BitArray,
@@ -53,6 +54,7 @@ NUM_AUX: Final = 12
 AUX: Final = NUM_TABLE_FEATURES + 2 * NUM_CARDS  # first column of the auxiliary features
 NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X, without the suits
 NUM_SUITS: Final = 4
+WINNING_NODES: Final = 2000  # positions that a decision of `WinningActions` may need at most
 _MAX_GAP: Final = 4.0  # plays; larger gaps to the best action are clipped
 
 
@@ -542,6 +544,49 @@ def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
     return returns
 
 
+class WinningActions:
+    """The legal actions that keep a proven win of the better of the last two places; one thread at a time.
+
+    It is proven where two of four players are left, each can infer the other's cards, and the solver needs
+    few positions (`tienlen_agents.endgame`); never under rules with payments.
+
+    Args:
+        rules: the variant.
+    """
+
+    def __init__(self, rules: AnyRules) -> None:
+        self._solver = Solver(rules) if can_solve(rules) else None
+
+    def __call__(self, batch: Batch, games: IntArray, inputs: Inputs) -> BitArray:
+        """See `Features.winning_actions`.
+
+        Args:
+            batch: the games, which are not changed.
+            games: int64 (n,), the indices of n games.
+            inputs: what the reader gives for these n decisions.
+
+        Raises:
+            ValueError: games out of range or over, or inputs of another number of decisions.
+            WrongGameError: they are of another game.
+        """
+        _check_game(batch)
+        games = as_indices(games, batch.num_games)
+        if len(inputs.num_legal) != len(games):
+            raise ValueError("inputs: expected those of these games")
+        winning = np.ones(len(inputs.action), np.uint8)
+        if self._solver is None or not len(games):
+            return winning
+        found, rows = open_endings(View(batch, games, copy=False))
+        solution = self._solver.solve(rows, max_nodes=WINNING_NODES)
+        is_won = solution.value == 1
+        solved = np.full(len(games), -1)
+        solved[found[is_won]] = np.flatnonzero(is_won)
+        owner = solved[inputs.segment_ids]
+        at = np.flatnonzero(owner >= 0)
+        winning[at] = solution.best_mask[owner[at], inputs.action[at]]
+        return winning
+
+
 def _check_game(batch: Batch) -> None:
     """Refuse rows of other games, which compiled code would misread.
 
@@ -583,6 +628,7 @@ FEATURES: Final = Features(
     num_outcome=num_outcome,
     rollout_outcome=rollout_outcome,
     action_values=action_values,
+    winning_actions=WinningActions,
     limitations=limitations,
     parallel="tienlen_agents.networks.features.tienlen_parallel:PARALLEL",
     general=GENERAL,
