@@ -6,16 +6,18 @@
 There are two tables. The first is about endgames from self-play of agents: the time of a decision (one at a
 time, as in `EndgameAgent`: the base agent's action is tried first, and one win is enough), the time to find
 all winning actions, the number of positions searched, the share of decisions beyond the limit, and the
-blunder rate of the agent. Only decisions with a choice count. The second table has duplicate matches of
-``endgame:<base>`` against three ``<base>``.
+share of won endgames that the agent gives away. Only decisions with a choice count. Below it is how often
+the agent, at any time of the round, could play its whole hand and did not. The second table has duplicate
+matches of ``endgame:<base>`` against three ``<base>``.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,24 +58,46 @@ class EndgameBenchConfig(Config):
     seed: int = setting(0, ANY_SEED)
 
 
-def endings(name: str, rules: str, num_rounds: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Play an agent against itself; yield the endgame positions with a choice and the actions taken.
+class Endings(NamedTuple):
+    """What `endings` finds.
 
-    Yields:
-        ``(rows, chosen)``: int64 (m, ROW) states with both hands, int64 (m,) action ids.
+    Attributes:
+        rows: int64 (m, ROW), the endgame positions with a choice, with both hands.
+        chosen: int64 (m,), the actions that the agent took there.
+        num_go_outs: decisions with a choice in which one action plays the whole hand, at any time of a round.
+        num_missed: of these, in how many the agent took another action.
     """
+
+    rows: IntArray
+    chosen: IntArray
+    num_go_outs: int
+    num_missed: int
+
+
+def endings(name: str, rules: str, num_rounds: int, seed: int) -> Endings:
+    """Play an agent against itself."""
     batch, agent = Batch(rules, num_rounds), tienlen_agents.load(name)
     batch.reset(seed)
     agent.reset(seed)
+    parts: list[tuple[IntArray, IntArray]] = []
+    num_go_outs = num_missed = 0
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
         view = View(batch, games)
         chosen = agent.act(view)
         found, rows = open_endings(view)
         has_choice = view.num_legal[found] > 1
-        yield rows[has_choice], chosen[found[has_choice]]
+        parts.append((rows[has_choice], chosen[found[has_choice]]))
+        legal, owner = view.legal_actions, np.repeat(np.arange(len(games)), view.num_legal)
+        can_go_out = np.zeros(len(games), np.bool_)
+        can_go_out[owner[legal.cards == view.hand[owner]]] = True
+        can_go_out &= view.num_legal > 1
+        num_go_outs += int(can_go_out.sum())
+        num_missed += int((can_go_out & (view.cards_of(chosen) != view.hand)).sum())
         actions = np.full(num_rounds, NO_ACTION)
         actions[games] = chosen
         batch.step(actions)
+    all_rows, all_chosen = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Endings(all_rows, all_chosen, num_go_outs, num_missed)
 
 
 def percentiles(values: Sequence[float], form: str) -> str:
@@ -94,8 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     head = "".join(f"{name:>9}" for name in ("50 %", "90 %", "99 %", "99.9 %", "max"))
     print(f"{config.rules}: endings from {config.rounds} rounds of an agent against itself\n{'':34}{head}")
     for name in config.players.split(","):
-        parts = zip(*endings(name, config.rules, config.rounds, config.seed), strict=True)
-        rows, chosen = (np.concatenate(part) for part in parts)
+        rows, chosen, num_go_outs, num_missed = endings(name, config.rules, config.rounds, config.seed)
         solver.solve(rows[:1])  # compiles
         times: dict[bool, list[float]] = {True: [], False: []}
         nodes: list[int] = []
@@ -114,8 +137,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{'':<24}ms, all  {percentiles(times[True], '9.3f')}")
         print(f"{'':<24}positions{percentiles(nodes, '9.0f')}")
         print(
-            f"  {len(rows)} decisions, {won / len(rows):.1%} won, {unsolved} given up; "
-            f"{100 * blunders / len(rows):.2f} blunders per 100 decisions"
+            f"  {len(rows):,} decisions, {unsolved} unsolved; {won / len(rows):.1%} won, and the agent gave "
+            f"{blunders / max(won, 1):.2%} of these away\n"
+            f"  it did not go out in {num_missed} of {num_go_outs:,} decisions in which it could"
         )
     if config.deals:
         base = tienlen_agents.load(config.base)
