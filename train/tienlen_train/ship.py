@@ -46,7 +46,10 @@ EVERY_VARIANT = (
     "The policy plays each round for itself, whatever the points of earlier rounds. Its strength was not "
     "measured under rules that no preset has. "
 )
-SELECTED = "It was selected by its points against rule-based agents; people may find other weaknesses."
+SELECTED = (
+    "It was selected by its points against rule-based agents and earlier networks; people may find other "
+    "weaknesses."
+)
 NOT_SELECTED = (
     "It was not selected: it is what its command gives, from self-play alone. People may find weaknesses."
 )
