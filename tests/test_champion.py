@@ -246,7 +246,7 @@ def test_of_several_runs_the_mean_is_shipped(tmp_path: Path) -> None:
         np.testing.assert_allclose(weights, np.mean(each, axis=0), atol=1e-6)
     other = NetworkConfig.of(get_rules("cardgames"), state_width=16, action_width=8)
     NetworkAgent.from_module(ActionNetwork(other)).save(paths[3])
-    with pytest.raises(ValueError, match="differ in more than their weights"):
+    with pytest.raises(ValueError, match="differ in their weights alone"):
         ship.mean_policy(paths)
     with pytest.raises(ValueError, match="expected a file"):
         ship.mean_policy([])

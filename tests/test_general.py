@@ -387,6 +387,14 @@ def test_a_run_starts_from_a_network_of_either_kind(tmp_path: Path) -> None:
     trainer.save_policy(tmp_path / "general.safetensors")
     again = PPOTrainer(a_config(start_from=str(tmp_path / "general.safetensors")))
     assert again.network.config == trainer.network.config
+    # Several files, of either kind: the mean of the weights.
+    with torch.no_grad():
+        for weights in trainer.network.parameters():
+            weights.add_(1.0)
+    trainer.save_policy(tmp_path / "more.safetensors")
+    both = PPOTrainer(a_config(start_from=f"{tmp_path}/own.safetensors {tmp_path}/more.safetensors"))
+    for mean, one in zip(both.network.parameters(), again.network.parameters(), strict=True):
+        torch.testing.assert_close(mean, one + 0.5)
     # A run on one variant starts from what the general network is there.
     single = PPOTrainer(
         replace(a_config(), variants=None, rules="north", start_from=str(tmp_path / "general.safetensors"))

@@ -98,6 +98,14 @@ class Choice:
         return f"one of {', '.join(self.names())}"
 
 
+def several_files(text: str) -> list[str]:
+    """The paths in a text that is a file's path, or several of them, separated by blanks."""
+    try:
+        return [text] if Path(text).is_file() else text.split()
+    except OSError:  # too long for one path
+        return text.split()
+
+
 @dataclass(frozen=True)
 class ExistingFile:
     """The path of a file that exists; several, separated by blanks, if `several`."""
@@ -107,7 +115,7 @@ class ExistingFile:
     def __contains__(self, value: object) -> bool:
         if not isinstance(value, str) or "\0" in value:
             return False
-        paths = value.split() if self.several else [value]
+        paths = several_files(value) if self.several else [value]
         return all(Path(path).is_file() for path in paths)
 
     def __str__(self) -> str:

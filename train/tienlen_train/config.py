@@ -281,7 +281,8 @@ class SelfPlayConfig(RunConfig):
         snapshot_every: iterations between snapshots.
         num_snapshots: number of stored snapshots; the oldest is dropped first.
         opponent_seats: seats of the opponent in such a game; 0: a random number, one to all but one.
-        start_from: a network file to start from, instead of an untrained network.
+        start_from: a network file to start from, instead of an untrained network; several, separated by
+            blanks: the mean of their weights.
         shards: parts of the games of an iteration, each with its own random draws, and of every gradient
             step; results depend on it.
         staleness: iterations that the weights which play may be older than those which learn: 0 for none, 1
@@ -314,7 +315,7 @@ class SelfPlayConfig(RunConfig):
     snapshot_every: int = setting(10, COUNT)
     num_snapshots: int = setting(10, Range(1, 10_000))
     opponent_seats: int = setting(0, COUNT_OR_NONE)
-    start_from: str | None = setting(None, ExistingFile())
+    start_from: str | None = setting(None, ExistingFile(several=True))
     shards: int = setting(NUM_SHARDS, Range(1, 1_000_000))
     staleness: int = setting(0, Range(0, 100))
     cluster: str | None = setting(None, FreeText("auto, local or an address"))

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from rich.console import Console
 
 import tienlen_agents
@@ -25,8 +24,8 @@ from tienlen_agents import arena
 from tienlen_agents.networks import champion, policy_file
 from tienlen_agents.networks.features import features_by_name, features_of
 from tienlen_agents.networks.general import GeneralAgent, load_policy
-from tienlen_agents.networks.network import Network, NetworkAgent
-from tienlen_agents.ranges import ExistingFile, FreeText, Range
+from tienlen_agents.networks.network import Network, NetworkAgent, mean_network
+from tienlen_agents.ranges import ExistingFile, FreeText, Range, several_files
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
 from tienlen_env.engine.agent import Agent
@@ -92,11 +91,10 @@ def mean_policy(paths: Sequence[str]) -> NetworkAgent | GeneralAgent:
     if not paths:
         raise ValueError("policy: expected a file")
     policies = [load_policy(path) for path in paths]
-    if any(policy.network.config != policies[0].network.config for policy in policies):
-        raise ValueError(f"policy={' '.join(paths)!r}: the networks differ in more than their weights")
-    weights = [policy.network.tensors for policy in policies]
-    mean = {key: np.stack([each[key] for each in weights]).mean(axis=0) for key in weights[0]}
-    return replace(policies[0], network=Network(policies[0].network.config, mean))
+    try:
+        return replace(policies[0], network=mean_network([policy.network for policy in policies]))
+    except ValueError as error:
+        raise ValueError(f"policy={' '.join(paths)!r}: {error}") from error
 
 
 def results_in_variants(agent: GeneralAgent, config: ShipConfig) -> list[str]:
@@ -210,7 +208,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and write the weights and the card."""
     config = parse_args(ShipConfig, "Ship a trained policy with its card.", argv)
     console = Console()
-    paths = config.policy.split()
+    paths = several_files(config.policy)
     agent = mean_policy(paths)
     made_for = agent.network.config
     agent = replace(agent, network=Network(made_for, policy_file.rounded(agent.network.tensors)))

@@ -30,7 +30,8 @@ from tienlen_agents.device.available import machine_on
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import GeneralAgent, Objective, generalised, load_policy, specialised
-from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, network_of
+from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, mean_network, network_of
+from tienlen_agents.ranges import several_files
 from tienlen_env.engine.agent import Agent
 from tienlen_env.errors import DeviceError
 from tienlen_env.games.registry import game_of
@@ -345,7 +346,11 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         """The policy's network at the start of the run."""
         config = self.config
         if config.start_from:
-            return ActionNetwork.of(self._initial_network(config.start_from))
+            found = [self._initial_network(path) for path in several_files(config.start_from)]
+            try:
+                return ActionNetwork.of(mean_network(found))
+            except ValueError as error:
+                raise ValueError(f"start_from={config.start_from!r}: {error}") from error
         settings: dict[str, Any] = {
             "state_width": config.state_width,
             "action_width": config.action_width,

@@ -323,6 +323,21 @@ def network_of(module: Module) -> Network:
     return Network(module.config, tensors)
 
 
+def mean_network(networks: Sequence[Network]) -> Network:
+    """A network with the mean weights of several: a model soup, if they were trained from one network.
+
+    Raises:
+        ValueError: none is given, or they differ in more than their weights.
+    """
+    if not networks or any(network.config != networks[0].config for network in networks):
+        raise ValueError("expected networks that differ in their weights alone")
+    mean = {
+        name: np.stack([network.tensors[name] for network in networks]).mean(axis=0)
+        for name in networks[0].tensors
+    }
+    return Network(networks[0].config, mean)
+
+
 def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
     """Log-probabilities within each decision's actions, float32 (N,); sums are in float64.
 

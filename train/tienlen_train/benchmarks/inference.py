@@ -23,7 +23,7 @@ from tienlen_agents.networks import champion
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.networks.features.base import FloatArray
 from tienlen_agents.networks.network import Network, NetworkAgent, first_best
-from tienlen_agents.ranges import ExistingFile
+from tienlen_agents.ranges import ExistingFile, several_files
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.registry import get_rules
@@ -145,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     config = parse_args(InferenceBenchConfig, __doc__ or "", argv)
     torch.set_num_threads(1)
-    paths = config.policy.split() or [str(path) for path in champion.shipped().values()]
+    paths = several_files(config.policy) or [str(path) for path in champion.shipped().values()]
     networks = [NetworkAgent.load(path) for path in paths]
     print(f"{'decisions a second':<34}{'torch':>12}{'compiled':>12}{'ratio':>8}")
     for path, compiled in zip(paths, networks, strict=True):

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tienlen_agents.cluster import Identity, TaskPool, connected
 from tienlen_agents.extras import MissingExtraError
+from tienlen_agents.ranges import several_files
 from tienlen_train.cluster.actors import ClusterExecutor
 from tienlen_train.cluster.learners import Learners
 from tienlen_train.command import RunError
@@ -91,7 +92,7 @@ def linked(trainer: SelfPlayTrainer[Any], console: Console) -> Iterator[None]:
         RunError: there is no cluster at the address, or ray is not installed.
     """
     config = trainer.config
-    files = [f"policy:{config.start_from}"] if config.start_from else []
+    files = [f"policy:{path}" for path in several_files(config.start_from or "")]
     with ExitStack() as stack:
         try:
             identity = Identity.here([*trainer.pool.baselines, *files], ["tienlen_train"])
