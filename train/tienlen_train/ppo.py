@@ -63,7 +63,7 @@ class PPOConfig(SelfPlayConfig):
         vf_coef: coefficient of the value loss.
         endgame_coef: coefficient of the endgame loss: minus the logarithm of the policy's probability of the
             actions that keep a proven win, where the game's endgame solver finds that others give it away.
-            The mean over all decisions, of which such endgames are a few in a hundred.
+            It is averaged over all decisions; about 3 % of them are such endgames.
         critic: inputs of the critic: those of the policy ("own"), also all hands ("hands"), or also the final
             places if all seats follow the game's rule-based agent from here ("playout"). The last takes an
             eighth more time and reduces the unexplained variance of the returns by a third.

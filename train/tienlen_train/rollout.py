@@ -347,7 +347,7 @@ def play_rounds(
         reward: reward scheme.
         privileged_fn: computes the inputs of the critic alone; None for no such inputs.
         action_values_fn: estimates the return of every legal action of the learner; None for no estimates.
-        winning_actions_fn: finds the actions of the learner that keep a proven win; None for none of it.
+        winning_actions_fn: finds the actions of the learner that keep a proven win; None: not looked for.
 
     Raises:
         IllegalPlayError: an opponent chose an illegal action.

@@ -65,7 +65,7 @@ class Endings(NamedTuple):
         rows: int64 (m, ROW), the endgame positions with a choice, with both hands.
         chosen: int64 (m,), the actions that the agent took there.
         num_go_outs: decisions with a choice in which one action plays the whole hand, at any time of a round.
-        num_missed: of these, in how many the agent took another action.
+        num_missed: number of these decisions in which the agent took another action.
     """
 
     rows: IntArray
