@@ -52,9 +52,11 @@ def test_nothing_is_lost(rules, critic):
 
 
 def test_estimates_of_every_action_are_sent():
-    played = rollout(a_job("cardgames", 20, with_action_values=True, with_winning_actions=True))
+    taught = {"teachers": ("greedy",), "teacher_share": 0.3}
+    played = rollout(a_job("cardgames", 20, with_action_values=True, with_winning_actions=True, **taught))
     assert played.action_values.size == played.winning_actions.size == len(played.inputs.action)
     assert 0 < played.winning_actions.mean() < 1
+    assert 0 < played.teacher_probabilities.mean() < 1
     assert_same(played, unpack(pack(played)))
 
 

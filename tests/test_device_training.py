@@ -211,6 +211,8 @@ def test_what_a_device_does_not_have_is_named() -> None:
     assert "thirteens" in missing_on_device(thirteens, (), "own", with_action_values=False)
     needed = {"with_action_values": False, "with_winning_actions": True}
     assert "endgame solver" in missing_on_device(tienlen, (), "own", **needed)
+    taught = {"with_action_values": False, "teachers": ("champion",)}
+    assert missing_on_device(tienlen, (), "own", **taught) == "the teachers"
     trainer = PPOTrainer(
         PPOConfig(num_games=2, baselines="greedy", threads=1, precision="fp32", **SMALL), machine=MACHINE
     )

@@ -20,8 +20,8 @@ from rich.console import Console
 import tienlen_agents
 from tienlen_agents import arena, files
 from tienlen_agents.networks import features
-from tienlen_agents.networks.network import NetworkAgent
-from tienlen_env.engine.agent import View
+from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
+from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
 from tienlen_train import dmc, ppo
@@ -31,8 +31,9 @@ from tienlen_train.config import RENAMED, ConfigError, SelfPlayConfig, field_hel
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.rollout import RolloutJob, Trajectories, join, rollout
+from tienlen_train.rollout import FloatArray, RolloutJob, Trajectories, join, rollout
 from tienlen_train.runs import RENAMED_METRICS, RunFolder
+from tienlen_train.teacher import Teachers, teachers_of
 from tienlen_train.trainer import SelfPlayTrainer
 
 TINY: dict[str, Any] = {
@@ -54,7 +55,11 @@ ALGORITHMS: list[tuple[type[SelfPlayTrainer], type[SelfPlayConfig], dict[str, An
     (DMCTrainer, DMCConfig, {"returns": "counterfactual", "prior": "none"}),
     (PPOTrainer, PPOConfig, {"critic_width": 16, "env": "thirteens"}),
     (DMCTrainer, DMCConfig, {"rules": "thirteens_manual", "num_players": 3}),
-    (PPOTrainer, PPOConfig, {"critic_width": 16, "critic": "playout", "endgame_coef": 0.5}),
+    (
+        PPOTrainer,
+        PPOConfig,
+        {"critic_width": 16, "critic": "playout", "endgame_coef": 0.5, "teachers": "heuristic"},
+    ),
 ]
 
 
@@ -120,6 +125,79 @@ def test_the_endgame_loss_needs_a_solver() -> None:
         a_trainer(4, endgame_coef=1.0)
     paid = a_trainer(0, rules="south", reward="payments", endgame_coef=1.0)
     assert paid.iterate()["endgame_loss"] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_policy_learns_from_its_teachers() -> None:
+    """With the other losses all but switched off, the policy comes closer to what the teacher chooses."""
+    settings = {"num_games": 60, "batch_size": 256, "learning_rate": 3e-3, "prior": "none", "ent_coef": 0.0}
+    taught = {"teachers": "heuristic", "teacher_coef": 1000.0, "teacher_share": 0.5}
+    trainer = a_trainer(0, **settings, **taught, snapshot_share=0.0, baseline_share=0.0)
+    losses = [trainer.iterate()["teacher_loss"] for _ in range(8)]
+    assert np.mean(losses[-3:]) < 0.6 * losses[0]
+    assert "teacher_loss" not in a_trainer(0).iterate()
+
+
+@pytest.mark.parametrize(
+    ("settings", "teachers"),
+    [
+        ({}, "search:worlds=2"),
+        ({}, "champion heuristic"),
+        ({"rules": "south", "reward": "payments"}, "champion"),
+    ],
+)
+def test_teachers_are_asked_in_a_share_of_the_decisions(settings: dict[str, Any], teachers: str) -> None:
+    """The rounds are those that are played without them."""
+    plain = a_trainer(0, **settings).play()
+    taught = a_trainer(0, **settings, teachers=teachers, teacher_share=0.4).play()
+    assert plain.teacher_probabilities.size == 0
+    assert np.array_equal(plain.chosen, taught.chosen)
+    assert np.array_equal(plain.log_probability, taught.log_probability)
+    totals = np.add.reduceat(taught.teacher_probabilities, taught.inputs.segment_start)
+    is_asked = totals > 0
+    np.testing.assert_allclose(totals[is_asked], 1, rtol=1e-5)
+    assert abs(is_asked.mean() - 0.4) < 0.1
+
+
+def test_teachers_agree_on_the_geometric_mean() -> None:
+    batch = Batch("cardgames", 12, history_length=1)
+    batch.deal(np.arange(12))
+    for _ in range(5):
+        batch.step(batch.first_legal(np.arange(12)))
+    games = np.flatnonzero((batch.count_legal() > 1) & (np.arange(12) != 3))
+    view, greedy = View(batch, games), tienlen_agents.load("greedy")
+    networks = [a_trainer(0, seed=seed).agent() for seed in (1, 2)]
+    inputs = NetworkConfig.of(batch.rules).reader().read(view)
+    assert len(games) > 4
+
+    def found(*agents: Agent) -> FloatArray:
+        return Teachers(agents, 1.0, np.random.default_rng(0)).probabilities(batch, games, inputs)
+
+    log_a, log_b = (network.log_probabilities(view) for network in networks)
+    np.testing.assert_allclose(found(networks[0]), np.exp(log_a), rtol=1e-4)
+    means = np.split(np.exp((log_a + log_b) / 2), inputs.segment_start[1:])
+    wanted = np.concatenate([mean / mean.sum() for mean in means])
+    np.testing.assert_allclose(found(*networks), wanted, rtol=1e-4)
+    assert np.array_equal(inputs.action[found(greedy) > 0.99], greedy.act(view))
+
+
+def test_a_variant_has_the_teachers_that_play_it() -> None:
+    own, every = (tienlen_agents.load(f"champion:size={size},worlds=0") for size in ("medium", "general"))
+    trickster = tienlen_agents.load("trickster")
+    assert teachers_of(get_rules("cardgames"), [own, every, trickster]) == [own, every]
+    assert teachers_of(get_rules("cardgames", 3), [own, every]) == [every]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"teachers": "nobody"}, "teachers: .*nobody"),
+        ({"teachers": "trickster"}, "teachers: .*trickster"),
+        ({"teachers": "champion:size=medium", "num_players": 3}, "teachers: champion: there is no policy"),
+    ],
+)
+def test_somebody_must_teach_every_variant(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        a_trainer(0, **settings)
 
 
 def test_the_policy_improves_on_a_tiny_budget() -> None:
@@ -213,6 +291,7 @@ def test_a_rollout_is_a_function_of_its_job(which: int, monkeypatch: pytest.Monk
         "privileged",
         "action_values",
         "winning_actions",
+        "teacher_probabilities",
         "scores",
     ):
         assert np.array_equal(getattr(found, name), getattr(wanted, name)), name

@@ -64,6 +64,12 @@ class PPOConfig(SelfPlayConfig):
         endgame_coef: coefficient of the endgame loss: minus the logarithm of the policy's probability of the
             actions that keep a proven win, where the game's endgame solver finds that others give it away.
             It is averaged over all decisions; about 3 % of them are such endgames.
+        teachers: agents whose policies are learned, by their names, separated by blanks; in each variant
+            those that play it.
+        teacher_coef: coefficient of the teacher loss: the cross-entropy of the policy with the geometric mean
+            of the teachers' probabilities (that of an agent without probabilities is 1 for its choice),
+            averaged over the decisions in which they are asked.
+        teacher_share: share of the decisions in which the teachers are asked.
         critic: inputs of the critic: those of the policy ("own"), also all hands ("hands"), or also the final
             places if all seats follow the game's rule-based agent from here ("playout"). The last takes an
             eighth more time and reduces the unexplained variance of the returns by a third.
@@ -79,6 +85,9 @@ class PPOConfig(SelfPlayConfig):
     ent_coef: float = setting(0.01, COEFFICIENT)
     vf_coef: float = setting(0.5, COEFFICIENT)
     endgame_coef: float = setting(0.0, COEFFICIENT)
+    teachers: str = ""
+    teacher_coef: float = setting(0.5, COEFFICIENT)
+    teacher_share: float = setting(0.1, Range(0, 1, above=True))
     critic: Critic = "hands"
     critic_width: int = setting(256, Range(2, MAX_WIDTH))
     critic_warmup: int = setting(0, COUNT_OR_NONE)
@@ -92,12 +101,14 @@ class Targets(NamedTuple):
         advantage: float32 (n,), normalised.
         value: float32 (n,), of the critic.
         winning: float32 (N,), see `Trajectories.winning_actions`; None without an endgame loss.
+        teacher: float32 (N,), see `Trajectories.teacher_probabilities`; None without teachers.
     """
 
     log_probability: Tensor
     advantage: Tensor
     value: Tensor
     winning: Tensor | None = None
+    teacher: Tensor | None = None
 
 
 class ActorCritic(Model):
@@ -137,6 +148,8 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
     ) -> None:
         self.critic = config.critic
         self.with_winning_actions = config.endgame_coef > 0
+        self.teachers = tuple(config.teachers.split())
+        self.teacher_share = config.teacher_share
         super().__init__(config, executor, machine)
 
     def make_model(self, network: ActionNetwork) -> ActorCritic:
@@ -179,9 +192,13 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         explained_variance = 1 - float(np.var(returns - values) / max(float(np.var(returns)), 1e-8))
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         columns = [trajectories.log_probability, advantage, returns / return_std]
-        if self.with_winning_actions:
-            columns.append(trajectories.winning_actions.astype(np.float32))
         targets = Targets(*(torch.from_numpy(column).to(self.device) for column in columns))
+        if self.with_winning_actions:
+            winning = torch.from_numpy(trajectories.winning_actions.astype(np.float32))
+            targets = targets._replace(winning=winning.to(self.device))
+        if self.teachers:
+            teacher = torch.from_numpy(trajectories.teacher_probabilities)
+            targets = targets._replace(teacher=teacher.to(self.device))
         rng = np.random.default_rng((config.seed, self.iteration, 1))
         epochs = (minibatches(rng, num_decisions, config.batch_size) for _ in range(config.update_epochs))
         return {**self.improve(tensors, targets, epochs), "explained_variance": explained_variance}
@@ -218,7 +235,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
             epochs: the minibatches of each pass.
         """
         config = self.config
-        old_log_probability, advantage_of, target, winning = targets
+        old_log_probability, advantage_of, target, winning, teacher = targets
 
         # Annealing.
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
@@ -251,8 +268,12 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
                 kept = torch.zeros(len(index), device=value.device).index_add(
                     0, batch.segment_ids, log_probabilities.exp() * winning.index_select(0, batch.rows)
                 )
-                extra = [-kept.clamp(min=1e-30).log().mean()]
-                objective = objective + config.endgame_coef * extra[0]
+                extra.append(-kept.clamp(min=1e-30).log().mean())
+                objective = objective + config.endgame_coef * extra[-1]
+            if teacher is not None:
+                cross_entropy = -(log_probabilities * teacher.index_select(0, batch.rows)).sum()
+                extra.append(cross_entropy / (config.teacher_share * len(decisions)))
+                objective = objective + config.teacher_coef * extra[-1]
             total = trains_policy * objective + config.vf_coef * value_loss
             with torch.no_grad():
                 approx_kl = (ratio - 1 - log_ratio).mean()
@@ -269,6 +290,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
 
         names = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"]
         names += [] if winning is None else ["endgame_loss"]
+        names += [] if teacher is None else ["teacher_loss"]
         return dict(zip(names, (totals / num_updates).tolist(), strict=True))
 
 

@@ -40,6 +40,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.action_network import ActionNetwork, as_bfloat16, segment_log_softmax
 from tienlen_train.executor import Executor
+from tienlen_train.teacher import Teachers, teachers_of
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -85,6 +86,9 @@ class RolloutJob:
         with_action_values: whether every legal action of the learner gets an estimate of its return.
         with_winning_actions: whether the actions that keep a proven win are found, see
             `tienlen_agents.networks.features.Features.winning_actions`.
+        teachers: agents by their names in `tienlen_agents.load` that are asked in some of the learner's
+            decisions what they would do; those that do not play these rules are not asked.
+        teacher_share: share of these decisions.
         device: torch device of the policies.
         precision: of their forward passes.
     """
@@ -103,6 +107,8 @@ class RolloutJob:
     critic: Critic = "own"
     with_action_values: bool = False
     with_winning_actions: bool = False
+    teachers: tuple[str, ...] = ()
+    teacher_share: float = 0.0
     device: str = "cpu"
     precision: Literal["bf16", "fp32"] = "fp32"
 
@@ -119,6 +125,8 @@ class Trajectories:
         action_values: float32 (N,), estimated return of each legal action; (0,) if there are none.
         winning_actions: uint8 (N,), 0 for a legal action that gives away a proven win, otherwise 1; (0,) if
             they were not looked for.
+        teacher_probabilities: float32 (N,), what the teachers would do (`tienlen_train.teacher.Teachers`); 0
+            for all actions of decisions in which they were not asked; (0,) without teachers.
         reward: float32 (n,), all rewards of the seat between this decision and its next one.
         next_index: int64 (n,), the next decision of the same seat in the same game; -1 for none.
         game: int64 (n,), game of each decision.
@@ -135,6 +143,7 @@ class Trajectories:
     log_probability: FloatArray
     action_values: FloatArray
     winning_actions: BitArray
+    teacher_probabilities: FloatArray
     reward: FloatArray
     next_index: IntArray
     game: IntArray
@@ -157,6 +166,7 @@ class _Step(NamedTuple):
     log_probability: FloatArray
     action_values: FloatArray
     winning_actions: BitArray
+    teacher_probabilities: FloatArray
     game: IntArray
     seat: IntArray
 
@@ -192,11 +202,21 @@ def rollout(job: RolloutJob) -> Trajectories:
         winning_actions_fn=features.winning_actions(job.rules)
         if job.with_winning_actions and features.winning_actions is not None
         else None,
+        teachers=_teachers(job),
     )
     if job.reward_scale != 1:
         for amounts in (trajectories.reward, trajectories.scores, trajectories.action_values):
             amounts /= np.float32(job.reward_scale)
     return generalised(trajectories, job) if learner.is_general else trajectories
+
+
+def _teachers(job: RolloutJob) -> Teachers | None:
+    if not job.teachers:
+        return None
+    # They draw from a sequence of its own: the policies play the same rounds without them.
+    seeds = np.random.SeedSequence(job.seed, spawn_key=(job.shard, 1))
+    agents = [copy.deepcopy(_loaded(name)) for name in job.teachers]
+    return Teachers(teachers_of(job.rules, agents), job.teacher_share, np.random.default_rng(seeds))
 
 
 def _for_variant(policy: PolicyWeights, job: RolloutJob) -> PolicyWeights:
@@ -334,6 +354,7 @@ def play_rounds(
     privileged_fn: PrivilegedFn | None = None,
     action_values_fn: ActionValuesFn | None = None,
     winning_actions_fn: WinningActionsFn | None = None,
+    teachers: Teachers | None = None,
 ) -> Trajectories:
     """Play B rounds to the end.
 
@@ -348,13 +369,15 @@ def play_rounds(
         privileged_fn: computes the inputs of the critic alone; None for no such inputs.
         action_values_fn: estimates the return of every legal action of the learner; None for no estimates.
         winning_actions_fn: finds the actions of the learner that keep a proven win; None: not looked for.
+        teachers: are asked in some decisions of the learner; None: there are none.
 
     Raises:
         IllegalPlayError: an opponent chose an illegal action.
         ValueError: `seat_policies` has another shape, or an index out of range.
     """
     keys = np.asarray(keys)
-    batch = Batch(rules, len(keys), reward=reward, history_length=max(reader.history, history_of(opponents)))
+    history = max(reader.history, history_of(opponents), 0 if teachers is None else teachers.history)
+    batch = Batch(rules, len(keys), reward=reward, history_length=history)
     num_games, num_players = batch.num_games, batch.num_players
     num_policies, num_actors = len(policies), len(policies) + len(opponents)
     if (
@@ -382,6 +405,7 @@ def play_rounds(
                 np.empty(0, np.uint8)
                 if winning_actions_fn is None
                 else winning_actions_fn(batch, games, inputs),
+                np.empty(0, np.float32) if teachers is None else teachers.probabilities(batch, games, inputs),
                 games,
                 batch.state.turn[games],
             )
@@ -454,6 +478,7 @@ def _joined_steps(
         log_probability=np.concatenate([step.log_probability for step in steps]),
         action_values=np.concatenate([step.action_values for step in steps]),
         winning_actions=np.concatenate([step.winning_actions for step in steps]),
+        teacher_probabilities=np.concatenate([step.teacher_probabilities for step in steps]),
         reward=reward,
         next_index=next_indices(game, seat),
         game=game,
@@ -491,6 +516,7 @@ def join(parts: Sequence[Trajectories], executor: Executor | None = None) -> Tra
         log_probability=np.concatenate([part.log_probability for part in parts]),
         action_values=np.concatenate([part.action_values for part in parts]),
         winning_actions=np.concatenate([part.winning_actions for part in parts]),
+        teacher_probabilities=np.concatenate([part.teacher_probabilities for part in parts]),
         reward=np.concatenate([part.reward for part in parts]),
         next_index=np.where(next_index < 0, -1, next_index + offsets(sizes)),
         game=np.concatenate([part.game for part in parts]) + offsets([len(part.scores) for part in parts]),

@@ -33,7 +33,7 @@ from tienlen_agents.networks.general import GeneralAgent, Objective, generalised
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, mean_network, network_of
 from tienlen_agents.ranges import several_files
 from tienlen_env.engine.agent import Agent
-from tienlen_env.errors import DeviceError
+from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.registry import game_of
 from tienlen_train import variant_table
 from tienlen_train.action_network import ActionNetwork
@@ -47,6 +47,7 @@ from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.plans import Plan, Plans
 from tienlen_train.rollout import Critic, IntArray, PolicyWeights, RolloutJob, Trajectories, join, rollout
 from tienlen_train.runs import write_atomic, writing
+from tienlen_train.teacher import teachers_of
 from tienlen_train.variants import Variant, mixed_variant, parse_variants, reward_scale
 
 LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
@@ -258,6 +259,8 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         critic: inputs of the critic beyond those of the policy, see `RolloutJob`.
         with_action_values: whether rollouts estimate the return of every legal action.
         with_winning_actions: whether rollouts find the actions that keep a proven win.
+        teachers: agents that are asked in some of the policy's decisions what they would do.
+        teacher_share: share of these decisions.
         inverse_temperature: factor on the logits in rollouts.
     """
 
@@ -265,6 +268,8 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     critic: Critic = "own"
     with_action_values: bool = False
     with_winning_actions: bool = False
+    teachers: tuple[str, ...] = ()
+    teacher_share: float = 0.0
     inverse_temperature: float = 1.0
 
     def __init__(
@@ -289,6 +294,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 tienlen_agents.load(name)
             except (ValueError, OSError) as error:
                 raise ValueError(f"baselines: {error}") from error
+        self._check_teachers()
         self.missing_on_device = ""
         self.actor = self._make_actor(machine)
         torch.manual_seed(config.seed)
@@ -300,6 +306,18 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     def opponents(self) -> tuple[str, ...]:
         """The names of the rule-based opponents."""
         return self.pool.baselines
+
+    def _check_teachers(self) -> None:
+        """Refuse teachers that do not exist, and a variant that none of them plays."""
+        if not self.teachers:
+            return
+        played = [found.rules for found in self.variants or () if found is not None] or [self.rules]
+        try:
+            agents = [tienlen_agents.load(name) for name in self.teachers]
+            for rules in played:
+                teachers_of(rules, agents)
+        except (ValueError, OSError, WrongGameError) as error:
+            raise ValueError(f"teachers: {error}") from error
 
     def _make_actor(self, machine: TorchMachine | None) -> DeviceActor | None:
         """What plays on the device of the run; None for the processor."""
@@ -313,6 +331,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 self.critic,
                 with_action_values=self.with_action_values,
                 with_winning_actions=self.with_winning_actions,
+                teachers=self.teachers,
             )
             if config.variants is None
             else "several variants"
@@ -568,6 +587,8 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 critic=self.critic,
                 with_action_values=self.with_action_values,
                 with_winning_actions=self.with_winning_actions,
+                teachers=self.teachers,
+                teacher_share=self.teacher_share,
                 device=str(self.device),
                 precision="bf16" if self.dtype == torch.bfloat16 else "fp32",
             )

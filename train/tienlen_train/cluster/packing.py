@@ -103,6 +103,9 @@ def pack(trajectories: Trajectories) -> PackedTrajectories:
         "log_probability": t.log_probability[order],
         "action_values": t.action_values[rows] if t.action_values.size else t.action_values,
         "winning_actions": t.winning_actions[rows] if t.winning_actions.size else t.winning_actions,
+        "teacher_probabilities": t.teacher_probabilities[rows]
+        if t.teacher_probabilities.size
+        else t.teacher_probabilities,
         "reward": t.reward[order],
         "scores": t.scores,
     }
@@ -129,7 +132,9 @@ def unpack(packed: PackedTrajectories) -> Trajectories:
 
     starts = _starts(num_legal[order])
     game, seat = whole("game"), whole("seat")
-    values, winning = found["action_values"], found["winning_actions"]
+    values, winning, taught = (
+        found[k] for k in ("action_values", "winning_actions", "teacher_probabilities")
+    )
     return Trajectories(
         inputs=Inputs(
             observation=found["observation"][order],
@@ -144,6 +149,7 @@ def unpack(packed: PackedTrajectories) -> Trajectories:
         log_probability=found["log_probability"][order],
         action_values=values[rows] if values.size else values,
         winning_actions=winning[rows] if winning.size else winning,
+        teacher_probabilities=taught[rows] if taught.size else taught,
         reward=found["reward"][order],
         next_index=next_indices(game, seat),
         game=game,

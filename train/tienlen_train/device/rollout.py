@@ -50,6 +50,7 @@ def missing_on_device(
     *,
     with_action_values: bool,
     with_winning_actions: bool = False,
+    teachers: tuple[str, ...] = (),
 ) -> str:
     """What a run needs and a device does not have, in a few words; empty if it can play there.
 
@@ -59,6 +60,7 @@ def missing_on_device(
         critic: see `RolloutJob`.
         with_action_values: see `RolloutJob`.
         with_winning_actions: see `RolloutJob`.
+        teachers: see `RolloutJob`.
     """
     found = parallel_features(features)
     if found is None:
@@ -69,6 +71,8 @@ def missing_on_device(
         return f"action values of {features.game}"
     if with_winning_actions:
         return "the endgame solver"
+    if teachers:
+        return "the teachers"
     for name in baselines:
         if not can_choose(tienlen_agents.load(name)):
             return f"the agent {name}"

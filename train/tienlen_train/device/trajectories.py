@@ -135,6 +135,7 @@ class DeviceTrajectories:
             log_probability=host(self.log_probability),
             action_values=host(self.action_values),
             winning_actions=np.empty(0, np.uint8),
+            teacher_probabilities=np.empty(0, np.float32),
             reward=host(self.reward),
             next_index=host(self.next_index),
             game=host(self.game),
