@@ -11,8 +11,8 @@ the networks of one preset with four players, ``<game>-general-v<version>.safete
 the same name with ``.md``, with its training commands, its results and the digest of the file's content.
 Published weights never change: better ones get a new version, and the highest version is used.
 
-``champion`` plays the general network, except in the presets of `OWN_IS_STRONGER`; ``champion:size=general``
-plays it in these, too, and ``champion:size=medium`` is the network of that size of the preset alone.
+``champion`` plays the general network of a game that has one. ``champion:size=medium`` is the network of that
+size of the preset alone.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ TRUST: Final = 0.3
 
 
 GENERAL: Final = "general"  # the size of general networks
-# Presets whose own network is stronger with four players than the general one (see its card).
-OWN_IS_STRONGER: Final = frozenset({"cardgames"})
 OBJECTIVES: Final[dict[str, Objective]] = {name: name for name in get_args(Objective)}
 
 
@@ -84,9 +82,7 @@ def policy_path(rules: AnyRules, size: str = "") -> Path | None:
     own = [path for (preset, s), path in shipped().items() if preset == rules.name and size in ("", s)]
     own = [path for path in own if config_of(path).rules_digest == rules.digest()]  # the number of players
     general = shipped_general().get(game_of(rules).name) if size in ("", GENERAL) else None
-    if own and (general is None or rules.name in OWN_IS_STRONGER):
-        return own[-1]
-    return general
+    return general or (own[-1] if own else None)
 
 
 def can_play(rules: AnyRules) -> bool:
@@ -120,7 +116,7 @@ class ShippedNetworks:
     """The shipped networks alone; the rules of a decision select the network.
 
     Args:
-        size: of the network; empty for the strongest shipped one.
+        size: see `ChampionAgent`.
         sample: draw from the policy instead of taking the most probable action.
         objective: see `ChampionAgent`.
     """
@@ -203,8 +199,8 @@ class ChampionAgent:
     """The shipped policies; the rules of a decision select the policy.
 
     Args:
-        size: of the network; ``"general"`` for the one that plays every variant; empty for the strongest
-            shipped one.
+        size: of the network; ``"general"`` for the one that plays every variant; empty for that one where the
+            game has it, and otherwise the network of the preset.
         worlds: number of worlds in which the last two candidates are compared, early in a round (see
             `tienlen_agents.search`); 0 for the network alone.
         sample: draw from the network's policy, without search.
