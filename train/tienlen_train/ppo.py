@@ -33,7 +33,7 @@ from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.ranges import Range
 from tienlen_train.action_network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_train.command import command
-from tienlen_train.config import COEFFICIENT, COUNT_OR_NONE, SHARE, SelfPlayConfig, setting
+from tienlen_train.config import AGENTS, COEFFICIENT, COUNT_OR_NONE, SHARE, SelfPlayConfig, setting
 from tienlen_train.device.trajectories import DeviceTrajectories
 from tienlen_train.executor import Executor
 from tienlen_train.gae import advantages, device_advantages
@@ -85,7 +85,7 @@ class PPOConfig(SelfPlayConfig):
     ent_coef: float = setting(0.01, COEFFICIENT)
     vf_coef: float = setting(0.5, COEFFICIENT)
     endgame_coef: float = setting(0.0, COEFFICIENT)
-    teachers: str = ""
+    teachers: str = setting("", AGENTS)
     teacher_coef: float = setting(0.5, COEFFICIENT)
     teacher_share: float = setting(0.1, Range(0, 1, above=True))
     critic: Critic = "hands"
