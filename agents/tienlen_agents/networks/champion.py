@@ -1,7 +1,7 @@
 """The shipped policies: ``tienlen_agents.load("champion")``.
 
 A policy is a network (`tienlen_agents.networks.network`) refined by a small determinized search
-(`tienlen_agents.search`) with the network as its prior; a decision takes half a millisecond.
+(`tienlen_agents.search`) with the network as its prior; a decision takes less than a millisecond on average.
 ``champion:worlds=0`` is the network alone, and in ``champion:rollout=network`` it plays the rollouts of the
 search, too, which takes about 20 milliseconds.
 
