@@ -88,7 +88,7 @@ class RolloutJob:
             `tienlen_agents.networks.features.Features.winning_actions`.
         teachers: agents by their names in `tienlen_agents.load` that are asked in some of the learner's
             decisions what they would do; those that do not play these rules are not asked.
-        teacher_share: share of these decisions.
+        teacher_share: share of the decisions in which the teachers are asked.
         device: torch device of the policies.
         precision: of their forward passes.
     """

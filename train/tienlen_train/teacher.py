@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.networks.features import Inputs
+from tienlen_agents.networks.network import log_softmax
 from tienlen_env.engine.agent import Agent, ScoringAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
@@ -69,7 +70,7 @@ class Teachers:
             agent.reset(int(rng.integers(2**31)))
 
     def probabilities(self, batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
-        """The teachers' probabilities, float32 (N,); 0 for all actions of decisions in which nobody is asked.
+        """The teachers' probabilities, float32 (N,); 0 where the teachers are not asked.
 
         Args:
             batch: the games, which are not changed.
@@ -84,16 +85,12 @@ class Teachers:
         if not is_asked.any():
             return found
         view = View(batch, games[is_asked], copy=False)
-        start = view.legal_actions.start
-        scores = np.mean([_log_probabilities(agent, view) for agent in self._agents], axis=0)
-        scores -= np.repeat(np.maximum.reduceat(scores, start), view.num_legal)
-        weights = np.exp(scores)
-        weights /= np.repeat(np.add.reduceat(weights, start), view.num_legal)
-        found[np.repeat(is_asked, inputs.num_legal)] = weights
+        scores = np.mean([_scores(agent, view) for agent in self._agents], axis=0)
+        found[np.repeat(is_asked, inputs.num_legal)] = np.exp(log_softmax(scores, view.legal_actions.start))
         return found
 
 
-def _log_probabilities(agent: Agent, view: View) -> FloatArray:
+def _scores(agent: Agent, view: View) -> FloatArray:
     """The log-probabilities of the legal actions, float32 (N,), but for a constant in each decision."""
     if isinstance(agent, ScoringAgent):
         return agent.log_probabilities(view)

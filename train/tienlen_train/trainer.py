@@ -260,7 +260,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         with_action_values: whether rollouts estimate the return of every legal action.
         with_winning_actions: whether rollouts find the actions that keep a proven win.
         teachers: agents that are asked in some of the policy's decisions what they would do.
-        teacher_share: share of these decisions.
+        teacher_share: share of the decisions in which the teachers are asked.
         inverse_temperature: factor on the logits in rollouts.
     """
 
