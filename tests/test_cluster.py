@@ -59,19 +59,25 @@ def test_a_league_while_a_node_is_lost_and_another_comes(nodes, tmp_path, monkey
     assert f"jobs by node: {min(executor.pool.tasks_of)[:8]} " in shown
 
 
-def test_training_while_an_actor_is_killed(nodes, tmp_path):
-    small_run(tmp_path / "alone")
+def test_training_while_an_actor_is_killed(nodes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    a_policy(Path("policies/teacher.safetensors"))
+    settings = {"teachers": "heuristic policy:policies/teacher.safetensors"}
+    small_run(tmp_path / "alone", **settings)
     out = tmp_path / "run"
     with Moment(out, 1, lambda: kill_an_actor(nodes)):
-        small_run(out, cluster=nodes.address)
+        small_run(out, cluster=nodes.address, **settings)
     assert_same_run(out, tmp_path / "alone")
 
 
-def test_a_population(nodes, tmp_path):
+def test_a_population(nodes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    a_policy(Path("policies/teacher.safetensors"))
+    shared = {**SMALL, "num_games": 24, "teachers": "policy:policies/teacher.safetensors"}
     found = []
     for name, where in (("alone", {}), ("cluster", {"cluster": nodes.address})):
         out = tmp_path / name
-        settings = {**SMALL, "num_games": 24, "generations": 2, "iterations": 1, "payoff_deals": 4}
+        settings = {**shared, "generations": 2, "iterations": 1, "payoff_deals": 4}
         train_league(LeagueConfig(**settings, **where, out=str(out)), Console(quiet=True))
         files = [out / "league.json", *sorted((out / "policies").iterdir())]
         found.append({path.name: path.read_bytes() for path in files})

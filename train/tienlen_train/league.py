@@ -397,7 +397,7 @@ def _executor(config: LeagueConfig) -> Iterator[Executor]:
     from tienlen_agents.cluster import connect
 
     files = [f"policy:{path}" for path in several_files(config.start_from or "")]
-    names = [*files, *(config.baselines or "").split()]
+    names = [*files, *(config.baselines or "").split(), *config.teachers.split()]
     try:
         connection = connect(config.cluster, names, packages=["tienlen_train"], quiet=True)
         executor = connection.__enter__()

@@ -93,9 +93,10 @@ def linked(trainer: SelfPlayTrainer[Any], console: Console) -> Iterator[None]:
     """
     config = trainer.config
     files = [f"policy:{path}" for path in several_files(config.start_from or "")]
+    names = [*files, *trainer.pool.baselines, *trainer.teachers]
     with ExitStack() as stack:
         try:
-            identity = Identity.here([*trainer.pool.baselines, *files], ["tienlen_train"])
+            identity = Identity.here(names, ["tienlen_train"])
             text = stack.enter_context(connected(config.cluster or "auto", identity))
         except (MissingExtraError, ValueError) as error:
             raise RunError(str(error)) from error
