@@ -53,3 +53,16 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main([*options, "--out", str(out)])  # from the stored results
     assert page.read_text(encoding="utf-8") == text[text.index("## `tienlen`") :].rstrip()
     assert len(list(out.glob("*/*/chunks.jsonl"))) == 6
+
+
+def test_the_parity_of_thirteens_is_what_equal_players_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strength, "AGENTS", ("random", "trickster"))
+    four = [found for found in variants_of(game_named("thirteens")) if found[1].num_players == 4][:1]
+    monkeypatch.setattr(strength, "variants_of", lambda game: four)
+    page = tmp_path / "strength.md"
+    main(["--env", "thirteens", "--deals", "8", "--page", str(page), "--out", str(tmp_path / "out")])
+    (row,) = [line for line in page.read_text(encoding="utf-8").splitlines() if "points |" in line]
+    _, _, parity, _, against_itself, _ = (cell.strip() for cell in row.split("|"))
+    assert against_itself.startswith(f"{float(parity.removesuffix(' points')):.1f} ±")

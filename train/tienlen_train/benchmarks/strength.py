@@ -48,9 +48,9 @@ PAGE: Final = """\
 # Strength
 
 Every shipped agent at every table: all presets, with every number of players. The agent plays alone, and the
-game's rule-based agent has all other seats. A cell is what the agent has a round, with its 95 % interval;
-equal players have the parity of the line: points for the places, or units of payments where the preset has
-payments. A dash: the agent does not play this table.
+game's rule-based agent has all other seats. A cell is what the agent has a round, with its 95 % interval:
+points, or units of payments where the preset has payments. Parity is what each player has if all play like
+the rule-based agent. A dash: the agent does not play this table.
 
 {deals} held-out deals, each in as many seatings as there are players ({search_deals} deals for `search` and
 `ismcts`, which take milliseconds a decision); seed {seed}; {cpu}. This command measures, and writes the page:
@@ -135,9 +135,18 @@ def measure(config: StrengthConfig, table: Table, name: str) -> MatchResult:
     )
 
 
-def line(table: Table, names: Sequence[str], found: Mapping[str, MatchResult]) -> str:
+def parity_of(config: StrengthConfig, table: Table, found: Mapping[str, MatchResult]) -> float:
+    """What each player has if all play like the base.
+
+    It is the same in every match if the sum of all seats is fixed. Otherwise the base plays itself.
+    """
+    parities = {result.parity for result in found.values()}
+    return parities.pop() if len(parities) == 1 else measure(config, table, table.base).parity
+
+
+def line(table: Table, names: Sequence[str], found: Mapping[str, MatchResult], parity: float) -> str:
     """A line of Markdown; agents that cannot play this table have a dash."""
-    figure, parity = next((result.figure, result.parity) for result in found.values())
+    figure = next(result.figure for result in found.values())
     # Units, and the points of a trick-taking game, are larger numbers with wider intervals.
     digits = 2 if figure == "points" and parity < LARGE else 1
     cells = []
@@ -147,7 +156,7 @@ def line(table: Table, names: Sequence[str], found: Mapping[str, MatchResult]) -
             cells.append(f"{main.mean:.{digits}f} ± {main.half_width:.{digits}f}")
         else:
             cells.append("–")
-    return f"| `{table.preset}` | {parity:g} {figure} | {' | '.join(cells)} |"
+    return f"| `{table.preset}` | {round(parity, digits):g} {figure} | {' | '.join(cells)} |"
 
 
 def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str]:
@@ -164,7 +173,7 @@ def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str
         for table in found:
             if table.rules.num_players == players:
                 results = {name: measure(config, table, name) for name in table.agents}
-                lines.append(line(table, names, results))
+                lines.append(line(table, names, results, parity_of(config, table, results)))
                 console.print(f"{players} players {lines[-1]}", highlight=False, markup=False)
         lines.append("")
     return lines
