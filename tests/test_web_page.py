@@ -745,6 +745,29 @@ def test_two_people_on_two_screens(new_page: NewPage, server: Server) -> None:
         page.goto("about:blank")
 
 
+def test_a_seat_that_is_chosen_quickly_stays(new_page: NewPage, server: Server) -> None:
+    """This server has no champion, so the other seats change with the place, in the frame of the choice."""
+    page = new_page()
+    page.goto(server.address)
+    expect(page.get_by_label("Where")).to_be_visible()
+    expect(page.get_by_role("button", name="New game")).to_be_enabled()
+    page.evaluate(
+        """async () => {
+          const choose = async (kind, number, value) => {
+            const select = document.querySelectorAll(`.${kind} select`)[number];
+            select.value = value;
+            select.dispatchEvent(new Event("change", { bubbles: true }));
+            const { port1, port2 } = new MessageChannel();
+            await new Promise((done) => { port1.onmessage = done; port2.postMessage(0); });
+          };
+          await choose("where", 0, "server");
+          await choose("seat", 1, "human");
+        }"""
+    )
+    page.wait_for_timeout(300)
+    expect(page.get_by_label("Seat 2")).to_have_value("human")
+
+
 def test_wrong_links_are_told(new_page: NewPage, server: Server, tmp_path: Path) -> None:
     page = new_page()
     page.goto(f"{server.address}/#seat=nobody")

@@ -22,7 +22,7 @@ interface Props {
 export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, onExplore, onSettings }: Props) {
   const [index, setIndex] = useState<Index | null>(null);
   const [rules, setRules] = useState("cardgames");
-  const [seats, setSeats] = useState<string[]>([PERSON, "champion", "champion", "champion"]);
+  const [wanted, setWanted] = useState<string[]>([PERSON, "champion", "champion", "champion"]);
   const [isWhole, setWhole] = useState(true);
   const [isRemote, setRemote] = useState(false);
   const [error, setError] = useState("");
@@ -30,18 +30,15 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
 
   const game = index?.games.find(({ presets }) => presets.some(({ name }) => name === rules));
   const preset = game?.presets.find(({ name }) => name === rules);
-  const here = game?.agents.filter((agent) => playsRules(agent, rules, seats.length)).map(({ name }) => name) ?? [];
-  const agents = isRemote ? (server?.agents.filter((name) => name !== PERSON) ?? []) : here;
-  const usual = (name: string): string => (agents.includes(name) ? name : here.find((other) => other !== "random") ?? agents[0] ?? "random");
   const numbers = preset?.num_players ?? [4];
-  // Seats that the new rules, number of players or place cannot have are filled anew.
-  useEffect(() => {
-    if (!preset) return;
-    const count = numbers.includes(seats.length) ? seats.length : numbers[numbers.length - 1]!;
-    const next = Array.from({ length: count }, (_, i) => seats[i] ?? usual("champion"))
-      .map((name, i) => (name === PERSON ? (isRemote || i === 0 ? PERSON : usual("champion")) : usual(name)));
-    if (next.join("|") !== seats.join("|")) setSeats(next);
-  }, [preset, isRemote, seats.length]);
+  const count = numbers.includes(wanted.length) ? wanted.length : numbers[numbers.length - 1]!;
+  const here = game?.agents.filter((agent) => playsRules(agent, rules, count)).map(({ name }) => name) ?? [];
+  const agents = isRemote ? (server?.agents.filter((name) => name !== PERSON) ?? []) : here;
+  const usual = (name: string): string => (agents.includes(name) ? name : agents.find((other) => other !== "random") ?? agents[0] ?? "random");
+  // What these rules, this number of players or this place cannot have is replaced while it is drawn. An effect
+  // would come later, and could undo a choice that was made before it.
+  const seats = !preset ? wanted : Array.from({ length: count }, (_, i) => wanted[i] ?? usual("champion"))
+    .map((name, i) => (name === PERSON ? (isRemote || i === 0 ? PERSON : usual("champion")) : usual(name)));
 
   const games = index?.games ?? [{ name: "tienlen", presets: [{ name: "cardgames" }] }];
   const start = (): void => onStart({ rules, seats, whole_game: isWhole, pause }, isRemote);
@@ -74,10 +71,10 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
             </select>
           </label>
           <Choice label={t("players")} value={String(seats.length)} options={numbers.map(String)} words={(o) => o}
-            onChange={(o) => setSeats(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? usual("champion")))} />
+            onChange={(o) => setWanted(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? usual("champion")))} />
           {seats.map((name, i) => (
             <Choice key={i} kind="seat" label={t("seat", i + 1)} value={name} options={[...(i === 0 || isRemote ? [PERSON] : []), ...agents]}
-              words={(o) => (o === PERSON ? (i === 0 ? t("you") : t("person")) : agentWords(o))} onChange={(o) => setSeats(seats.map((old, k) => (k === i ? o : old)))} />
+              words={(o) => (o === PERSON ? (i === 0 ? t("you") : t("person")) : agentWords(o))} onChange={(o) => setWanted(seats.map((old, k) => (k === i ? o : old)))} />
           ))}
           <Choice label={t("rounds")} value={isWhole ? "game" : "round"} options={["game", "round"] as const} words={(o) => (o === "game" ? t("wholeGame") : t("oneRound"))} onChange={(o) => setWhole(o === "game")} />
           {server && <Choice kind="where" label={t("where")} value={isRemote ? "server" : "page"} options={["page", "server"] as const} words={(o) => (o === "page" ? t("inPage") : t("onServer"))} onChange={(o) => setRemote(o === "server")} />}
