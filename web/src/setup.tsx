@@ -35,10 +35,10 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
   const here = game?.agents.filter((agent) => playsRules(agent, rules, count)).map(({ name }) => name) ?? [];
   const agents = isRemote ? (server?.agents.filter((name) => name !== PERSON) ?? []) : here;
   const usual = (name: string): string => (agents.includes(name) ? name : agents.find((other) => other !== "random") ?? agents[0] ?? "random");
-  // What these rules, this number of players or this place cannot have is replaced while it is drawn. An effect
-  // would come later, and could undo a choice that was made before it.
-  const seats = !preset ? wanted : Array.from({ length: count }, (_, i) => wanted[i] ?? usual("champion"))
-    .map((name, i) => (name === PERSON ? (isRemote || i === 0 ? PERSON : usual("champion")) : usual(name)));
+  // A seat that these rules, this number of players or this place cannot have is replaced in each render. An effect
+  // would run later, and could undo a choice that was made in between.
+  const fitted = (name: string, i: number): string => (name !== PERSON ? usual(name) : isRemote || i === 0 ? PERSON : usual("champion"));
+  const seats = preset ? Array.from({ length: count }, (_, i) => fitted(wanted[i] ?? "champion", i)) : wanted;
 
   const games = index?.games ?? [{ name: "tienlen", presets: [{ name: "cardgames" }] }];
   const start = (): void => onStart({ rules, seats, whole_game: isWhole, pause }, isRemote);
@@ -71,7 +71,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
             </select>
           </label>
           <Choice label={t("players")} value={String(seats.length)} options={numbers.map(String)} words={(o) => o}
-            onChange={(o) => setWanted(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? usual("champion")))} />
+            onChange={(o) => setWanted(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? "champion"))} />
           {seats.map((name, i) => (
             <Choice key={i} kind="seat" label={t("seat", i + 1)} value={name} options={[...(i === 0 || isRemote ? [PERSON] : []), ...agents]}
               words={(o) => (o === PERSON ? (i === 0 ? t("you") : t("person")) : agentWords(o))} onChange={(o) => setWanted(seats.map((old, k) => (k === i ? o : old)))} />

@@ -47,10 +47,10 @@ LARGE: Final = 5  # a parity from here on is shown with one digit
 PAGE: Final = """\
 # Strength
 
-Every shipped agent at every table: all presets, with every number of players. The agent plays alone, and the
-game's rule-based agent has all other seats. A cell is what the agent has a round, with its 95 % interval:
-points, or units of payments where the preset has payments. Parity is what each player has if all play like
-the rule-based agent. A dash: the agent does not play this table.
+Every shipped agent at every table: all presets, with every number of players. The agent plays one seat, and
+the game's rule-based agent plays all others. A cell is the agent's mean result per round with its 95 %
+interval: points, or units of payments where the preset has payments. Parity is the mean result if the
+rule-based agent plays all seats. A dash means that the agent does not support this table.
 
 {deals} held-out deals, each in as many seatings as there are players ({search_deals} deals for `search` and
 `ismcts`, which take milliseconds a decision); seed {seed}; {cpu}. This command measures, and writes the page:
@@ -136,9 +136,9 @@ def measure(config: StrengthConfig, table: Table, name: str) -> MatchResult:
 
 
 def parity_of(config: StrengthConfig, table: Table, found: Mapping[str, MatchResult]) -> float:
-    """What each player has if all play like the base.
+    """The mean result of a seat if the base plays all seats.
 
-    It is the same in every match if the sum of all seats is fixed. Otherwise the base plays itself.
+    Where the sum over all seats is fixed, every match has the same parity. Otherwise the base plays itself.
     """
     parities = {result.parity for result in found.values()}
     return parities.pop() if len(parities) == 1 else measure(config, table, table.base).parity
