@@ -137,6 +137,7 @@ SHORT = {
         "--decisions 128 --num-games 8 --batch-size 64 --state-width 16 --action-width 16 "
         "--eval-every 0 --final-deals 2",
     ),
+    "tienlen_train.belief": "--decisions 128 --num-games 8 --batch-size 64 --belief-width 16",
     "tienlen_train.benchmarks.learning": "--seconds 0.01 --runs 1 --only '1 thread'",
     "tienlen_train.benchmarks.search": "--agents heuristic --deals 2 --rounds 1",
     "tienlen_train.benchmarks.strength": "--help",

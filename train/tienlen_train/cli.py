@@ -68,6 +68,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "ppo": Command("tienlen_train.ppo", "PPO in self-play on action scores"),
             "dmc": Command("tienlen_train.dmc", "Deep Monte Carlo in self-play"),
             "best-response": Command("tienlen_train.best_response", "an exploiter of one fixed agent"),
+            "belief": Command("tienlen_train.belief", "the belief network of a policy: who holds which card"),
             "league": Command("tienlen_train.league", "a population: main learners, exploiters, past selves"),
             "ppo-sb3": Command("tienlen_train.ppo_sb3", "MaskablePPO of stable-baselines3"),
         },

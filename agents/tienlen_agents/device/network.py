@@ -20,6 +20,7 @@ class ActionNetwork(nn.Module):
     """The network in the docstring of `tienlen_agents.networks.network`.
 
     Attributes:
+        belief: the belief network; None if the configuration has none.
         for_device: its inputs are aligned as devices need it: their rows may end with further columns of 0
             (`aligned`), and sums over segments have a fixed order. Otherwise rows are padded for oneDNN.
     """
@@ -40,6 +41,15 @@ class ActionNetwork(nn.Module):
         self.block = nn.Linear(meet, meet)
         self.hidden = nn.Linear(meet, meet // 2)
         self.score = nn.Linear(meet // 2, 1)
+        self.belief: nn.Sequential | None = None
+        if config.belief_width:
+            self.belief = nn.Sequential(
+                nn.Linear(config.state_inputs, config.belief_width),
+                nn.ReLU(),
+                nn.Linear(config.belief_width, config.belief_width),
+                nn.ReLU(),
+                nn.Linear(config.belief_width, config.num_beliefs),
+            )
         # Zero-initialised output: the initial policy is the prior, or uniform.
         nn.init.zeros_(self.score.weight)
         nn.init.zeros_(self.score.bias)
@@ -78,6 +88,24 @@ class ActionNetwork(nn.Module):
         met = met + torch.relu(self.block(met))
         score: Tensor = self.score(torch.relu(self.hidden(met))).squeeze(1)[:num_actions]
         return score.float() + prior
+
+    def beliefs(self, observation: Tensor) -> Tensor:
+        """The outputs of the belief network: logarithms of card weights.
+
+        Args:
+            observation: see `forward`.
+
+        Returns:
+            float32 (n, opponents, C), the next to play first.
+
+        Raises:
+            ValueError: there is no belief network.
+        """
+        if self.belief is None:
+            raise ValueError("this network has no belief network")
+        rows = observation if self.for_device else pad_rows(observation, 128)
+        found: Tensor = self.belief[1:](wide_linear(self.belief[0], rows))
+        return found[: len(observation)].view(len(observation), self.config.num_players - 1, -1).float()
 
     @property
     def num_weights(self) -> int:

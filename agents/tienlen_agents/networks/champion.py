@@ -1,7 +1,8 @@
 """The shipped policies: ``tienlen_agents.load("champion")``.
 
 A policy is a network (`tienlen_agents.networks.network`) refined by a small determinized search
-(`tienlen_agents.search`) with the network as its prior; a decision takes less than a millisecond on average.
+(`tienlen_agents.search`) with the network as its prior, in deals that its belief network considers likely; a
+decision takes less than a millisecond on average.
 ``champion:worlds=0`` is the network alone, and in ``champion:rollout=network`` it plays the rollouts of the
 search, too, which takes about 20 milliseconds.
 
@@ -31,7 +32,7 @@ from tienlen_agents.networks.general import (
     load_policy,
     objective_of,
 )
-from tienlen_agents.networks.network import NetworkAgent, NetworkConfig, read_policy
+from tienlen_agents.networks.network import CardWeights, FloatArray, NetworkAgent, NetworkConfig, read_policy
 from tienlen_agents.search import SearchAgent
 from tienlen_env.engine.agent import Agent, ScoringAgent, View, history_of
 from tienlen_env.games.common.game import AnyRules
@@ -155,6 +156,14 @@ class ShippedNetworks:
             ValueError: there is no policy for these rules.
         """
         return self.network_for(view.rules, objective_of(view)).log_probabilities(view)
+
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
+        """See `tienlen_agents.search.interface.BeliefAgent`.
+
+        Raises:
+            ValueError: there is no policy for these rules.
+        """
+        return self.network_for(view.rules, objective_of(view)).log_probabilities_and_card_weights(view)
 
     def network_for(self, rules: AnyRules, objective: Objective = "payments") -> NetworkAgent:
         """The network that plays these rules.
@@ -288,6 +297,14 @@ class ChampionAgent:
             ValueError: there is no policy for these rules.
         """
         return self._networks.log_probabilities(view)
+
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
+        """See `tienlen_agents.search.interface.BeliefAgent`.
+
+        Raises:
+            ValueError: there is no policy for these rules.
+        """
+        return self._networks.log_probabilities_and_card_weights(view)
 
     def network_for(self, rules: AnyRules, objective: Objective = "payments") -> NetworkAgent:
         """The network that plays these rules; see `ShippedNetworks.network_for`.

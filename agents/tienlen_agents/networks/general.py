@@ -17,6 +17,7 @@ import numpy as np
 
 from tienlen_agents.networks.features.general import Columns, add_rule_inputs, pick_columns
 from tienlen_agents.networks.network import (
+    CardWeights,
     FloatArray,
     IntArray,
     Network,
@@ -25,6 +26,7 @@ from tienlen_agents.networks.network import (
     StoredPolicy,
     general_inputs,
     read_policy,
+    shapes_of,
 )
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.game import AnyRules
@@ -32,7 +34,10 @@ from tienlen_env.games.registry import game_of, get_rules, has_payments
 
 Objective = Literal["points", "payments"]
 MOST_LOADED: Final = 64  # specialised networks that an agent keeps
-_FIRST, _FIRST_BIAS, _AFTER = "trunk.0.weight", "trunk.0.bias", "after.weight"
+_AFTER = "after.weight"
+# Layers that read the observation, with their biases.
+_FROM_STATE: Final = {"trunk.0.weight": "trunk.0.bias", "belief.0.weight": "belief.0.bias"}
+_BELIEFS: Final = ("belief.4.weight", "belief.4.bias")  # an output for each opponent and card
 
 
 def reward_of(rules: AnyRules, objective: Objective = "payments") -> str:
@@ -70,14 +75,18 @@ def specialised_weights(
 ) -> dict[str, FloatArray]:
     """The weights of the network that `specialised` makes, by name, from those of the general one."""
     general = general_inputs(game)
-    first, bias = weights[_FIRST], weights[_FIRST_BIAS].copy()
-    add_rule_inputs(first, general.rule_inputs(rules, reward), bias)
-    return {
-        **weights,
-        _FIRST: _picked(first, general.state_columns(rules)),
-        _FIRST_BIAS: bias,
-        _AFTER: _picked(weights[_AFTER], general.action_columns(rules)),
-    }
+    found = {**weights, _AFTER: _picked(weights[_AFTER], general.action_columns(rules))}
+    for first, bias in _FROM_STATE.items():
+        if first in weights:
+            found[first] = _picked(weights[first], general.state_columns(rules))
+            found[bias] = weights[bias].copy()
+            add_rule_inputs(weights[first], general.rule_inputs(rules, reward), found[bias])
+    for name in _BELIEFS:
+        if name in weights:  # the outputs of the opponents who play next come first
+            found[name] = weights[name][
+                : len(weights[name]) // (general.num_players - 1) * (rules.num_players - 1)
+            ]
+    return found
 
 
 def _picked(weights: FloatArray, columns: Columns) -> FloatArray:
@@ -114,12 +123,14 @@ def generalised(network: Network) -> Network:
     if not config.record or rules.digest() != config.rules_digest:
         raise ValueError("expected a general network, or that of a preset with a play summary")
     wanted = NetworkConfig.of_general(config.game, **config.design)
-    first = general.state_columns(rules).expand(network.tensors[_FIRST])
-    tensors = {
-        **network.tensors,
-        _FIRST: np.pad(first, ((0, 0), (0, general.num_rule_inputs))),
-        _AFTER: general.action_columns(rules).expand(network.tensors[_AFTER]),
-    }
+    tensors = {**network.tensors, _AFTER: general.action_columns(rules).expand(network.tensors[_AFTER])}
+    for name, shape in shapes_of(wanted).items():
+        if name in _FROM_STATE:
+            first = general.state_columns(rules).expand(tensors[name])
+            tensors[name] = np.pad(first, ((0, 0), (0, general.num_rule_inputs)))
+        elif name in _BELIEFS:  # zeros for the opponents of larger tables
+            rest = shape[0] - len(tensors[name])
+            tensors[name] = np.pad(tensors[name], ((0, rest), *[(0, 0)] * (len(shape) - 1)))
     return Network(wanted, tensors)
 
 
@@ -190,6 +201,14 @@ class GeneralAgent(StoredPolicy):
             ValueError: rules of another game.
         """
         return self.network_for(view.rules, objective_of(view)).log_probabilities(view)
+
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
+        """See `tienlen_agents.search.interface.BeliefAgent`.
+
+        Raises:
+            ValueError: rules of another game.
+        """
+        return self.network_for(view.rules, objective_of(view)).log_probabilities_and_card_weights(view)
 
 
 def load_policy(path: str | Path, *, sample: bool = False) -> NetworkAgent | GeneralAgent:

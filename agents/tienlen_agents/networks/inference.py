@@ -81,8 +81,39 @@ TILED: Final = ("first", "second", "state", "after", "block", "hidden")
 _FROM_INPUTS: Final = ("first", "after")
 
 
+class BeliefWeights(NamedTuple):
+    """The weights of a belief network, laid out as those of `Weights`.
+
+    Attributes:
+        first: S inputs (the observation) and B outputs, (B / TILE, S, TILE).
+        first_bias: (B,).
+        second: B inputs and B outputs.
+        second_bias: (B,).
+        cards: B inputs and an output for each opponent and card.
+        cards_bias: these outputs, filled up.
+    """
+
+    first: FloatArray
+    first_bias: FloatArray
+    second: FloatArray
+    second_bias: FloatArray
+    cards: FloatArray
+    cards_bias: FloatArray
+
+
+BELIEF_SOURCES: Final = {
+    "first": "belief.0.weight", "first_bias": "belief.0.bias", "second": "belief.2.weight",
+    "second_bias": "belief.2.bias", "cards": "belief.4.weight", "cards_bias": "belief.4.bias",
+}  # fmt: skip
+BELIEF_TILED: Final = ("first", "second", "cards")
+# The outputs are trained as if the owners of two cards were independent; but hands have fixed sizes, and
+# sampling deals of such hands pulls the owners back towards chance. This factor makes up for it.
+SHARPNESS: Final = 1.5
+LARGEST_BELIEF: Final = 8.0  # larger outputs, after the factor, are clipped: products of weights are finite
+
+
 class Workspace(NamedTuple):
-    """Memory to work in; W is the widest layer, L the longest list of inputs.
+    """Memory of a forward pass to work in; W is the widest layer, L the longest list of inputs.
 
     Attributes:
         listed: uint32 (ROWS, L), indices of the nonzero inputs of each row, ascending.
@@ -219,6 +250,31 @@ def dot(a: Any, b: Any, lanes: Any) -> Any:
 
 
 @fused
+def two_layers(observation: Any, weights: Any, workspace: Any, num_rows: int) -> None:
+    """The layers ``first`` and ``second``; lists the outputs of the second as inputs of the next layer.
+
+    Args:
+        observation: uint8 (`num_rows` or more, S).
+        weights: `Weights` or `BeliefWeights`.
+        workspace: see `Workspace`.
+        num_rows: r, at most `ROWS`.
+    """
+    width = weights.first_bias.shape[0]
+    for r in range(num_rows):
+        workspace.num_listed[r] = list_inputs(observation[r], workspace.listed[r], workspace.value[r])
+    layer(weights.first, weights.first_bias, workspace, num_rows, False, workspace.one)
+    for r in range(num_rows):
+        workspace.num_listed[r] = list_inputs(
+            workspace.one[r, :width], workspace.listed[r], workspace.value[r]
+        )
+    layer(weights.second, weights.second_bias, workspace, num_rows, False, workspace.two)
+    for r in range(num_rows):
+        workspace.num_listed[r] = list_inputs(
+            workspace.two[r, :width], workspace.listed[r], workspace.value[r]
+        )
+
+
+@fused
 def read_states(observation: Any, weights: Any, workspace: Any, states: Any) -> None:
     """The trunk.
 
@@ -228,23 +284,10 @@ def read_states(observation: Any, weights: Any, workspace: Any, states: Any) -> 
         workspace: see `Workspace`.
         states: float32 (n, D), written.
     """
-    num_decisions, width = observation.shape[0], weights.first_bias.shape[0]
+    num_decisions = observation.shape[0]
     for begin in range(0, num_decisions, ROWS):
         num_rows = min(ROWS, num_decisions - begin)
-        for r in range(num_rows):
-            workspace.num_listed[r] = list_inputs(
-                observation[begin + r], workspace.listed[r], workspace.value[r]
-            )
-        layer(weights.first, weights.first_bias, workspace, num_rows, False, workspace.one)
-        for r in range(num_rows):
-            workspace.num_listed[r] = list_inputs(
-                workspace.one[r, :width], workspace.listed[r], workspace.value[r]
-            )
-        layer(weights.second, weights.second_bias, workspace, num_rows, False, workspace.two)
-        for r in range(num_rows):
-            workspace.num_listed[r] = list_inputs(
-                workspace.two[r, :width], workspace.listed[r], workspace.value[r]
-            )
+        two_layers(observation[begin:], weights, workspace, num_rows)
         layer(weights.state, weights.state_bias, workspace, num_rows, True, states[begin:])
 
 
@@ -335,6 +378,30 @@ def forward(
 
 
 @jit.loop
+@fused
+def believe(observation: Any, weights: Any, workspace: Any, outputs: Any, card_weights: Any) -> None:
+    """The card weights of a belief network.
+
+    Args:
+        observation: see `Inputs`.
+        weights: see `BeliefWeights`.
+        workspace: see `Workspace`.
+        outputs: float32 (`ROWS`, outputs), memory to work in.
+        card_weights: float64 (n, opponents x C), written: how likely each opponent holds each card, relative
+            to the other opponents and to the undealt cards, whose weights are 1.
+    """
+    num_decisions = observation.shape[0]
+    for begin in range(0, num_decisions, ROWS):
+        num_rows = min(ROWS, num_decisions - begin)
+        two_layers(observation[begin:], weights, workspace, num_rows)
+        layer(weights.cards, weights.cards_bias, workspace, num_rows, True, outputs)
+        for r in range(num_rows):
+            for i in range(card_weights.shape[1]):
+                output = max(SHARPNESS * np.float64(outputs[r, i]), -LARGEST_BELIEF)
+                card_weights[begin + r, i] = floats.exp(min(output, LARGEST_BELIEF))
+
+
+@jit.loop
 def log_probabilities(logits: Any, start: Any, out: Any) -> None:
     """Log-probabilities within each decision's actions; sums are in float64.
 
@@ -377,16 +444,14 @@ def _filled_up(size: int) -> int:
     return -(-size // TILE) * TILE
 
 
-def weights_of(tensors: Mapping[str, FloatArray]) -> Weights:
-    """Lay out the weights of a network as the loops read them.
-
-    Args:
-        tensors: float32, as the file of a policy names them (see `tienlen_agents.networks.network`).
-    """
+def _laid_out(
+    tensors: Mapping[str, FloatArray], sources: Mapping[str, str], tiled: tuple[str, ...]
+) -> dict[str, FloatArray]:
+    """The fields of `Weights` or `BeliefWeights`."""
 
     def field(name: str) -> FloatArray:
-        tensor = np.ascontiguousarray(tensors[SOURCES[name]])
-        if name in TILED:
+        tensor = np.ascontiguousarray(tensors[sources[name]])
+        if name in tiled:
             num_outputs, num_inputs = tensor.shape
             if name not in _FROM_INPUTS:
                 num_inputs = _filled_up(num_inputs)
@@ -397,14 +462,30 @@ def weights_of(tensors: Mapping[str, FloatArray]) -> Weights:
         row[: tensor.size] = tensor.ravel()
         return row
 
-    return Weights(**{name: field(name) for name in Weights._fields})
+    return {name: field(name) for name in sources}
 
 
-def new_workspace(weights: Weights, num_rows: int = ROWS) -> Workspace:
-    """Allocate the workspace of `forward` for these weights and up to `num_rows` rows."""
+def weights_of(tensors: Mapping[str, FloatArray]) -> Weights:
+    """Lay out the weights of a network as the loops read them.
+
+    Args:
+        tensors: float32, as the file of a policy names them (see `tienlen_agents.networks.network`).
+    """
+    return Weights(**_laid_out(tensors, SOURCES, TILED))
+
+
+def belief_weights_of(tensors: Mapping[str, FloatArray]) -> BeliefWeights:
+    """`weights_of` for a belief network."""
+    return BeliefWeights(**_laid_out(tensors, BELIEF_SOURCES, BELIEF_TILED))
+
+
+def new_workspace(weights: Weights | BeliefWeights, num_rows: int = ROWS) -> Workspace:
+    """Allocate the workspace of `forward` or `believe` for these weights and up to `num_rows` rows."""
     num_rows = min(num_rows, ROWS)
-    widest = max(len(weights.first_bias), len(weights.block_bias))
-    longest = max(weights.first.shape[1], weights.after.shape[1], widest) + STEP
+    widest, longest = len(weights.first_bias), weights.first.shape[1]
+    if isinstance(weights, Weights):
+        widest, longest = max(widest, len(weights.block_bias)), max(longest, weights.after.shape[1])
+    longest = max(longest, widest) + STEP
     value = np.empty((num_rows, longest), np.float32)
     return Workspace(
         listed=np.empty((num_rows, longest), np.uint32),
@@ -477,3 +558,29 @@ def logits_of(weights: Weights, inputs: Inputs) -> FloatArray:
         logits,
     )
     return logits
+
+
+def card_weights_of(
+    weights: BeliefWeights, observation: npt.NDArray[np.uint8], size: int
+) -> npt.NDArray[np.float64]:
+    """The card weights of a belief network, see `believe`.
+
+    Args:
+        weights: of the belief network.
+        observation: uint8 (n, S).
+        size: the number of its outputs, opponents x cards.
+
+    Returns:
+        float64 (n, `size`).
+
+    Raises:
+        ValueError: the sizes of the inputs do not fit the weights.
+    """
+    num_inputs = weights.first.shape[1]
+    if observation.ndim != 2 or observation.shape[1] != num_inputs or size > len(weights.cards_bias):
+        raise ValueError(f"expected observations of {num_inputs} numbers, got {observation.shape}")
+    workspace = new_workspace(weights, len(observation))
+    outputs = np.empty((min(len(observation), ROWS), len(weights.cards_bias)), np.float32)
+    found = np.empty((len(observation), size))
+    believe(observation, weights, workspace, outputs, found)
+    return found

@@ -12,6 +12,10 @@ one architecture fits every preset, number of players and game:
 `prior_scale` times the score of the action by the game's rule-based agent, relative to its best action (in
 plays in climbing games, in points in trick-taking games); an untrained network then plays like that agent.
 
+A network may have a *belief network* beside these layers: two layers of `belief_width` units, from the same
+observation to one number for each opponent and card. The exponentials of these numbers are the *card weights*
+of a search: how likely each opponent holds each unseen card (`tienlen_agents.search`).
+
 `tienlen_agents.networks.inference` computes the forward pass in compiled loops, without torch;
 `tienlen_train.action_network` is the torch module that learns.
 """
@@ -34,7 +38,10 @@ from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
 from tienlen_agents.networks.features.general import GeneralInputs
 from tienlen_agents.networks.inference import (
+    BeliefWeights,
     Weights,
+    belief_weights_of,
+    card_weights_of,
     check_segments,
     log_probabilities,
     logits_of,
@@ -49,6 +56,8 @@ from tienlen_env.games.registry import game_named, game_of, get_rules
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
+BitArray = npt.NDArray[np.uint8]
+CardWeights = npt.NDArray[np.float64]
 FORMAT: Final = "tienlen-network-1"
 STORED: Final = ("F32", "F16")  # types of weights in a file, by their names in safetensors
 MAX_WIDTH: Final = 8192  # units of a layer
@@ -64,6 +73,7 @@ RANGES: Final = {
     "action_inputs": Range(1, 100_000),
     "state_width": Range(1, MAX_WIDTH),
     "action_width": Range(2, MAX_WIDTH),
+    "belief_width": Range(0, MAX_WIDTH),
     "prior_scale": Range(-1e9, 1e9),
 }
 
@@ -87,6 +97,7 @@ class NetworkConfig:
         state_width: units of the trunk's layers.
         action_width: D, units of the layer that joins state and action, and of the residual block after it;
             the hidden layer has half as many.
+        belief_width: units of the layers of the belief network; 0: there is none.
         prior: name of the scores that are added to the network's.
         prior_scale: factor on the gap of an action to the best one, for ``prior="heuristic"``.
     """
@@ -103,6 +114,7 @@ class NetworkConfig:
     action_inputs: int
     state_width: int = 256
     action_width: int = 128
+    belief_width: int = 0
     prior: Prior = "none"
     prior_scale: float = 4.0
 
@@ -154,13 +166,20 @@ class NetworkConfig:
     @property
     def design(self) -> dict[str, Any]:
         """The settings that do not follow from the variant: the widths of the layers and the prior."""
-        names = ("state_width", "action_width", "prior", "prior_scale")
+        names = ("state_width", "action_width", "belief_width", "prior", "prior_scale")
         return {name: getattr(self, name) for name in names}
 
     @property
     def state_inputs(self) -> int:
         """O + E, or O + R + E with a play summary; K more in a general network."""
         return self.observation_size + self.num_derived + self.num_rule_inputs
+
+    @property
+    def num_beliefs(self) -> int:
+        """The number of outputs of the belief network: opponents x cards; 0 if there is none."""
+        if not self.belief_width:
+            return 0
+        return (self.num_players - 1) * features_by_name(self.game).num_belief_cards
 
     def reader(self) -> Reader:
         """The reader that makes the network's inputs.
@@ -193,6 +212,8 @@ class NetworkConfig:
             if not is_valid:
                 expected = f", expected {RANGES[name]}" if name in RANGES else ""
                 raise ValueError(f"{name}={_short(value)} is not a valid value{expected}")
+        if self.belief_width and not features_by_name(self.game).num_belief_cards:
+            raise ValueError(f"belief_width={self.belief_width}, expected 0: unavailable for {self.game}")
         if self.is_general and self != self.of_general(self.game, **self.design):
             raise ValueError(f"the inputs are not the general ones of {self.game} in this version")
 
@@ -236,7 +257,15 @@ class Module(Protocol):
 
 def shapes_of(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
     """The names of a network's weights, as in its file, and their shapes: (outputs, inputs) of each layer."""
-    width, meet = config.state_width, config.action_width
+    width, meet, belief = config.state_width, config.action_width, config.belief_width
+    beliefs = {
+        "belief.0.weight": (belief, config.state_inputs),
+        "belief.0.bias": (belief,),
+        "belief.2.weight": (belief, belief),
+        "belief.2.bias": (belief,),
+        "belief.4.weight": (config.num_beliefs, belief),
+        "belief.4.bias": (config.num_beliefs,),
+    }
     return {
         "trunk.0.weight": (width, config.state_inputs),
         "trunk.0.bias": (width,),
@@ -251,6 +280,7 @@ def shapes_of(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
         "hidden.bias": (meet // 2,),
         "score.weight": (1, meet // 2),
         "score.bias": (1,),
+        **(beliefs if belief else {}),
     }
 
 
@@ -294,6 +324,33 @@ class Network:
     def weights(self) -> Weights:
         """The weights as the compiled loops read them."""
         return weights_of(self.tensors)
+
+    @cached_property
+    def belief_weights(self) -> BeliefWeights:
+        """The weights of the belief network as the compiled loops read them; there must be one."""
+        return belief_weights_of(self.tensors)
+
+    def card_weights(self, observation: BitArray) -> CardWeights:
+        """How likely each opponent holds each card.
+
+        Args:
+            observation: uint8 (n, S), see `Inputs`.
+
+        Returns:
+            float64 (n, opponents, C): the weights of each card relative to one another and to that of an
+            undealt card, which is 1; the opponent who plays next comes first. (n, 0, 0) without a belief
+            network.
+
+        Raises:
+            ValueError: see `logits`.
+        """
+        config = self.config
+        if not config.belief_width:
+            return np.empty((len(observation), 0, 0))
+        found = card_weights_of(self.belief_weights, observation, config.num_beliefs)
+        if not np.isfinite(found).all():
+            raise ValueError("the network's card weights are not finite: its weights are too large")
+        return found.reshape(len(observation), config.num_players - 1, -1)
 
     @property
     def num_weights(self) -> int:
@@ -474,6 +531,19 @@ class NetworkAgent(StoredPolicy):
         inputs = self._reader.read(view)
         return log_softmax(self.logits(inputs), inputs.segment_start)
 
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
+        """See `tienlen_agents.search.interface.BeliefAgent`.
+
+        Raises:
+            ValueError: see `act`.
+        """
+        self.check_rules(view.rules)
+        inputs = self._reader.read(view)
+        return (
+            log_softmax(self.logits(inputs), inputs.segment_start),
+            self.network.card_weights(inputs.observation),
+        )
+
     def logits(self, inputs: Inputs) -> FloatArray:
         """The network's scores, prior included, float32 (N,)."""
         return self.network.logits(inputs)
@@ -529,8 +599,10 @@ def digest_of(network: Network, card: Mapping[str, Any]) -> str:
 
 def _texts(config: NetworkConfig, card: Mapping[str, Any]) -> dict[str, str]:
     settings = asdict(config)
-    if not config.is_general:
-        del settings["num_rule_inputs"]  # newer than the first files, whose digests stay as they are
+    # Newer than the first files, whose digests stay as they are.
+    for name in ("num_rule_inputs", "belief_width"):
+        if settings[name] == 0:
+            del settings[name]
     return {"format": FORMAT, "config": json.dumps(settings), "card": json.dumps(card)}
 
 

@@ -12,13 +12,17 @@ game's baseline, and takes the action with the best mean. Its rules, in order:
    chain hardly leaves its first worlds: against `heuristic` opponents, whose true hands never
    deviate, 0.95 still predicts card ownership better than 0.99. The chain is longest for 18 to 30 unseen
    cards. Inference needs the past plays of the round (`history`); without it, and in other games, all worlds
-   that agree with the public information are equally likely.
+   that agree with the public information are equally likely. A prior that says how likely each opponent
+   holds each card (`tienlen_agents.search.interface.BeliefAgent`) multiplies these probabilities by its card
+   weights; with many unseen cards it takes the place of the chain, whose worlds resemble one another
+   (`tienlen_agents.search.tienlen_beliefs`).
 3. **Sequential halving** (`tienlen_agents.search.halving`). `worlds` is the number of worlds in which the
    last two candidates are compared. The last four are compared in half as many, the last eight in a quarter,
    so every step costs about the same: n candidates take about ``worlds * (1 + log2 n)`` rollouts. After each
    step the better half stays, without candidates that are significantly worse than the best. A game may
-   multiply the budget: in Tiến lên n unseen cards get ``(39 / n) ** 2`` times as many worlds, 8 times at
-   most, since late rounds are short and repeated worlds are evaluated once.
+   multiply the budget: in Tiến lên n unseen cards get ``(39 / n) ** 2`` times as many worlds, since late
+   rounds are short and repeated worlds are evaluated once, and 1.5 times as many as that with card weights,
+   whose worlds are repeated less often; 8 times at most.
 4. **Prior bonus.** The baseline's action gets ``trust / sqrt(n)`` points after n worlds: small samples that
    speak against it are mostly noise.
 

@@ -12,7 +12,7 @@ import numpy as np
 from tienlen_agents.ranges import Range
 from tienlen_agents.search import halving
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.interface import Decision, FloatArray, Options
+from tienlen_agents.search.interface import BeliefAgent, Decision, FloatArray, Options
 from tienlen_agents.search.registry import new_context
 from tienlen_env.engine.agent import Agent, ParticularAgent, ScoringAgent, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
@@ -113,7 +113,7 @@ class _Searcher:
         rows = batch.kernel_arrays.rows[sources[games]]
         state = batch.state
         history = state.history[sources[games]] if isinstance(state, ClimbingState) else rows[:, :0]
-        no_prior = np.zeros(int(num_legal.max(initial=0)))
+        no_prior, no_weights = np.zeros(int(num_legal.max(initial=0))), np.zeros((0, 0))
         decisions = []
         for i, game in enumerate(games):
             start, size = legal.start[game], num_legal[game]
@@ -124,6 +124,7 @@ class _Searcher:
                     legal.action[start : start + size],
                     legal.cards[start : start + size],
                     no_prior[:size],
+                    no_weights,
                 )
             )
         return decisions
@@ -145,12 +146,16 @@ class _Searcher:
         is_open = solved < 0
         games, decisions = games[is_open], [d for d, keep in zip(decisions, is_open, strict=True) if keep]
         if decisions:
-            log_prior = prior.log_probabilities(view.select(games)).astype(np.float64)
+            open_view = view.select(games)
+            if isinstance(prior, BeliefAgent):
+                log_prior, card_weights = prior.log_probabilities_and_card_weights(open_view)
+            else:
+                log_prior, card_weights = prior.log_probabilities(open_view), np.zeros((len(games), 0, 0))
             ends = np.cumsum([len(decision.actions) for decision in decisions])
-            found = np.split(log_prior, ends[:-1])
+            found = np.split(log_prior.astype(np.float64), ends[:-1])
             decisions = [
-                decision._replace(log_prior=values, default=int(values.argmax()))
-                for decision, values in zip(decisions, found, strict=True)
+                decision._replace(log_prior=values, card_weights=weights, default=int(values.argmax()))
+                for decision, values, weights in zip(decisions, found, card_weights, strict=True)
             ]
         return games, decisions
 
@@ -229,7 +234,7 @@ class SearchAgent(_Searcher):
         """Use a prior from now on (see `tienlen_agents.search`).
 
         Args:
-            prior: a `ScoringAgent`.
+            prior: a `ScoringAgent`; a `BeliefAgent` also says from which deals worlds are sampled.
 
         Raises:
             ValueError: it does not score actions.

@@ -7,16 +7,34 @@ the seat to act cannot see.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
+from tienlen_env.engine.agent import ScoringAgent, View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 
 FloatArray = npt.NDArray[np.float64]
+
+
+@runtime_checkable
+class BeliefAgent(ScoringAgent, Protocol):
+    """A prior that also estimates who holds which card."""
+
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[npt.NDArray[np.float32], FloatArray]:
+        """`ScoringAgent.log_probabilities`, and card weights.
+
+        Args:
+            view: n decisions.
+
+        Returns:
+            float32 (N,) and float64 (n, opponents, C): how likely each opponent holds each card, relative to
+            the other opponents and to the undealt cards, whose weights are 1. The opponent who plays next
+            comes first. (n, 0, 0) if the agent cannot say.
+        """
 
 
 class Decision(NamedTuple):
@@ -28,6 +46,8 @@ class Decision(NamedTuple):
         actions: int64 (n,), the legal actions.
         cards: int64 (n,), their cards.
         log_prior: float64 (n,), logarithms of the prior's probabilities; zeros without a prior.
+        card_weights: float64 (opponents, C), see `BeliefAgent`; (0, 0) for none. A game's functions may
+            ignore it.
         default: index of the action that is taken unless the search finds a better one; -1: the game's
             baseline chooses it.
     """
@@ -37,6 +57,7 @@ class Decision(NamedTuple):
     actions: IntArray
     cards: IntArray
     log_prior: FloatArray
+    card_weights: FloatArray
     default: int = -1
 
 

@@ -1,4 +1,9 @@
-"""Search in Tiến lên: worlds inferred from past plays, rollouts by `heuristic`, solved endgames."""
+"""Search in Tiến lên: worlds inferred from past plays, rollouts by `heuristic`, solved endgames.
+
+Without card weights worlds are sampled by the chain of `tienlen_agents.search.tienlen_determinizations`. With
+card weights they are drawn one by one from `tienlen_agents.search.tienlen_beliefs`, and only with few unseen
+cards, where the chain mixes fast, from the chain.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,12 @@ import numpy as np
 from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
 from tienlen_agents.rule_based.heuristic import decide, playout, splits
 from tienlen_agents.rule_based.rollout import Rollout
+from tienlen_agents.search import tienlen_beliefs
 from tienlen_agents.search import tienlen_determinizations as worlds
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, set_seed
 from tienlen_agents.search.registry import register
+from tienlen_agents.search.tienlen_beliefs import Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount
 from tienlen_env.games.common.floats import log
@@ -30,6 +37,12 @@ BURN_IN: Final = 800  # steps of the chain before the first world that counts
 QUERIES_PER_SAMPLE: Final = 80
 MAX_STEPS: Final = 160
 MIN_STEPS: Final = 8
+# With card weights there is a chain where at most so many cards are unseen: there it mixes fast, and most
+# answers of the opponent model are cached.
+BELIEF_UNSEEN: Final = 24
+BELIEF_SCALE: Final = (
+    1.5  # factor on the budget: these worlds resemble one another less than those of a chain
+)
 ALL_UNSEEN: Final = 39  # cards that a player has not seen when a round begins
 MAX_SCALE: Final = 8.0
 MAX_EVENTS: Final = 256  # as many as a batch can store
@@ -38,6 +51,7 @@ MAX_EVENTS: Final = 256  # as many as a batch can store
 UNSEEN: Final = 0  # the cards whose location is unknown
 NUM_EVENTS: Final = 1  # decisions replayed; 0: nothing is inferred
 NUM_DRAWN: Final = 2
+IS_WEIGHTED: Final = 3  # 1: worlds are drawn by card weights
 
 
 class Memory(NamedTuple):
@@ -48,7 +62,8 @@ class Memory(NamedTuple):
         best_mask: bool (A,), scratch of the same.
         replay: the round so far.
         chain: the chain that samples worlds.
-        numbers: int64 (3,), see the constants above.
+        numbers: int64 (4,), see the constants above.
+        beliefs: the card weights of the decision, if it has any.
     """
 
     endgame: EndgameMemory
@@ -56,6 +71,7 @@ class Memory(NamedTuple):
     replay: Replay
     chain: Chain
     numbers: Any
+    beliefs: Beliefs
 
 
 def chain_effort(num_unseen: int) -> float:
@@ -139,7 +155,8 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
 
     Returns:
         The factor on the budget: late rounds are short, and the same worlds are drawn again, so n unseen
-        cards get ``(39 / n) ** 2`` times as many worlds, 8 times at most.
+        cards get ``(39 / n) ** 2`` times as many worlds, with card weights `BELIEF_SCALE` times as many as
+        that; 8 times at most.
     """
     chain, replay, line = memory.chain, memory.replay, workspace.line
     splits.set_rules(line.policy, line.spec)
@@ -149,14 +166,30 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
     replay.chain_stats[worlds.QUERIES] = 0
     unseen = worlds.known_cards(decision.row, line.spec, chain.known, chain.capacity)
     worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
+    is_weighted = decision.card_weights.shape[0] > 0
+    if is_weighted:
+        is_weighted = tienlen_beliefs.set_beliefs(
+            decision.row,
+            decision.card_weights,
+            line.spec[S.NUM_PLAYERS],
+            unseen,
+            chain.capacity,
+            memory.beliefs,
+        )
+    if is_weighted:
+        tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, memory.beliefs, chain.current)
     num_events = 0
-    if options.inference > 0 and unseen != 0:
+    if options.inference > 0 and unseen != 0 and (not is_weighted or popcount(unseen) <= BELIEF_UNSEEN):
         num_events = worlds.replay_round(decision.row, decision.history, chain.current, line, replay)
     memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS], memory.numbers[NUM_DRAWN] = unseen, num_events, 0
+    memory.numbers[IS_WEIGHTED] = 1 if is_weighted else 0
     num_open = 0
     for location in range(NUM_LOCATIONS):
         num_open += 1 if chain.capacity[location] > 0 else 0
-    scale = min((ALL_UNSEEN / max(popcount(unseen), 1)) ** 2, MAX_SCALE)
+    scale = (ALL_UNSEEN / max(popcount(unseen), 1)) ** 2
+    if is_weighted:
+        scale *= BELIEF_SCALE
+    scale = min(scale, MAX_SCALE)
     return scale if num_open > 1 else 0.0
 
 
@@ -165,7 +198,10 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
     """Draw the next world: the cards of four seats, and the undealt ones."""
     chain, replay, line = memory.chain, memory.replay, workspace.line
     unseen, num_events = memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS]
-    if num_events == 0:
+    is_weighted = memory.numbers[IS_WEIGHTED] != 0
+    if num_events == 0 and is_weighted:
+        tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, memory.beliefs, chain.current)
+    elif num_events == 0:
         worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
     else:
         log_factor = min(log(1 - options.inference), -1e-9)
@@ -177,12 +213,24 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
                 )
             effort = options.mcmc_effort * chain_effort(popcount(unseen))
             burn_in = int(effort * BURN_IN)
-            worlds.mcmc_steps(workspace.stream, unseen, chain, burn_in, log_factor, line, replay)
+            worlds.mcmc_steps(
+                workspace.stream,
+                unseen,
+                chain,
+                burn_in,
+                log_factor,
+                line,
+                replay,
+                memory.beliefs,
+                is_weighted,
+            )
             wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
             least = max(int(options.mcmc_effort * MIN_STEPS), 1)
             num_steps = max(int(min(wanted, effort * MAX_STEPS)), least)
             replay.chain_stats[1] = num_steps
-        worlds.mcmc_steps(workspace.stream, unseen, chain, num_steps, log_factor, line, replay)
+        worlds.mcmc_steps(
+            workspace.stream, unseen, chain, num_steps, log_factor, line, replay, memory.beliefs, is_weighted
+        )
     memory.numbers[NUM_DRAWN] += 1
     for location in range(NUM_LOCATIONS):
         workspace.world[location] = chain.current[location]
@@ -221,7 +269,8 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     )
     chain = Chain(*np.zeros((5, NUM_LOCATIONS), np.int64))
     best_mask = np.zeros(num_actions, np.bool_)
-    memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64))
+    beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS)
+    memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(4, np.int64), beliefs)
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.
     point = splits.stake_of(spec) if reward == "payments" else 1

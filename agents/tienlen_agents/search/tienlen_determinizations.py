@@ -13,7 +13,8 @@ cards (suits included: it plays the lowest). The probability of a world is:
 
 Forced decisions never deviate; with ``inference=0`` all worlds are equally likely. Worlds are sampled by a
 Metropolis chain: propose a swap of cards between two locations, accept with probability ``min(1, ratio)``.
-Most proposals are rejected, so rejections are made cheap:
+With card weights (`tienlen_agents.search.tienlen_beliefs`) the probability is multiplied by those of the
+cards. Most proposals are rejected, so rejections are made cheap:
 
 - Only the two hands that change are evaluated, and the number of deviations of a hand is cached.
 - The acceptance draw comes first; it bounds the number of deviations to count.
@@ -28,6 +29,7 @@ from typing import Any, Final, NamedTuple
 from tienlen_agents.rule_based.heuristic.playout import is_choice
 from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search.randomness import HASH, draw_below, draw_cards, random_word
+from tienlen_agents.search.tienlen_beliefs import Beliefs, log_ratio
 from tienlen_env.games.common.bits import (
     FULL,
     highest_index,
@@ -306,7 +308,15 @@ def propose_swap(stream: Any, unseen: int, current: Any, proposal: Any) -> tuple
 
 @noinline
 def mcmc_steps(
-    stream: Any, unseen: int, chain: Chain, num_steps: int, log_factor: float, line: Rollout, replay: Replay
+    stream: Any,
+    unseen: int,
+    chain: Chain,
+    num_steps: int,
+    log_factor: float,
+    line: Rollout,
+    replay: Replay,
+    beliefs: Beliefs,
+    is_weighted: bool,
 ) -> None:
     """Make steps of the Metropolis chain.
 
@@ -318,6 +328,8 @@ def mcmc_steps(
         log_factor: ``log(1 - inference)``, below 0.
         line: see `num_deviations`.
         replay: the round so far.
+        beliefs: of the cards ...
+        is_weighted: ... if there are any.
     """
     current, proposal, deviations = chain.current, chain.proposal, chain.num_deviations
     for _ in range(num_steps):
@@ -326,7 +338,13 @@ def mcmc_steps(
             return
         draw = (shift_right(random_word(stream), 11) + 1) * 2.0**-53
         # One more deviation is accepted with probability 1 - inference, two more with its square, ...
-        limit = deviations[one] + deviations[two] + int(log(draw) / log_factor)
+        log_draw = log(draw)
+        if is_weighted:
+            log_draw -= log_ratio(beliefs, one, two, current, proposal)
+        more = log_draw / log_factor
+        limit = deviations[one] + deviations[two] + (int(more) if more >= 0 else -int(-more) - 1)
+        if limit < 0:
+            continue
         of_one = num_deviations(line, replay, one, proposal[one], limit)
         if of_one > limit:
             continue

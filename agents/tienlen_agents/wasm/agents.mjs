@@ -99,15 +99,17 @@ function readWeights(engine, bytes, network, constants, arrays, shapes) {
       engine.calls.pick_columns(numbers.at, shape[0], shape[1], index.at, columns.length, picked.at);
       [numbers, shape] = [picked, [shape[0], columns.length]];
     }
-    if (general?.bias === field) {
-      const weights = read(general.weights), inputs = place(Uint8Array, constants[general.rule_inputs]);
+    if (general?.biases[field]) {
+      const weights = read(general.biases[field]), inputs = place(Uint8Array, constants[general.rule_inputs]);
       engine.calls.add_rule_inputs(weights.numbers.at, ...weights.shape, inputs.at, inputs.array.length, numbers.at);
     }
-    const target = `weights.${field}`;
     if (network.tiled.includes(field)) {
-      const [tiles, rows] = shapes.get(target);
-      engine.calls.write_tiles(numbers.at, shape[0], shape[1], arrays.blocks.get(target).at, tiles, rows);
-    } else arrays.array(target).set(numbers.array);
+      const [tiles, rows] = shapes.get(field);
+      engine.calls.write_tiles(numbers.at, shape[0], shape[1], arrays.blocks.get(field).at, tiles, rows);
+    } else {
+      const target = arrays.array(field); // a belief network has no outputs for seats that the table does not have
+      target.set(numbers.array.subarray(0, target.length));
+    }
     engine.end = end;
   }
 }
@@ -197,8 +199,10 @@ export class Agents {
     }
     if (info.network && (options.worlds ?? info.options.worlds) === 0) return this.network(round).choice;
     const search = this.search(round, info, options);
-    const prior = info.network ? this.network(round).blocks.get("log_prior").at : 0;
-    return game.calls.search(...this.position(round), prior, search.at);
+    if (!info.network) return game.calls.search(...this.position(round), 0, 0, 0, search.at);
+    const { blocks } = this.network(round), weights = blocks.get("card_weights");
+    const numOpponents = weights.array.length ? round.numPlayers - 1 : 0;
+    return game.calls.search(...this.position(round), blocks.get("log_prior").at, weights.at, numOpponents, search.at);
   }
 
   /** Choose a play; `prepare` came before. `worlds: 0` is the network alone. */

@@ -38,6 +38,7 @@ from tienlen_agents.search.registry import setup_of
 from tienlen_agents.wasm.words import words_named
 from tienlen_env.engine.backends.wasm.entries import (
     BYTES,
+    DOUBLES,
     FLOATS,
     HALVES,
     INT,
@@ -52,6 +53,7 @@ from tienlen_env.engine.backends.wasm.memory import clear, opener
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import has_payments
 
@@ -67,6 +69,7 @@ class SearchMemory(NamedTuple):
         ids: int64 (A,), gets the legal actions ...
         cards: int64 (A,), ... and their cards.
         log_prior: float64 (A,), scratch.
+        no_weights: float64 (0, 0), the card weights of a search without any.
         estimates: float64 (A,) each, written by ``evaluate``.
         options: of the search.
         workspace: of the search.
@@ -76,6 +79,7 @@ class SearchMemory(NamedTuple):
     ids: IntArray
     cards: IntArray
     log_prior: npt.NDArray[np.float64]
+    no_weights: npt.NDArray[np.float64]
     estimates: Estimates
     options: Options
     workspace: Workspace
@@ -88,18 +92,26 @@ class NetworkMemory(NamedTuple):
     Attributes:
         reader: of the game's `CompiledReader`; ``reader.inputs.action`` has the legal actions.
         weights: of the network.
+        belief: of its belief network; of size 0 if it has none.
         workspace: of the forward pass.
+        belief_workspace: of that of the belief network.
         states: float32 (1, D), scratch.
+        outputs: float32 (1, O), scratch.
         logits: float32 (A,), written.
         log_prior: float32 (A,), written: the log-probabilities.
+        card_weights: float64 (1, opponents x C), written; (1, 0) without a belief network.
     """
 
     reader: Any
     weights: inference.Weights
+    belief: inference.BeliefWeights
     workspace: inference.Workspace
+    belief_workspace: inference.Workspace
     states: FloatArray
+    outputs: FloatArray
     logits: FloatArray
     log_prior: FloatArray
+    card_weights: npt.NDArray[np.float64]
 
 
 def search_setup(rules: AnyRules) -> SearchSetup:
@@ -119,6 +131,7 @@ def new_search_memory(setup: SearchSetup) -> tuple[SearchGame, SearchMemory]:
         ids,
         cards,
         np.zeros(num_actions),
+        np.zeros((0, 0)),
         Estimates(*np.zeros((4, num_actions))),
         SearchAgent(worlds=1).options,
         new_workspace(setup, max(num_values(MAX_WORLDS, num_actions), 64 * num_actions)),
@@ -132,17 +145,29 @@ def new_network_memory(rules: AnyRules, row_size: int, config: NetworkConfig) ->
     reader = features_by_name(config.game).compiled_reader
     assert reader is not None  # which the caller has tested
     tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes_of(config).items()}
-    weights = Network(config, tensors).weights
+    network = Network(config, tensors)
+    weights = network.weights
+    belief = (
+        network.belief_weights
+        if config.belief_width
+        else inference.BeliefWeights(*(np.zeros((0,) * rank, np.float32) for rank in (3, 1, 3, 1, 3, 1)))
+    )
     memory = reader.new_memory(rules, row_size, config.prior, config.prior_scale, record=config.record)
     num_actions = len(memory.inputs.action)
-    workspace = inference.new_workspace(weights)
+    workspace, belief_workspace = inference.new_workspace(weights), inference.new_workspace(belief, 1)
     clear(workspace)
+    clear(belief_workspace)
     return NetworkMemory(
         memory,
         weights,
+        belief,
         workspace,
+        belief_workspace,
         np.zeros((1, len(weights.state_bias)), np.float32),
-        *np.zeros((2, num_actions), np.float32),
+        np.zeros((1, len(belief.cards_bias)), np.float32),
+        np.zeros(num_actions, np.float32),
+        np.zeros(num_actions, np.float32),
+        np.zeros((1, config.num_beliefs)),
     )
 
 
@@ -212,19 +237,26 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
     open_memory = opener(template)
 
     def search(  # type: ignore[no-untyped-def]
-        spec_at, actions_at, row_at, events_at, num_events, prior_at, memory_at
+        spec_at, actions_at, row_at, events_at, num_events, prior_at, weights_at, num_opponents, memory_at
     ):
-        """The action of a search; `prior_at` points to log-probabilities if the options say `has_prior`."""
+        """The action of a search.
+
+        `prior_at` points to log-probabilities if the options say `has_prior`, and `weights_at` to the card
+        weights of `num_opponents`, 0 for none.
+        """
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         memory, events = open_memory(memory_at), view(events_at, num_events)
         ids, log_prior = memory.ids, memory.log_prior
+        card_weights = memory.no_weights
+        if num_opponents > 0:
+            card_weights = grid(weights_at, (num_opponents, NUM_CARDS))
         num = list_legal(row, spec, actions, ids, memory.cards, 0)
         if num <= 1:
             return int(ids[0]) if num else -1
         default = -1
         if memory.options.has_prior:
-            decision = Decision(row, events, ids[:num], memory.cards[:num], log_prior[:num], -1)
+            decision = Decision(row, events, ids[:num], memory.cards[:num], log_prior[:num], card_weights, -1)
             _, solved = resolve(decision, memory.workspace, memory.game)
             if solved >= 0:
                 return int(ids[solved])
@@ -234,7 +266,9 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
                 log_prior[i] = prior[i]
                 if prior[i] > prior[default]:
                     default = i
-        decision = Decision(row, events, ids[:num], memory.cards[:num], log_prior[:num], default)
+        decision = Decision(
+            row, events, ids[:num], memory.cards[:num], log_prior[:num], card_weights, default
+        )
         return int(ids[search_worlds(decision, memory.options, memory.workspace, memory.game)])
 
     def evaluate(spec_at, actions_at, row_at, events_at, num_events, memory_at):  # type: ignore[no-untyped-def]
@@ -246,12 +280,13 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
         num = list_legal(row, spec, actions, ids, memory.cards, 0)
         if num == 0 or num * memory.options.worlds > memory.workspace.values.shape[0]:
             return 0
-        decision = Decision(row, events, ids[:num], memory.cards[:num], memory.log_prior[:num], -1)
+        cards, log_prior = memory.cards[:num], memory.log_prior[:num]
+        decision = Decision(row, events, ids[:num], cards, log_prior, memory.no_weights, -1)
         return int(evaluate_all(decision, memory.options, memory.workspace, memory.game, memory.estimates))
 
     table = (INTS, INTS, INTS)
     return [
-        Entry("search", search, (*table, INTS, INT, FLOATS, INTS)),
+        Entry("search", search, (*table, INTS, INT, FLOATS, DOUBLES, INT, INTS)),
         Entry("evaluate", evaluate, (*table, INTS, INT, INTS)),
     ]
 
@@ -262,12 +297,13 @@ def network_entries(game: AnyGame, features: Features, template: NetworkMemory) 
     spec_size, fields = sizes_of(game)
     read = features.compiled_reader.read
     forward, log_probabilities = inference.forward.py_func, inference.log_probabilities.py_func
+    believe = inference.believe.py_func
     tile = inference.write_tiles.py_func
     pick, add = pick_columns.py_func, add_rule_inputs.py_func
     open_memory = opener(template)
 
     def network(spec_at, actions_at, row_at, memory_at):  # type: ignore[no-untyped-def]
-        """Write the log-probabilities; returns the most probable action, the first of equals."""
+        """Write log-probabilities and card weights; returns the most probable action, the first of equals."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         memory = open_memory(memory_at)
@@ -286,6 +322,14 @@ def network_entries(game: AnyGame, features: Features, template: NetworkMemory) 
             memory.logits[:num],
         )
         log_probabilities(memory.logits[:num], inputs.segment_start, memory.log_prior[:num])
+        if memory.card_weights.shape[1] > 0:
+            believe(
+                inputs.observation,
+                memory.belief,
+                memory.belief_workspace,
+                memory.outputs,
+                memory.card_weights,
+            )
         best = 0
         for i in range(num):
             if memory.logits[i] > memory.logits[best]:

@@ -11,7 +11,7 @@ from tienlen_agents.networks import inference
 from tienlen_agents.networks.champion import config_of, policy_path
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.general import reward_of, specialised_config
-from tienlen_agents.networks.network import general_inputs
+from tienlen_agents.networks.network import NetworkConfig, general_inputs
 from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory, search_setup
@@ -85,8 +85,7 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
             variant["memory"]["network"] = layout_of(memory_of_network, constants)
             networks[rules.digest()] = {
                 "file": path.name,
-                "sources": inference.SOURCES,
-                "tiled": list(inference.TILED),
+                **_sources(config),
                 "general": general,
             }
     # As environments have it by default: for measurements of speed.
@@ -103,20 +102,36 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
 def _general_data(rules: AnyRules, constants: dict[str, list[int | float | str]]) -> dict[str, Any]:
     """How a general network is specialised for a variant (`tienlen_agents.networks.general`).
 
-    ``columns`` has, for two fields of the weights, the general column of each of the variant's; the field
-    ``bias`` gets what ``rule_inputs`` add through the weights of the field ``weights``. The arrays are keys
-    of `constants`.
+    ``columns`` has, for the fields of the weights that read inputs, the general column of each of the
+    variant's; each field in ``biases`` gets what ``rule_inputs`` add through the weights of another field.
+    The arrays are keys of `constants`.
     """
     game = game_of(rules).name
     general = general_inputs(game)
+    from_state = _constant(general.state_columns(rules).index, constants)
     return {
         "columns": {
-            "first": _constant(general.state_columns(rules).index, constants),
-            "after": _constant(general.action_columns(rules).index, constants),
+            "weights.first": from_state,
+            "weights.after": _constant(general.action_columns(rules).index, constants),
+            "belief.first": from_state,
         },
-        "bias": "first_bias",
-        "weights": "first",
+        "biases": {"weights.first_bias": "weights.first", "belief.first_bias": "belief.first"},
         "rule_inputs": _constant(general.rule_inputs(rules, reward_of(rules)), constants),
+    }
+
+
+def _sources(config: NetworkConfig) -> dict[str, Any]:
+    """Where the fields of `NetworkMemory` come from in a policy file, and which are laid out in tiles."""
+    parts: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+        "weights": (inference.SOURCES, inference.TILED)
+    }
+    if config.belief_width:
+        parts["belief"] = (inference.BELIEF_SOURCES, inference.BELIEF_TILED)
+    return {
+        "sources": {
+            f"{part}.{k}": name for part, (sources, _) in parts.items() for k, name in sources.items()
+        },
+        "tiled": [f"{part}.{name}" for part, (_, tiled) in parts.items() for name in tiled],
     }
 
 

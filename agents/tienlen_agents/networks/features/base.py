@@ -146,6 +146,9 @@ class Features:
         num_privileged: H of a variant, the number of `privileged_features`.
         privileged_features: makes a function that computes hidden features for the critic; one function
             serves one batch.
+        num_belief_cards: C, the number of cards for which a belief network has an output for each opponent;
+            the privileged features begin with the opponents' hands, C bits each, the next to play first. 0:
+            unavailable.
         num_outcome: F of a variant, the number of bits of `rollout_outcome`; 0 if unavailable.
         rollout_outcome: final places if all seats follow the baseline from here (privileged features), uint8
             (n, F) of 0 and 1; None if unavailable.
@@ -174,6 +177,7 @@ class Features:
     compiled_reader: CompiledReader | None = None
     num_privileged: Callable[[AnyRules], int]
     privileged_features: Callable[[], PrivilegedFn]
+    num_belief_cards: int = 0
     num_outcome: Callable[[AnyRules], int] = lambda rules: 0
     rollout_outcome: PrivilegedFn | None = None
     action_values: ActionValuesFn | None = None

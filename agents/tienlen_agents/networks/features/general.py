@@ -112,6 +112,8 @@ class GeneralInputs:
         outcome_columns: of a variant's outcome of a rollout.
         rule_inputs: the inputs that describe the rules and the objective (see `RunConfig.reward`), uint8
             (K,) of 0 and 1.
+        unseen_cards: of general observations (n, S): the cards that the player to move has not seen, uint8
+            (n, C) of 0 and 1; None if the game has no belief networks.
     """
 
     num_state_inputs: int
@@ -123,3 +125,4 @@ class GeneralInputs:
     privileged_columns: Callable[[AnyRules], Columns]
     outcome_columns: Callable[[AnyRules], Columns]
     rule_inputs: Callable[[AnyRules, str], BitArray]
+    unseen_cards: Callable[[BitArray], BitArray] | None = None

@@ -625,6 +625,7 @@ FEATURES: Final = Features(
     compiled_reader=CompiledReader(new_memory, read_decision),
     num_privileged=num_privileged,
     privileged_features=PrivilegedFeatures,
+    num_belief_cards=NUM_CARDS,
     num_outcome=num_outcome,
     rollout_outcome=rollout_outcome,
     action_values=action_values,

@@ -194,6 +194,14 @@ def rule_inputs(rules: AnyRules, objective: str) -> BitArray:
     return found
 
 
+def unseen_cards(observation: BitArray) -> BitArray:
+    """See `GeneralInputs.unseen_cards`."""
+    played = observation[:, _LAYOUT["played"].slice].reshape(-1, MAX_PLAYERS, NUM_CARDS)
+    seen = observation[:, _LAYOUT["hand"].slice] | played.any(axis=1)
+    found: BitArray = (seen == 0).astype(np.uint8)
+    return found
+
+
 GENERAL: Final = GeneralInputs(
     num_state_inputs=NUM_STATE_INPUTS,
     num_action_inputs=NUM_ACTION_INPUTS,
@@ -204,4 +212,5 @@ GENERAL: Final = GeneralInputs(
     privileged_columns=privileged_columns,
     outcome_columns=outcome_columns,
     rule_inputs=rule_inputs,
+    unseen_cards=unseen_cards,
 )
