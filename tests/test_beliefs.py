@@ -200,6 +200,40 @@ def test_a_search_plays_by_the_card_weights_of_its_prior():
     assert scores[1] > scores[0] + 0.2
 
 
+class Wrong(Peeking):
+    """A prior with card weights that cannot be."""
+
+    def __init__(self, change):
+        super().__init__(1.0)
+        self.change = change
+
+    def log_probabilities_and_card_weights(self, view):
+        log_probabilities, weights = super().log_probabilities_and_card_weights(view)
+        return log_probabilities, self.change(weights)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda w: w[:, :2],
+        lambda w: w[:, :, :51],
+        lambda w: w[:-1],
+        lambda w: w.astype(np.float32),
+        lambda w: w * 0,
+        lambda w: w * np.nan,
+        lambda w: w * 1e5,
+        lambda w: -w,
+        lambda w: None,
+    ],
+)
+def test_card_weights_that_cannot_be_are_refused(change):
+    agent, batch = SearchAgent(worlds=2), Batch("cardgames", 3, history_length=160)
+    agent.set_prior(Wrong(change))
+    batch.reset(1)
+    with pytest.raises(ValueError, match="card weights: expected float64"):
+        agent.act(View(batch))
+
+
 # ---------------------------------------------------------------- networks
 
 
@@ -238,6 +272,14 @@ def test_weights_are_clipped_and_without_a_belief_network_there_are_none():
         assert weights.shape == shape
         assert np.isfinite(weights).all()
         assert (weights > 0).all()
+
+
+def test_observations_that_compiled_code_would_misread_are_refused():
+    network = specialised(general_network(), get_rules("cardgames", 4), "zero_sum")
+    size = network.config.state_inputs
+    for wrong in (np.zeros((2, size - 1), np.uint8), np.zeros((2, size)), np.zeros(size, np.uint8), None):
+        with pytest.raises(ValueError, match="observation: expected uint8"):
+            network.card_weights(wrong)
 
 
 @pytest.mark.parametrize("num_players", [2, 3, 4])

@@ -577,8 +577,13 @@ def card_weights_of(
         ValueError: the sizes of the inputs do not fit the weights.
     """
     num_inputs = weights.first.shape[1]
-    if observation.ndim != 2 or observation.shape[1] != num_inputs or size > len(weights.cards_bias):
-        raise ValueError(f"expected observations of {num_inputs} numbers, got {observation.shape}")
+    if (
+        not isinstance(observation, np.ndarray)
+        or observation.dtype != np.uint8
+        or observation.shape[1:] != (num_inputs,)
+        or not 0 <= size <= len(weights.cards_bias)
+    ):
+        raise ValueError(f"observation: expected uint8 (n, {num_inputs})")
     workspace = new_workspace(weights, len(observation))
     outputs = np.empty((min(len(observation), ROWS), len(weights.cards_bias)), np.float32)
     found = np.empty((len(observation), size))

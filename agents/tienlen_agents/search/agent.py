@@ -20,6 +20,7 @@ from tienlen_env.engine.checks import as_seed
 from tienlen_env.engine.view import View
 from tienlen_env.errors import renamed
 from tienlen_env.games.common.arrays import BoolArray, IntArray
+from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import ClimbingState
 from tienlen_env.games.registry import has_payments
@@ -32,6 +33,8 @@ MAX_EFFORT: Final = 100.0
 OBJECTIVES: Final = ("points", "payments")
 MAX_ROLLOUTS: Final = 1 << 14  # by another agent, at a time
 MIN_PROBABILITY: Final = 1e-30
+LEAST_WEIGHT: Final = 0.0001  # of a card, see `tienlen_agents.search.interface.BeliefAgent`
+MOST_WEIGHT: Final = 10_000.0
 
 
 class _Searcher:
@@ -149,6 +152,9 @@ class _Searcher:
             open_view = view.select(games)
             if isinstance(prior, BeliefAgent):
                 log_prior, card_weights = prior.log_probabilities_and_card_weights(open_view)
+                _check_card_weights(
+                    prior.name, card_weights, (len(games), view.rules.num_players - 1, NUM_CARDS)
+                )
             else:
                 log_prior, card_weights = prior.log_probabilities(open_view), np.zeros((len(games), 0, 0))
             ends = np.cumsum([len(decision.actions) for decision in decisions])
@@ -162,6 +168,23 @@ class _Searcher:
     def _decide(self, context: SearchContext, decision: Decision) -> int:
         """The index of the action to take."""
         raise NotImplementedError
+
+
+def _check_card_weights(name: str, card_weights: FloatArray, shape: tuple[int, int, int]) -> None:
+    """Refuse card weights that compiled code would misread, or from whose products no deal can be drawn.
+
+    Raises:
+        ValueError: another type or shape, or a weight out of range.
+    """
+    if (
+        not isinstance(card_weights, np.ndarray)
+        or card_weights.dtype != np.float64
+        or card_weights.shape not in (shape, (shape[0], 0, 0))
+        or not ((card_weights >= LEAST_WEIGHT) & (card_weights <= MOST_WEIGHT)).all()
+    ):
+        raise ValueError(
+            f"prior={name!r}: card weights: expected float64 {shape}, each {LEAST_WEIGHT:g}..{MOST_WEIGHT:g}"
+        )
 
 
 class SearchAgent(_Searcher):

@@ -33,7 +33,7 @@ class BeliefAgent(ScoringAgent, Protocol):
         Returns:
             float32 (N,) and float64 (n, opponents, C): how likely each opponent holds each card, relative to
             the other opponents and to the undealt cards, whose weights are 1. The opponent who plays next
-            comes first. (n, 0, 0) if the agent cannot say.
+            comes first. Each is 0.0001..10000, C is 52. (n, 0, 0) if the agent cannot say.
         """
 
 
