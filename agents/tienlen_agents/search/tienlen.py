@@ -1,8 +1,8 @@
 """Search in Tiến lên: worlds inferred from past plays, rollouts by `heuristic`, solved endgames.
 
 Without card weights worlds are sampled by the chain of `tienlen_agents.search.tienlen_determinizations`. With
-card weights they are drawn one by one from `tienlen_agents.search.tienlen_beliefs`, and only with few unseen
-cards, where the chain mixes fast, from the chain.
+card weights they are drawn one by one by `tienlen_agents.search.tienlen_beliefs`; only where the opponents
+hold few cards, and the chain mixes fast, they come from the chain.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ BURN_IN: Final = 800  # steps of the chain before the first world that counts
 QUERIES_PER_SAMPLE: Final = 80
 MAX_STEPS: Final = 160
 MIN_STEPS: Final = 8
-# With card weights there is a chain where at most so many cards are unseen: there it mixes fast, and most
-# answers of the opponent model are cached.
-BELIEF_UNSEEN: Final = 24
+# With card weights there is a chain where the opponents hold at most so many unseen cards: there it mixes
+# fast, and most answers of the opponent model are cached.
+BELIEF_CARDS: Final = 24
 BELIEF_SCALE: Final = (
     1.5  # factor on the budget: these worlds resemble one another less than those of a chain
 )
@@ -179,7 +179,8 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
     if is_weighted:
         tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, memory.beliefs, chain.current)
     num_events = 0
-    if options.inference > 0 and unseen != 0 and (not is_weighted or popcount(unseen) <= BELIEF_UNSEEN):
+    num_held = popcount(unseen) - chain.capacity[R.UNDEALT]
+    if options.inference > 0 and unseen != 0 and (not is_weighted or num_held <= BELIEF_CARDS):
         num_events = worlds.replay_round(decision.row, decision.history, chain.current, line, replay)
     memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS], memory.numbers[NUM_DRAWN] = unseen, num_events, 0
     memory.numbers[IS_WEIGHTED] = 1 if is_weighted else 0
