@@ -68,19 +68,14 @@ class BeliefConfig(SelfPlayConfig):
 
 
 class BeliefModel(Model):
-    """The belief network; the policy beside it does not learn.
-
-    Attributes:
-        belief: the belief network of `network`.
-    """
-
-    belief: nn.Module
+    """A network of which only the belief network learns."""
 
     def __init__(self, network: ActionNetwork) -> None:
         super().__init__()
         self.network = network
-        for name, parameter in network.named_parameters():
-            parameter.requires_grad = name.startswith("belief.")
+        network.requires_grad_(False)
+        assert network.belief is not None  # `BeliefTrainer.make_network` has made it
+        network.belief.requires_grad_(True)
 
 
 class BeliefTrainer(SelfPlayTrainer[BeliefModel]):

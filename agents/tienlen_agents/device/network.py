@@ -50,6 +50,7 @@ class ActionNetwork(nn.Module):
                 nn.ReLU(),
                 nn.Linear(config.belief_width, config.num_beliefs),
             )
+            self.belief.requires_grad_(False)  # only `tienlen_train.belief` trains it
         # Zero-initialised output: the initial policy is the prior, or uniform.
         nn.init.zeros_(self.score.weight)
         nn.init.zeros_(self.score.bias)
