@@ -19,7 +19,7 @@ from tienlen_agents.search import tienlen_determinizations as worlds
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, set_seed
 from tienlen_agents.search.registry import register
-from tienlen_agents.search.tienlen_beliefs import Beliefs
+from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount
 from tienlen_env.games.common.floats import log
@@ -51,7 +51,6 @@ MAX_EVENTS: Final = 256  # as many as a batch can store
 UNSEEN: Final = 0  # the cards whose location is unknown
 NUM_EVENTS: Final = 1  # decisions replayed; 0: nothing is inferred
 NUM_DRAWN: Final = 2
-IS_WEIGHTED: Final = 3  # 1: worlds are drawn by card weights
 
 
 class Memory(NamedTuple):
@@ -62,7 +61,7 @@ class Memory(NamedTuple):
         best_mask: bool (A,), scratch of the same.
         replay: the round so far.
         chain: the chain that samples worlds.
-        numbers: int64 (4,), see the constants above.
+        numbers: int64 (3,), see the constants above.
         beliefs: the card weights of the decision, if it has any.
     """
 
@@ -166,16 +165,15 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
     replay.chain_stats[worlds.QUERIES] = 0
     unseen = worlds.known_cards(decision.row, line.spec, chain.known, chain.capacity)
     worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
-    is_weighted = decision.card_weights.shape[0] > 0
-    if is_weighted:
-        is_weighted = tienlen_beliefs.set_beliefs(
-            decision.row,
-            decision.card_weights,
-            line.spec[S.NUM_PLAYERS],
-            unseen,
-            chain.capacity,
-            memory.beliefs,
-        )
+    tienlen_beliefs.set_beliefs(
+        decision.row,
+        decision.card_weights,
+        line.spec[S.NUM_PLAYERS],
+        unseen,
+        chain.capacity,
+        memory.beliefs,
+    )
+    is_weighted = memory.beliefs.sizes[IS_SET] != 0
     if is_weighted:
         tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, memory.beliefs, chain.current)
     num_events = 0
@@ -183,7 +181,6 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
     if options.inference > 0 and unseen != 0 and (not is_weighted or num_held <= BELIEF_CARDS):
         num_events = worlds.replay_round(decision.row, decision.history, chain.current, line, replay)
     memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS], memory.numbers[NUM_DRAWN] = unseen, num_events, 0
-    memory.numbers[IS_WEIGHTED] = 1 if is_weighted else 0
     num_open = 0
     for location in range(NUM_LOCATIONS):
         num_open += 1 if chain.capacity[location] > 0 else 0
@@ -199,8 +196,7 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
     """Draw the next world: the cards of four seats, and the undealt ones."""
     chain, replay, line = memory.chain, memory.replay, workspace.line
     unseen, num_events = memory.numbers[UNSEEN], memory.numbers[NUM_EVENTS]
-    is_weighted = memory.numbers[IS_WEIGHTED] != 0
-    if num_events == 0 and is_weighted:
+    if num_events == 0 and memory.beliefs.sizes[IS_SET] != 0:
         tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, memory.beliefs, chain.current)
     elif num_events == 0:
         worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
@@ -223,14 +219,13 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
                 line,
                 replay,
                 memory.beliefs,
-                is_weighted,
             )
             wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
             least = max(int(options.mcmc_effort * MIN_STEPS), 1)
             num_steps = max(int(min(wanted, effort * MAX_STEPS)), least)
             replay.chain_stats[1] = num_steps
         worlds.mcmc_steps(
-            workspace.stream, unseen, chain, num_steps, log_factor, line, replay, memory.beliefs, is_weighted
+            workspace.stream, unseen, chain, num_steps, log_factor, line, replay, memory.beliefs
         )
     memory.numbers[NUM_DRAWN] += 1
     for location in range(NUM_LOCATIONS):
@@ -271,7 +266,7 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     chain = Chain(*np.zeros((5, NUM_LOCATIONS), np.int64))
     best_mask = np.zeros(num_actions, np.bool_)
     beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS)
-    memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(4, np.int64), beliefs)
+    memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs)
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.
     point = splits.stake_of(spec) if reward == "payments" else 1

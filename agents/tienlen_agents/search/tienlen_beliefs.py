@@ -22,9 +22,9 @@ from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import state as R
 
 NUM_OWNERS: Final = 3
-NUM_UNSEEN: Final = (
-    3  # entry of `Beliefs.sizes`: the number of unseen cards; the others are the owners' numbers
-)
+# Entries of `Beliefs.sizes` after the numbers of the owners.
+NUM_UNSEEN: Final = 3  # the number of unseen cards
+IS_SET: Final = 4  # 1: the decision has card weights
 
 
 class Beliefs(NamedTuple):
@@ -32,7 +32,7 @@ class Beliefs(NamedTuple):
 
     Attributes:
         owners: int64 (NUM_OWNERS,), the locations that have unseen cards; -1 for none.
-        sizes: int64 (NUM_OWNERS + 1,): how many unseen cards each of them has, and all of them.
+        sizes: int64 (NUM_OWNERS + 2,): how many unseen cards each of them has, and the entries above.
         cards: int64 (NUM_CARDS,), the unseen cards, ascending.
         weights: float64 (NUM_CARDS, NUM_OWNERS), of each unseen card at each owner; the largest of a card is
         1. logs: float64 (locations, NUM_CARDS), logarithms of the card weights.
@@ -52,7 +52,7 @@ def new_beliefs(num_locations: int) -> Beliefs:
     """Arrays for one decision at a time."""
     return Beliefs(
         np.zeros(NUM_OWNERS, np.int64),
-        np.zeros(NUM_OWNERS + 1, np.int64),
+        np.zeros(NUM_OWNERS + 2, np.int64),
         np.zeros(NUM_CARDS, np.int64),
         np.zeros((NUM_CARDS, NUM_OWNERS)),
         np.zeros((num_locations, NUM_CARDS)),
@@ -63,20 +63,19 @@ def new_beliefs(num_locations: int) -> Beliefs:
 @noinline
 def set_beliefs(
     row: Any, card_weights: Any, num_players: int, unseen: int, capacity: Any, beliefs: Beliefs
-) -> bool:
+) -> None:
     """Prepare to draw.
+
+    There is nothing to draw from without card weights, and if more than three locations have unseen cards,
+    which only hands that were set by hand can lead to; then `IS_SET` is 0.
 
     Args:
         row: the state.
-        card_weights: float64 (P - 1, C), see `tienlen_agents.search.interface.Decision`.
+        card_weights: float64 (P - 1, C), or (0, 0), see `tienlen_agents.search.interface.Decision`.
         num_players: P.
         unseen: the cards whose location is unknown.
         capacity: int64 (locations,), how many of them each location has.
         beliefs: written.
-
-    Returns:
-        False if more than three locations have unseen cards, which only hands that were set by hand can lead
-        to: there is nothing to draw from.
     """
     owners, sizes, cards, weights, logs, totals = beliefs
     last = NUM_OWNERS - 1
@@ -85,8 +84,9 @@ def set_beliefs(
     num_owners = 0
     for location in range(logs.shape[0]):
         num_owners += 1 if capacity[location] > 0 else 0
-    if num_owners > NUM_OWNERS:
-        return False
+    sizes[IS_SET] = 1 if card_weights.shape[0] > 0 and num_owners <= NUM_OWNERS else 0
+    if sizes[IS_SET] == 0:
+        return
     num_owners = 0
     for location in range(logs.shape[0]):  # the undealt cards come last, and have no limit of `HAND_SIZE`
         if capacity[location] > 0:
@@ -134,7 +134,6 @@ def set_beliefs(
                 if rest - one - two > 0:
                     total += weights[i, 2] * totals[i + 1, one, two]
                 totals[i, one, two] = total
-    return True
 
 
 @noinline

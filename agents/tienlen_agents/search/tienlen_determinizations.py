@@ -29,7 +29,7 @@ from typing import Any, Final, NamedTuple
 from tienlen_agents.rule_based.heuristic.playout import is_choice
 from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search.randomness import HASH, draw_below, draw_cards, random_word
-from tienlen_agents.search.tienlen_beliefs import Beliefs, log_ratio
+from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs, log_ratio
 from tienlen_env.games.common.bits import (
     FULL,
     highest_index,
@@ -316,7 +316,6 @@ def mcmc_steps(
     line: Rollout,
     replay: Replay,
     beliefs: Beliefs,
-    is_weighted: bool,
 ) -> None:
     """Make steps of the Metropolis chain.
 
@@ -328,8 +327,7 @@ def mcmc_steps(
         log_factor: ``log(1 - inference)``, below 0.
         line: see `num_deviations`.
         replay: the round so far.
-        beliefs: of the cards ...
-        is_weighted: ... if there are any.
+        beliefs: card weights, if there are any.
     """
     current, proposal, deviations = chain.current, chain.proposal, chain.num_deviations
     for _ in range(num_steps):
@@ -339,7 +337,7 @@ def mcmc_steps(
         draw = (shift_right(random_word(stream), 11) + 1) * 2.0**-53
         # One more deviation is accepted with probability 1 - inference, two more with its square, ...
         log_draw = log(draw)
-        if is_weighted:
+        if beliefs.sizes[IS_SET] != 0:
             log_draw -= log_ratio(beliefs, one, two, current, proposal)
         more = log_draw / log_factor
         limit = deviations[one] + deviations[two] + (int(more) if more >= 0 else -int(-more) - 1)

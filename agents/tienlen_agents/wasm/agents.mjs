@@ -199,10 +199,11 @@ export class Agents {
     }
     if (info.network && (options.worlds ?? info.options.worlds) === 0) return this.network(round).choice;
     const search = this.search(round, info, options);
-    if (!info.network) return game.calls.search(...this.position(round), 0, 0, 0, search.at);
+    search.set("num_opponents", 0);
+    if (!info.network) return game.calls.search(...this.position(round), 0, 0, search.at);
     const { blocks } = this.network(round), weights = blocks.get("card_weights");
-    const numOpponents = weights.array.length ? round.numPlayers - 1 : 0;
-    return game.calls.search(...this.position(round), blocks.get("log_prior").at, weights.at, numOpponents, search.at);
+    if (weights.array.length) search.set("num_opponents", round.numPlayers - 1);
+    return game.calls.search(...this.position(round), blocks.get("log_prior").at, weights.at, search.at);
   }
 
   /** Choose a play; `prepare` came before. `worlds: 0` is the network alone. */

@@ -70,6 +70,7 @@ class SearchMemory(NamedTuple):
         cards: int64 (A,), ... and their cards.
         log_prior: float64 (A,), scratch.
         no_weights: float64 (0, 0), the card weights of a search without any.
+        num_opponents: of the card weights of the next search, 0 for none; JavaScript sets it.
         estimates: float64 (A,) each, written by ``evaluate``.
         options: of the search.
         workspace: of the search.
@@ -80,6 +81,7 @@ class SearchMemory(NamedTuple):
     cards: IntArray
     log_prior: npt.NDArray[np.float64]
     no_weights: npt.NDArray[np.float64]
+    num_opponents: int
     estimates: Estimates
     options: Options
     workspace: Workspace
@@ -132,6 +134,7 @@ def new_search_memory(setup: SearchSetup) -> tuple[SearchGame, SearchMemory]:
         cards,
         np.zeros(num_actions),
         np.zeros((0, 0)),
+        0,
         Estimates(*np.zeros((4, num_actions))),
         SearchAgent(worlds=1).options,
         new_workspace(setup, max(num_values(MAX_WORLDS, num_actions), 64 * num_actions)),
@@ -237,20 +240,20 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
     open_memory = opener(template)
 
     def search(  # type: ignore[no-untyped-def]
-        spec_at, actions_at, row_at, events_at, num_events, prior_at, weights_at, num_opponents, memory_at
+        spec_at, actions_at, row_at, events_at, num_events, prior_at, weights_at, memory_at
     ):
         """The action of a search.
 
-        `prior_at` points to log-probabilities if the options say `has_prior`, and `weights_at` to the card
-        weights of `num_opponents`, 0 for none.
+        `prior_at` points to log-probabilities if the options say `has_prior`, and `weights_at` to card
+        weights if the memory has `num_opponents`.
         """
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         memory, events = open_memory(memory_at), view(events_at, num_events)
         ids, log_prior = memory.ids, memory.log_prior
         card_weights = memory.no_weights
-        if num_opponents > 0:
-            card_weights = grid(weights_at, (num_opponents, NUM_CARDS))
+        if memory.num_opponents > 0:
+            card_weights = grid(weights_at, (memory.num_opponents, NUM_CARDS))
         num = list_legal(row, spec, actions, ids, memory.cards, 0)
         if num <= 1:
             return int(ids[0]) if num else -1
@@ -286,7 +289,7 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
 
     table = (INTS, INTS, INTS)
     return [
-        Entry("search", search, (*table, INTS, INT, FLOATS, DOUBLES, INT, INTS)),
+        Entry("search", search, (*table, INTS, INT, FLOATS, DOUBLES, INTS)),
         Entry("evaluate", evaluate, (*table, INTS, INT, INTS)),
     ]
 
