@@ -1,6 +1,6 @@
 """Train the belief network of a general policy: how likely each opponent holds each unseen card.
 
-    python -m tienlen_train.belief --start-from general.safetensors --decisions 20000000
+    python -m tienlen_train.belief --start-from general.safetensors --variants "cardgames:4 south:3 mixed"
 
 The policy and the opponents of the pool play; only the belief network learns (see
 `tienlen_agents.networks.network`). Its targets are the hidden hands: the loss of a decision is the mean
@@ -68,7 +68,7 @@ class BeliefConfig(SelfPlayConfig):
 
 
 class BeliefModel(Model):
-    """A network of which only the belief network learns."""
+    """A policy network whose belief network is trained; all other weights are frozen."""
 
     def __init__(self, network: ActionNetwork) -> None:
         super().__init__()

@@ -12,9 +12,10 @@ one architecture fits every preset, number of players and game:
 `prior_scale` times the score of the action by the game's rule-based agent, relative to its best action (in
 plays in climbing games, in points in trick-taking games); an untrained network then plays like that agent.
 
-A network may have a *belief network* beside these layers: two layers of `belief_width` units, from the same
-observation to one number for each opponent and card. The exponentials of these numbers are the *card weights*
-of a search: how likely each opponent holds each unseen card (`tienlen_agents.search`).
+A network may have a *belief network* beside these layers. It reads the same observation, has two layers of
+`belief_width` units, and has one output for each opponent and card. The exponentials of its outputs, after a
+factor, are *card weights*: they say how likely each opponent holds each unseen card. A search samples deals
+by them (`tienlen_agents.search`).
 
 `tienlen_agents.networks.inference` computes the forward pass in compiled loops, without torch;
 `tienlen_train.action_network` is the torch module that learns.

@@ -257,7 +257,7 @@ class SearchAgent(_Searcher):
         """Use a prior from now on (see `tienlen_agents.search`).
 
         Args:
-            prior: a `ScoringAgent`; a `BeliefAgent` also says from which deals worlds are sampled.
+            prior: a `ScoringAgent`; worlds are sampled by the card weights of a `BeliefAgent`.
 
         Raises:
             ValueError: it does not score actions.

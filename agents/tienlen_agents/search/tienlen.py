@@ -40,9 +40,7 @@ MIN_STEPS: Final = 8
 # With card weights there is a chain where the opponents hold at most so many unseen cards: there it mixes
 # fast, and most answers of the opponent model are cached.
 BELIEF_CARDS: Final = 24
-BELIEF_SCALE: Final = (
-    1.5  # factor on the budget: these worlds resemble one another less than those of a chain
-)
+BELIEF_SCALE: Final = 1.5  # factor on the budget: these worlds are repeated less often than those of a chain
 ALL_UNSEEN: Final = 39  # cards that a player has not seen when a round begins
 MAX_SCALE: Final = 8.0
 MAX_EVENTS: Final = 256  # as many as a batch can store
@@ -166,12 +164,7 @@ def begin(decision: Decision, options: Options, workspace: Workspace, memory: Me
     unseen = worlds.known_cards(decision.row, line.spec, chain.known, chain.capacity)
     worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
     tienlen_beliefs.set_beliefs(
-        decision.row,
-        decision.card_weights,
-        line.spec[S.NUM_PLAYERS],
-        unseen,
-        chain.capacity,
-        memory.beliefs,
+        decision.row, decision.card_weights, line.spec[S.NUM_PLAYERS], unseen, chain.capacity, memory.beliefs
     )
     is_weighted = memory.beliefs.sizes[IS_SET] != 0
     if is_weighted:
@@ -211,14 +204,7 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
             effort = options.mcmc_effort * chain_effort(popcount(unseen))
             burn_in = int(effort * BURN_IN)
             worlds.mcmc_steps(
-                workspace.stream,
-                unseen,
-                chain,
-                burn_in,
-                log_factor,
-                line,
-                replay,
-                memory.beliefs,
+                workspace.stream, unseen, chain, burn_in, log_factor, line, replay, memory.beliefs
             )
             wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
             least = max(int(options.mcmc_effort * MIN_STEPS), 1)

@@ -34,8 +34,9 @@ class Beliefs(NamedTuple):
         owners: int64 (NUM_OWNERS,), the locations that have unseen cards; -1 for none.
         sizes: int64 (NUM_OWNERS + 2,): how many unseen cards each of them has, and the entries above.
         cards: int64 (NUM_CARDS,), the unseen cards, ascending.
-        weights: float64 (NUM_CARDS, NUM_OWNERS), of each unseen card at each owner; the largest of a card is
-        1. logs: float64 (locations, NUM_CARDS), logarithms of the card weights.
+        weights: float64 (NUM_CARDS, NUM_OWNERS), of each unseen card at each owner; the largest weight of a
+            card is 1.
+        logs: float64 (locations, NUM_CARDS), logarithms of the card weights.
         totals: float64 (1 + NUM_CARDS, 1 + HAND_SIZE, 1 + HAND_SIZE): the weight of all deals of the cards
             from one on, if the first two owners need so many.
     """
