@@ -46,6 +46,10 @@ class BestResponseConfig(PPOConfig):
     decisions: int = 3_000_000
     learning_rate: float = 5e-4
 
+    def agent_names(self) -> tuple[str, ...]:
+        """See `SelfPlayConfig.agent_names`."""
+        return (*super().agent_names(), self.agent)
+
 
 class BestResponseTrainer(PPOTrainer):
     """PPO for one seat against frozen copies of an agent."""

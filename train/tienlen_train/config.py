@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_o
 
 from tienlen_agents.networks.features import Prior
 from tienlen_agents.networks.network import MAX_WIDTH
-from tienlen_agents.ranges import Allowed, Choice, ExistingFile, FreeText, Range
+from tienlen_agents.ranges import Allowed, Choice, ExistingFile, FreeText, Range, several_files
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules, has_payments
 from tienlen_train.executor import NUM_SHARDS
@@ -356,6 +356,11 @@ class SelfPlayConfig(RunConfig):
             self.refuse("record", "expected True with variants: their network reads the play summary")
         if self.opponent_seats:
             self.refuse("opponent_seats", "expected 0 with variants: tables differ in size")
+
+    def agent_names(self) -> tuple[str, ...]:
+        """The agents that the settings name, by `tienlen_agents.load`: a cluster needs their files."""
+        start = [f"policy:{path}" for path in several_files(self.start_from or "")]
+        return (*start, *(self.baselines or "").split())
 
     def variant(self) -> AnyRules:
         """The rules of the run; with `variants`, the first of them."""

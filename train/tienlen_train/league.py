@@ -37,7 +37,7 @@ from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig
-from tienlen_agents.ranges import Range, several_files
+from tienlen_agents.ranges import Range
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.command import RunError, command
 from tienlen_train.config import COUNT, DEALS, setting
@@ -396,10 +396,8 @@ def _executor(config: LeagueConfig) -> Iterator[Executor]:
         return
     from tienlen_agents.cluster import connect
 
-    files = [f"policy:{path}" for path in several_files(config.start_from or "")]
-    names = [*files, *(config.baselines or "").split(), *config.teachers.split()]
     try:
-        connection = connect(config.cluster, names, packages=["tienlen_train"], quiet=True)
+        connection = connect(config.cluster, config.agent_names(), packages=["tienlen_train"], quiet=True)
         executor = connection.__enter__()
     except (MissingExtraError, ValueError) as error:
         raise RunError(str(error)) from error

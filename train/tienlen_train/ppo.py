@@ -92,6 +92,10 @@ class PPOConfig(SelfPlayConfig):
     critic_width: int = setting(256, Range(2, MAX_WIDTH))
     critic_warmup: int = setting(0, COUNT_OR_NONE)
 
+    def agent_names(self) -> tuple[str, ...]:
+        """See `SelfPlayConfig.agent_names`."""
+        return (*super().agent_names(), *self.teachers.split())
+
 
 class Targets(NamedTuple):
     """What the decisions of an iteration are trained towards.

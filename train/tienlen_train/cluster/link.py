@@ -11,7 +11,6 @@ from rich.console import Console
 
 from tienlen_agents.cluster import Identity, TaskPool, connected
 from tienlen_agents.extras import MissingExtraError
-from tienlen_agents.ranges import several_files
 from tienlen_train.cluster.actors import ClusterExecutor
 from tienlen_train.cluster.learners import Learners
 from tienlen_train.command import RunError
@@ -92,11 +91,9 @@ def linked(trainer: SelfPlayTrainer[Any], console: Console) -> Iterator[None]:
         RunError: there is no cluster at the address, or ray is not installed.
     """
     config = trainer.config
-    files = [f"policy:{path}" for path in several_files(config.start_from or "")]
-    names = [*files, *trainer.pool.baselines, *trainer.teachers]
     with ExitStack() as stack:
         try:
-            identity = Identity.here(names, ["tienlen_train"])
+            identity = Identity.here(config.agent_names(), ["tienlen_train"])
             text = stack.enter_context(connected(config.cluster or "auto", identity))
         except (MissingExtraError, ValueError) as error:
             raise RunError(str(error)) from error
