@@ -1,6 +1,6 @@
 """The strength of every shipped agent, at every table: all presets, with every number of players.
 
-    tienlen bench strength                            # about an hour on two cores; writes docs/strength.md
+    tienlen bench strength                            # 35 minutes on two cores; writes docs/strength.md
     tienlen bench strength --deals 20 --search-deals 4 --page /tmp/strength.md
 
 An agent plays alone against the game's rule-based agent in all other seats, in duplicate deals. Results are
