@@ -6,13 +6,16 @@ import { pathToFileURL } from "node:url";
 
 const [folder, executablePath, address, key] = process.argv.slice(2);
 const puppeteer = (await import(pathToFileURL(createRequire(`${folder}/`).resolve("puppeteer-core")).href)).default;
-const browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true });
+// The window has the size from the start: `setViewport` also sends commands that older Firefox does not know.
+const size = ["--width=800", "--height=700"];
+const browser = await puppeteer.launch({
+  browser: "firefox", executablePath, headless: true, defaultViewport: null, args: size,
+});
 const found = { browser: await browser.version(), errors: [], rounds: [], scores: [], sideways: [] };
 try {
   const page = await browser.newPage();
   page.setDefaultTimeout(60_000);
   page.on("pageerror", (error) => found.errors.push(String(error)));
-  await page.setViewport({ width: 800, height: 700 });
   const seats = ["human", "heuristic", "heuristic", "heuristic"];
   const round = { rules: "cardgames", num_players: 4, key, round: 0, leader: null, scores: null, plays: [] };
   const game = { config: { rules: "cardgames", seats, whole_game: true, pause: 0 }, rounds: [round], roundsSeen: 0 };
