@@ -83,9 +83,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "strength": Command("tienlen_train.benchmarks.strength", "every shipped agent at every table"),
             "inference": Command("tienlen_train.benchmarks.inference", "networks, compiled beside torch"),
             "endgame": Command("tienlen_train.benchmarks.endgame", "cost and gain of solving endgames"),
-            "all-hands": Command(
-                "tienlen_train.benchmarks.all_hands", "the room above an agent: it sees all hands"
-            ),
+            "all-hands": Command("tienlen_train.benchmarks.all_hands", "the value of perfect information"),
             "curves": Command("tienlen_train.benchmarks.curves", "learning curves of every algorithm"),
             "gpu": Command("tienlen_train.benchmarks.gpu", "what a GPU brings, beside the processor"),
             "cluster": Command("tienlen_train.benchmarks.cluster", "cost and gain of a Ray cluster"),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from tienlen_agents.networks.features import Prior
+from tienlen_agents.networks.features import Prior, features_of
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.ranges import Allowed, Choice, ExistingFile, FreeText, Range, several_files
 from tienlen_env.games.common.game import AnyRules
@@ -357,10 +357,15 @@ class SelfPlayConfig(RunConfig):
         if self.opponent_seats:
             self.refuse("opponent_seats", "expected 0 with variants: tables differ in size")
 
+    def baseline_names(self) -> tuple[str, ...]:
+        """The agents of `baselines`, or the game's own."""
+        names = features_of(self.variant()).baseline if self.baselines is None else self.baselines
+        return tuple(names.split())
+
     def agent_names(self) -> tuple[str, ...]:
-        """The agents that the settings name, by `tienlen_agents.load`: a cluster needs their files."""
+        """All agents of the run, by their names in `tienlen_agents.load`; a cluster needs their files."""
         start = [f"policy:{path}" for path in several_files(self.start_from or "")]
-        return (*start, *(self.baselines or "").split())
+        return (*start, *self.baseline_names())
 
     def variant(self) -> AnyRules:
         """The rules of the run; with `variants`, the first of them."""

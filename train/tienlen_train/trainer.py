@@ -287,8 +287,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.dtype = torch.bfloat16 if _use_bf16(config, self.device) else torch.float32
         self.executor: Executor = executor or ThreadExecutor(config.threads)
         self.variants = None if config.variants is None else parse_variants(config.variants)
-        names = self.features.baseline if config.baselines is None else config.baselines
-        self.pool = OpponentPool(config, tuple(names.split()))
+        self.pool = OpponentPool(config, config.baseline_names())
         for name in self.pool.baselines:  # an unknown name is an error here, not in the first rollout
             try:
                 tienlen_agents.load(name)

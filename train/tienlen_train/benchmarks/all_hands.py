@@ -1,12 +1,12 @@
-"""The room above an agent: the score of a player that sees all hands, and knows what the others will do.
+"""The value of perfect information: the score of a player that sees all hands.
 
     python -m tienlen_train.benchmarks.all_hands
     python -m tienlen_train.benchmarks.all_hands --agent heuristic --deals 2000
 
 The player plays every legal action out in the true deal: the agent plays all seats to the end of the round.
-It takes the action that earns the most. The agent plays the other seats of the match too. If it does not draw
-at random, what it plays out is what will happen. So the score is an upper mark that no player of the game can
-reach.
+It takes the action that earns the most. The agent plays the other seats of the match too. If the agent does
+not draw at random, each rollout shows what the others will do. No player of the game can know this: the score
+says how much perfect information is worth.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tienlen_agents.arena import match
 from tienlen_agents.ranges import FreeText
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.state import ClimbingState
 from tienlen_env.games.registry import get_rules
+from tienlen_train.benchmarks.search import result_text
 from tienlen_train.command import command
 from tienlen_train.config import ANY_SEED, COUNT, PRESETS, SEATS, Config, parse_args, setting
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     result = match(
         player, tienlen_agents.load(config.agent), rules=rules, num_deals=config.deals, seed=config.seed
     )
-    score = result.scores[0]
-    print(
-        f"{result.title}, {rules.name}, {rules.num_players} players, {result.num_deals} deals × "
-        f"{result.num_seatings} seatings: {score.points.mean:.3f} ± {score.points.half_width:.3f} points, "
-        f"{100 * score.first.mean:.1f} ± {100 * score.first.half_width:.1f} % first"
-    )
+    print(f"{result.title}, {rules.name}, {rules.num_players} players, {result_text(result)}")
     return 0
 
 

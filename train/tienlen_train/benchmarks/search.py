@@ -98,6 +98,16 @@ def gain(result: MatchResult, over: MatchResult) -> str:
     return f"{found.mean:+.3f} ± {found.half_width:.3f}"
 
 
+def result_text(result: MatchResult) -> str:
+    """The deals of a match, and the points and first places of its first agent."""
+    score = result.scores[0]
+    return (
+        f"{result.num_deals} deals × {result.num_seatings} seatings: {score.points.mean:.3f} ± "
+        f"{score.points.half_width:.3f} points, {100 * score.first.mean:.1f} ± "
+        f"{100 * score.first.half_width:.1f} % first"
+    )
+
+
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
@@ -128,12 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 num_deals=config.deals,
                 seed=config.seed,
             )
-            score = result.scores[0]
-            print(
-                f"  {result.num_deals} deals × {result.num_seatings} seatings: {score.points.mean:.3f} ± "
-                f"{score.points.half_width:.3f} points, {100 * score.first.mean:.1f} ± "
-                f"{100 * score.first.half_width:.1f} % first, {score.decisions} decisions"
-            )
+            print(f"  {result_text(result)}, {result.scores[0].decisions} decisions")
             if first is not None:
                 print(f"  {gain(result, first)} points more than the first agent, paired by deal")
             first = first or result
