@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 const [folder, executablePath, address, key] = process.argv.slice(2);
 const puppeteer = (await import(pathToFileURL(createRequire(`${folder}/`).resolve("puppeteer-core")).href)).default;
-// The window has the size from the start: `setViewport` also sends commands that older Firefox does not know.
+// The window gets its size at the start: `setViewport` also sends commands that older Firefox does not know.
 const size = ["--width=800", "--height=700"];
 const browser = await puppeteer.launch({
   browser: "firefox", executablePath, headless: true, defaultViewport: null, args: size,
