@@ -636,6 +636,14 @@ def test_dragging_by_touch(new_page: NewPage, host: str) -> None:
     assert turn_of(page) == 0
 
 
+def test_the_address_may_change_as_soon_as_the_page_is_drawn(new_page: NewPage, host: str) -> None:
+    """A change of the address is followed from the first moment, so also on a machine that draws late."""
+    page = new_page()
+    page.add_init_script("addEventListener('DOMContentLoaded', () => { location.hash = 'explorer'; });")
+    page.goto(host)
+    expect(page.locator(".explorer").first).to_be_visible(timeout=10_000)
+
+
 def test_a_reload_keeps_the_game(new_page: NewPage, host: str) -> None:
     page = new_page()
     sit_down(page, host, 21)

@@ -1,5 +1,5 @@
 /** The explorer: any record, move by move, with what the champion and the search say of it. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { adviceOf, judge, playOut, type Judged } from "./analysis.ts";
 import { CardRow, PlayText } from "./cards.tsx";
 import type { Advice, AgentInfo, LoadedGame, Round, SeatView } from "./engine.ts";
@@ -136,7 +136,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
     return () => control.abort();
   }, [position, worlds]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       const active = document.activeElement;
       if (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement || active instanceof HTMLSelectElement) return;

@@ -1,6 +1,6 @@
 /** The page: one screen at a time, chosen by the part of the address after #. */
 import { render } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { Explorer } from "./explorer.tsx";
 import { LocalHost, storedGame, type LocalGame } from "./local.ts";
 import type { Host, TableConfig } from "./model.ts";
@@ -26,11 +26,14 @@ function App() {
   const [invitations, setInvitations] = useState<Invitation[]>([]);
   const [error, setError] = useState("");
 
-  useEffect(() => {
+  // Before the first paint: an ordinary effect would run after it, and would miss a change of the address in between.
+  useLayoutEffect(() => {
     const listen = (): void => setAddress(readAddress());
     addEventListener("hashchange", listen);
-    findServer().then(setServer, (problem: unknown) => setError(problem instanceof Error ? problem.message : String(problem)));
     return () => removeEventListener("hashchange", listen);
+  }, []);
+  useEffect(() => {
+    findServer().then(setServer, (problem: unknown) => setError(problem instanceof Error ? problem.message : String(problem)));
   }, []);
   const change = (next: Settings): void => { applySettings(next); setSettings(next); };
   // The words of the page are read while it is drawn, so another language needs nothing else.

@@ -1,6 +1,6 @@
 /** Small parts that several screens use. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { t, type Key } from "./i18n.ts";
 import type { Settings } from "./settings.ts";
 
@@ -8,7 +8,7 @@ import type { Settings } from "./settings.ts";
 export function useNarrow(): boolean {
   const query = useMemo(() => matchMedia("(max-width: 620px)"), []);
   const [isNarrow, set] = useState(query.matches);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = (): void => set(query.matches);
     query.addEventListener("change", listen);
     return () => query.removeEventListener("change", listen);
@@ -18,7 +18,7 @@ export function useNarrow(): boolean {
 
 export function Dialog({ title, onClose, children, label }: { title: string; onClose?: () => void; children: ComponentChildren; label?: string }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current!;
     if (!dialog.open) dialog.showModal();
     return () => dialog.close();

@@ -1,5 +1,5 @@
 /** The table: other players, what lies on it, the own hand and what can be done. */
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardBack, CardRow, PlayText } from "./cards.tsx";
 import { Hand, moveFocus } from "./hand.tsx";
 import { actionTextsOf } from "./engine.ts";
@@ -322,7 +322,8 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
     return () => clearTimeout(timer);
   }, [isTurn, view?.turn, settings.autoPass]);
 
-  useEffect(() => {
+  // Not after the paint: a key would then meet the position of the last drawing.
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       if (isPaused || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
       const active = document.activeElement;
