@@ -56,9 +56,8 @@ def built(pytestconfig: pytest.Config) -> Callable[[str], Path]:
 
     A build begins with the files of the page, if they are there: what has not changed is not compiled again.
     """
-    cache = pytestconfig.cache
-    assert cache is not None
-    whole = cache.mkdir("wasm") / sources_digest()
+    whole = pytestconfig.rootpath / "build" / "wasm-tests" / sources_digest()
+    whole.mkdir(parents=True, exist_ok=True)
     for old in whole.parent.iterdir():
         if old.name != whole.name:
             shutil.rmtree(old, ignore_errors=True)
