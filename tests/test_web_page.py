@@ -637,7 +637,7 @@ def test_dragging_by_touch(new_page: NewPage, host: str) -> None:
 
 
 def test_the_address_may_change_as_soon_as_the_page_is_drawn(new_page: NewPage, host: str) -> None:
-    """A change of the address is followed from the first moment, so also on a machine that draws late."""
+    """The page follows a change of its address that comes before its first paint, as on a slow machine."""
     page = new_page()
     page.add_init_script("addEventListener('DOMContentLoaded', () => { location.hash = 'explorer'; });")
     page.goto(host)

@@ -83,7 +83,7 @@ class Ear:
         number = session.round.round_index
         plays = [event for event in session.events if event["type"] == "play" and event["round"] == number]
         public = [event["text"] for event in plays]
-        public += self.table.names  # paths of programs and files, which may have letters like a card's
+        public += self.table.names  # paths of programs and files, which may contain the name of a card
         facts = session.view(None)
         public += [facts.get(name) for name in ("aside", "last_pile", "pile", "trick", "must")]
         known = CARD.findall(" ".join(map(str, [hand, asked, *public])))

@@ -1,5 +1,5 @@
 /** The explorer: any record, move by move, with what the champion and the search say of it. */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { adviceOf, judge, playOut, type Judged } from "./analysis.ts";
 import { CardRow, PlayText } from "./cards.tsx";
 import type { Advice, AgentInfo, LoadedGame, Round, SeatView } from "./engine.ts";
@@ -7,8 +7,8 @@ import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import { Graph } from "./graph.tsx";
 import { agentWords, cardsSigns, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, t, unitsText } from "./i18n.ts";
 import type { LocalGame } from "./local.ts";
-import { cardsOf, isCards, PERSON } from "./model.ts";
-import { Choice } from "./parts.tsx";
+import { cardsOf, isCards, messageOf, PERSON } from "./model.ts";
+import { Choice, useKeys } from "./parts.tsx";
 
 interface Opened { game: LoadedGame; rounds: Round[]; text: string; agents: AgentInfo[] }
 const NUM_LOSSES = 3;
@@ -56,7 +56,7 @@ export function Explorer({ initial, start, onLeave, onSettings, onPlay, pause }:
       setTurn(at.move);
     }, (problem: unknown) => {
       setOpened(null);
-      setError(problem instanceof Error ? problem.message : String(problem));
+      setError(messageOf(problem));
     });
   };
   useEffect(() => { if (initial) { setText(initial); show(initial, start); } }, [initial]);
@@ -136,20 +136,11 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
     return () => control.abort();
   }, [position, worlds]);
 
-  useLayoutEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      const active = document.activeElement;
-      if (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement || active instanceof HTMLSelectElement) return;
-      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-      const to: Record<string, number> = { ArrowLeft: turn - 1, ArrowRight: turn + 1, Home: 0, End: round.numPlays };
-      const next = to[event.key];
-      if (next === undefined) return;
-      event.preventDefault();
-      onTurn(Math.max(0, Math.min(round.numPlays, next)));
-    };
-    document.addEventListener("keydown", listen);
-    return () => document.removeEventListener("keydown", listen);
-  }, [turn, round, onTurn]);
+  useKeys((key) => {
+    const to: Record<string, number> = { ArrowLeft: turn - 1, ArrowRight: turn + 1, Home: 0, End: round.numPlays };
+    const next = to[key];
+    return next === undefined ? undefined : () => onTurn(Math.max(0, Math.min(round.numPlays, next)));
+  });
 
   const worst = [...judged].filter(({ loss }) => loss > 0.01).sort((a, b) => b.loss - a.loss).slice(0, NUM_LOSSES);
   const analyse = (): void => {

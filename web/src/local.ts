@@ -2,7 +2,7 @@
 import type { AgentInfo, LoadedGame, Round, RoundData, SeatView } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
-import { PERSON } from "./model.ts";
+import { messageOf, PERSON } from "./model.ts";
 
 /** All of a game; what is stored. */
 export interface LocalGame {
@@ -57,7 +57,7 @@ export class LocalHost implements Host {
   }
 
   private fail(error: unknown): void {
-    this.error = error instanceof Error ? error.message : String(error);
+    this.error = messageOf(error);
     this.onChange();
   }
 

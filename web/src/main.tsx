@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { Explorer } from "./explorer.tsx";
 import { LocalHost, storedGame, type LocalGame } from "./local.ts";
-import type { Host, TableConfig } from "./model.ts";
+import { messageOf, type Host, type TableConfig } from "./model.ts";
 import { SettingsDialog } from "./parts.tsx";
 import { createTable, findServer, RemoteHost, type Welcome } from "./remote.ts";
 import { applySettings, loadSettings, type Settings } from "./settings.ts";
@@ -26,14 +26,14 @@ function App() {
   const [invitations, setInvitations] = useState<Invitation[]>([]);
   const [error, setError] = useState("");
 
-  // Before the first paint: an ordinary effect would run after it, and would miss a change of the address in between.
+  // Before the first paint: an ordinary effect runs after it, and would miss a change of the address in between.
   useLayoutEffect(() => {
     const listen = (): void => setAddress(readAddress());
     addEventListener("hashchange", listen);
     return () => removeEventListener("hashchange", listen);
   }, []);
   useEffect(() => {
-    findServer().then(setServer, (problem: unknown) => setError(problem instanceof Error ? problem.message : String(problem)));
+    findServer().then(setServer, (problem: unknown) => setError(messageOf(problem)));
   }, []);
   const change = (next: Settings): void => { applySettings(next); setSettings(next); };
   // The words of the page are read while it is drawn, so another language needs nothing else.
@@ -69,7 +69,7 @@ function App() {
         return { seat: seat!, link: `${base}#seat=${other}${join ? `&join=${join}` : ""}` };
       }));
       go(`seat=${own!.token}`);
-    }, (problem: unknown) => setError(problem instanceof Error ? problem.message : String(problem)));
+    }, (problem: unknown) => setError(messageOf(problem)));
   };
   const settingsDialog = isSetting && <SettingsDialog settings={settings} onChange={change} onClose={() => setSetting(false)} />;
 
@@ -79,7 +79,7 @@ function App() {
     {settingsDialog}
   </>;
   if (host) return <>
-    <Table host={host} settings={settings} invitations={invitations} isPaused={isSetting} onLeave={() => go("")} onSettings={() => setSetting(true)}
+    <Table host={host} settings={settings} invitations={invitations} onLeave={() => go("")} onSettings={() => setSetting(true)}
       onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.length - 1}`)} />
     {settingsDialog}
   </>;

@@ -55,6 +55,9 @@ export interface Host {
 
 export const PERSON = "human";
 
+/** What is told of an error. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** "3s 4s" as cards. */
 export const cardsOf = (text: string): string[] => (text ? text.split(" ") : []);
 /** Whether the text of a play is its cards; else it is a word, such as the declaration of an instant win or a meld. */

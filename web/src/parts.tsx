@@ -16,6 +16,28 @@ export function useNarrow(): boolean {
   return isNarrow;
 }
 
+/**
+ * Run a screen's action for a key, unless the key is meant for the browser, an input or a dialog.
+ *
+ * The listener is renewed before each paint. An ordinary effect runs after the paint, and a key in between would act
+ * on the position that was drawn before.
+ */
+export function useKeys(actionFor: (key: string, focused: Element | null) => (() => void) | undefined): void {
+  useLayoutEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      const focused = document.activeElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      if (focused instanceof HTMLInputElement || focused instanceof HTMLSelectElement || focused instanceof HTMLTextAreaElement) return;
+      const action = actionFor(event.key, focused);
+      if (!action) return;
+      event.preventDefault();
+      action();
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  });
+}
+
 export function Dialog({ title, onClose, children, label }: { title: string; onClose?: () => void; children: ComponentChildren; label?: string }) {
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {

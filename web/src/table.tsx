@@ -1,12 +1,12 @@
 /** The table: other players, what lies on it, the own hand and what can be done. */
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardBack, CardRow, PlayText } from "./cards.tsx";
 import { Hand, moveFocus } from "./hand.tsx";
 import { actionTextsOf } from "./engine.ts";
 import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { cardsOf, isCards, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
-import { Dialog, Pace, useNarrow } from "./parts.tsx";
+import { Dialog, Pace, useKeys, useNarrow } from "./parts.tsx";
 import type { Settings } from "./settings.ts";
 
 const RANKS = "3456789TJQKA2*";
@@ -234,10 +234,9 @@ interface Props {
   onLeave: () => void;
   onSettings: () => void;
   onExplore: (records: string[]) => void;
-  isPaused: boolean;
 }
 
-export function Table({ host, settings, invitations, onLeave, onSettings, onExplore, isPaused }: Props) {
+export function Table({ host, settings, invitations, onLeave, onSettings, onExplore }: Props) {
   const [, redraw] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [sorting, setSorting] = useState<Sorting>("rank");
@@ -322,27 +321,16 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
     return () => clearTimeout(timer);
   }, [isTurn, view?.turn, settings.autoPass]);
 
-  // Not after the paint: a key would then meet the position of the last drawing.
-  useLayoutEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      if (isPaused || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-      const active = document.activeElement;
-      if (active instanceof HTMLInputElement || active instanceof HTMLSelectElement || active instanceof HTMLTextAreaElement) return;
-      const card = active instanceof HTMLElement && active.closest(".hand") ? active.dataset["card"] : undefined;
-      const actions: Record<string, () => void> = {
-        ArrowLeft: () => moveFocus(-1), ArrowRight: () => moveFocus(1),
-        ArrowUp: () => { if (card && !selected.has(card)) toggle(card); else if (!card) moveFocus(1); },
-        ArrowDown: () => { if (card && selected.has(card)) toggle(card); },
-        p: pass, h: hint, z: undo,
-      };
-      if (card || active === document.body || active === null) actions["Enter"] = playSelected;
-      const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-      if (!action) return;
-      event.preventDefault();
-      action();
+  useKeys((key, focused) => {
+    const card = focused instanceof HTMLElement && focused.closest(".hand") ? focused.dataset["card"] : undefined;
+    const actions: Record<string, () => void> = {
+      ArrowLeft: () => moveFocus(-1), ArrowRight: () => moveFocus(1),
+      ArrowUp: () => { if (card && !selected.has(card)) toggle(card); else if (!card) moveFocus(1); },
+      ArrowDown: () => { if (card && selected.has(card)) toggle(card); },
+      p: pass, h: hint, z: undo,
     };
-    document.addEventListener("keydown", listen);
-    return () => document.removeEventListener("keydown", listen);
+    if (card || focused === document.body || focused === null) actions["Enter"] = playSelected;
+    return actions[key.length === 1 ? key.toLowerCase() : key];
   });
 
   if (!view) return <main class="waiting-page">{host.error ? <p class="banner" role="alert">{t("error", host.error)}</p> : <p role="status">{t("loading")}…</p>}<button type="button" onClick={onLeave}>{t("back")}</button></main>;
