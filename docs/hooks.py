@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tienlen_env import PRESETS, Round
-from tienlen_env.envs import thirteens as thirteens_aec
-from tienlen_env.envs import tienlen as aec
+from tienlen_env.envs import thirteens as thirteens_aec, tienlen as aec
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.common.layout import Piece

@@ -27,8 +27,7 @@ from tienlen_env.engine.backends.cuda import (
     unpack,
 )
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.engine.packed import pack
-from tienlen_env.engine.packed import unpack as unpack_on_host
+from tienlen_env.engine.packed import pack, unpack as unpack_on_host
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games import registry
 from tienlen_env.games.common.bits import popcount

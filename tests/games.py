@@ -14,8 +14,7 @@ import pytest
 
 from tienlen_env import thirteens_v0, tienlen_v1
 from tienlen_env.engine.batch import Batch
-from tienlen_env.envs import thirteens as thirteens_aec
-from tienlen_env.envs import tienlen as aec
+from tienlen_env.envs import thirteens as thirteens_aec, tienlen as aec
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.tienlen.rules import PRESETS
 

@@ -22,8 +22,7 @@ from tienlen_env.games.tienlen.rules import PRESETS, Rules, get_rules
 with warnings.catch_warnings():  # PettingZoo's tests import its own games by the deprecated way
     warnings.simplefilter("ignore", DeprecationWarning)
     from pettingzoo.test import api_test, render_test, seed_test
-    from pettingzoo.test.state_test import test_state as check_state
-    from pettingzoo.test.state_test import test_state_space as check_state_space
+    from pettingzoo.test.state_test import test_state as check_state, test_state_space as check_state_space
 
 # PettingZoo's tests warn of three things unless the environment's name is in a list of its own games: dict
 # observations (two messages), and all-zero masks, which only a terminated agent sees here (tested below).

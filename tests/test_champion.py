@@ -23,8 +23,7 @@ from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.cards import mask_of, parse_cards
 from tienlen_env.games.registry import get_rules, has_payments
-from tienlen_env.games.tienlen import kernels
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import kernels, state as R
 from tienlen_train import best_response, ship
 from tienlen_train.action_network import ActionNetwork
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer

@@ -12,8 +12,7 @@ from tienlen_agents.endgame import EndgameAgent, Solver, open_endings, solve, wi
 from tienlen_env.engine.agent import CardAgent, FallibleAgent, Forfeit, View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import FULL_DECK, mask_of, parse_cards
-from tienlen_env.games.tienlen import kernels
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import kernels, state as R
 from tienlen_env.games.tienlen.rules import FOICICA, PRESETS, get_rules
 from tienlen_env.single.tienlen import Round
 

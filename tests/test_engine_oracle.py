@@ -20,8 +20,7 @@ from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.games.common.cards import card_ids, mask_of
 from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
-from tienlen_env.single.tienlen import Cards as CardSet
-from tienlen_env.single.tienlen import Round
+from tienlen_env.single.tienlen import Cards as CardSet, Round
 
 NAMES = [name for name, rules in PRESETS.items() if not rules.has_payments]  # the others: test_south_oracle
 DECISIONS_A_PRESET = 51_000  # over 3 numbers of players × 2 kinds of episode

@@ -12,8 +12,7 @@ import tienlen_agents
 from tests.test_thirteens_clauses import Deal
 from tests.test_thirteens_oracle import VARIANTS, variant_id
 from tienlen_agents import endgame
-from tienlen_agents.networks.features import Inputs, features_by_name, features_of
-from tienlen_agents.networks.features import thirteens as T
+from tienlen_agents.networks.features import Inputs, features_by_name, features_of, thirteens as T
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import View, check_plays
 from tienlen_env.engine.backends import jit

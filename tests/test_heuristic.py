@@ -14,10 +14,10 @@ from tienlen_agents.rule_based.heuristic import (
     Parameters,
     fewest_beatable,
     fewest_plays,
+    parameters as parameters_module,
     splits,
     tuned,
 )
-from tienlen_agents.rule_based.heuristic import parameters as parameters_module
 from tienlen_agents.rule_based.heuristic.decide import new_workspace
 from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, OWN, OWN_PARAMETERS
 from tienlen_env.engine.agent import View

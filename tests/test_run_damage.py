@@ -22,8 +22,7 @@ import torch
 from rich.console import Console
 
 from tests.test_selfplay import TINY, curve
-from tests.test_training import TINY as TINY_SB3
-from tests.test_training import SmallConfig
+from tests.test_training import TINY as TINY_SB3, SmallConfig
 from tienlen_agents.files import remove_temporaries, write_atomic
 from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.networks.network import NetworkAgent

@@ -13,8 +13,7 @@ import tienlen_agents
 from tienlen_agents.arena import match
 from tienlen_agents.endgame import solve
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
-from tienlen_agents.search import HISTORY, IsmctsAgent, SearchAgent
-from tienlen_agents.search import agent as search_agent
+from tienlen_agents.search import HISTORY, IsmctsAgent, SearchAgent, agent as search_agent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.registry import new_context
 from tienlen_agents.search.tienlen_determinizations import QUERIES

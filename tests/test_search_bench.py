@@ -8,8 +8,7 @@ import pytest
 import tienlen_agents
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.view import View
-from tienlen_train.benchmarks import all_hands as bench_all_hands
-from tienlen_train.benchmarks import search as bench_search
+from tienlen_train.benchmarks import all_hands as bench_all_hands, search as bench_search
 
 
 def test_it_measures_times_points_and_gains(capsys):

@@ -20,8 +20,7 @@ from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import card_ids, mask_of
 from tienlen_env.games.tienlen.rules import NORTH, PRESETS, QUAD, SOUTH, SOUTH_COUNT, Rules, Shape
-from tienlen_env.single.tienlen import Cards as CardSet
-from tienlen_env.single.tienlen import Round
+from tienlen_env.single.tienlen import Cards as CardSet, Round
 
 NAMES = [name for name, rules in PRESETS.items() if rules.has_payments]
 DECISIONS_A_PRESET = 2_100  # over 3 numbers of players

@@ -12,8 +12,7 @@ import pytest
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, RulesError
-from tienlen_env.games.thirteens import spec as S
-from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens import spec as S, state as R
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, full_deck, parse_cards, pip_of, strength
 from tienlen_env.games.thirteens.explain import describe, why_refused, worst_reward

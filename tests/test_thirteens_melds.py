@@ -14,8 +14,7 @@ import pytest
 
 from tests.oracle_thirteens import best_packing
 from tienlen_env.engine.backends import jit
-from tienlen_env.games.thirteens import melds, spec
-from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens import melds, spec, state as R
 from tienlen_env.games.thirteens.actions import MELDS, PAIRS, STRAIGHTS, THIRTEENS
 from tienlen_env.games.thirteens.cards import CARD_TEXT, parse_cards
 from tienlen_env.games.thirteens.melds import best_melds, pack, pip_counts, without

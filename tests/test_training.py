@@ -20,8 +20,7 @@ from sb3_contrib import MaskablePPO
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import tienlen_agents
-from tests.test_selfplay import TINY as TINY_NETWORK
-from tests.test_selfplay import curve
+from tests.test_selfplay import TINY as TINY_NETWORK, curve
 from tienlen_agents import files
 from tienlen_agents.ranges import FreeText, Range
 from tienlen_env.engine.agent import View

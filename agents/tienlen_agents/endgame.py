@@ -60,9 +60,7 @@ from tienlen_env.games.common.bits import lowest_index
 from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import kernels
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 

@@ -41,9 +41,7 @@ from tienlen_env.engine.view import View
 from tienlen_env.errors import renamed
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.thirteens import kernels
-from tienlen_env.games.thirteens import spec as S
-from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens import kernels, spec as S, state as R
 from tienlen_env.games.thirteens.cards import JOKERS
 from tienlen_env.games.thirteens.melds import POINTS, best_melds, without
 from tienlen_env.games.thirteens.rules import ThirteensRules

@@ -24,9 +24,7 @@ from tienlen_agents.search.randomness import absorb, random_word, set_seed
 from tienlen_agents.search.registry import register
 from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.thirteens import kernels
-from tienlen_env.games.thirteens import spec as S
-from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens import kernels, spec as S, state as R
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.spec import build_spec
 

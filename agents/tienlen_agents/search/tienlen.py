@@ -14,8 +14,7 @@ import numpy as np
 from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
 from tienlen_agents.rule_based.heuristic import decide, playout, splits
 from tienlen_agents.rule_based.rollout import Rollout
-from tienlen_agents.search import tienlen_beliefs
-from tienlen_agents.search import tienlen_determinizations as worlds
+from tienlen_agents.search import tienlen_beliefs, tienlen_determinizations as worlds
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, set_seed
 from tienlen_agents.search.registry import register
@@ -24,9 +23,7 @@ from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain,
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount
 from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import kernels
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 

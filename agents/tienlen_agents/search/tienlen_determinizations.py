@@ -42,9 +42,7 @@ from tienlen_env.games.common.bits import (
 )
 from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import kernels
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.suited import suited_action_of
 
 NUM_LOCATIONS: Final = 5  # of a card: a seat, or undealt; in the order of the first columns of a row

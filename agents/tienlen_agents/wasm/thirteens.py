@@ -7,8 +7,7 @@ from typing import Final
 from tienlen_agents.wasm.words import Fact, GameWords
 from tienlen_env.games.common.cards import SUIT_TEXT
 from tienlen_env.games.common.game import ActionTable
-from tienlen_env.games.thirteens import notation
-from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens import notation, state as R
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.single.thirteens import starter_suit

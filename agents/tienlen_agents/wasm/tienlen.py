@@ -8,9 +8,7 @@ from typing import Any, Final
 from tienlen_agents.search.tienlen_determinizations import action_of
 from tienlen_agents.wasm.words import Fact, GameWords, PaymentWords
 from tienlen_env.games.common.bits import highest_index, popcount
-from tienlen_env.games.tienlen import kernels, notation
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import kernels, notation, spec as S, state as R
 from tienlen_env.games.tienlen.payments import CAUSES
 from tienlen_env.games.tienlen.rules import Rules
 

@@ -28,6 +28,7 @@ from tienlen_agents.web.messages import (
     Hello,
     Hint,
     Join,
+    Message as ClientMessage,
     MessageError,
     NextRound,
     PlayMove,
@@ -36,7 +37,6 @@ from tienlen_agents.web.messages import (
     Undo,
     read,
 )
-from tienlen_agents.web.messages import Message as ClientMessage
 from tienlen_agents.web.table import PERSON, Table
 from tienlen_env.games.registry import PRESETS
 from tienlen_env.single.base import Facts, Json

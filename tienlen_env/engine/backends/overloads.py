@@ -9,8 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from llvmlite import binding as llvm
-from llvmlite import ir
+from llvmlite import binding as llvm, ir
 from numba import types
 from numba.core import cgutils, config
 from numba.extending import intrinsic, overload, register_jitable

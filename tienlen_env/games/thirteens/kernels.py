@@ -20,8 +20,7 @@ from tienlen_env.games.common.bits import (
 )
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.legal import legal_kernels
-from tienlen_env.games.thirteens import spec as S
-from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens import spec as S, state as R
 from tienlen_env.games.thirteens.cards import JOKERS
 from tienlen_env.games.thirteens.melds import LANES, POINTS, best_melds, holds, pip_counts, without
 

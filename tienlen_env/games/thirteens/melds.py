@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, popcount
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.thirteens import spec as S
-from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens import spec as S, state as R
 from tienlen_env.games.thirteens.actions import MELDS, Meld
 from tienlen_env.games.thirteens.rules import ThirteensRules
 

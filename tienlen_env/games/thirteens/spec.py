@@ -14,31 +14,17 @@ from tienlen_env.games.common.arrays import offsets
 from tienlen_env.games.common.bits import LOWEST_SUIT
 from tienlen_env.games.common.spec import (
     AUTO_RESET as AUTO_RESET,
-)
-from tienlen_env.games.common.spec import (
     EPISODE_GAME as EPISODE_GAME,
-)
-from tienlen_env.games.common.spec import (
     HEADER_SIZE,
+    NUM_ACTIONS as NUM_ACTIONS,
+    NUM_PLAYERS as NUM_PLAYERS,
+    NUM_WORDS as NUM_WORDS,
+    REWARD as REWARD,
+    ROW_SIZE as ROW_SIZE,
     Episode,
     KernelTables,
     check_settings,
     num_words,
-)
-from tienlen_env.games.common.spec import (
-    NUM_ACTIONS as NUM_ACTIONS,
-)
-from tienlen_env.games.common.spec import (
-    NUM_PLAYERS as NUM_PLAYERS,
-)
-from tienlen_env.games.common.spec import (
-    NUM_WORDS as NUM_WORDS,
-)
-from tienlen_env.games.common.spec import (
-    REWARD as REWARD,
-)
-from tienlen_env.games.common.spec import (
-    ROW_SIZE as ROW_SIZE,
 )
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import MELDS, THIRTEENS, build_action_table

@@ -6,9 +6,7 @@ from typing import Any
 
 from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import payments as pay
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import payments as pay, spec as S, state as R
 
 THREE_OF_SPADES = 1
 

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, highest_index, lowest_of_rank, popcount, ranks_of
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import spec as S, state as R
 from tienlen_env.games.tienlen.suited import chain_of, pairs_of_a_colour
 
 _NO_TWOS: Final = FULL >> 4

@@ -26,9 +26,7 @@ from tienlen_env.games.common.bits import (
 )
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.legal import legal_kernels
-from tienlen_env.games.tienlen import payments as pay
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import payments as pay, spec as S, state as R
 from tienlen_env.games.tienlen.endings import (
     THREE_OF_SPADES,
     catch_last_three,

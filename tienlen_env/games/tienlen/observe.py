@@ -20,8 +20,7 @@ from tienlen_env.games.common.bits import (
     write_bits,
     write_word,
 )
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import spec as S, state as R
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.payments import owed_bits
 from tienlen_env.games.tienlen.rules import Rules

@@ -21,8 +21,7 @@ from tienlen_env.games.common.bits import (
 )
 from tienlen_env.games.common.game import Payment, PaymentReader
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import spec as S, state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.suited import chain_of
 

@@ -15,31 +15,17 @@ from tienlen_env.games.common.arrays import IntArray, offsets
 from tienlen_env.games.common.cards import RANK_OF_TWO
 from tienlen_env.games.common.spec import (
     AUTO_RESET as AUTO_RESET,
-)
-from tienlen_env.games.common.spec import (
     EPISODE_GAME as EPISODE_GAME,
-)
-from tienlen_env.games.common.spec import (
     HEADER_SIZE,
+    NUM_ACTIONS as NUM_ACTIONS,
+    NUM_PLAYERS as NUM_PLAYERS,
+    NUM_WORDS as NUM_WORDS,
+    REWARD as REWARD,
+    ROW_SIZE as ROW_SIZE,
     Episode,
     KernelTables,
     check_settings,
     num_words,
-)
-from tienlen_env.games.common.spec import (
-    NUM_ACTIONS as NUM_ACTIONS,
-)
-from tienlen_env.games.common.spec import (
-    NUM_PLAYERS as NUM_PLAYERS,
-)
-from tienlen_env.games.common.spec import (
-    NUM_WORDS as NUM_WORDS,
-)
-from tienlen_env.games.common.spec import (
-    REWARD as REWARD,
-)
-from tienlen_env.games.common.spec import (
-    ROW_SIZE as ROW_SIZE,
 )
 from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
 from tienlen_env.games.tienlen.layout import num_score_bits, observation_layout

@@ -21,8 +21,7 @@ import numpy as np
 
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, offsets
 from tienlen_env.games.common.cards import masks_to_bits
-from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT as HISTORY_SEAT_SHIFT
-from tienlen_env.games.common.state import ClimbingState, Columns
+from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT as HISTORY_SEAT_SHIFT, ClimbingState, Columns
 from tienlen_env.games.tienlen.rules import Rules
 
 (

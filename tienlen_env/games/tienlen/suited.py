@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, highest_index, lowest_index, or_bits, squeeze
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import spec as S, state as R
 
 _TWOS: Final = 15 << 48
 _NO_TWOS: Final = FULL >> 4

@@ -42,9 +42,7 @@ from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import game_of
-from tienlen_env.games.thirteens import kernels, observe
-from tienlen_env.games.thirteens import spec as S
-from tienlen_env.games.thirteens import state as R
+from tienlen_env.games.thirteens import kernels, observe, spec as S, state as R
 from tienlen_env.games.thirteens.cards import JOKERS, NUM_CARDS
 from tienlen_env.games.thirteens.melds import pip_counts, without
 from tienlen_env.games.thirteens.rules import ThirteensRules

@@ -45,9 +45,7 @@ from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, wr
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
-from tienlen_env.games.tienlen import kernels, observe
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import kernels, observe, spec as S, state as R
 
 NUM_TABLE_FEATURES: Final = 4 + 13 + 13 + 4 + 1
 NUM_AUX: Final = 12

@@ -30,8 +30,7 @@ from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, new_workspac
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import spec as S, state as R
 
 
 class ParallelReader:

@@ -31,10 +31,7 @@ from tienlen_agents.rule_based.heuristic.splits import (
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, rotate
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import actions as combos
-from tienlen_env.games.tienlen import kernels
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import actions as combos, kernels, spec as S, state as R
 
 _PASS: Final = combos.PASS
 _CERTAIN: Final = 1 << 40  # above any other score: the hand goes out for certain

@@ -12,8 +12,7 @@ from tienlen_agents.rule_based.heuristic import parameters as W
 from tienlen_agents.rule_based.heuristic.splits import STAKE, WEIGHTS, can_be_bombed
 from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import payments as pay
-from tienlen_env.games.tienlen import spec as S
+from tienlen_env.games.tienlen import payments as pay, spec as S
 
 _TWOS = 15 << 48
 _THREE_OF_SPADES = 1

@@ -13,9 +13,7 @@ from tienlen_agents.rule_based.heuristic.parameters import IntArray
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import kernels
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import kernels, spec as S, state as R
 
 
 @noinline

@@ -25,8 +25,7 @@ from tienlen_env.games.common.bits import (
     shift_right,
 )
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen import suited
+from tienlen_env.games.tienlen import spec as S, suited
 from tienlen_env.games.tienlen.kernels import sequence_hand, tops_of_shape
 
 # Columns of the workspace. Fixed by the variant:
