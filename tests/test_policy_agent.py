@@ -160,12 +160,24 @@ def test_another_variant_is_refused(model):
     for settings, message in [
         ({"rules": "foicica"}, "trained for 453 actions, but the foicica rules have 994"),
         ({"num_players": 3}, "another number of players"),
-        ({"history": 4}, "or history"),
     ]:
         batch = Batch(**settings)
         batch.reset(0)
         with pytest.raises(ValueError, match=message):
             agent.act(View(batch))
+
+
+def test_its_observation_is_that_of_its_training(model):
+    agent = PolicyAgent.from_model(model)
+    batches = [Batch(num_games=20, history=history) for history in (0, 4)]
+    for batch in batches:
+        batch.reset(0)
+    without, four = (agent.act(View(batch)) for batch in batches)
+    assert (without == four).all()
+    reads_four = PolicyAgent.from_model(make_model(Spaces(batches[1].observation_size)))
+    assert len(reads_four.act(View(batches[1]))) == 20
+    with pytest.raises(ValueError, match=r"history=4: expected 0\.\.0"):
+        reads_four.act(View(batches[0]))
 
 
 def test_without_its_packages_the_extra_is_named(tmp_path, monkeypatch):

@@ -7,9 +7,9 @@ the rules determines the game (`tienlen_env.games.registry`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from importlib import import_module
-from typing import Literal, NamedTuple, NoReturn, Self, TypedDict, TypeVar, cast
+from typing import Any, Literal, NamedTuple, NoReturn, Self, TypedDict, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +97,12 @@ class BatchSettings(TypedDict, total=False):
     auto_reset: bool
     backend: BackendName | Literal["cuda"]
     threads: int
+
+
+@lru_cache(maxsize=64)
+def _one_game(rules: AnyRules, settings: tuple[tuple[str, Any], ...]) -> Batch:
+    """A batch of one game, for the tables of its variant."""
+    return Batch(rules, 1, **dict(settings))
 
 
 @with_renamed(
@@ -850,6 +856,24 @@ class Batch:
             return self
         new._rows[:, :width] = self._rows  # the history ends the row, the newest play first
         return new
+
+    def showing(self, history: int) -> Batch:
+        """The same games, which are not copied, with observations that show so many past plays.
+
+        A policy reads what it was trained on, whatever the environment shows to its opponent.
+
+        Raises:
+            ValueError: this batch does not store so many plays.
+        """
+        if history == self.history:
+            return self
+        stored = max(self.history, self._settings["history_length"])
+        if not 0 <= history <= stored:
+            raise ValueError(
+                f"history={history!r}: expected 0..{stored}, the number of plays that the batch stores"
+            )
+        settings = {**self._settings, "history": history, "history_length": stored}
+        return _one_game(self.rules, tuple(settings.items()))._with_rows(self._rows)
 
     def _with_rows(self, rows: IntArray) -> Self:
         new = object.__new__(type(self))

@@ -94,6 +94,20 @@ class View:
         some._games = self.games[which]
         return some
 
+    def showing(self, history: int) -> View:
+        """These decisions with observations that show so many past plays; valid as long as this view.
+
+        Raises:
+            ValueError: the batch does not store so many plays.
+        """
+        batch, games = self._source
+        other = batch.showing(history)
+        if other is batch:
+            return self
+        view = View(other, games, copy=False)
+        view._games = self.games
+        return view
+
     def __len__(self) -> int:
         return len(self._seat)
 

@@ -507,6 +507,7 @@ class NetworkAgent(StoredPolicy):
             ValueError: the network was made for other rules or another number of players.
         """
         self.check_rules(view.rules)
+        view = view.showing(self.network.config.history)
         legal = view.legal_actions
         actions: IntArray = legal.action[legal.start]  # right where there is one legal action
         free = np.flatnonzero(view.num_legal > 1)
@@ -529,7 +530,7 @@ class NetworkAgent(StoredPolicy):
             ValueError: see `act`.
         """
         self.check_rules(view.rules)
-        inputs = self._reader.read(view)
+        inputs = self._reader.read(view.showing(self.network.config.history))
         return log_softmax(self.logits(inputs), inputs.segment_start)
 
     def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
@@ -539,7 +540,7 @@ class NetworkAgent(StoredPolicy):
             ValueError: see `act`.
         """
         self.check_rules(view.rules)
-        inputs = self._reader.read(view)
+        inputs = self._reader.read(view.showing(self.network.config.history))
         return (
             log_softmax(self.logits(inputs), inputs.segment_start),
             self.network.card_weights(inputs.observation),

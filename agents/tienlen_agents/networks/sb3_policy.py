@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 
 from tienlen_env.engine.agent import View
+from tienlen_env.games.registry import game_of
 
 IntArray = npt.NDArray[np.int64]
 FEW: Final = 128  # decisions
@@ -98,8 +99,8 @@ class PolicyAgent:
         Raises:
             ValueError: the network was trained on observations or actions of another size.
         """
+        view = self._shown(view)
         mask = view.action_mask
-        self._check(view, mask)
         actions: IntArray = mask.argmax(axis=1)  # right where there is one legal action
         free = np.flatnonzero(view.num_legal > 1)
         if free.size:
@@ -135,18 +136,27 @@ class PolicyAgent:
         chosen: IntArray = (total > draw).argmax(axis=1)
         return chosen
 
-    def _check(self, view: View, mask: npt.NDArray[np.int8]) -> None:
-        if mask.shape[1] != self.num_actions:
+    def _shown(self, view: View) -> View:
+        """The decisions as the policy was trained to see them: its number of past plays follows from O.
+
+        Raises:
+            ValueError: no number of plays gives such observations, or the actions are others.
+        """
+        rules, size = view.rules, self.observation_size
+        observation, num_actions = game_of(rules).observation, view.table.num_actions
+        if num_actions != self.num_actions:
             raise ValueError(
-                f"{self.name} was trained for {self.num_actions} actions, but the {view.rules.name} rules "
-                f"have {mask.shape[1]}: another preset?"
+                f"{self.name} was trained for {self.num_actions} actions, but the {rules.name} rules "
+                f"have {num_actions}: another preset?"
             )
-        size = view.observation.shape[1]
-        if size != self.observation_size:
+        without = observation(rules, 0).size
+        history, rest = divmod(size - without, max(observation(rules, 1).size - without, 1))
+        if history < 0 or rest:
             raise ValueError(
-                f"{self.name} was trained on observations of length {self.observation_size}, but here they "
-                f"have {size}: another number of players, target or history?"
+                f"{self.name} was trained on observations of length {size}, but here they have {without} "
+                "without past plays: another number of players or target?"
             )
+        return view.showing(history)
 
 
 @contextmanager
