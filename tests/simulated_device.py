@@ -13,9 +13,9 @@ from tienlen_agents.arena.chunk import Job, play_chunk
 from tienlen_agents.device.arena import play_jobs
 from tienlen_agents.device.cuda import CudaMachine
 from tienlen_agents.device.machine import HostMachine
+from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.games.registry import get_rules
-from tienlen_train.action_network import ActionNetwork
 from tienlen_train.device.rollout import DeviceActor
 from tienlen_train.device.trajectories import DeviceTrajectories
 from tienlen_train.rollout import PolicyWeights, RolloutJob

@@ -13,6 +13,7 @@ from rich.console import Console
 import tienlen_agents
 from tests.test_search import decision_of, deviations, start, views
 from tienlen_agents.arena import match
+from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks import inference
 from tienlen_agents.networks.champion import WEIGHTS
 from tienlen_agents.networks.features.tienlen_general import GENERAL
@@ -33,7 +34,6 @@ from tienlen_env.engine.view import View
 from tienlen_env.games.common.cards import FULL_DECK, NUM_CARDS, parse_cards
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen import state as R
-from tienlen_train.action_network import ActionNetwork
 from tienlen_train.belief import BeliefConfig, BeliefTrainer
 from tienlen_train.config import ConfigError
 from tienlen_train.loop import train

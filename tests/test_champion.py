@@ -12,6 +12,7 @@ import torch
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.stats import estimate
+from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks import champion
 from tienlen_agents.networks.champion import WEIGHTS, ChampionAgent, shipped
 from tienlen_agents.networks.features import features_by_name, features_of
@@ -25,7 +26,6 @@ from tienlen_env.games.common.cards import mask_of, parse_cards
 from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.games.tienlen import kernels, state as R
 from tienlen_train import best_response, ship
-from tienlen_train.action_network import ActionNetwork
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 
 PRESETS = sorted({preset for preset, _ in shipped()})

@@ -12,13 +12,13 @@ import torch
 from rich.console import Console
 
 from tienlen_agents.device.machine import HostMachine
+from tienlen_agents.device.network import ActionNetwork, segment_log_softmax
 from tienlen_agents.device.players import key_of
 from tienlen_agents.device.sampling import ScoreArgs, best_item, draw_item, uniform
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.games.registry import get_rules
 from tienlen_train import loop, ppo
-from tienlen_train.action_network import ActionNetwork, segment_log_softmax
 from tienlen_train.device.rollout import DeviceActor, missing_on_device
 from tienlen_train.device.trajectories import DeviceTrajectories
 from tienlen_train.dmc import DMCConfig, DMCTrainer

@@ -12,6 +12,7 @@ import tienlen_agents
 from tests.test_thirteens_clauses import Deal
 from tests.test_thirteens_oracle import VARIANTS, variant_id
 from tienlen_agents import endgame
+from tienlen_agents.device.network import ActionNetwork, as_bfloat16
 from tienlen_agents.networks.features import Inputs, features_by_name, features_of, thirteens as T
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import View, check_plays
@@ -22,7 +23,6 @@ from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games, get_rules
 from tienlen_env.games.thirteens.cards import card_ids, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
-from tienlen_train.action_network import ActionNetwork, as_bfloat16
 
 FOUR = ThirteensRules(jokers=2)
 

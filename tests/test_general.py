@@ -14,6 +14,7 @@ import torch
 from rich.console import Console
 
 import tienlen_agents
+from tienlen_agents.device.network import ActionNetwork, as_bfloat16
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.features.general import DROPPED, Columns, add_rule_inputs, pick_columns
 from tienlen_agents.networks.features.tienlen import NUM_ACTION_FEATURES, NUM_SUITS
@@ -36,7 +37,6 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.registry import game_named, get_rules, has_payments
 from tienlen_env.games.tienlen.rules import Rules
-from tienlen_train.action_network import ActionNetwork, as_bfloat16
 from tienlen_train.config import ConfigError
 from tienlen_train.minibatch import TrajectoryTensors
 from tienlen_train.opponent_pool import OpponentPool

@@ -18,6 +18,7 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 
+from tienlen_agents.device.network import ActionNetwork, as_bfloat16
 from tienlen_agents.networks import champion
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.networks.network import (
@@ -32,7 +33,6 @@ from tienlen_agents.networks.network import (
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
-from tienlen_train.action_network import ActionNetwork, as_bfloat16
 
 SHIPPED = list(champion.shipped().values())
 each_shipped = pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

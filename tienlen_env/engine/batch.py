@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, lru_cache, partial
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, NoReturn, Self, TypedDict, TypeVar, cast
+from typing import Literal, NamedTuple, NoReturn, Self, TypedDict, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -100,9 +100,9 @@ class BatchSettings(TypedDict, total=False):
 
 
 @lru_cache(maxsize=64)
-def _one_game(rules: AnyRules, settings: tuple[tuple[str, Any], ...]) -> Batch:
+def _one_game(rules: AnyRules, settings: tuple[tuple[str, object], ...]) -> Batch:
     """A batch of one game, for the tables of its variant."""
-    return Batch(rules, 1, **dict(settings))
+    return Batch(rules, 1, **cast(BatchSettings, dict(settings)))
 
 
 @with_renamed(

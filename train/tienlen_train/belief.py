@@ -23,8 +23,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.network import general_inputs
-from tienlen_train.action_network import ActionNetwork
 from tienlen_train.command import command
 from tienlen_train.config import WIDTH, SelfPlayConfig, setting
 from tienlen_train.learner import Model

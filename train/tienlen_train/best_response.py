@@ -19,11 +19,11 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
+from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.champion import ChampionAgent
 from tienlen_agents.networks.general import GeneralAgent
 from tienlen_agents.networks.network import NetworkAgent
 from tienlen_agents.ranges import FreeText
-from tienlen_train.action_network import ActionNetwork
 from tienlen_train.command import command
 from tienlen_train.config import setting
 from tienlen_train.executor import Executor

@@ -26,8 +26,8 @@ import torch
 from torch import Tensor
 
 from tienlen_agents.device.machine import TorchMachine
+from tienlen_agents.device.network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_agents.ranges import Range
-from tienlen_train.action_network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_train.command import command
 from tienlen_train.config import SelfPlayConfig, setting
 from tienlen_train.device.trajectories import DeviceTrajectories

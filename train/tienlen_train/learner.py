@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tienlen_train.action_network import ActionNetwork
+from tienlen_agents.device.network import ActionNetwork
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.device.trajectories import Picked
 from tienlen_train.executor import Executor

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tienlen_train.action_network import as_bfloat16
+from tienlen_agents.device.network import as_bfloat16
 from tienlen_train.rollout import IntArray, Trajectories
 
 

@@ -29,9 +29,9 @@ import torch
 from torch import Tensor, nn
 
 from tienlen_agents.device.machine import TorchMachine
+from tienlen_agents.device.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.ranges import Range
-from tienlen_train.action_network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_train.command import command
 from tienlen_train.config import AGENTS, COEFFICIENT, COUNT_OR_NONE, SHARE, SelfPlayConfig, setting
 from tienlen_train.device.trajectories import DeviceTrajectories

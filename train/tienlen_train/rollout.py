@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 import tienlen_agents
+from tienlen_agents.device.network import ActionNetwork, as_bfloat16, segment_log_softmax
 from tienlen_agents.networks.features import (
     ActionValuesFn,
     Features,
@@ -38,7 +39,6 @@ from tienlen_agents.networks.network import NetworkConfig, general_inputs, sampl
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.action_network import ActionNetwork, as_bfloat16, segment_log_softmax
 from tienlen_train.executor import Executor
 from tienlen_train.teacher import Teachers, teachers_of
 

@@ -28,6 +28,7 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.device.available import machine_on
 from tienlen_agents.device.machine import TorchMachine
+from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import GeneralAgent, Objective, generalised, load_policy, specialised
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, mean_network, network_of
@@ -36,7 +37,6 @@ from tienlen_env.engine.agent import Agent
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.registry import game_of
 from tienlen_train import variant_table
-from tienlen_train.action_network import ActionNetwork
 from tienlen_train.command import DivergenceError
 from tienlen_train.config import RunConfig, SelfPlayConfig
 from tienlen_train.device.rollout import DeviceActor, missing_on_device

@@ -18,7 +18,7 @@ factor, are *card weights*: they say how likely each opponent holds each unseen 
 by them (`tienlen_agents.search`).
 
 `tienlen_agents.networks.inference` computes the forward pass in compiled loops, without torch;
-`tienlen_train.action_network` is the torch module that learns.
+`tienlen_agents.device.network` is the torch module that learns.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def _is_game(name: str) -> bool:
 
 
 class Module(Protocol):
-    """The part of a torch module that `NetworkAgent.from_module` uses (`tienlen_train.action_network`)."""
+    """The part of a torch module that `NetworkAgent.from_module` uses (`tienlen_agents.device.network`)."""
 
     config: NetworkConfig
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from tienlen_agents.device.network import ActionNetwork, as_bfloat16
 from tienlen_agents.networks import champion
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.networks.features.base import FloatArray
@@ -27,7 +28,6 @@ from tienlen_agents.ranges import ExistingFile, several_files
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.registry import get_rules
-from tienlen_train.action_network import ActionNetwork, as_bfloat16
 from tienlen_train.command import command
 from tienlen_train.config import ANY_SEED, COUNT, COUNT_OR_NONE, Config, Several, parse_args, setting
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tienlen_agents.device.network import aligned
 from tienlen_agents.networks.features import Inputs
-from tienlen_train.action_network import aligned
 from tienlen_train.minibatch import Minibatch
 from tienlen_train.rollout import Trajectories
 
