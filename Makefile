@@ -68,7 +68,11 @@ train test nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 train: $(STAMP)
 	$(PY) -m tienlen_train.ppo $(ARGS)
 
+# The page is built first where its tools are, since tests open it; elsewhere pytest says in one line what it skips.
 test: $(STAMP)
+	@if command -v npm >/dev/null && command -v $(or $(WASM_LD),wasm-ld) >/dev/null; then \
+	    if $(MAKE) --no-print-directory web/node_modules/.package-lock.json; then $(MAKE) --no-print-directory web; \
+	    else echo 'npm reaches no packages here: the page is not built, and its tests are skipped.' >&2; fi; fi
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)
 
 nightly: $(STAMP)

@@ -6,10 +6,14 @@ Longer runs carry the `nightly` marker, which the default options in pyproject.t
 from __future__ import annotations
 
 import signal
+from collections import Counter
 
+import pytest
+from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 
 from tests.high_card import HIGH_CARD
+from tests.needs import TOOLS
 from tienlen_env.games.registry import register
 
 settings.register_profile(
@@ -26,3 +30,34 @@ register(HIGH_CARD)  # a game from outside, known to every test
 # A shell starts background jobs with Ctrl-C ignored, and every child would inherit that; some tests send it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--needs-tools`: what `make test` skips on a machine with Python, make and git alone."""
+    parser.addoption("--needs-tools", action="store_true", help="only the tests that need more than Python")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--needs-tools"):
+        chosen = [
+            item
+            for item in items
+            if any(str(mark.kwargs["reason"]).startswith(TOOLS) for mark in item.iter_markers("skipif"))
+        ]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """A line for each reason of skipped tests; all that lack a program share one, with the command for it."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    tools = {reason.removeprefix(TOOLS): n for reason, n in reasons.items() if reason.startswith(TOOLS)}
+    for reason, number in sorted(reasons.items()):
+        if not reason.startswith(TOOLS):
+            terminalreporter.write_line(f"{number} skipped: {reason}")
+    if tools:
+        terminalreporter.write_line(
+            f"{sum(tools.values())} skipped: they need {', '.join(sorted(tools))}. "
+            "Debian, Ubuntu: apt install nodejs npm lld chromium firefox-esr; then make test"
+        )

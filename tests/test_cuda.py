@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import needs_cuda_compiler
 from tienlen_env import Batch
 from tienlen_env.errors import DeviceError
 from tienlen_env.games.registry import game_named, games
@@ -156,23 +157,18 @@ def compiled(preset: str, names: list[str]) -> None:
     assert all(int(lines) > 20 for lines in done[1::2])
 
 
-needs_compiler = pytest.mark.skipif(
-    not has_compiler, reason="numba-cuda is not installed: pip install '.[cuda]'"
-)
-
-
-@needs_compiler
+@needs_cuda_compiler
 def test_all_kernels_of_the_outside_game_compile() -> None:
     compiled("high_card", KERNELS)
 
 
-@needs_compiler
+@needs_cuda_compiler
 @pytest.mark.parametrize("name", ["tienlen", pytest.param("thirteens", marks=pytest.mark.nightly)])
 def test_the_step_compiles(name: str) -> None:
     compiled(next(iter(game_named(name).presets)), ["step"])
 
 
-@needs_compiler
+@needs_cuda_compiler
 @pytest.mark.nightly
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_kernel_compiles(preset: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 import torch
 from numba import typeof, types
 
+from tests.needs import needs_cuda_compiler
 from tienlen_agents.device.available import cuda_machine
 from tienlen_agents.device.cuda import kernel_of
 from tienlen_agents.device.machine import HostMachine, mapped
@@ -21,9 +21,6 @@ from tienlen_env.errors import DeviceError
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 ROOT = Path(__file__).parents[1]
-needs_compiler = pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed"
-)
 
 
 def test_the_device_computes_the_processors_bits() -> None:
@@ -63,14 +60,14 @@ def compiled(body: Any, args: Any) -> str:
     return kernel_of(body).ptx(types.int64, types.int64, typeof(mapped(args, torch.Tensor.numpy)))
 
 
-@needs_compiler
+@needs_cuda_compiler
 def test_the_draw_compiles_for_a_device() -> None:
     scores = torch.zeros(2), *(torch.zeros(2, dtype=torch.int64) for _ in range(3))
     args = ScoreArgs(*scores, 1, 2, 1.0, torch.zeros(2, dtype=torch.int64), torch.zeros(2))
     assert ".target sm_90" in compiled(draw_item, args)
 
 
-@needs_compiler
+@needs_cuda_compiler
 @pytest.mark.nightly
 def test_every_body_compiles_for_a_device() -> None:
     bodies = launched()

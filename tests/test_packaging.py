@@ -17,6 +17,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.needs import more_with_page
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
     "tienlen_env": ROOT / "tienlen_env",
@@ -76,6 +78,7 @@ def test_wheel_claims_three_names(wheel: Path) -> None:
     assert {entry.split("/")[0] for entry in names_in(wheel)} == {*PACKAGES, f"{name}-{version}.dist-info"}
 
 
+@more_with_page
 def test_wheel_holds_every_module_and_the_data(wheel: Path) -> None:
     expected = {
         f"{name}/{path.relative_to(folder).as_posix()}"

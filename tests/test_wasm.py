@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.needs import CHROMIUM, TOOLS, needs_linker, needs_node
 from tests.test_golden import load
 from tests.test_thirteens_golden import SIZES
-from tests.wasm_files import GAMES, PLAIN, built, each_game, game_of_name, needs_linker, needs_node, run_node
-from tests.wasm_page import CHROMIUM, in_browser
+from tests.wasm_files import GAMES, PLAIN, built, each_game, game_of_name, run_node
+from tests.wasm_page import in_browser
 from tienlen_agents.search.agent import HISTORY
 from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.protocol import FINISHED, PAID
@@ -161,7 +162,7 @@ def test_random_rounds(name: str, built: Callable[[str], Path], tmp_path: Path) 
     is_there = CHROMIUM is not None
     compare_rounds(built(name), name, 500, tmp_path, tables=f"{name}.json", chromium=is_there)
     if not is_there:
-        pytest.skip("Chromium is not installed: compared in Node alone")
+        pytest.skip(f"{TOOLS}Chromium")
 
 
 @needs_node

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pytest
 
 import tienlen_agents
-from tests.wasm_files import built, each_game, game_of_name, needs_linker, needs_node, run_node
+from tests.needs import needs_linker, needs_node
+from tests.wasm_files import built, each_game, game_of_name, run_node
 from tienlen_agents.networks.champion import policy_path
 from tienlen_agents.networks.network import log_softmax
 from tienlen_agents.search.agent import SearchAgent

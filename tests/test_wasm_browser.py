@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import tienlen_agents
-from tests.wasm_files import built, needs_linker
-from tests.wasm_page import in_browser, needs_chromium
+from tests.needs import needs_chromium, needs_linker
+from tests.wasm_files import built
+from tests.wasm_page import in_browser
 from tienlen_agents.wasm.entries import MAX_WORLDS
 from tienlen_env.engine.agent import history_of
 from tienlen_env.engine.batch import Batch

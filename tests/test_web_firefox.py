@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.web_help import ROOT, static_host
+from tests.needs import FIREFOX, MODULES, STATIC, needs_firefox
+from tests.web_help import static_host
 from tienlen_env.single.game import Game
 
-STATIC = ROOT / "agents" / "tienlen_agents" / "web" / "static"
-FIREFOX = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
-MODULES = ROOT / "web" / "node_modules"
-
-pytestmark = [
-    pytest.mark.skipif(not FIREFOX, reason="there is no Firefox here: apt install firefox-esr"),
-    pytest.mark.skipif(not shutil.which("node"), reason="there is no Node.js here"),
-    pytest.mark.skipif(
-        not (STATIC / "engine/index.json").is_file() or not (MODULES / "puppeteer-core").is_dir(),
-        reason="the page is not built: make web",
-    ),
-]
+pytestmark = needs_firefox
 
 
 def test_a_whole_game_by_clicks() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +19,8 @@ pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
-from tests.web_help import ROOT, Server, static_host
+from tests.needs import AXE, CHROMIUM, ROOT, STATIC, needs_axe, needs_page, needs_page_sources
+from tests.web_help import Server, static_host
 from tienlen_agents.arena.__main__ import main as arena
 from tienlen_agents.networks.champion import can_play
 from tienlen_agents.web.table import selection, with_hands
@@ -33,9 +32,6 @@ from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 from tienlen_env.single.tienlen import Round
 
-STATIC = ROOT / "agents" / "tienlen_agents" / "web" / "static"
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 OPTIONS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -46,12 +42,7 @@ OPTIONS = [
     "--disable-sync",
 ]
 
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium here: apt install chromium"),
-    pytest.mark.skipif(
-        not (STATIC / "engine/index.json").is_file(), reason="the page is not built: make web"
-    ),
-]
+pytestmark = needs_page
 SLOW = 60_000  # milliseconds for what usually takes one
 expect.set_options(timeout=SLOW)
 
@@ -986,7 +977,7 @@ def test_the_page_runs_where_modules_have_another_type(kind: str, new_page: NewP
     assert wait(page) == "turn"
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make web")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int) -> None:
@@ -1062,7 +1053,7 @@ def test_the_page_is_ready_soon(browser: Browser, host: str, tmp_path: Path) -> 
     assert dealt <= 1500
 
 
-@pytest.mark.skipif(not AXE.is_file() or not shutil.which("node"), reason="Node.js is not here: make web")
+@needs_page_sources
 def test_two_builds_of_the_page_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         subprocess.run(["node", "build.mjs", str(tmp_path / name)], cwd=ROOT / "web", check=True)

@@ -20,23 +20,16 @@ import pytest
 import tienlen_agents
 import tienlen_env
 from tests.high_card import HIGH_CARD
+from tests.needs import NODE, STATIC
 from tienlen_agents.files import locked
 from tienlen_agents.wasm import build
-from tienlen_env.engine.backends.wasm.link import PROGRAM
 from tienlen_env.engine.backends.wasm.tables import tables_of
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.registry import game_named, register
 
-NODE = shutil.which("node")
-CAN_LINK = shutil.which(PROGRAM) is not None
 GAMES = {"tienlen": "tienlen", "thirteens": "thirteens", "high_card": "tests.high_card:HIGH_CARD"}
-PAGE = Path(str(tienlen_agents.__file__)).parent / "web" / "static" / "engine"  # where `make web` builds
 PLAIN = "plain.json"  # tables of rows that store no plays, as those of batches
 each_game = pytest.mark.parametrize("name", GAMES)
-needs_linker = pytest.mark.skipif(not CAN_LINK, reason=f"{PROGRAM} is not installed: nothing can be built")
-needs_node = pytest.mark.skipif(
-    NODE is None or not CAN_LINK, reason="Node or the linker is not installed: nothing can be compared"
-)
 
 
 def sources_digest() -> str:
@@ -72,7 +65,7 @@ def built(pytestconfig: pytest.Config) -> Callable[[str], Path]:
                     if not done.exists():
                         for kind in (".wasm", ".json"):
                             with suppress(FileNotFoundError):
-                                shutil.copyfile(PAGE / f"{name}{kind}", folder / f"{name}{kind}")
+                                shutil.copyfile(STATIC / "engine" / f"{name}{kind}", folder / f"{name}{kind}")
                         build(folder, [GAMES[name]])
                         plain = tables_of(game_of_name(name))
                         (folder / PLAIN).write_text(json.dumps(plain), encoding="utf-8")

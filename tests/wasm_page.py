@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import queue
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -17,7 +16,8 @@ from typing import Any, Final
 
 import pytest
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from tests.needs import CHROMIUM
+
 ARGUMENTS: Final = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -30,7 +30,6 @@ HEADERS: Final = {
 }
 TYPES: Final = {".mjs": "text/javascript", ".wasm": "application/wasm", ".json": "application/json"}
 PAGE: Final = b'<!doctype html><title>test</title><script type="module" src="/page.mjs"></script>'
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
 def in_browser(folder: Path, job: dict[str, Any], timeout: float = 120) -> Any:

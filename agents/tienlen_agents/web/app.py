@@ -237,7 +237,7 @@ def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STA
     async def not_built(request: Request) -> PlainTextResponse:
         return PlainTextResponse("The page is not built: make web\n", 503)
 
-    page: BaseRoute = Route("/{path:path}", not_built)
+    page: BaseRoute = Route("/", not_built)  # other paths: 404, as with the page
     if (static / "index.html").is_file():
         page = Mount("/", StaticFiles(directory=static, html=True))
     routes = [WebSocketRoute("/ws", socket), page]

@@ -1,0 +1,59 @@
+"""The programs that some tests need besides Python, and the marks of tests that are skipped without them.
+
+`make test` builds the page of the table first, where Node.js and the linker are installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tienlen_env.engine.backends.wasm.link import PROGRAM
+
+ROOT = Path(__file__).parents[1]
+STATIC = ROOT / "agents" / "tienlen_agents" / "web" / "static"  # where `make web` builds
+MODULES = ROOT / "web" / "node_modules"
+AXE = MODULES / "axe-core" / "axe.min.js"
+
+NODE = shutil.which("node")
+CAN_LINK = shutil.which(PROGRAM) is not None
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
+FIREFOX = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
+
+TOOLS = "needs "  # begins the reason of every mark below: `--needs-tools` selects the tests that have one
+
+
+def _needs(missing: str | None) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(missing is not None, reason=f"{TOOLS}{missing}")
+
+
+_without_linker = None if CAN_LINK else f"{PROGRAM} (lld)"
+_without_node = None if NODE else "Node.js"
+_without_chromium = None if CHROMIUM else "Chromium"
+_without_page = None if (STATIC / "engine/index.json").is_file() else "the page (make web)"
+
+_without_cuda = None if importlib.util.find_spec("numba_cuda") else "numba-cuda (pip install -e '.[cuda]')"
+
+needs_linker = _needs(_without_linker)
+needs_node = _needs(_without_node or _without_linker)
+needs_chromium = _needs(_without_chromium)
+needs_page = _needs(_without_page or _without_chromium)
+needs_axe = _needs(None if AXE.is_file() else "axe-core (make web)")
+needs_page_sources = _needs(_without_node or (None if MODULES.is_dir() else "the page (make web)"))
+needs_firefox = _needs(
+    _without_page
+    or _without_node
+    or (None if FIREFOX else "Firefox")
+    or (None if (MODULES / "puppeteer-core").is_dir() else "puppeteer-core (make web)")
+)
+needs_cuda_compiler = _needs(_without_cuda)
+more_with_page = pytest.mark.skipif(False, reason=f"{TOOLS}nothing, but checks more where the page is built")
