@@ -13,9 +13,7 @@ from gymnasium.wrappers import vector as wrappers
 import tienlen_env  # noqa: F401 - registers the environments
 from tienlen_env.envs.tienlen_gymnasium import (
     TienLenEnv,
-    TienLenEnvV0,
     TienLenVectorEnv,
-    TienLenVectorEnvV0,
 )
 from tienlen_env.errors import IllegalPlayError
 
@@ -314,7 +312,7 @@ def test_keys_and_unknown_options() -> None:
     assert not np.array_equal(observations[1, :52], first[:52])
     many.reset(options={"key": 5})
     assert (many.games.batch.state.key == 5).all()
-    for env in (one, many, TienLenEnvV0(), TienLenVectorEnvV0(2)):
+    for env in (one, many):
         for options, told in [
             ({"kye": 5}, "'kye' is not a valid option; expected 'key'"),
             ({"key": 1.5}, "key"),
@@ -349,8 +347,7 @@ def test_a_key_whose_deal_is_over_at_once_is_followed_by_the_next(monkeypatch: p
     assert env.games.batch.state.key[0] == 12
 
 
-@pytest.mark.parametrize("env_id", [*IDS, "tienlen_env/TienLen-v0"])
-@pytest.mark.filterwarnings("ignore:.*out of date.*:DeprecationWarning")
+@pytest.mark.parametrize("env_id", IDS)
 def test_steps_before_reset_say_so(env_id: str) -> None:
     with pytest.raises(IllegalPlayError, match=r"call reset\(\)"):
         gymnasium.make(env_id).unwrapped.step(0)
@@ -364,61 +361,3 @@ def test_steps_before_reset_say_so(env_id: str) -> None:
 def test_modes_that_are_none(bad: Any) -> None:
     with pytest.raises(ValueError, match=r"autoreset_mode=.*'NextStep'"):
         TienLenVectorEnv(2, autoreset_mode=bad)
-
-
-# ------------------------------------------------------------ version 0
-
-
-@pytest.mark.parametrize("name", ["TienLen", "Thirteens"])
-def test_v0_is_as_it_was(name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=rf"{name}-v0 is out of date.*v1"):
-        one = gymnasium.make(f"tienlen_env/{name}-v0")
-    _, info = one.reset(seed=0)
-    assert set(info) == {"action_mask", "seat"}
-    forced = 0
-    for _ in range(200):
-        forced += int(info["action_mask"].sum() == 1)
-        _, _, terminated, _, info = one.step(int(info["action_mask"].argmax()))
-        if terminated:
-            assert set(info) == {"action_mask", "seat", "place"}
-            _, info = one.reset()
-    assert forced > 10
-    _, _, terminated, _, info = one.step(int(info["action_mask"].argmin()))
-    assert terminated
-    assert set(info) == {"action_mask", "seat", "illegal"}
-    with pytest.warns(DeprecationWarning, match="out of date"):
-        many = gymnasium.make_vec(f"tienlen_env/{name}-v0", num_envs=4)
-    _, infos = many.reset(seed=0)
-    ended = False
-    while not ended:
-        assert set(infos) == {"action_mask", "_action_mask"}
-        assert (infos["action_mask"].sum(axis=1) > 1).all()
-        _, _, terminations, _, infos = many.step(infos["action_mask"].argmax(axis=1))
-        ended = terminations.any()
-    assert set(infos["final_info"]) == {"place", "_place"}
-    with pytest.raises(IllegalPlayError, match="is not legal"):
-        many.step(infos["action_mask"].argmin(axis=1))
-
-
-# Streams of v0, frozen: rewards and observations of twelve steps from one seed.
-def digest(env: Any, actions: Any, num_steps: int = 12) -> int:
-    import hashlib
-
-    found = hashlib.sha256()
-    observation, info = env.reset(seed=123)
-    for _ in range(num_steps):
-        found.update(np.ascontiguousarray(observation).tobytes())
-        observation, reward, ended, _, info = env.step(actions(info["action_mask"]))
-        found.update(np.float32(reward).tobytes())
-        if np.ndim(ended) == 0 and ended:
-            observation, info = env.reset()
-    return int.from_bytes(found.digest()[:4], "big")
-
-
-def test_streams_of_v0_are_frozen() -> None:
-    first = lambda mask: mask.argmax(axis=-1)  # noqa: E731
-    assert digest(TienLenEnvV0(), first, 60) == V0_SINGLE
-    assert digest(TienLenVectorEnvV0(5), first, 60) == V0_VECTOR
-
-
-V0_SINGLE, V0_VECTOR = 4147253516, 926214762  # of the commit before v1

@@ -494,21 +494,6 @@ def test_actions_have_names(rules: str) -> None:
             assert env.text_to_action(env.action_to_text(action)) == action
 
 
-def test_former_orders_of_arguments_are_refused() -> None:
-    """Rules come first; the error shows the call."""
-    for call, match in [
-        (lambda: SelfPlayEnv(8, "cardgames"), r"SelfPlayEnv\(rules, num_games\)"),
-        (lambda: SelfPlayEnv(8), r"SelfPlayEnv\(rules, num_games\)"),
-        (lambda: OneSeatGames(8, "cardgames"), r"OneSeatGames\(rules, num_games\)"),
-        (lambda: TienLenEnv(RandomAgent()), r"TienLenEnv\(rules, opponents\)"),
-        (lambda: TienLenEnv("random", "cardgames"), r"TienLenEnv\(rules, opponents\)"),
-    ]:
-        with pytest.raises(TypeError, match=match):
-            call()
-    assert not OneSeatGames("cardgames").dones.any()
-    assert not SelfPlayEnv("cardgames", 2).reset(0).dones.any()
-
-
 class Named(RandomAgent):
     def __init__(self, name: str) -> None:
         super().__init__()

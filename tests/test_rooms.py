@@ -18,7 +18,7 @@ NAMES = sorted(game.name for game in games())
 OF_ONE_GAME = ("rule_based", "endgame")
 # The console script bears the name of our first game.
 PROGRAM = ("agents/tienlen_agents/command.py", "train/tienlen_train/cli.py")
-LISTS_GAMES = (*PROGRAM, "tienlen_env/games/registry.py", "tienlen_env/__init__.py", "tienlen_env/_moved.py")
+LISTS_GAMES = (*PROGRAM, "tienlen_env/games/registry.py", "tienlen_env/__init__.py")
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
 
@@ -74,7 +74,7 @@ def test_few_positional_parameters(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_module_is_passed_around(path: Path) -> None:
-    assert "ModuleType" not in path.read_text(encoding="utf-8") or path.name in ("jit.py", "_moved.py")
+    assert "ModuleType" not in path.read_text(encoding="utf-8") or path.name == "jit.py"
 
 
 # ---------------------------------------------------------------- cycles between modules

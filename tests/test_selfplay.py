@@ -24,15 +24,14 @@ from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
-from tienlen_train import dmc, ppo
+from tienlen_train import ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
 from tienlen_train.command import RunError
-from tienlen_train.config import RENAMED, ConfigError, SelfPlayConfig, field_help, hints_of
+from tienlen_train.config import ConfigError, SelfPlayConfig, field_help, hints_of
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import FloatArray, RolloutJob, Trajectories, join, rollout
-from tienlen_train.runs import RENAMED_METRICS, RunFolder
 from tienlen_train.teacher import Teachers, teachers_of
 from tienlen_train.trainer import SelfPlayTrainer
 
@@ -357,48 +356,6 @@ def test_a_package_registers_the_features_of_its_game(monkeypatch: pytest.Monkey
 
 
 NO_FEATURES = 3
-
-
-def test_old_names_of_settings_are_errors_that_name_the_new_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    for old, new in RENAMED.items():
-        config = DMCConfig if old == "sharpness" else PPOConfig
-        with pytest.raises(TypeError, match=f"{old} is now {new}"):
-            config(**{old: 1})
-        module = dmc if old == "sharpness" else ppo
-        for words in (["--" + old.replace("_", "-"), "1"], [f"--{old.replace('_', '-')}=1"]):
-            with pytest.raises(SystemExit):
-                module.main(words)
-            assert f"is now --{new.replace('_', '-')}" in capsys.readouterr().err
-
-
-def test_a_run_of_an_older_version_is_continued(tmp_path: Path) -> None:
-    """Its settings, metrics and checkpoints had other words, and some settings did not exist."""
-    settings = {**TINY, "critic_width": 16, "num_games": 12, "seed": 5}
-    console = Console(quiet=True)
-    train(PPOTrainer, PPOConfig(**settings, stop_after=4, out=str(tmp_path / "whole")), console)
-    out = tmp_path / "old"
-    train(PPOTrainer, PPOConfig(**settings, stop_after=2, out=str(out)), console)
-    described = json.loads((out / "config.json").read_text())
-    old = {new: old for old, new in RENAMED.items()}
-    words = {old.get(name, name): value for name, value in described["config"].items()}
-    for newer in ("gamma", "vf_coef", "max_grad_norm"):
-        del words[newer]
-    words["stop_after"] = 4
-    (out / "config.json").write_text(json.dumps({**described, "config": words}))
-    text = (out / "metrics.jsonl").read_text()
-    for before, now in RENAMED_METRICS.items():
-        text = text.replace(f'"{now}"', f'"{before}"')
-    (out / "metrics.jsonl").write_text(text)
-    folder = RunFolder(out, PPOConfig(**settings, stop_after=4), get_rules("cardgames"), resume=True)
-    found = folder.load_checkpoint()
-    assert found is not None
-    del found[1]["snapshot_versions"]
-    folder.save_checkpoint(*found)
-    trainer, _ = train(PPOTrainer, PPOConfig(**settings, stop_after=4, out=str(out), resume=True), console)
-    assert trainer.iteration == 4
-    assert curve(out) == curve(tmp_path / "whole")
-    with pytest.raises(RunError, match="clip_coef"):
-        RunFolder(out, PPOConfig(**settings, stop_after=4, clip_coef=0.3), trainer.rules, resume=True)
 
 
 def test_resume_takes_the_settings_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import pettingzoo
 
-from tienlen_env import _moved
-
 if TYPE_CHECKING:
     from tienlen_env import thirteens_v0, tienlen_v1
     from tienlen_env.engine.agent import Agent, RandomAgent, View
@@ -51,7 +49,6 @@ __all__ = [
     "View",
     "get_rules",
     "thirteens_v0",
-    "tienlen_v0",
     "tienlen_v1",
 ]
 
@@ -76,7 +73,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
-    if name in ("tienlen_v0", "tienlen_v1", "thirteens_v0"):
+    if name in ("tienlen_v1", "thirteens_v0"):
         return import_module(f"tienlen_env.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -101,19 +98,16 @@ def __dir__() -> list[str]:
 def _register_envs() -> None:
     """Make the environments known to ``gymnasium.make`` and ``pettingzoo.make``; nothing is loaded yet."""
     for name, module in (("TienLen", "tienlen_gymnasium"), ("Thirteens", "thirteens_gymnasium")):
-        for version, suffix in ((0, "V0"), (1, "")):
-            if f"tienlen_env/{name}-v{version}" not in gymnasium.registry:
-                gymnasium.register(
-                    f"tienlen_env/{name}-v{version}",
-                    entry_point=f"tienlen_env.envs.{module}:{name}Env{suffix}",
-                    vector_entry_point=f"tienlen_env.envs.{module}:{name}VectorEnv{suffix}",
-                )
+        if f"tienlen_env/{name}-v1" not in gymnasium.registry:
+            gymnasium.register(
+                f"tienlen_env/{name}-v1",
+                entry_point=f"tienlen_env.envs.{module}:{name}Env",
+                vector_entry_point=f"tienlen_env.envs.{module}:{name}VectorEnv",
+            )
     # PettingZoo has a registry since 1.27. It lists an id that is registered as name_v0 as name-v0.
-    if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v0" not in pettingzoo.aec_registry:
-        pettingzoo.register("aec", "tienlen_env/tienlen_v0", entry_point="tienlen_env.tienlen_v0:env")
+    if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v1" not in pettingzoo.aec_registry:
         pettingzoo.register("aec", "tienlen_env/tienlen_v1", entry_point="tienlen_env.envs.tienlen:env")
         pettingzoo.register("aec", "tienlen_env/thirteens_v0", entry_point="tienlen_env.envs.thirteens:env")
 
 
 _register_envs()
-_moved.install(_moved.MOVED)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -67,45 +66,3 @@ class NotationError(TienLenError):
 
     def __str__(self) -> str:
         return f"column {self.column}: {self.args[0]}"
-
-
-def renamed(**names: str) -> Callable[[object, str], NoReturn]:
-    """A ``__getattr__`` for a class: an old name raises an error that says the new one.
-
-    Args:
-        names: old name to new name.
-    """
-
-    def __getattr__(self: object, name: str) -> NoReturn:
-        kind = type(self).__name__
-        if name in names:
-            raise AttributeError(f"{kind}.{name} is now {kind}.{names[name]}", name=name, obj=self)
-        raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
-
-    return __getattr__
-
-
-class _Renamed:
-    def __init__(self, old: str, new: str) -> None:
-        self._old, self._new = old, new
-
-    def __get__(self, instance: object, owner: type) -> NoReturn:
-        name = owner.__name__
-        raise AttributeError(f"{name}.{self._old} is now {name}.{self._new}", name=self._old, obj=instance)
-
-
-def with_renamed(**names: str) -> Callable[[type[T]], type[T]]:
-    """A class decorator that does what `renamed` does.
-
-    A class with a ``__getattr__`` reads all its attributes more slowly; this leaves their speed as it is.
-
-    Args:
-        names: old name to new name.
-    """
-
-    def decorate(owner: type[T]) -> type[T]:
-        for old, new in names.items():
-            setattr(owner, old, _Renamed(old, new))
-        return owner
-
-    return decorate

@@ -14,7 +14,6 @@ import tienlen_env
 
 # Modules whose classes are not fuzzed, and why. A class or module that is not named here needs a subject.
 EXEMPT = {
-    "tienlen_env._moved": "raises errors that name new modules",
     "tienlen_env.engine.backends": "compiled loops, which check nothing; `Batch` alone calls them",
     "tienlen_env.engine.backends.cuda": "on a device or in a simulator; refusals are tested in cuda_run.py",
     "tienlen_env.engine.one_game": "a batch and its backend for `Round`, which checks",

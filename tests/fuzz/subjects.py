@@ -16,7 +16,6 @@ from tienlen_agents.rule_based.greedy import GreedyAgent, GreedyLongAgent
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
 from tienlen_agents.rule_based.trickster import TricksterAgent
 from tienlen_agents.search.agent import IsmctsAgent, SearchAgent
-from tienlen_env import tienlen_v0
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
@@ -27,11 +26,9 @@ from tienlen_env.envs.pettingzoo import GameEnv
 from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_env.envs.thirteens_gymnasium import (
     ThirteensEnv,
-    ThirteensEnvV0,
     ThirteensVectorEnv,
-    ThirteensVectorEnvV0,
 )
-from tienlen_env.envs.tienlen_gymnasium import TienLenEnv, TienLenEnvV0, TienLenVectorEnv, TienLenVectorEnvV0
+from tienlen_env.envs.tienlen_gymnasium import TienLenEnv, TienLenVectorEnv
 from tienlen_env.envs.tienlen_sb3 import TienLenVecEnv
 from tienlen_env.envs.vector import Decisions, OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.games.common.rules import RulesBase
@@ -136,9 +133,7 @@ def of_games(rng: random.Random) -> Subject:
 
 
 def of_aec(rng: random.Random) -> Subject:
-    env = rng.choice(
-        (lambda: GameEnv(rng.choice(RULES)), tienlen.raw_env, tienlen_v0.raw_env, thirteens.raw_env)
-    )()
+    env = rng.choice((lambda: GameEnv(rng.choice(RULES)), tienlen.raw_env, thirteens.raw_env))()
     if rng.random() < 0.9:
         env.reset(seed=rng.getrandbits(31))
         for _ in range(rng.choice((0, 5, 40, 200))):
@@ -235,19 +230,14 @@ MAKERS: dict[type, Maker] = {
     OneSeatGames: of_games,
     OneSeatEnv: of_one_seat(OneSeatEnv, several=False),
     TienLenEnv: of_one_seat(TienLenEnv, several=False),
-    TienLenEnvV0: of_one_seat(TienLenEnvV0, several=False),
     ThirteensEnv: plain(lambda batch: ThirteensEnv()),
-    ThirteensEnvV0: plain(lambda batch: ThirteensEnvV0()),
     OneSeatVectorEnv: of_one_seat(OneSeatVectorEnv, several=True),
     TienLenVectorEnv: of_one_seat(TienLenVectorEnv, several=True),
-    TienLenVectorEnvV0: of_one_seat(TienLenVectorEnvV0, several=True),
     ThirteensVectorEnv: plain(lambda batch: ThirteensVectorEnv()),
-    ThirteensVectorEnvV0: plain(lambda batch: ThirteensVectorEnvV0()),
     OneSeatVecEnv: of_one_seat(OneSeatVecEnv, several=True),
     TienLenVecEnv: of_one_seat(TienLenVecEnv, several=True),
     GameEnv: of_aec,
     tienlen.raw_env: of_aec,
-    tienlen_v0.raw_env: of_aec,
     thirteens.raw_env: of_aec,
     SelfPlayEnv: of_self_play,
     Decisions: plain(lambda batch: SelfPlayEnv().reset(0)),

@@ -26,7 +26,7 @@ from tienlen_env.engine.checks import (
     check_items,
 )
 from tienlen_env.engine.packed import packed_size
-from tienlen_env.errors import IllegalPlayError, TienLenError, with_renamed
+from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import (
     AnyArray,
@@ -105,20 +105,6 @@ def _one_game(rules: AnyRules, settings: tuple[tuple[str, object], ...]) -> Batc
     return Batch(rules, 1, **cast(BatchSettings, dict(settings)))
 
 
-@with_renamed(
-    definition="game",
-    table="action_table",
-    legal_mask="action_mask",
-    num_legal="count_legal",
-    legal_actions="list_legal",
-    observe_all="global_observation",
-    state_size="global_observation_size",
-    rows="state.rows (or kernel_arrays.rows)",
-    spec="kernel_arrays.spec",
-    actions="kernel_arrays.actions",
-    backend="step, step_games, stepper, observe, ... (the backend is private)",
-    kept="history_length",
-)
 class Batch:
     """B games of one variant, dealt from 64-bit keys.
 

@@ -8,7 +8,7 @@ sb3-contrib, in `OneSeatEnv.action_masks`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, SupportsIndex, Unpack
+from typing import Any, SupportsIndex, Unpack
 
 import gymnasium
 import numpy as np
@@ -61,7 +61,6 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012
-    _version: ClassVar[int] = 1  # 0: infos and streams of the ids that end with -v0
 
     def __init__(
         self,
@@ -112,7 +111,7 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         chosen = check_options(options, ["key"])
         keys = as_key(chosen["key"]) if "key" in chosen else None
         super().reset(seed=seed)
-        if seed is not None or self._version == 0 or not self.games.is_dealt:
+        if seed is not None or not self.games.is_dealt:
             self.games.reseed(self.np_random)
         self.games.deal(keys=keys)
         if self.render_mode == "human":
@@ -124,16 +123,12 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         observation = np.empty((1, games.batch.observation_size), np.uint8)
         mask = np.empty((1, games.batch.num_actions), np.int8)
         games.observe(observation, mask)
-        info = {"action_mask": mask[0], "seat": int(games.seat[0])}
-        is_illegal = bool(games.illegal[0])
-        if self._version > 0 or is_illegal:
-            info["illegal"] = is_illegal
+        info = {"action_mask": mask[0], "seat": int(games.seat[0]), "illegal": bool(games.illegal[0])}
         if games.is_over[0]:
             info["action_mask"][:] = 0
-            if self._version > 0 or not is_illegal:
-                info["place"] = games.finished.place.item()
-                if games.batch.has_payments:
-                    info["payments"] = payment_infos(games.finished.payments[0])
+            info["place"] = games.finished.place.item()
+            if games.batch.has_payments:
+                info["payments"] = payment_infos(games.finished.payments[0])
         return observation[0], info
 
     def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:

@@ -109,16 +109,6 @@ def illegal_reward(batch: Batch) -> float:
     return batch.game.text.worst_reward(batch.rules, batch.reward) - 1
 
 
-def check_order(rules: object, second: object, call: str) -> None:
-    """Refuse the arguments in their former order.
-
-    Raises:
-        TypeError: `rules` is a number; the message has the present order.
-    """
-    if isinstance(rules, int) or isinstance(second, str):
-        raise TypeError(f"the rules come first: {call}")
-
-
 def _agents(opponents: Opponents) -> list[Agent]:
     """The agents; names are loaded.
 
@@ -199,7 +189,6 @@ class OneSeatGames:
         auto_reset: bool = True,
         backend: BackendName = "numba",
     ) -> None:
-        check_order(rules, num_games, "OneSeatGames(rules, num_games)")
         self.batch = batch = Batch(
             rules,
             num_games,
@@ -571,8 +560,3 @@ class OneSeatGames:
             paid[order].tolist(),
         )
         self._total[game] = 0
-
-    @property
-    def dones(self) -> BoolArray:
-        """The former name of `terminations`."""
-        return self.terminations

@@ -2,8 +2,7 @@
 
 Both make the same decision process. By default decisions with a single legal action are played automatically,
 and an illegal action ends the episode (``illegal="terminate"``; ``"random"`` and ``"raise"`` can be chosen).
-`OneSeatEnv` and `OneSeatVectorEnv` describe observations, infos and the modes of automatic resets. With
-``tienlen_env/Thirteens-v0`` the two differ: `ThirteensEnvV0`, `ThirteensVectorEnvV0`.
+`OneSeatEnv` and `OneSeatVectorEnv` describe observations, infos and the modes of automatic resets.
 
 Keyword arguments change single fields of the rules, as on the page `tienlen_env.envs.thirteens`, which also
 lists the pieces of the observation, the actions and the rewards.
@@ -11,7 +10,7 @@ lists the pieces of the observation, the actions and the rewards.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack
+from typing import Unpack
 
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
@@ -137,50 +136,3 @@ class ThirteensVectorEnv(OneSeatVectorEnv):
             reward=reward,
             backend=backend,
         )
-
-
-class ThirteensEnvV0(ThirteensEnv):
-    """``gymnasium.make("tienlen_env/Thirteens-v0")``: `ThirteensEnv` as it was before v1.
-
-    By default forced decisions are not skipped. ``info["illegal"]`` is there only after an illegal action,
-    and then ``info["place"]`` is not.
-
-    Args:
-        rules: a preset's name or a `ThirteensRules`.
-        opponents: see `OneSeatEnv`.
-        skip_forced: see `OneSeatEnv`.
-        settings: see `ThirteensEnv`.
-    """
-
-    _version: ClassVar[int] = 0
-
-    def __init__(
-        self,
-        rules: str | ThirteensRules = "thirteens",
-        opponents: Opponents = "random",
-        *,
-        skip_forced: bool = False,
-        **settings: Any,
-    ) -> None:
-        super().__init__(rules, opponents, skip_forced=skip_forced, **settings)
-
-
-class ThirteensVectorEnvV0(ThirteensVectorEnv):
-    """``gymnasium.make_vec("tienlen_env/Thirteens-v0")``: `ThirteensVectorEnv` as it was before v1.
-
-    By default an illegal action is an error, and a sequence of opponents is a pool. The infos have the mask,
-    and at the end of an episode the place.
-
-    Args:
-        num_envs: B.
-        illegal: see `OneSeatVectorEnv`.
-        line_up: see `OneSeatVectorEnv`.
-        settings: see `ThirteensVectorEnv`.
-    """
-
-    _version: ClassVar[int] = 0
-
-    def __init__(
-        self, num_envs: int = 1, *, illegal: Illegal = "raise", line_up: bool = False, **settings: Any
-    ) -> None:
-        super().__init__(num_envs, illegal=illegal, line_up=line_up, **settings)

@@ -125,9 +125,7 @@ episode (``illegal="terminate"``), is replaced by a random legal one (``"random"
 Version history
 ---------------
 * v1: in the preset ``foicica`` a bomb reopens a trick only where a 2 has been played in it (RULES.md 3.6).
-* v0: first version; `tienlen_env.tienlen_v0` keeps it. Of the Gymnasium ids, v1 makes ``make`` and
-  ``make_vec`` the same decision process; in v0
-  ``make`` plays forced decisions, and ``make_vec`` raises at an illegal action.
+* v0: the first version; it was never released.
 """
 
 from __future__ import annotations

@@ -2,23 +2,20 @@
 
 Both make the same decision process. By default decisions with a single legal action are played automatically,
 and an illegal action ends the episode (``illegal="terminate"``; ``"random"`` and ``"raise"`` can be chosen).
-`OneSeatEnv` and `OneSeatVectorEnv` describe observations, infos and the modes of automatic resets. With
-``tienlen_env/TienLen-v0`` the two differ: `TienLenEnvV0`, `TienLenVectorEnvV0`.
+`OneSeatEnv` and `OneSeatVectorEnv` describe observations, infos and the modes of automatic resets.
 
 The pieces of the observation, the actions and the rewards are on the page `tienlen_env.envs.tienlen`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack
+from typing import Unpack
 
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from tienlen_env.engine.agent import Agent
 from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.envs.one_seat import GameSettings, Illegal, Opponents, PoolSettings, Seat
-from tienlen_env.envs.tienlen_older_rules import rules_of_v0
 from tienlen_env.envs.vector import OneSeatVectorEnv
 from tienlen_env.games.common.game import AnyRules
 
@@ -54,8 +51,6 @@ class TienLenEnv(OneSeatEnv):
         render_mode: str | None = None,
         **settings: Unpack[GameSettings],
     ) -> None:
-        if isinstance(rules, Agent | list | tuple) or rules == "random":
-            raise TypeError("the rules come first: TienLenEnv(rules, opponents)")
         super().__init__(
             rules,
             opponents,
@@ -108,52 +103,3 @@ class TienLenVectorEnv(OneSeatVectorEnv):
             line_up=line_up,
             **settings,
         )
-
-
-class TienLenEnvV0(TienLenEnv):
-    """``gymnasium.make("tienlen_env/TienLen-v0")``: `TienLenEnv` as it was before v1.
-
-    The preset ``foicica`` is that of `tienlen_env.tienlen_v0`. By default forced decisions are not skipped.
-    ``info["illegal"]`` is there only after an illegal action,
-    and then ``info["place"]`` is not.
-
-    Args:
-        rules: see `TienLenEnv`.
-        opponents: see `OneSeatEnv`.
-        skip_forced: see `OneSeatEnv`.
-        settings: see `TienLenEnv`.
-    """
-
-    _version: ClassVar[int] = 0
-
-    def __init__(
-        self,
-        rules: str | AnyRules = "cardgames",
-        opponents: Opponents = "random",
-        *,
-        skip_forced: bool = False,
-        **settings: Any,
-    ) -> None:
-        super().__init__(rules_of_v0(rules), opponents, skip_forced=skip_forced, **settings)
-
-
-class TienLenVectorEnvV0(TienLenVectorEnv):
-    """``gymnasium.make_vec("tienlen_env/TienLen-v0")``: `TienLenVectorEnv` as it was before v1.
-
-    The preset ``foicica`` is that of `tienlen_env.tienlen_v0`. By default an illegal action is an error, and
-    a sequence of opponents is a pool. The infos have the mask, and at the end of an episode the place.
-
-    Args:
-        num_envs: B.
-        illegal: see `OneSeatVectorEnv`.
-        line_up: see `OneSeatVectorEnv`.
-        settings: see `TienLenVectorEnv`.
-    """
-
-    _version: ClassVar[int] = 0
-
-    def __init__(
-        self, num_envs: int = 1, *, illegal: Illegal = "raise", line_up: bool = False, **settings: Any
-    ) -> None:
-        rules = rules_of_v0(settings.pop("rules", "cardgames"))
-        super().__init__(num_envs, illegal=illegal, line_up=line_up, rules=rules, **settings)

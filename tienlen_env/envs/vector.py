@@ -6,7 +6,7 @@ of one seat per game, and agents play the others.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import gymnasium
 import numpy as np
@@ -24,7 +24,6 @@ from tienlen_env.envs.one_seat import (
     OneSeatGames,
     Opponents,
     PoolSettings,
-    check_order,
     payment_infos,
 )
 from tienlen_env.errors import IllegalPlayError
@@ -49,11 +48,6 @@ class Decisions(NamedTuple):
     seat: IntArray
     rewards: RewardArray
     terminations: BoolArray
-
-    @property
-    def dones(self) -> BoolArray:
-        """The former name of `terminations`."""
-        return self.terminations
 
 
 class SelfPlayEnv:
@@ -86,7 +80,6 @@ class SelfPlayEnv:
         threads: int = 1,
         **settings: Unpack[GameSettings],
     ) -> None:
-        check_order(rules, num_games, "SelfPlayEnv(rules, num_games)")
         self.batch = batch = Batch(rules, num_games, auto_reset=True, threads=threads, **settings)
         self.num_games, self.num_players = batch.num_games, batch.num_players
         self.num_actions, self.observation_size = batch.num_actions, batch.observation_size
@@ -226,7 +219,6 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         "render_modes": ["ansi", "rgb_array", "svg"],
         "render_fps": 2,
     }
-    _version: ClassVar[int] = 1  # 0: infos and streams of the ids that end with -v0
 
     def __init__(
         self,
@@ -275,8 +267,6 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         if self._autoreset is not AutoresetMode.SAME_STEP:
             self._mask[one_seat.is_over] = 0
         which = np.ones(self.num_envs, np.bool_) if games is None else games
-        if self._version == 0:
-            return observation, {"action_mask": self._mask, "_action_mask": which}
         illegal = one_seat.illegal & (one_seat.is_over | ~one_seat.terminations)  # False after a new deal
         return observation, _with_masks(
             which, action_mask=self._mask, seat=one_seat.seat.copy(), illegal=illegal
@@ -314,7 +304,7 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
             if keys.shape not in ((), (self.num_envs,)):
                 raise ValueError(f"key: expected one number or shape {(self.num_envs,)}, got {keys.shape}")
         super().reset(seed=seed)
-        if seed is not None or self._version == 0 or not self.games.is_dealt:
+        if seed is not None or not self.games.is_dealt:
             self.games.reseed(self.np_random)
         if mask is None:
             self.games.deal(keys=keys)
@@ -381,12 +371,15 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
                     final_obs[game] = seen
                 seat = np.zeros(self.num_envs, np.int64)
                 seat[finished.game] = finished.seat
-                final: dict[str, Any] = {"place": place}
+                no_action = np.zeros((self.num_envs, games.batch.num_actions), np.int8)
+                final: dict[str, Any] = {
+                    "action_mask": no_action,
+                    "seat": seat,
+                    "illegal": illegal & ended,
+                    "place": place,
+                }
                 if games.batch.has_payments:
                     final["payments"] = _payments_of(finished, self.num_envs)
-                if self._version > 0:
-                    no_action = np.zeros((self.num_envs, games.batch.num_actions), np.int8)
-                    final = {"action_mask": no_action, "seat": seat, "illegal": illegal & ended, **final}
                 infos["final_obs"], infos["_final_obs"] = final_obs, ended.copy()
                 infos["final_info"], infos["_final_info"] = _with_masks(ended, **final), ended.copy()
             else:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import renamed
 from tienlen_env.rendering import for_stream, render_ansi, render_rgb, render_svg
 from tienlen_env.single.base import round_type
 
@@ -43,8 +42,6 @@ class Painter:
             return text
         print(for_stream(text, sys.stdout))
         return None
-
-    __getattr__ = renamed(forget="reset", note="record_play")
 
 
 def check_render_mode(mode: str | None) -> str | None:

@@ -12,8 +12,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from tienlen_agents.networks.features import Prior, features_of
 from tienlen_agents.networks.network import MAX_WIDTH
@@ -24,17 +23,6 @@ from tienlen_train.executor import NUM_SHARDS
 from tienlen_train.variants import Variants, parse_variants
 
 ConfigT = TypeVar("ConfigT", bound="Config")
-
-# Old names of settings: as options and Python arguments they are errors that name the new one; in the
-# config.json of older runs they are read as the new one (`tienlen_train.runs`).
-RENAMED: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "num_epochs": "update_epochs",
-        "clip_range": "clip_coef",
-        "entropy": "ent_coef",
-        "sharpness": "inverse_temperature",
-    }
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,13 +211,6 @@ class RunConfig(Config):
     resume: bool = False
     new_metrics: bool = False
 
-    def __new__(cls, *_: object, **settings: object) -> Self:
-        """Refuse old names of settings with an error that names the new one."""
-        for old in settings.keys() & RENAMED.keys():
-            if old not in cls.__dataclass_fields__:
-                raise TypeError(f"{cls.__name__}: {old} is now {RENAMED[old]}")
-        return super().__new__(cls)
-
     def __post_init__(self) -> None:
         """Check the settings that depend on one another, too."""
         super().__post_init__()
@@ -384,19 +365,6 @@ def field_help(config_class: type) -> dict[str, str]:
     return found
 
 
-class _RenamedOption(argparse.Action):
-    """An old option, which is an error that names the new one."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        parser.error(f"{option_string} is now {flag_of(RENAMED[self.dest])}")
-
-
 def flag_of(field: str) -> str:
     """The option of a field: ``--like-this``."""
     return "--" + field.replace("_", "-")
@@ -438,15 +406,6 @@ def parse_args(
             options["type"] = kinds[0]
             options["metavar"] = kinds[0].__name__.upper()
         parser.add_argument(flag_of(name), **options)
-    for old, new in RENAMED.items():
-        if new in fields and old not in fields:
-            parser.add_argument(
-                flag_of(old),
-                action=_RenamedOption,
-                nargs="?",
-                default=argparse.SUPPRESS,
-                help=argparse.SUPPRESS,
-            )
     parser.set_defaults(**defaults_of(parser.parse_args(argv)))
     options = vars(parser.parse_args(argv))
     try:

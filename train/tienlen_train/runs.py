@@ -2,8 +2,6 @@
 
 A checkpoint is written when the metrics up to it are on the disk, and the policy file after the checkpoint.
 So a resumed run finds all that it needs, or says what is damaged or missing: it never begins anew by itself.
-
-Folders of older versions load: this module maps the names that have changed.
 """
 
 from __future__ import annotations
@@ -20,9 +18,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import zip_longest
-from math import isfinite
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import torch
@@ -33,14 +30,11 @@ from tienlen_agents.command import command_line
 from tienlen_agents.versions import versions
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.command import DivergenceError, RunError
-from tienlen_train.config import RENAMED, Config, ConfigT, hints_of, parse_args
+from tienlen_train.config import Config, ConfigT, hints_of, parse_args
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-RENAMED_METRICS: Final[Mapping[str, str]] = MappingProxyType(
-    {"divergence": "approx_kl", "clipped": "clip_fraction"}
-)
 # Settings that a resumed run does not take from its folder: what to do, and where.
 _NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "cluster", "actors", "learners"})
 _CHECKPOINT: Final = re.compile(r"\d{6,}\.pt")
@@ -95,29 +89,6 @@ def write_atomic(path: Path, data: bytes) -> None:
         files.write_atomic(path, data)
 
 
-def upgrade_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a config.json of any age under their present names."""
-    return {RENAMED.get(name, name): value for name, value in settings.items()}
-
-
-def upgrade_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of a metrics.jsonl of any age under its present names, without what JSON does not have."""
-    return {
-        RENAMED_METRICS.get(name, name): None if isinstance(value, float) and not isfinite(value) else value
-        for name, value in metrics.items()
-    }
-
-
-def upgrade_checkpoint(state: Mapping[str, Any]) -> dict[str, Any]:
-    """A checkpoint of any age with its present keys."""
-    upgraded = dict(state)
-    if "snapshot_scores" in state:
-        upgraded.setdefault("snapshot_versions", list(range(len(state["snapshots"]))))
-    if "num_timesteps" in state:  # of stable-baselines3
-        upgraded.setdefault("num_decisions", state["num_timesteps"])
-    return upgraded
-
-
 @contextmanager
 def sole_run(path: Path, *folders: str) -> Iterator[None]:
     """Hold an exclusive lock on a run folder; the system releases it when the process ends in any way.
@@ -155,7 +126,7 @@ def parse_run_args(config_class: type[ConfigT], description: str, argv: Sequence
         if not options.resume or options.out is None or not (path := Path(options.out, CONFIG)).is_file():
             return {}
         taken = hints_of(config_class).keys() - _NOT_TAKEN
-        settings = upgrade_settings(_read_description(path)["config"])
+        settings = _read_description(path)["config"]
         return {name: value for name, value in settings.items() if name in taken}
 
     return parse_args(config_class, description, argv, defaults_of=settings_of)
@@ -216,7 +187,7 @@ class RunFolder:
             self._described = _read_description(config_path)
             # A setting that is newer than the run had its default value.
             old = {field.name: field.default for field in dataclasses.fields(config)}
-            old |= upgrade_settings(self._described["config"])
+            old |= self._described["config"]
             fixed = settings.keys() - config.may_change
             changed = {k: (old[k], v) for k, v in settings.items() if k in fixed and old[k] != v}
             if changed or self._described["rules_digest"] != rules.digest():
@@ -336,7 +307,7 @@ class RunFolder:
                     "checkpoint is of a later one: put back a sound copy, or continue with --new-metrics, "
                     "which sets the file aside"
                 )
-            found.append(upgrade_metrics(metrics))
+            found.append(metrics)
         return found
 
     # ------------------------------------------------------------ checkpoints
@@ -409,10 +380,7 @@ class RunFolder:
             raise RunError(f"{path} is not a checkpoint: {error}") from error
         if not isinstance(state, dict) or state.get("iteration", int(path.stem)) != int(path.stem):
             raise RunError(f"{path} is not the checkpoint of iteration {int(path.stem)} of a run")
-        try:
-            return int(path.stem), upgrade_checkpoint(state)
-        except TypeError as error:
-            raise RunError(f"{path} does not hold the state of a run: {error}") from error
+        return int(path.stem), state
 
     def _checkpoints(self) -> list[Path]:
         """The files, the newest first.

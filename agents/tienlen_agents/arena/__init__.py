@@ -18,8 +18,6 @@ resumed need names. A script that uses ``workers`` above 1 has its calls under `
 "__main__":``, and calls `tienlen_agents.register` above that, because every worker imports the script.
 """
 
-from typing import Any
-
 from tienlen_agents.arena.curves import Curve, read_curves
 from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task, play_task
 from tienlen_agents.arena.forfeits import MAX_FORFEITS, FailedAgent
@@ -78,10 +76,3 @@ __all__ = [
     "seatings",
     "variance_ratio",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    renamed = {"table": "match_up", "TableResult": "MatchResult"}
-    if name in renamed:
-        raise AttributeError(f"arena.{name} is now arena.{renamed[name]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -197,8 +197,6 @@ def _check_names(options: Mapping[str, object]) -> None:
         TypeError: it names the option.
     """
     for name in options:
-        if name == "chunk_deals":
-            raise TypeError("the option chunk_deals is now deals_per_job")
         if name not in Options.__annotations__:
             raise TypeError(f"unknown option {name!r}: expected one of {', '.join(Options.__annotations__)}")
 
@@ -230,7 +228,7 @@ class _Run:
         settings = asdict(self.settings)
         # These two change no chunk: a longer run, or one that stops early, can resume from the same file.
         del settings["num_deals"], settings["stop_when_clear"]
-        settings = {_HEADER_KEYS.get(key, key): value for key, value in settings.items()}
+        settings["chunk_deals"] = settings.pop("deals_per_job")
         tables = [
             {
                 "agents": [names[index] for index in match_up.seated],
@@ -335,7 +333,3 @@ class _Run:
     def results(self) -> list[MatchResult]:
         """Of all match-ups."""
         return [self._result(index, wanted) for index, wanted in enumerate(self._num_wanted)]
-
-
-# Names in the file that differ from those of `Settings`.
-_HEADER_KEYS: Final = {"deals_per_job": "chunk_deals"}

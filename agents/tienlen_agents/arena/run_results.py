@@ -13,7 +13,6 @@ from tienlen_agents.arena.forfeits import MAX_FORFEITS, FailedAgent, failed_agen
 from tienlen_agents.arena.latency import Latency
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import Estimate
-from tienlen_env.errors import renamed
 from tienlen_env.games.common.game import AnyRules
 
 
@@ -164,8 +163,6 @@ class RunResults:
     max_forfeits: float = MAX_FORFEITS
     not_rated: tuple[FailedAgent, ...] = ()
     records_url: str = ""
-
-    __getattr__ = renamed(tables="results")
 
     @property
     def variants(self) -> tuple[AnyRules, ...]:

@@ -11,10 +11,8 @@ the number of deals, so that a longer run of the same match can resume from a sh
 index of the match-up.
 
 The last key of a chunk is the SHA-256 of the line without it, so every changed byte is found. (It is not a
-signature: whoever changes a line can also compute its checksum.) Files of schema 1, from before, have no
-    checksums;
-they are read too, and get checksums on the lines that are added. The type, shape and range of every value are
-checked in both.
+signature: whoever changes a line can also compute its checksum.) The type, shape and range of every value are
+checked too.
 """
 
 from __future__ import annotations
@@ -34,7 +32,6 @@ from tienlen_agents.files import locked, write_atomic
 from tienlen_env.rendering.view import printable
 
 SCHEMA: Final = 2
-WITHOUT_CHECKSUMS: Final = 1  # the schema before
 
 _WHERE: Final = ("table", "first_deal", "num_deals")
 _OPTIONAL: Final = ("records", "units")
@@ -103,18 +100,16 @@ class ChunkStore:
             there = _values(first)
         except ValueError as error:
             raise ArenaRunError(f"{self.path} is not a file of arena chunks") from error
-        schema = there.get("schema")
-        expected = {**header, "schema": schema} if schema == WITHOUT_CHECKSUMS else header
-        if there != expected:
-            changed = [key for key in {**there, **expected} if there.get(key) != expected.get(key)]
-            changes = "; ".join(f"{key}: {there.get(key)} there, {expected.get(key)} now" for key in changed)
+        if there != header:
+            changed = [key for key in {**there, **header} if there.get(key) != header.get(key)]
+            changes = "; ".join(f"{key}: {there.get(key)} there, {header.get(key)} now" for key in changed)
             raise ArenaRunError(
                 f"{self.path} holds another match ({printable(changes)}). Start afresh (--fresh), "
                 "or elsewhere (--out)"
             )
         for number, line in enumerate(lines, start=2):
             try:
-                values = _checked(line, must=schema != WITHOUT_CHECKSUMS)
+                values = _checked(line)
                 key, shape = _place(values, header)
                 self.chunks[key] = Chunk.from_dict(values, shape)
             except ValueError as error:
@@ -168,23 +163,18 @@ def _values(line: bytes) -> dict[str, Any]:
     return values
 
 
-def _checked(line: bytes, *, must: bool) -> dict[str, Any]:
-    """The values of a chunk's line.
-
-    Args:
-        line: with its checksum or, in a file of schema 1, perhaps without.
-        must: it must have one.
+def _checked(line: bytes) -> dict[str, Any]:
+    """The values of a chunk's line, which ends with its checksum.
 
     Raises:
         ValueError: the line does not match its checksum, or is not a JSON object.
     """
     found = _CHECKSUM.fullmatch(line[-_CHECKSUM_BYTES:])
-    if found is not None:
-        line = line[:-_CHECKSUM_BYTES] + b"}"
-        if hashlib.sha256(line).hexdigest() != found[1].decode():
-            raise ValueError("it does not match its checksum")
-    elif must:
+    if found is None:
         raise ValueError("it has no checksum at its end")
+    line = line[:-_CHECKSUM_BYTES] + b"}"
+    if hashlib.sha256(line).hexdigest() != found[1].decode():
+        raise ValueError("it does not match its checksum")
     values = _values(line)
     if {*_OPTIONAL, *values} != {*_WHERE, *Chunk._fields}:
         raise ValueError(f"expected the keys {', '.join((*_WHERE, *Chunk._fields))}")

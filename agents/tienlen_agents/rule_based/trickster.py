@@ -38,7 +38,6 @@ import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.view import View
-from tienlen_env.errors import renamed
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels, spec as S, state as R
@@ -336,8 +335,6 @@ class TricksterAgent:
 
     name = "trickster"
     plays: Final = "thirteens"
-
-    __getattr__ = renamed(judge="evaluate_actions")
 
     def __init__(self, weights: Weights | None = None) -> None:
         self.weights = Weights() if weights is None else weights

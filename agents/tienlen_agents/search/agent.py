@@ -18,7 +18,6 @@ from tienlen_env.engine.agent import Agent, ParticularAgent, ScoringAgent, histo
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.checks import as_seed
 from tienlen_env.engine.view import View
-from tienlen_env.errors import renamed
 from tienlen_env.games.common.arrays import BoolArray, IntArray
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
@@ -59,10 +58,6 @@ class _Searcher:
         self._prior: ScoringAgent | None = None
         self._seed = 0
         self._contexts: dict[tuple[AnyRules, str], list[SearchContext]] = {}
-
-    __getattr__ = renamed(
-        effort="mcmc_effort", trust="prior_weight", first="first_place_bonus", guide="set_prior"
-    )
 
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on.

@@ -63,7 +63,6 @@ from tienlen_agents.rule_based.heuristic import decide, splits
 from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, ONE, IntArray, Parameters
 from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.view import View
-from tienlen_env.errors import renamed
 from tienlen_env.games.common.cards import HAND_SIZE
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.rules import Rules, get_rules
@@ -81,8 +80,6 @@ class HeuristicAgent:
 
     name = "heuristic"
     plays = "tienlen"
-
-    __getattr__ = renamed(judge="evaluate_actions")
 
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters = parameters
