@@ -21,7 +21,6 @@ from tests.clusters import (
     add_node,
     assert_same_run,
     curve,
-    kill_a_process,
     kill_an_actor,
     remove_a_node,
     running_cluster,
@@ -89,15 +88,6 @@ def test_a_stale_run_resumes_exactly(tmp_path, alone):
     assert_same_run(out, alone(staleness=2))
 
 
-@pytest.mark.nightly
-def test_two_learners_are_near_one_process_with_two_shards(nodes, tmp_path, alone):
-    out = tmp_path / "run"
-    trainer = small_run(out, cluster=nodes.address, learners=2)
-    for ours, theirs in zip(curve(out), curve(alone(staleness=0)), strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-5)
-    assert trainer.iteration == SMALL_RUN["stop_after"]
-
-
 # ---------------------------------------------------------------- losses
 
 
@@ -113,16 +103,6 @@ def test_losses_at_many_moments(nodes, tmp_path, alone, loss, seed, staleness):
     with Moment(out, seed, lambda: LOSSES[loss](nodes)):
         small_run(out, cluster=nodes.address, staleness=staleness)
     assert_same_run(out, alone(staleness=staleness))
-
-
-@pytest.mark.nightly
-def test_a_lost_learner(nodes, tmp_path, alone):
-    out = tmp_path / "run"
-
-    with Moment(out, 4, lambda: kill_a_process(nodes, b"ray::RayTrainWorker")):
-        small_run(out, cluster=nodes.address, learners=2)
-    for ours, theirs in zip(curve(out), curve(alone(staleness=0)), strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-5)
 
 
 def killed_and_resumed(nodes: Any, out: Path, seed: int, **settings: Any) -> None:
@@ -153,9 +133,7 @@ def test_a_driver_killed_at_many_moments(nodes, tmp_path, alone, seed):
     [
         ({"shards": 0}, "shards"),
         ({"staleness": -1}, "staleness"),
-        ({"learners": 3, "cluster": "auto"}, "learners"),
         ({"actors": 0, "cluster": "auto"}, "actors"),
-        ({"learners": 2}, "cluster"),
     ],
 )
 def test_settings_out_of_range(tmp_path, settings, message):

@@ -124,14 +124,12 @@ def test_the_pass_and_the_masks_of_the_table() -> None:
     for table in ALL_TABLES.values():
         assert (table.width[PASS], table.length[PASS], table.top[PASS]) == (0, 0, C.NO_CARD)
         assert (table.top_rank[PASS], table.num_cards[PASS]) == (-1, 0)
-        assert not table.has_two_mask[PASS]
         assert not table.bomb_mask[PASS]
         for action in range(1, table.num_actions):
             if action == table.declare:
                 assert (table.width[action], table.top[action]) == (0, C.NO_CARD)
                 continue
             assert bool(table.bomb_mask[action]) == (table.shape(action) in table.rules.bombs)
-            assert bool(table.has_two_mask[action]) == (table.top[action] >= 48)
         with pytest.raises(ValueError, match="read-only"):
             table.top[0] = 0
 

@@ -464,8 +464,6 @@ def test_plays_of_the_wrong_type(wrong: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         Cards(wrong)
     with pytest.raises((TypeError, ValueError)):
-        round_.play_action(wrong if wrong != 1.0 else 1.5)
-    with pytest.raises((TypeError, ValueError)):
         round_.hand(wrong)
 
 
@@ -503,9 +501,9 @@ def test_random_sets_of_cards(name: str) -> None:
 
 
 @pytest.mark.parametrize("action", [-1, 453, 10**9])
-def test_play_action_out_of_range(action: int) -> None:
+def test_an_action_out_of_range(action: int) -> None:
     round_ = in_play(5)
-    round_unharmed(round_, lambda: round_.play_action(action), ValueError)
+    round_unharmed(round_, lambda: round_.play(action), ValueError)
 
 
 def test_playing_on_after_the_end() -> None:
@@ -514,7 +512,7 @@ def test_playing_on_after_the_end() -> None:
     for cards in ("4s", "", "3s", "3s 3c"):
         round_unharmed(round_, lambda c=cards: round_.play(c), IllegalPlayError)
     round_unharmed(round_, round_.pass_, IllegalPlayError)
-    round_unharmed(round_, lambda: round_.play_action(0), IllegalPlayError)
+    round_unharmed(round_, lambda: round_.play(0), IllegalPlayError)
     round_unharmed(round_, lambda: round_.play("3s 4s"), InvalidComboError)
     assert round_.legal_plays() == []
 

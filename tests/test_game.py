@@ -107,7 +107,7 @@ def test_lists_of_plays_do_not_change_later() -> None:
 
 
 @pytest.mark.parametrize("name", [*PRESETS, *CUSTOM])
-def test_play_action_equals_play_of_its_cards(name: str) -> None:
+def test_an_action_is_the_play_of_its_cards(name: str) -> None:
     rules = PRESETS[name] if name in PRESETS else CUSTOM[name]
     rng = random.Random(name)
     by_cards, by_action = Round(rules, key=5), Round(rules, key=5)
@@ -118,13 +118,13 @@ def test_play_action_equals_play_of_its_cards(name: str) -> None:
         illegal = rng.choice([a for a in range(table.num_actions) if a not in {p.action for p in plays}])
         before = by_action._rows.copy()
         with pytest.raises(IllegalPlayError, match="not legal here"):
-            by_action.play_action(illegal)
+            by_action.play(illegal)
         assert np.array_equal(by_action._rows, before)
         play = rng.choice(plays)
         assert play.action == cards_to_action(rules, play)
         assert action_to_cards(rules, by_cards.hand(by_cards.turn), play.action) == play
         by_cards.play(play)
-        by_action.play_action(play.action)
+        by_action.play(play.action)
         assert by_cards.record() == by_action.record()
 
 

@@ -280,7 +280,6 @@ ARRAYS = (
     "table_action",
     "table_cards",
     "table_owner",
-    "passed_mask",
 )
 
 
@@ -330,7 +329,6 @@ def test_relative_seats_of_a_view(rules: Rules, key: int, seed: int) -> None:
         assert view.num_cards_left[i].tolist() == [int(state.hands[b, s]).bit_count() for s in order]
         assert view.scores[i].tolist() == [state.scores[b, s] for s in order]
         assert view.places[i].tolist() == [state.places[b, s] for s in order]
-        assert view.passed_mask[i].tolist() == [bool(state.passed[b] >> s & 1) for s in order]
         owner = int(state.owner[b])
         assert view.table_owner[i] == (-1 if owner < 0 else order.index(owner))
         assert view.table_cards[i] == state.table_cards[b]

@@ -17,8 +17,8 @@ import tienlen_train
 from tienlen_agents.ranges import Choice, ExistingFile, Range
 from tienlen_agents.rule_based.heuristic import tuned
 from tienlen_train import best_response, dmc, league, ppo, ppo_sb3, ship, tune_heuristic
-from tienlen_train.benchmarks import curves, endgame, inference, learning, search, speed
-from tienlen_train.config import Config, ConfigError, Several, Word, expected_of, flag_of, hints_of
+from tienlen_train.benchmarks import learning, search, speed
+from tienlen_train.config import Config, ConfigError, Word, expected_of, flag_of, hints_of
 
 
 def all_configs() -> list[type[Config]]:
@@ -82,8 +82,6 @@ def outside(config: type[Config], name: str) -> list[Any]:
             found.append(expected.least + 0.5)
     elif isinstance(expected, Choice | Word):
         found += ["no such", "", "../x"]
-    elif isinstance(expected, Several):
-        found += ["", "x", "0", "1 -2", "9" * 5000]
     elif isinstance(expected, ExistingFile):
         found += ["/nosuch/file", "\0"]
     else:
@@ -121,9 +119,6 @@ MAINS = {
     "league": league.main,
     "ship": ship.main,
     "tune": tune_heuristic.main,
-    "curves": curves.main,
-    "endgame": endgame.main,
-    "inference": inference.main,
     "learning": learning.main,
     "search": search.main,
     "speed": speed.main,
@@ -163,11 +158,6 @@ REFUSED = [
     ("tune", "--generations 0"), ("tune", "--population 1"), ("tune", "--num-deals 1"), ("tune", "--step 0"),
     ("tune", "--start /nosuch.json"), ("tune", "--rules nosuch"), ("tune", "--mean -1"),
     ("tune", "--num-players 9"), ("tune", "--only nosuch"), ("tune", "--rules thirteens"),
-    ("curves", "--seeds 0"), ("curves", "--at-once 0"),
-    ("endgame", "--rounds 0"), ("endgame", "--deals 1"), ("endgame", "--nodes 0"),
-    ("endgame", "--rules nosuch"),
-    ("inference", "--batches 0"), ("inference", "--batches x"), ("inference", "--repeats 0"),
-    ("inference", "--policy /nosuch.safetensors"), ("inference", "--decisions -1"),
     ("learning", "--seconds 0"), ("learning", "--runs 0"),
     ("search", "--rounds -1"), ("search", "--deals 1"), ("search", "--threads 0"),
     ("search", "--num-players 0"),
@@ -201,7 +191,6 @@ def test_commands_refuse_before_any_work(
         ("best_response", "--agent greddy", "unknown agent 'greddy'"),
         ("best_response", "--agent policy:/nosuch.safetensors", "there is no such file"),
         ("search", "--agents greddy", "unknown agent 'greddy'"),
-        ("endgame", "--players greddy", "unknown agent 'greddy'"),
         ("ship", "--deals 2", "expected"),
     ],
 )

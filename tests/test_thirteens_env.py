@@ -151,7 +151,7 @@ def test_agents_of_another_game_are_refused() -> None:
     OneSeatGames("cardgames", 2, opponents=OnlyTienLen())
     batch = Batch("thirteens", 2)
     batch.reset(0)
-    for name in ("table_action", "table_cards", "table_owner", "passed_mask"):
+    for name in ("table_action", "table_cards", "table_owner"):
         with pytest.raises(WrongGameError, match="thirteens"):
             getattr(View(batch), name)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tienlen_env.engine.batch import Batch, LegalActions
 from tienlen_env.engine.checks import as_indices, as_integers
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray
+from tienlen_env.games.common.arrays import ByteArray, IntArray, MaskArray
 from tienlen_env.games.common.cards import FULL_DECK
 from tienlen_env.games.common.game import ActionTable, AnyRules
 from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT, ClimbingState, GameState
@@ -240,12 +240,6 @@ class View:
         owner = self._climbing.owner
         relative = (owner - self._seat) % self.rules.num_players
         return np.where(owner < 0, -1, relative)
-
-    @cached_property
-    def passed_mask(self) -> BoolArray:
-        """bool (n, P): who has passed in this trick, relative seats; of a climbing game."""
-        passed: BoolArray = (self._climbing.passed[:, None] >> self._relative) & 1 == 1
-        return passed
 
     def cards_of(self, actions: IntArray) -> IntArray:
         """int64 (n,): the cards that actions (n,) play, with the lowest suits; 0 for none or not legal.

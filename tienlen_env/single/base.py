@@ -495,14 +495,6 @@ class BaseRound(Generic[RulesT, PlayT]):
         """
         raise self._error(f"the game {self._batch.game.name!r} has no pass", None)
 
-    def play_action(self, action: int) -> None:
-        """Play an action; the same as `play` with an int.
-
-        Raises:
-            IllegalPlayError: it is not legal here.
-        """
-        self.play(self._checked(action))
-
     def undo(self) -> PlayT:
         """Take the last play back.
 

@@ -26,28 +26,6 @@ ConfigT = TypeVar("ConfigT", bound="Config")
 
 
 @dataclasses.dataclass(frozen=True)
-class Several:
-    """Integers of a range as a text, separated by blanks; at least one.
-
-    Attributes:
-        each: the range.
-    """
-
-    each: Range
-
-    def __contains__(self, value: object) -> bool:
-        if not isinstance(value, str):
-            return False
-        parts = value.split()
-        return bool(parts) and all(
-            part.isdecimal() and len(part) < 20 and int(part) in self.each for part in parts
-        )
-
-    def __str__(self) -> str:
-        return f"numbers separated by blanks, each {self.each}"
-
-
-@dataclasses.dataclass(frozen=True)
 class Word:
     """A word that can be a part of a file's name: lower-case letters and digits."""
 
@@ -271,13 +249,11 @@ class SelfPlayConfig(RunConfig):
         cluster: play on a Ray cluster: auto (the one that this machine belongs to), local (a new one on this
             machine) or the address of its head node; None for this process.
         actors: with a cluster: shards of the games that are played at the same time; None for all.
-        learners: with a cluster: processes that share the gradient steps, at most as many as shards; 1 is
-            this process.
         device: of the training; auto is cuda if available.
         precision: bf16 is two to five times as fast on processors that support it; auto detects that.
     """
 
-    may_change: ClassVar[frozenset[str]] = RunConfig.may_change | {"cluster", "actors", "learners"}
+    may_change: ClassVar[frozenset[str]] = RunConfig.may_change | {"cluster", "actors"}
     variants: str | None = setting(None, Variants())
     num_games: int = setting(1024, Range(1, 1_000_000))
     batch_size: int = setting(4096, COUNT)
@@ -301,7 +277,6 @@ class SelfPlayConfig(RunConfig):
     staleness: int = setting(0, Range(0, 100))
     cluster: str | None = setting(None, FreeText("auto, local or an address"))
     actors: int | None = setting(None, COUNT)
-    learners: int = setting(1, COUNT)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
 
@@ -319,10 +294,6 @@ class SelfPlayConfig(RunConfig):
             self.refuse("snapshot_share", f"expected 0..{most_share:g}, what baseline_share leaves")
         if self.shards > self.num_games:
             self.refuse("shards", f"expected 1..{self.num_games}, a game each")
-        if self.learners > self.shards:
-            self.refuse("learners", f"expected 1..{self.shards}, a shard each")
-        if self.cluster is None and self.learners > 1:
-            self.refuse("learners", "expected a cluster as well")
         if self.cluster is None and self.actors is not None:
             self.refuse("actors", "expected a cluster as well")
         self._check_variants()

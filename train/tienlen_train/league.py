@@ -90,7 +90,7 @@ class LeagueConfig(PPOConfig):
         """Refuse the settings of a single run that a population does not have."""
         super().__post_init__()
         for names, reason in (
-            (("staleness", "actors", "learners"), "a learner of a population trains in one process"),
+            (("staleness", "actors"), "a learner of a population trains in one process"),
             (("stop_after", "checkpoint_every"), "a population is saved after each of its generations"),
             (("eval_every", "eval_deals", "final_deals"), "the table of payoffs measures a population"),
             (("snapshot_every", "num_snapshots"), "the population takes the place of snapshots"),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 # Settings that a resumed run does not take from its folder: what to do, and where.
-_NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "cluster", "actors", "learners"})
+_NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "cluster", "actors"})
 _CHECKPOINT: Final = re.compile(r"\d{6,}\.pt")
 CONFIG: Final = "config.json"
 CHECKPOINTS: Final = "checkpoints"

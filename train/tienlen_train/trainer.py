@@ -236,9 +236,6 @@ class Trainer(ABC):
 class Link(Protocol):
     """The connection of a run to a cluster."""
 
-    def learn(self, trajectories: Trajectories) -> dict[str, float]:
-        """`SelfPlayTrainer.learn`, in one or several processes."""
-
     def metrics(self, seconds: float) -> dict[str, float]:
         """Figures of the cluster in the iteration that has ended, which took so many seconds."""
 
@@ -502,7 +499,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             self.num_games += self.config.num_games
             end = time.perf_counter()
             return {"seconds_playing": middle - begin, "seconds_learning": end - middle, **metrics}
-        metrics = self.learn(trajectories) if self.link is None else self.link.learn(trajectories)
+        metrics = self.learn(trajectories)
         end = time.perf_counter()
         self.num_decisions += len(trajectories)
         self.num_games += self.config.num_games

@@ -117,11 +117,6 @@ class MatchResult:
             return self.deal_points
         return self._by_agent(self.units.sum(axis=1, dtype=np.int64))
 
-    @property
-    def deal_firsts(self) -> npt.NDArray[np.float64]:
-        """float64 (D, E): first places of each deal, summed over its games and the agent's seats."""
-        return self._by_agent(place_shares(self.game_places)[..., 0].sum(axis=1)) / PLACE_SHARE_DENOMINATOR
-
     def deal_places(self, index: int, place: int) -> IntArray:
         """int64 (D,): an agent's shares of a place in each deal, summed over games and seats.
 

@@ -4,7 +4,7 @@ Most inputs are zero (eight of nine numbers of an observation, four of five acti
 outputs of the ReLUs (in the shipped networks nine of ten in the trunk, a half to two thirds after it). So a
 layer is not a matrix product: for each row the loops list the nonzero inputs, and add up their rows of the
 weights, `TILE` columns at a time. The shipped networks take about half of torch's time, and a
-fifth of it for one decision (`python -m tienlen_train.benchmarks.inference`); a network whose ReLUs are never
+fifth of it for one decision; a network whose ReLUs are never
 zero takes up to a fifth more than torch.
 
 Each row is computed by itself and by the same sequence of operations: a decision gets the same bits alone and

@@ -91,12 +91,6 @@ class ActionTable:
         """int64 (A,), rank of the top card; -1 for the pass and the declaration."""
         return self.top >> 2
 
-    @property
-    def has_two_mask(self) -> BoolArray:
-        """Actions that contain a 2: bool (A,)."""
-        found: BoolArray = self.top_rank == RANK_OF_TWO
-        return found
-
     def shape(self, action: int) -> Shape:
         """The shape of an action (not of the pass or the declaration).
 

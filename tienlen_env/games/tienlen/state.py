@@ -19,8 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, offsets
-from tienlen_env.games.common.cards import masks_to_bits
+from tienlen_env.games.common.arrays import BoolArray, IntArray, offsets
 from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT as HISTORY_SEAT_SHIFT, ClimbingState, Columns
 from tienlen_env.games.tienlen.rules import Rules
 
@@ -134,7 +133,3 @@ class State(ClimbingState):
             return np.zeros(self.num_games, np.bool_)
         declares: BoolArray = self.rows[:, self._first_extra + MUST_DECLARE] == 1
         return declares
-
-    def hand_bits(self) -> ByteArray:
-        """uint8 (B, P, 52), the hands one byte a card."""
-        return masks_to_bits(self.hands)

@@ -57,7 +57,6 @@ class ClusterExecutor(ThreadExecutor):
         num_threads: of this process.
 
     Attributes:
-        packed: the rollouts that were taken last, in order.
         num_bytes: bytes of all rollouts that were taken.
         num_decisions: their decisions.
         decisions_of: the decisions that each node played, by its id in Ray.
@@ -65,7 +64,6 @@ class ClusterExecutor(ThreadExecutor):
 
     def __init__(self, pool: TaskPool, num_actors: int | None, num_threads: int) -> None:
         super().__init__(num_threads)
-        self.packed: list[PackedTrajectories] = []
         self.num_bytes = 0
         self.num_decisions = 0
         self.decisions_of: Counter[str] = Counter()
@@ -98,10 +96,10 @@ class ClusterExecutor(ThreadExecutor):
         def results() -> list[ResultT]:
             while any(one.result is None for one in started):
                 self._advance(1.0)
-            self.packed = [one.result for one in started if one.result is not None]
-            self.num_bytes += sum(packed.num_bytes for packed in self.packed)
-            self.num_decisions += sum(packed.num_decisions for packed in self.packed)
-            return cast("list[ResultT]", [unpack(packed) for packed in self.packed])
+            taken = [one.result for one in started if one.result is not None]
+            self.num_bytes += sum(packed.num_bytes for packed in taken)
+            self.num_decisions += sum(packed.num_decisions for packed in taken)
+            return cast("list[ResultT]", [unpack(packed) for packed in taken])
 
         return results
 

@@ -12,10 +12,8 @@ from rich.console import Console
 from tienlen_agents.cluster import Identity, TaskPool, connected
 from tienlen_agents.extras import MissingExtraError
 from tienlen_train.cluster.actors import ClusterExecutor
-from tienlen_train.cluster.learners import Learners
 from tienlen_train.command import RunError
 from tienlen_train.executor import ThreadExecutor
-from tienlen_train.rollout import Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 
 SECONDS_BETWEEN_LINES: Final = 30.0
@@ -27,8 +25,6 @@ class ClusterLink:
     Args:
         trainer: of the run.
         executor: plays its rollouts.
-        pool: of the executor.
-        learners: take the gradient steps; None for the trainer's process.
         console: shows a line on the cluster every half a minute.
     """
 
@@ -36,21 +32,12 @@ class ClusterLink:
         self,
         trainer: SelfPlayTrainer[Any],
         executor: ClusterExecutor,
-        pool: TaskPool,
-        learners: Learners | None,
         console: Console,
     ) -> None:
-        self._trainer, self._executor, self._tasks = trainer, executor, pool
-        self._learners, self._console = learners, console
+        self._trainer, self._executor, self._console = trainer, executor, console
         self._shown = time.monotonic()
         self._decisions: dict[str, int] = {}
         self._since = time.monotonic()
-
-    def learn(self, trajectories: Trajectories) -> dict[str, float]:
-        """Take the gradient steps of an iteration; its metrics."""
-        if self._learners is None:
-            return self._trainer.learn(trajectories)
-        return self._learners.learn(self._trainer, self._executor.packed)
 
     def metrics(self, seconds: float) -> dict[str, float]:
         """Figures of the cluster after an iteration."""
@@ -98,13 +85,8 @@ def linked(trainer: SelfPlayTrainer[Any], console: Console) -> Iterator[None]:
         except (MissingExtraError, ValueError) as error:
             raise RunError(str(error)) from error
         console.print(text)
-        tasks = TaskPool(identity)
-        executor = ClusterExecutor(tasks, config.actors, config.threads)
-        learners = None
-        if config.learners > 1:
-            learners = stack.enter_context(Learners.started(trainer, identity))
-        trainer.executor = executor
-        trainer.link = ClusterLink(trainer, executor, tasks, learners, console)
+        trainer.executor = executor = ClusterExecutor(TaskPool(identity), config.actors, config.threads)
+        trainer.link = ClusterLink(trainer, executor, console)
         try:
             yield
         finally:
