@@ -5,8 +5,7 @@ import pytest
 
 from tienlen_agents import arena
 from tienlen_agents.arena.error_rates import simulate
-from tienlen_agents.arena.sequential import ALPHA, FIRST_LOOK, anytime_factor
-from tienlen_agents.arena.stats import estimate
+from tienlen_agents.arena.stats import ALPHA, FIRST_LOOK, anytime_factor, estimate
 
 # Points of one seat over four games of a deal, less parity: some value that deals really have.
 DEALS = np.repeat(

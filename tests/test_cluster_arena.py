@@ -29,7 +29,7 @@ from tests.clusters import (
 from tienlen_agents import arena, cluster, load
 from tienlen_agents.arena.__main__ import main
 from tienlen_agents.cluster import Identity, NodeRefusedError
-from tienlen_agents.cluster.executor import MOST_JOBS
+from tienlen_agents.cluster.connection import MOST_JOBS
 from tienlen_agents.cluster.identity import is_shipped
 
 
@@ -202,7 +202,7 @@ def test_errors_of_the_command(arguments, message, capsys):
 
 
 def test_without_ray_the_extra_is_named(monkeypatch, capsys):
-    monkeypatch.setattr("tienlen_agents.extras.is_installed", lambda package: package != "ray")
+    monkeypatch.setattr("tienlen_agents.versions.is_installed", lambda package: package != "ray")
     with pytest.raises(SystemExit):
         main(["match", "greedy", "random", "--cluster", "auto"])
     assert "pip install 'tienlen-env[cluster]'" in capsys.readouterr().err

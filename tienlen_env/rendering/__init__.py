@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from tienlen_env.rendering.ansi import for_stream, render_ansi
 from tienlen_env.rendering.raster import render_rgb
-from tienlen_env.rendering.row import render_cards
-from tienlen_env.rendering.svg import render_svg
+from tienlen_env.rendering.svg import render_cards, render_svg
 from tienlen_env.rendering.view import PlainView, TableView, TrickView, View
 
 __all__ = [

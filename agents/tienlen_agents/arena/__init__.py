@@ -24,8 +24,7 @@ from tienlen_agents.arena.forfeits import MAX_FORFEITS, FailedAgent
 from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import blocks, seatings
-from tienlen_agents.arena.match import FAST_PANEL, PANEL, compare, gauntlet, match, match_up
-from tienlen_agents.arena.pilot import pilot
+from tienlen_agents.arena.match import FAST_PANEL, PANEL, compare, gauntlet, match, match_up, pilot
 from tienlen_agents.arena.play import Forfeits, Played, play_deals
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import MatchResult, Score

@@ -20,8 +20,17 @@ from tienlen_agents.arena.forfeits import MAX_FORFEITS
 from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import unique_names
-from tienlen_agents.arena.match import FAST_PANEL, PANEL, SLOW_PANEL, all_rules, compare, gauntlet, panel_of
-from tienlen_agents.arena.pilot import PILOT_DEALS, pilot
+from tienlen_agents.arena.match import (
+    FAST_PANEL,
+    PANEL,
+    PILOT_DEALS,
+    SLOW_PANEL,
+    all_rules,
+    compare,
+    gauntlet,
+    panel_of,
+    pilot,
+)
 from tienlen_agents.arena.report import Report, missing_outputs
 from tienlen_agents.arena.run import CHUNKS_FILE, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
@@ -88,7 +97,7 @@ def _common() -> argparse.ArgumentParser:
         "--stop-when-clear",
         action="store_true",
         help="end a match-up when its first agent is proven above or below parity, by a sequential test with "
-        "at most 5 %% false positives (tienlen_agents/arena/sequential.py)",
+        "at most 5 %% false positives (tienlen_agents/arena/stats.py)",
     )
     more = parser.add_argument_group("what else is measured")
     more.add_argument(
@@ -324,7 +333,7 @@ def _on_device(options: argparse.Namespace) -> Executor:
     """
     require("torch", "train", "--device cuda")
     from tienlen_agents.device.arena import DeviceExecutor, why_not
-    from tienlen_agents.device.available import cuda_machine
+    from tienlen_agents.device.machine import cuda_machine
 
     if options.workers != 1 or options.cluster:
         raise ValueError("--device cuda, --workers and --cluster: expected one of them")

@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.random import SeedSequence
 
-from tienlen_agents.arena.blunders import BlunderCounter
 from tienlen_agents.arena.lineup import Permutations, blocks
 from tienlen_agents.arena.play import Forfeits, IntArray, Played, play_deals
-from tienlen_agents.arena.recorder import Recorder
-from tienlen_agents.endgame import can_solve
-from tienlen_env.engine.agent import Agent
+from tienlen_agents.endgame import SolvableRules, Solver, can_solve, open_endings
+from tienlen_env.engine.agent import Agent, View
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.single.base import AnyRound, round_type
 
 # The keys of so many deals are drawn at once, and agents are reset at least as often. It is part of the
 # definition of every result: another number gives other games.
@@ -306,3 +306,75 @@ def chunk_of(
         records=records,
         units=None if played.units is None else by_slot(played.units).astype(np.int32),
     )
+
+
+class Recorder:
+    """Callback of `play_deals` (``on_plays``) that records the first rounds.
+
+    Args:
+        rules: the variant.
+        keys: int64 (n,), the deals of the first n games.
+    """
+
+    def __init__(self, rules: AnyRules, keys: IntArray) -> None:
+        self._rounds: list[AnyRound] = [round_type(rules)(rules, key) for key in keys.tolist()]
+
+    def __call__(self, actions: IntArray, cards: IntArray | None) -> None:
+        """Take the actions of one step, int64 (B,); below 0: the game is over. `cards`: their exact cards."""
+        for game, played in enumerate(self._rounds):
+            action = int(actions[game])
+            if action >= 0:
+                if cards is None or not played.has_card_choice:
+                    played.play(action)
+                else:
+                    played.play(played.play_of(action, int(cards[game])))
+
+    @property
+    def records(self) -> tuple[str, ...]:
+        """n records, one line each."""
+        return tuple(played.record() for played in self._rounds)
+
+
+@lru_cache(maxsize=8)
+def _solver(rules: SolvableRules) -> Solver:
+    return Solver(rules)
+
+
+class BlunderCounter:
+    """Callback of `play_deals` that counts blunders in endgames that can be solved exactly.
+
+    An endgame is a position in which two of four players are left and each can infer the other's cards (see
+    `tienlen_agents.endgame`). A decision in an endgame counts if there was a choice and the solver
+    finished. It is a blunder if the player could force the better of the two places before it, but not
+    after it.
+
+    Args:
+        rules: the variant.
+        num_deals: D; only decisions in the first D deals of the chunk count.
+        num_games: games of each deal; they are adjacent in the batch.
+        num_agents: E.
+
+    Attributes:
+        counts: int64 (D, E, 2), blunders and counted decisions.
+    """
+
+    def __init__(self, rules: SolvableRules, num_deals: int, num_games: int, num_agents: int) -> None:
+        self.counts = np.zeros((num_deals, num_agents, 2), np.int64)
+        self._num_games = num_games
+        self._rules = rules
+
+    def __call__(self, index: int, view: View, chosen: IntArray) -> None:
+        """Count the blunders among the actions (n,) that an agent chose in n decisions."""
+        deals = view.games // self._num_games
+        # The games of a deal are adjacent, so the decisions of the first deals come first.
+        if deals[0] >= len(self.counts):
+            return
+        found, rows = open_endings(view)
+        is_wanted = (view.num_legal[found] > 1) & (deals[found] < len(self.counts))
+        found, rows = found[is_wanted], rows[is_wanted]
+        if not found.size:
+            return
+        solution = _solver(self._rules).solve(rows)
+        is_blunder = (solution.value == 1) & ~solution.best_mask[np.arange(len(found)), chosen[found]]
+        np.add.at(self.counts[:, index, 0], deals[found], is_blunder)
+        np.add.at(self.counts[:, index, 1], deals[found], solution.value != 0)

@@ -2,7 +2,7 @@
 
     python -m tienlen_agents.arena.error_rates
 
-See `tienlen_agents.arena.sequential` for the test.
+See `tienlen_agents.arena.stats.anytime_factor` for the test.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.arena.match import match
-from tienlen_agents.arena.sequential import FIRST_LOOK, anytime_factor
+from tienlen_agents.arena.stats import FIRST_LOOK, anytime_factor
 from tienlen_agents.command import program
 
 

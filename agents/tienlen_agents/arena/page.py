@@ -1,10 +1,11 @@
-"""The page of a report: one self-contained HTML file, for narrow and wide screens, light and dark.
+"""The page of a report, one HTML file for narrow and wide screens, light and dark; the records beside it.
 
 Positions are in percent of the width, so drawings scale with the page; numbers stay text.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
 from tienlen_agents.arena.labels import decisions_per_second, interval_note, ordinal, place_colours
-from tienlen_agents.arena.records import FOLDER, RecordFile, record_files
+from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import Estimate, Verdict
+from tienlen_agents.files import write_atomic
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import printable
@@ -22,6 +24,54 @@ if TYPE_CHECKING:
     from tienlen_agents.arena.curves import Curve
     from tienlen_agents.arena.result import MatchResult
     from tienlen_agents.arena.run_results import League, RunResults
+
+
+FOLDER: Final = "records"
+_FILE: Final = re.compile(r"\d+-\d+-\d+\.txt")
+
+
+class RecordFile(NamedTuple):
+    """The record of a round as a file.
+
+    Attributes:
+        name: of the file.
+        match_up: its title.
+        rules: name of the variant.
+        deal: of the match-up, from 1.
+        seats: the names of the agents, by seat.
+        text: the record.
+    """
+
+    name: str
+    match_up: str
+    rules: str
+    deal: int
+    seats: tuple[str, ...]
+    text: str
+
+
+def record_files(results: tuple[MatchResult, ...]) -> list[RecordFile]:
+    """The records of a run, in the order of its match-ups: ``<match-up>-<deal>-<seating>.txt``, from 1."""
+    files = []
+    for number, result in enumerate(results, start=1):
+        for index, text in enumerate(result.records):
+            deal, seating = divmod(index, result.num_seatings)
+            seats = tuple(result.names[agent] for agent in result.seats_of(deal)[seating])
+            name = f"{number}-{deal + 1}-{seating + 1}.txt"
+            files.append(RecordFile(name, result.title, result.rules.name, deal + 1, seats, text))
+    return files
+
+
+def write_records(folder: Path, files: list[RecordFile]) -> None:
+    """Write records into ``<folder>/records``, and delete those of an earlier run there."""
+    target = folder / FOLDER
+    names = {file.name for file in files}
+    for path in target.glob("*.txt"):
+        if _FILE.fullmatch(path.name) and path.name not in names:
+            path.unlink()
+    for file in files:
+        write_atomic(target / file.name, f"{file.text}\n".encode())
+
 
 RECORD: Final = "{record}"  # in `RunResults.records_url`: the record itself comes here
 

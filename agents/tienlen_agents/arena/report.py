@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tienlen_agents.arena.chunk import BLOCK_DEALS
 from tienlen_agents.arena.forfeits import FailedAgent
 from tienlen_agents.arena.labels import decisions_per_second
-from tienlen_agents.arena.page import page
-from tienlen_agents.arena.records import FOLDER, RecordFile, record_files, write_records
+from tienlen_agents.arena.page import FOLDER, RecordFile, page, record_files, write_records
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.run_results import League, RunResults
 from tienlen_agents.arena.stats import Estimate

@@ -19,7 +19,7 @@ from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecu
 from tienlen_agents.arena.forfeits import MAX_FORFEITS, check_limit
 from tienlen_agents.arena.lineup import Permutations, blocks, title_of
 from tienlen_agents.arena.result import MatchResult, add_up
-from tienlen_agents.arena.sequential import FIRST_LOOK
+from tienlen_agents.arena.stats import FIRST_LOOK
 from tienlen_agents.arena.store import ChunkStore, file_digests
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.engine.agent import Agent, check_plays

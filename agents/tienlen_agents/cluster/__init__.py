@@ -10,8 +10,7 @@ The package ``ray`` is in the extra ``cluster``; this module imports it in `conn
 
 from __future__ import annotations
 
-from tienlen_agents.cluster.connection import ClusterError, connect, connected
-from tienlen_agents.cluster.executor import RayExecutor
+from tienlen_agents.cluster.connection import ClusterError, RayExecutor, connect, connected
 from tienlen_agents.cluster.identity import Identity, NodeRefusedError, Refusal
 from tienlen_agents.cluster.tasks import TaskPool
 

@@ -7,17 +7,58 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from tienlen_agents.arena.chunk import Chunk
+from tienlen_agents.arena.executors import Task, play_task
 from tienlen_agents.arena.store import ArenaRunError
-from tienlen_agents.cluster.executor import RayExecutor
 from tienlen_agents.cluster.identity import Identity
 from tienlen_agents.cluster.tasks import TaskPool
 from tienlen_agents.extras import require
 from tienlen_env.rendering.view import plural
+
+GROUP_SECONDS: Final = 0.5  # a task of Ray costs milliseconds, so it plays jobs for about this time
+MOST_JOBS: Final = 64  # of one task of Ray
+
+
+def play_group(tasks: Sequence[Task]) -> tuple[list[Chunk], float]:
+    """In a worker process: the chunks of some tasks, and the seconds that they took."""
+    begin = time.perf_counter()
+    return [play_task(task) for task in tasks], time.perf_counter() - begin
+
+
+class RayExecutor:
+    """Plays tasks of the arena on a cluster.
+
+    Args:
+        pool: of the cluster; its identity has the files of all agents.
+    """
+
+    def __init__(self, pool: TaskPool) -> None:
+        self.pool = pool
+        self._group_size = 1
+
+    def play(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Chunk]]:
+        """Play the tasks as processors of the cluster become free (see `Executor.play`).
+
+        Raises:
+            NodeRefusedError: no node has the versions, the code and the files of this process.
+            ArenaRunError: the cluster lost a task too often.
+            IllegalPlayError: an agent chose an action that is not legal.
+        """
+        for group, (chunks, seconds) in self.pool.unordered(play_group, self._groups(tasks)):
+            self._group_size = min(max(int(GROUP_SECONDS * len(group) / seconds), 1), MOST_JOBS)
+            yield from zip(group, chunks, strict=True)
+
+    def _groups(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, ...]]:
+        while group := tuple(islice(tasks, self._group_size)):
+            yield group
+
 
 ANSWER_SECONDS: Final = 10.0  # to wait for a connection
 # One thread for each task: Ray gives a task one processor.
