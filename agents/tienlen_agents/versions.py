@@ -37,10 +37,10 @@ def versions() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def code_digest() -> str:
-    """16 hex digits: a digest of the Python sources that determine all results."""
+    """16 hex digits: a digest of the sources that determine all results, and of the weights beside them."""
     digest = hashlib.sha256()
     for package in (tienlen_env, tienlen_agents):
         root = Path(package.__path__[0])
-        for path in sorted(root.rglob("*.py")):
+        for path in sorted([*root.rglob("*.py"), *root.glob("rule_based/**/*.json")]):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

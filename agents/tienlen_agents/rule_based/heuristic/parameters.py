@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import astuple, dataclass, fields
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -229,83 +231,9 @@ class Parameters:
 
 
 # The tuned parameters of each family of rules (`splits.family_of`): no payments; payments by places, by the
-# cards that are left, and where suits bind the plays.
-FAMILIES: Final = (
-    Parameters(),
-    Parameters(
-        slope_single=0.247,
-        slope_pair=0.26,
-        lead_tempo=-0.178,
-        follow_tempo=0.234,
-        lead_cards=0.059,
-        beatable=0.0,
-        finish=1.321,
-        finish_two=0.378,
-        pass_bonus=0.328,
-        pass_card=-0.001,
-        pass_urgency=0.742,
-        pass_owner=0.527,
-        pass_last=0.648,
-        place=-0.336,
-        danger_one=0.126,
-        danger_two=-0.139,
-        chop=0.344,
-        held=0.25,
-        held_decay=0.209,
-        cong=1.177,
-        prize=0.761,
-        risk=0.127,
-    ),
-    Parameters(
-        slope_single=0.053,
-        slope_pair=0.412,
-        lead_tempo=-0.197,
-        follow_tempo=0.11,
-        lead_cards=0.266,
-        beatable=-0.145,
-        finish=0.937,
-        finish_two=0.546,
-        pass_bonus=-0.186,
-        pass_card=-0.001,
-        pass_urgency=3.248,
-        pass_owner=0.638,
-        pass_last=0.39,
-        place=-0.478,
-        danger_one=0.248,
-        danger_two=0.352,
-        chop=0.097,
-        held=0.184,
-        held_decay=0.633,
-        cong=1.192,
-        prize=0.043,
-        risk=-0.098,
-    ),
-    Parameters(
-        slope_single=0.223,
-        slope_pair=0.622,
-        lead_tempo=0.037,
-        follow_tempo=0.799,
-        lead_cards=0.592,
-        beatable=0.004,
-        finish=2.735,
-        finish_two=0.615,
-        pass_bonus=-0.753,
-        pass_card=0.082,
-        pass_urgency=2.788,
-        pass_owner=0.717,
-        pass_last=0.326,
-        place=0.052,
-        danger_one=1.019,
-        danger_two=0.552,
-        chop=0.367,
-        held=-0.925,
-        held_decay=0.947,
-        cong=-0.063,
-        prize=0.662,
-        risk=1.636,
-        only_twos=2.402,
-        last_three=0.586,
-    ),
+# cards that are left, and where suits bind the plays. The file has what differs from the defaults.
+FAMILIES: Final = tuple(
+    Parameters(**own) for own in json.loads(Path(__file__).with_name("families.json").read_text("utf-8"))
 )
 
 
