@@ -1,14 +1,104 @@
 /** The explorer: any record, move by move, with what the champion and the search say of it. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { adviceOf, judge, playOut, type Judged } from "./analysis.ts";
 import { CardRow, PlayText } from "./cards.tsx";
-import type { Advice, AgentInfo, LoadedGame, Round, SeatView } from "./engine.ts";
+import type { Advice, AgentClient, AgentInfo, LoadedGame, Round, RoundData, SeatView } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
-import { Graph } from "./graph.tsx";
 import { agentWords, cardsSigns, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, t, unitsText } from "./i18n.ts";
 import type { LocalGame } from "./local.ts";
 import { cardsOf, isCards, messageOf, PERSON } from "./model.ts";
-import { Choice, useKeys } from "./parts.tsx";
+import { Choice, useKeys, useNarrow } from "./parts.tsx";
+
+/** One decision of a round: what was played, and what the search expects of it and of its best play. */
+interface Judged {
+  turn: number;
+  seat: number;
+  played: string;
+  best: string;
+  points: number;
+  bestPoints: number;
+  loss: number;
+  lossError: number;
+}
+
+const key = (cards: number[]): string => cards.join(",");
+
+/** The advice of a position that a played move belongs to: the same cards, or the same action. */
+function adviceOf(advice: Advice, action: number, cards: number[]): Advice["plays"][number] | undefined {
+  return advice.plays.find((play) => key(play.cards) === key(cards)) ?? advice.plays.find((play) => play.action === action);
+}
+
+/** Judge every decision with a choice, one after the other; `report` is called after each. */
+async function judge(
+  agents: AgentClient, round: Round, agent: string, worlds: number, signal: AbortSignal,
+  report: (found: Judged[], done: number) => void,
+): Promise<void> {
+  const found: Judged[] = [];
+  for (const [turn, { seat, text, action, cards }] of round.history().entries()) {
+    if (signal.aborted) return;
+    const before = round.at(turn);
+    const data: RoundData = before.data;
+    const isChoice = before.legal().length > 1;
+    before.free();
+    if (isChoice) {
+      const advice = await agents.advise(data, agent, { worlds, seed: 1, signal });
+      const mine = adviceOf(advice, action, cards);
+      const best = [...advice.plays].sort((a, b) => (b.points ?? -Infinity) - (a.points ?? -Infinity))[0];
+      if (mine?.points != null && best?.points != null)
+        found.push({
+          turn, seat, played: text, best: best.text, points: mine.points, bestPoints: best.points,
+          loss: mine.behind ?? best.points - mine.points, lossError: mine.behind_error ?? 0,
+        });
+    }
+    report([...found], turn + 1);
+  }
+}
+
+/** Play the rest of a round by agents, one a seat. */
+async function playOut(agents: AgentClient, round: Round, seats: string[], signal: AbortSignal): Promise<void> {
+  while (!round.isOver && !signal.aborted) {
+    const choice = await agents.choose(round.data, seats[round.currentSeat]!, { seed: round.numPlays, signal });
+    round.play(round.find(choice.cards) ?? choice.action);
+  }
+}
+
+const PAD = 34;
+
+/** The graph of expected points, or payments, over a round. */
+function Graph({ judged, paid, numTurns, turn, names, worst, onStep }: {
+  judged: Judged[]; paid: boolean; numTurns: number; turn: number; names: string[]; worst: Judged[]; onStep: (turn: number) => void;
+}) {
+  // In a narrow window the same lines have fewer units, so that texts and points stay large enough.
+  const [W, H] = useNarrow() ? [340, 210] : [640, 220];
+  if (!judged.length) return null;
+  const all = judged.flatMap(({ points, bestPoints }) => [points, bestPoints]);
+  const low = Math.floor(Math.min(0, ...all)), high = Math.ceil(Math.max(1, ...all));
+  const x = (n: number): number => PAD + ((W - PAD - 8) * n) / Math.max(1, numTurns - 1);
+  const y = (points: number): number => H - PAD + 8 - ((H - PAD - 4) * (points - low)) / (high - low);
+  const seats = [...new Set(judged.map(({ seat }) => seat))].sort();
+  const step = Math.ceil((high - low) / 8);
+  const lines = Array.from({ length: high - low + 1 }, (_, i) => low + i).filter((points) => points % step === 0);
+  const title = t(paid ? "graphPaid" : "graph");
+  return (
+    <figure class="graph">
+      <h3>{title}</h3>
+      <svg viewBox={`0 0 ${W} ${H}`} role="img" aria-label={title}>
+        {lines.map((points) => (
+          <g key={points}><line class="grid" x1={PAD} x2={W - 8} y1={y(points)} y2={y(points)} /><text class="tick" x={PAD - 8} y={y(points) + 4} text-anchor="end">{points}</text></g>
+        ))}
+        <line class="now" x1={x(turn)} x2={x(turn)} y1={4} y2={H - PAD + 8} />
+        {seats.map((seat) => {
+          const own = judged.filter((one) => one.seat === seat);
+          return <g key={seat} class={`line seat-${seat % 7}`}>
+            <polyline points={own.map((one) => `${x(one.turn)},${y(one.points)}`).join(" ")} />
+            {own.map((one) => <circle key={one.turn} cx={x(one.turn)} cy={y(one.points)} r={worst.includes(one) ? 6 : 2.5} class={worst.includes(one) ? "loss" : ""} onClick={() => onStep(one.turn)} />)}
+          </g>;
+        })}
+        <text class="tick" x={W / 2} y={H - 4} text-anchor="middle">{t("move")}</text>
+      </svg>
+      <figcaption>{seats.map((seat) => <span key={seat} class={`key seat-${seat % 7}`}><i aria-hidden="true" />{names[seat]}</span>)}</figcaption>
+    </figure>
+  );
+}
 
 interface Opened { game: LoadedGame; rounds: Round[]; text: string; agents: AgentInfo[] }
 const NUM_LOSSES = 3;
