@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "tests" / "lowest.py"
@@ -24,6 +26,25 @@ def test_every_dependency_has_a_lower_bound() -> None:
     found = LOWEST["lowest"]()
     assert "pettingzoo==1.24.3" in found
     assert not any(line.startswith(("torch", "stable", "sb3")) for line in found)
+
+
+# The first version in which a promise of SECURITY.md is true.
+SAFE = {
+    "torch": "2.6",  # before, `weights_only` ran code of a file (CVE-2025-32434)
+    "starlette": "0.49.1",  # before, a Range header cost quadratic time (CVE-2025-62727)
+    "ray": "2.52",  # before, a web page could run code through the dashboard (CVE-2025-62593)
+    "jinja2": "3.1.6",  # before, templates left the sandbox (CVE-2025-27516)
+}
+
+
+def test_no_version_is_allowed_in_which_the_documented_safety_is_false() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [line for lines in project["optional-dependencies"].values() for line in lines]
+    found = dict(
+        re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+).*", line).groups() for line in lines if ">=" in line
+    )  # type: ignore[union-attr]
+    for name, version in SAFE.items():
+        assert Version(found[name]) >= Version(version), name
 
 
 @pytest.mark.nightly

@@ -36,7 +36,9 @@ await build({
   jsx: "automatic",
   jsxImportSource: "preact",
   legalComments: "none",
+  banner: { js: "/*! Contains Preact; its licence is in licenses.txt */" },
   charset: "utf8",
   logLevel: "warning",
 });
+await copyFile(path.join(here, "../licenses/preact.txt"), path.join(out, "licenses.txt"));
 for (const name of ["index.html", "icon.svg"]) await copyFile(path.join(here, "src", name), path.join(out, name));
