@@ -333,7 +333,7 @@ def _on_device(options: argparse.Namespace) -> Executor:
     """
     require("torch", "train", "--device cuda")
     from tienlen_agents.device.arena import DeviceExecutor, why_not
-    from tienlen_agents.device.machine import cuda_machine
+    from tienlen_agents.device.available import cuda_machine
 
     if options.workers != 1 or options.cluster:
         raise ValueError("--device cuda, --workers and --cluster: expected one of them")
