@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 JOBS ?= auto
+BUDGET ?= 0.02
 ARGS ?=
 
 VENV := .venv
@@ -11,15 +12,15 @@ PY := $(VENV)/bin/python
 define HELP
 Tiến lên / Thirteen: environment, agents, training
 
-  make train      train a small policy (about four minutes), compare it with the baselines
+  make train      train a small policy (4 to 10 minutes), compare it with the baselines
   make test       run every test, on all cores
   make nightly    run the longer tests, the fuzzers and the examples of other libraries
   make lowest     test with the lowest versions of pyproject.toml, without torch
   make lint       ruff, mypy, import contracts
   make format     let ruff format and fix what it can
   make docs       build the documentation into site/; ARGS=serve shows it while you write
-  make notebooks  run the notebooks with small budgets
-  make play       open the table in the browser
+  make notebooks  run the notebooks with small budgets; BUDGET=1 for the figures of their texts
+  make play       open the table in the browser; the first time it builds the page, for some minutes
   make web        build the page of the table (needs Node.js and lld); `make docs` and `make wheel` contain it then
   make wheel      build the wheel into dist/, with the page
   make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
@@ -95,8 +96,10 @@ format: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs $(or $(ARGS),build --strict)
 
+# The notebooks in git have no outputs: copies are run, and `make docs` shows them.
 notebooks: $(STAMP)
-	BUDGET=0.02 $(PY) -m pytest --nbmake --nbmake-timeout=300 -n $(JOBS) --maxprocesses 2 notebooks $(ARGS)
+	rm -rf build/notebooks && mkdir -p build && cp -R notebooks build/notebooks
+	BUDGET=$(BUDGET) $(PY) -m pytest --nbmake --overwrite --nbmake-timeout=900 -n $(JOBS) --maxprocesses 2 build/notebooks $(ARGS)
 
 bench: $(STAMP)
 	$(PY) -m tienlen_train.benchmarks.speed $(ARGS)
@@ -129,6 +132,7 @@ $(PAGE)/index.html: $(PAGE_SOURCES) web/node_modules/.package-lock.json
 	cd web && node_modules/.bin/tsc && node build.mjs ../$(PAGE)
 
 $(PAGE)/engine/index.json: $(ENGINE_SOURCES) | $(STAMP)
+	@echo 'Compiling the games and agents to WebAssembly: this takes some minutes ...'
 	$(PY) -m tienlen_agents.wasm --out $(PAGE)/engine
 
 play: $(STAMP) web

@@ -1,13 +1,15 @@
 """Generated parts of the site, for mkdocs (`hooks` in mkdocs.yml).
 
-Every build generates some pages from the code, and replaces five things in the others:
+Every build generates some pages from the code, and replaces six things in the others:
 
 * ``cards`` blocks, examples of the rules, one per line: ``5c 5h beats 5s 5d``, ``3s 4h 5d is a run of 3``.
   The engine checks them under the preset after the word (``cards foicica``); a wrong example fails the build.
 * ``record`` blocks, a line of `Round.record`: a picture of the table after the last play.
-* ``<!-- section: README.md # Speed -->``: that section of a file, so that every figure is written once.
+* ``<!-- section: README.md # Speed -->``: that section of a file, so that every figure is written once;
+  ``# intro`` is its text before the first picture.
 * ``<!-- code: tests/high_card.py # the game -->``: that part of a Python file, between two ruler comments.
 * ``<!-- citation -->``: CITATION.cff as BibTeX.
+* ``<!-- play -->``: a button that opens the table, or leads to its page if `make web` has not built it.
 
 The site's own address is unknown here. SITE_URL in the environment names it; the page for addresses that do
 not exist needs it for its links if the site is not at the root of its server.
@@ -88,10 +90,22 @@ def insert_code(markdown: str) -> str:
 
 
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)]+)\)")
+_CARDS = "agents/tienlen_agents/networks/weights"
+# Files of the repository that are pages of the site. Those under docs/ have their own path.
+_PAGES = {
+    "tienlen_env/RULES.md": "rules/clauses.md",
+    "tienlen_env/envs/tienlen.py": "environments/tienlen.md",
+    "tienlen_env/envs/thirteens.py": "environments/thirteens.md",
+    "agents/tienlen_agents/external/PROTOCOL.md": "protocol.md",
+}
 
 
-def insert_sections(markdown: str) -> str:
+def insert_sections(markdown: str, page: str = "index.md") -> str:
     """The page with its sections of other files inserted, without their headings.
+
+    Args:
+        markdown: the text of the page.
+        page: its path on the site.
 
     Raises:
         TienLenError: the file has no such section.
@@ -100,22 +114,27 @@ def insert_sections(markdown: str) -> str:
     def section(wanted: re.Match[str]) -> str:
         name, title = wanted.groups()
         text = (ROOT / name).read_text(encoding="utf-8")
-        found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        pattern = r"^# .*?\n(.*?)(?=^!)" if title == "intro" else rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)"
+        found = re.search(pattern, text, re.MULTILINE | re.DOTALL)
         if found is None:
             raise TienLenError(f"{name} has no section {title!r}")
-        return for_site(found[1]).strip()
+        return for_site(found[1], page).strip()
 
     return _SECTION.sub(section, markdown)
 
 
-def for_site(text: str) -> str:
+def for_site(text: str, page: str) -> str:
     """A text of the repository for a page of the site: links to files outside the site become names."""
 
     def link(found: re.Match[str]) -> str:
         words, target = found.groups()
-        if target.endswith("RULES.md"):
-            return f"[{words}](rules/clauses.md)"
-        path = re.sub(r"^(\.\./)+", "", target)
+        path, sign, anchor = re.sub(r"^(\.\./)+", "", target).partition("#")
+        if not path:
+            return found[0]
+        on_site = path.removeprefix("docs/") if path.startswith("docs/") else _PAGES.get(path)
+        if on_site:
+            up = "../" * page.count("/")
+            return f"[{words}]({up}{on_site}{sign}{anchor})"
         return f"`{path}`" if words == path else f"{words} (`{path}`)"
 
     return _LINK.sub(link, text)
@@ -343,14 +362,24 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
+MODEL_CARDS = ("tienlen-general-v4", "cardgames-medium-v5", "thirteens-small-v1")
+
+
 def generated_pages() -> dict[str, str]:
     """Path on the site to Markdown, of every generated page."""
-    return {
+    cards = {
+        f"model-cards/{name}.md": for_site(
+            (ROOT / _CARDS / f"{name}.md").read_text(encoding="utf-8"), f"model-cards/{name}.md"
+        ).replace("\n```\n", "\n``` { .text .wrap }\n", 1)
+        for name in MODEL_CARDS
+    }
+    return cards | {
         "environments/tienlen.md": environment_page(),
         "environments/thirteens.md": "\n".join(_from_docstring("Thirteens", thirteens_aec.__doc__ or "")),
         "rules/clauses.md": (ROOT / "tienlen_env" / "RULES.md").read_text(encoding="utf-8"),
         "protocol.md": for_site(
-            (ROOT / "agents" / "tienlen_agents" / "external" / "PROTOCOL.md").read_text(encoding="utf-8")
+            (ROOT / "agents" / "tienlen_agents" / "external" / "PROTOCOL.md").read_text(encoding="utf-8"),
+            "protocol.md",
         ).replace("\n```\n> {", "\n``` { .text .wrap }\n> {"),  # its lines are longer than any page is wide
     }
 
@@ -401,15 +430,29 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def built_table() -> Path | None:
+    """The folder of the table in the browser; None if it is not built."""
+    folder = ROOT / "agents" / "tienlen_agents" / "web" / "static"
+    return folder if (folder / "index.html").is_file() and (folder / "engine/index.json").is_file() else None
+
+
 def on_post_build(config: Any) -> None:
-    """Copy the table in the browser to ``play/``, if it is built (``make web``)."""
-    page = ROOT / "agents" / "tienlen_agents" / "web" / "static"
-    if (page / "index.html").is_file() and (page / "engine" / "index.json").is_file():
-        shutil.copytree(page, Path(config["site_dir"]) / "play", dirs_exist_ok=True)
+    """Copy the table in the browser to ``play/``, if it is built."""
+    if table := built_table():
+        shutil.copytree(table, Path(config["site_dir"]) / "play", dirs_exist_ok=True)
     else:
         logging.getLogger("mkdocs.hooks").info("play/ is left out: the page is not built (make web)")
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill in sections and pictures."""
-    return draw_fences(insert_code(insert_sections(markdown))).replace("<!-- citation -->", citation())
+    text = draw_fences(insert_code(insert_sections(markdown, page.file.src_uri)))
+    address = "play/index.html" if built_table() else "table.html"
+    button = f'<a class="md-button md-button--primary" href="{address}">Play in the browser</a>'
+    return text.replace("<!-- citation -->", citation()).replace("<!-- play -->", button)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Give the theme's search dialog a name, for screen readers."""
+    dialog = 'data-md-component="search" role="dialog"'
+    return output.replace(dialog, f'{dialog} aria-label="Search"')

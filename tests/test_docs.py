@@ -58,8 +58,23 @@ WITH_PYTHON = [name for name, text in TEXTS.items() if blocks("python", text)]
 
 
 def test_the_pages_with_code_are_found() -> None:
-    wanted = {"getting-started.md", "agents.md", "arena.md", "training.md", "extending.md", "README.md"}
+    wanted = {
+        "getting-started.md",
+        "tutorial.md",
+        "agents.md",
+        "arena.md",
+        "training.md",
+        "extending.md",
+        "README.md",
+    }
     assert wanted | {"environments/tienlen.md"} <= set(WITH_PYTHON)
+
+
+def test_a_start_has_ten_lines() -> None:
+    starts = blocks("python", TEXTS["getting-started.md"])
+    assert len(starts) == 5
+    for start in starts:
+        assert sum(bool(line.strip()) for line in start.splitlines()) <= 10
 
 
 def test_every_block_has_a_language_that_is_tested() -> None:
@@ -353,6 +368,39 @@ def test_nothing_comes_from_other_servers() -> None:
         assert not re.search(
             r"(?:href|src|url)\s*[=(]\s*[\"']?https?:", picture.read_text(encoding="utf-8")
         ), picture
+
+
+def test_links_of_the_repository_are_links_of_the_site() -> None:
+    text = "[a](docs/arena.md#regret) [b](tienlen_env/RULES.md) [c](Makefile) [d](#here)"
+    page = "[a](../arena.md#regret) [b](../rules/clauses.md) c (`Makefile`) [d](#here)"
+    assert hooks.for_site(text, "rules/index.md") == page
+
+
+def test_pages_of_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page has the outputs of a run with the same code, and says so if there is none."""
+    pytest.importorskip("nbconvert")
+    nbformat = pytest.importorskip("nbformat")
+    notebooks = load_script("notebook_pages")
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
+    monkeypatch.setattr(notebooks, "EXECUTED", tmp_path / "build")
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "build").mkdir()
+
+    def write(folder: str, code: str, **more: Any) -> None:
+        v4 = nbformat.v4
+        book = v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), v4.new_code_cell(code, **more)])
+        nbformat.write(book, tmp_path / folder / "a.ipynb")
+
+    picture = nbformat.v4.new_output("display_data", {"image/png": "iVBORw0KGgo="})
+    write("notebooks", "draw(1)")
+    write("build", "draw(2)", outputs=[picture])
+    assert "`make notebooks` computes them" in notebooks.pages()["notebooks/a.md"]
+    write("build", "draw(1)", outputs=[picture])
+    found = notebooks.pages()
+    (name,) = found.keys() - {"notebooks/a.md"}
+    assert "computes them" not in found["notebooks/a.md"]
+    assert f"]({name.removeprefix('notebooks/')})" in found["notebooks/a.md"]
+    assert found[name].startswith(b"\x89PNG")
 
 
 # ---------------------------------------------------------------- curves from run folders

@@ -1,6 +1,6 @@
 """Train a policy in self-play with PPO and compare it with the rule-based baselines.
 
-    python -m tienlen_train.ppo                       # about four minutes on two cores
+    python -m tienlen_train.ppo                       # 4 to 10 minutes on two cores
     python -m tienlen_train.ppo --prior none          # without the heuristic
     python -m tienlen_train.ppo --out runs/a --resume # continue a run that was stopped, exactly
     python -m tienlen_train.ppo --env thirteens       # the trick-taking game
