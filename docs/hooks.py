@@ -290,7 +290,7 @@ def _place(piece: Piece) -> str:
 HOW_TO_READ = """
 `AxB` is a shape: B ranks in a row with A cards of each. So `2x3` is three pairs in a row, `4x1` a quad,
 `1x5` a run of five cards. `set_run_min` has the fewest ranks of sequences of pairs, of triples and of
-quads; 0 means that there are none. `chops` has after each number of 2s the shapes that beat them: `1: 4x1
+quads; 0 means none. `chops` has after each number of 2s the shapes that beat them: `1: 4x1
 2x3` says that a quad or three pairs in a row beat a single 2. `ladder` lists bombs, the weakest first. Two
 prices are for a black and for a red 2; after a shape stands its price. Amounts are half stakes in `south`,
 cards in `south_count` and `north`. "–" is an empty list: of `points`, the usual 3, 2, 1, 0.

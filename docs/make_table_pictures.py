@@ -99,7 +99,7 @@ class LocalServer:
 
 
 def key_with_instant_win(rules: str) -> int:
-    """A deal in which seat 0 may declare an instant win and do nothing else."""
+    """A deal where seat 0 may declare an instant win and do nothing else."""
     batch = Batch(rules, 4000)
     batch.deal(np.arange(4000))
     legal = batch.list_legal()
@@ -108,7 +108,7 @@ def key_with_instant_win(rules: str) -> int:
 
 
 def a_round(rules: str, num_players: int, key: int, num_plays: int | None = None) -> Session:
-    """A round that rule-based agents play: so many plays of it, or all."""
+    """A round that rule-based agents play: its first plays, or all."""
     agent = load("trickster" if rules.startswith("thirteens") else "heuristic")
     agent.reset(0)
     session = Session(rules, key, num_players=num_players, whole_game=False)
@@ -118,7 +118,7 @@ def a_round(rules: str, num_players: int, key: int, num_plays: int | None = None
 
 
 def a_bad_round(rules: str, key: int) -> Any:
-    """A round in which everybody plays the highest cards first, so that much can be lost."""
+    """A round where all play the highest cards first, so that much can be lost."""
     session = Session(rules, key, whole_game=False)
     while not session.is_over:
         session.apply(session.legal[-1])
@@ -321,7 +321,7 @@ class Screens:
         self.page.wait_for_selector(".invite a")
 
     def joined(self) -> None:
-        """The same table on the screen of somebody who was invited."""
+        """The same table on the screen of an invited person."""
         self.invitation()
         link = self.page.locator(".invite a").first.get_attribute("href")
         self.page.goto("about:blank")
@@ -329,9 +329,9 @@ class Screens:
         self.page.wait_for_selector(".hand")
 
     def error_seat(self) -> None:
-        """A link to a seat that there is not."""
+        """A link to a seat that does not exist."""
         self.page.goto("about:blank")
-        self.page.goto(f"{self.server.address}#seat=nobody")
+        self.page.goto(f"{self.server.address}#seat=unknown")
         self.page.wait_for_selector(".waiting-page .banner")
 
     def error_token(self) -> None:
@@ -385,7 +385,7 @@ class Screens:
         min_table: int = 0,
         min_hand: int = 1,
     ) -> None:
-        """A position where the seat to act is the person's and has a choice, at least so many plays in."""
+        """A position where the seat to act is the person's and has a choice, after some plays."""
         for key in range(21, 100):
             for number in range(num_plays, num_plays + 30):
                 session = a_round(rules, num_players, key, number)

@@ -48,7 +48,7 @@ def read_run(folder: Path, over: Over = "decisions") -> Curves:
         Opponent to x (million decisions, minutes or seconds) and mean points, of every comparison in the run.
 
     Raises:
-        ValueError: the run was never compared with anybody.
+        ValueError: the run has no comparison with a baseline.
     """
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))["config"]
     curves: Curves = {}

@@ -80,7 +80,7 @@ def main() -> None:
     )
     for iteration in range(iterations):
         found = algorithm.train()["env_runners"]
-        lost = found["episode_return_mean"]  # of the four seats together: 0, as nobody played illegally
+        lost = found["episode_return_mean"]  # of the four seats together: 0 without illegal plays
         print(
             f"iteration {iteration + 1}: {found['num_env_steps_sampled']} steps, sum of returns {lost:+.2f}"
         )

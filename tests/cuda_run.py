@@ -57,7 +57,7 @@ def batches(
 
 
 def rounds(rules: str, num_games: int, num_rounds: int) -> None:
-    """States, masks, observations, packed forms and rewards of so many rounds, bit for bit."""
+    """States, masks, observations, packed forms and rewards of some rounds, bit for bit."""
     device, host = batches(rules, num_games, "numba", auto_reset=True)
     mask = to_device(np.full((num_games, host.packed_mask_size), GARBAGE))
     seen = to_device(np.full((num_games, host.packed_observation_size), GARBAGE))

@@ -34,7 +34,7 @@ class Case:
         some: a few of them.
         whole_games: some that are played over several rounds or deals.
         num_cycles: steps of each variant in PettingZoo's test.
-        rewards: all that there are.
+        rewards: every reward.
         compared_rewards: those that are compared with a batch's.
         illegal_costs: rewards, and what an illegal move costs then.
         rich: a table at which `has_news` comes up.
@@ -76,7 +76,7 @@ TIENLEN = Case(
     compared_rewards=("points", "cards"),
     illegal_costs={"points": -1.0, "zero_sum": -2.5, "win": -2.0, "cards": -14.0},
     rich={},
-    has_news=lambda batch: bool((batch.state.places[0] >= 0).any()),  # somebody has gone out
+    has_news=lambda batch: bool((batch.state.places[0] >= 0).any()),  # a seat has gone out
     bad_arguments=[{"rules": "x"}, {"num_players": 5}, {"episode": "x"}, {"reward": "x"},
                    {"render_mode": "x"}, {"history": -1}],
 )  # fmt: skip

@@ -162,7 +162,7 @@ def as_line(row: Row) -> str:
 
 
 def shares(num_deals: int, seed: int = 0) -> dict[tuple[str, str], tuple[int, int]]:
-    """Deals in which the first hand shows a pattern, and deals in which any of the four does."""
+    """Deals where the first hand shows a pattern, and deals where any of the four does."""
     total: Counter[tuple[str, str, int]] = Counter()
     for first in range(0, num_deals, CHUNK):
         hands = suits_by_rank(deals(min(CHUNK, num_deals - first), seed + first))
@@ -177,7 +177,7 @@ def shares(num_deals: int, seed: int = 0) -> dict[tuple[str, str], tuple[int, in
 
 
 def declared(rules: Rules, num_deals: int, seed: int = 0) -> npt.NDArray[np.int64]:
-    """Of the engine's deals of four hands: the seat that has to declare, -1 where nobody has."""
+    """Of the engine's deals of four hands: the seat that has to declare, -1 for none."""
     batch = Batch(replace(rules, num_players=4), num_deals)
     batch.deal(np.arange(seed, seed + num_deals))
     declare = batch.action_table.declare

@@ -34,7 +34,7 @@ def count_vectors(num_ranks: int = 13, num_cards: int = 13) -> Counts:
 
 
 def num_leads(rules: Rules, counts: Counts, *, table: bool) -> npt.NDArray[np.int64]:
-    """Leads of hands with these counts: sets of cards, or actions of the table (variants without flush)."""
+    """Leads of hands with given counts: sets of cards, or actions of the table (variants without flush)."""
     total = np.zeros(len(counts), np.int64)
     for n in (1, 2, 3, 4):
         choices = np.array([comb(c, n) for c in range(5)], np.int64)
@@ -67,7 +67,7 @@ def most_leads(rules: Rules, vectors: Counts, *, table: bool) -> tuple[int, list
 
 
 def hand_of(counts: list[int]) -> list[int]:
-    """A hand with these counts: the lowest suits of each rank."""
+    """A hand with given counts: the lowest suits of each rank."""
     return [4 * rank + suit for rank, c in enumerate(counts) for suit in range(c)]
 
 

@@ -352,7 +352,7 @@ class Oracle:
         self.step_rewards[scheme][seat] += amount
 
     def _go_on(self, seat: int) -> None:
-        """The turn goes to the next seat that has to answer, or somebody leads (1.8, 1.14)."""
+        """The turn goes to the next seat that has to answer, or a seat leads (1.8, 1.14)."""
         assert self.owner is not None
         if not self.waiting:
             self._lead(self.owner if self.owner in self.live else self._next(self.live, self.owner))

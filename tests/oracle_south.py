@@ -562,9 +562,9 @@ class Oracle:
         self.round_over, self.turn, self.waiting = True, None, set()
 
     def _go_on(self, seat: int) -> None:
-        """The turn goes to the next seat that has to answer, or somebody leads (1.8, 1.14, 4.28)."""
+        """The turn goes to the next seat that has to answer, or a seat leads (1.8, 1.14, 4.28)."""
         assert self.owner is not None
-        if not self.waiting and self.marked:  # 4.28: nobody has beaten it
+        if not self.waiting and self.marked:  # 4.28: it has not been beaten
             self._book_chops()
             for other in self._others(self.owner):
                 self._book(other, self.owner, self.rules.pay_last_three, "last_three")

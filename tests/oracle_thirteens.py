@@ -1,7 +1,7 @@
 """An independent, deliberately naive player of Thirteens, written from section 8 of the rules alone.
 
 It shares nothing with the engine but the fields of `ThirteensRules`. Cards are texts ("Kd", "*1"), hands are
-sets of them, and each clause is a few plain lines that cite it. What is hidden and random it is told: the
+sets of them, and each clause is a few plain lines that cite it. It gets what is hidden and random: the
 deal, and the card that the dummy gives to each trick.
 """
 
@@ -17,7 +17,7 @@ from tienlen_env.games.thirteens.rules import ThirteensRules
 TRICK_ORDER = "23456789TJQKA"  # 8.1, weakest first
 PIP_ORDER = "A23456789TJQK"
 SUITS = "scdh"
-# The order in which the environment numbers the cards.
+# The environment's order of the cards.
 ALL_CARDS = [rank + suit for rank in "3456789TJQKA2" for suit in SUITS] + ["*1", "*2"]
 
 
@@ -117,7 +117,7 @@ class Oracle:
         self.wants_deal = True
         self.wants_dummy = False
 
-    # what the oracle is told
+    # what the oracle gets
 
     def deal(
         self,

@@ -19,7 +19,7 @@ load = tienlen_agents.load
 
 
 class Misfit:
-    """Answers what it is told to."""
+    """Answers as instructed."""
 
     name = "misfit"
 

@@ -112,7 +112,7 @@ def test_a_program_that_fails_is_not_rated(bot, tmp_path, capsys):
     for key in ("standings", "payoffs", "ranking", "cycles", "rated_games"):
         assert league[key] == alone[key]
     assert "broken" in (tmp_path / "with" / "arena.html").read_text()
-    # All are rated if that is asked for.
+    # All are rated with this option.
     code, shown, _ = run(capsys, *words, "--max-forfeits", "1")
     assert code == 0
     assert "failed" not in shown

@@ -65,7 +65,7 @@ def test_perfect_endings_have_no_blunders_and_others_are_not_judged():
     fewer = arena.match("endgame:greedy", "random", num_deals=20, blunder_deals=10)
     assert 0 < fewer.scores[0].endings < result.scores[0].endings
     three = arena.match("greedy", "random", num_players=3, num_deals=5, blunder_deals=5)
-    assert three.scores[0].blunders is None  # undealt cards: nobody knows the other's hand
+    assert three.scores[0].blunders is None  # undealt cards: neither knows the other's hand
 
 
 def test_ratio_estimate_of_known_numbers():

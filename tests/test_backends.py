@@ -557,7 +557,7 @@ def test_observation_equals_its_meaning(name: str, num_players: int) -> None:
     never |= {"opening_duty": rules.opening_play == "free", "scores": not rules.target}
     assert {n for n, is_never in never.items() if is_never}.isdisjoint(seen)
     assert seen >= {"hand", "played", "history", "cards_left", "table_owner", "lead"}
-    assert ("passed" in seen) >= (num_players > 2), "of two players nobody waits after a pass"
+    assert ("passed" in seen) >= (num_players > 2), "of two players none waits after a pass"
 
 
 @pytest.mark.parametrize("history", [0, 7])

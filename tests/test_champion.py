@@ -77,7 +77,7 @@ def test_it_is_better_for_looking(preset: str) -> None:
 
 
 def positions(hand: str, table: str, cards_left: tuple[int, int, int], num_games: int) -> Batch:
-    """Positions in which seat 0 has to beat `table`, a play of seat 3. Other cards are dealt at random."""
+    """Positions where seat 0 has to beat `table`, a play of seat 3. Other cards are dealt at random."""
     batch = Batch("cardgames", num_games, history_length=HISTORY)
     batch.reset(seed=1)
     own, on_table = parse_cards(hand), parse_cards(table)

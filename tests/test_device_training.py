@@ -118,7 +118,7 @@ def test_gradient_steps_are_those_of_the_processor(
 
 
 class OnMachine(PPOTrainer):
-    """A run that plays and learns on the machine of these tests."""
+    """A run that plays and learns on this machine."""
 
     def __init__(self, config: PPOConfig) -> None:
         super().__init__(config, machine=MACHINE)

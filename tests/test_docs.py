@@ -209,7 +209,7 @@ def test_commands_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
             assert module in SHORT, f"say how to shorten {module}"
             extra = [] if "--help" in arguments else shlex.split(SHORT[module])
             if "--decisions" in SHORT[module] and "--out" not in arguments:
-                extra += ["--out", f"runs/{number}"]  # its own name is the second in which it began
+                extra += ["--out", f"runs/{number}"]  # its own name is the second when it began
             run_module(module, arguments + extra, monkeypatch)
         else:
             assert not words or words[0].startswith(".venv/bin/"), words

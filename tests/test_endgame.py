@@ -108,7 +108,7 @@ def test_agrees_with_exhaustive_search(variant, num_players, num):
         some_passed = [game for game in of_finishers if game.passed]
         assert len(some_passed) < len(of_finishers)
         if rules.heir == "last_live":
-            # The only one who has not passed leads at once (1.14), unless the other is asked again, too: a 2
+            # The only one who has not passed leads at once (1.14), unless the other may answer, too: a 2
             # or a bomb of the finisher asks those who have passed (3.6).
             tables = [int(game.table) for game in some_passed]
             assert all(table & ~TWOS == 0 or table.bit_count() >= 4 for table in tables)
@@ -139,7 +139,7 @@ PLAYS_BEFORE_THE_2 = [
 
 
 def test_the_last_who_has_not_passed_answers_a_2_that_asks_again():
-    """1.14, 3.6: two seats have still to answer, one of them has passed; so nobody leads at once."""
+    """1.14, 3.6: two seats have still to answer, one of them has passed; so none leads at once."""
     rules = VARIANTS["last_live"]
     game = Round.from_hands(rules, ["9d 2s 2d", "7c 9c Qs Qh 2h", "2c", "6s 6d 7s 8s Th"], leader=3)
     for cards in PLAYS_BEFORE_THE_2:
@@ -150,7 +150,7 @@ def test_the_last_who_has_not_passed_answers_a_2_that_asks_again():
     assert (asked.turn, asked.owner, asked.passed) == (1, 0, {2})
     assert not asked.is_over
     asked.play("")
-    assert asked.turn == 2  # has passed, and is asked again
+    assert asked.turn == 2  # has passed, and gets the turn again
     game = Round.from_hands(rules, ["9d Kd", "7c 9c Qs Qh 2h", "2c", "6s 6d 7s 8s Th"], leader=0)
     for cards in ["9d", "", "", "Th", "Kd"]:
         game.play(cards)

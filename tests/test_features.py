@@ -71,10 +71,10 @@ def test_games_that_are_not_there_are_refused(bad: Any) -> None:
         features.action_values(batch, bad, inputs)
     with pytest.raises(ValueError, match="games: expected"):
         winning_actions(batch, bad, inputs)
-    with pytest.raises(ValueError, match="inputs: expected those of these games"):
+    with pytest.raises(ValueError, match="inputs: expected those of the games"):
         winning_actions(batch, np.arange(2), inputs)
     for wrong in (inputs._replace(action=inputs.action + 10**6), inputs._replace(action=inputs.action[1:])):
-        with pytest.raises(ValueError, match="inputs: expected those of these games"):
+        with pytest.raises(ValueError, match="inputs: expected those of the games"):
             features.action_values(batch, np.arange(3), wrong)
 
 

@@ -228,7 +228,7 @@ def test_a_game_to_ten_with_the_winner_leading() -> None:
 
 
 def test_ties_at_the_top_are_played_on() -> None:
-    """Among some hundred games of two there are games in which both had ten, or reached it together."""
+    """Among some hundred games of two there are games where both had ten, or reached it together."""
     played_on = 0
     for key in range(300):
         game = finished(replace(CARDGAMES, num_players=3, target=4), key, seed=key)

@@ -285,7 +285,7 @@ def test_mixed_rules_are_valid_and_reproducible() -> None:
 
 
 def test_tables_of_several_sizes() -> None:
-    """Seats that a table does not have belong to nobody; in each game at least one seat is the learner's."""
+    """Seats that a table does not have have no agent; in each game at least one seat is the learner's."""
     config = PPOConfig(variants="south:4 pagat:2", num_games=600, baseline_share=0.6, snapshot_share=0)
     pool = OpponentPool(config, ("heuristic",))
     sizes = np.repeat([2, 3, 4], 200)
@@ -303,7 +303,7 @@ def test_tables_of_several_sizes() -> None:
 
 @pytest.mark.parametrize("critic", ["own", "hands", "playout"])
 def test_trajectories_are_what_the_general_network_reads(critic: Any) -> None:
-    """The learner's forward pass gives the log-probabilities with which the specialised network played."""
+    """The learner's forward pass gives the log-probabilities of the specialised network that played."""
     module = a_network()
     weights = {name: value.detach().clone() for name, value in module.state_dict().items()}
     for text in ("north:3", "south:4:points", "cardgames:2"):

@@ -194,7 +194,7 @@ def test_a_decision_depends_on_its_position_alone():
 
 @pytest.mark.parametrize(("preset", "num_players"), CASES)
 def test_hidden_cards_do_not_matter(preset, num_players):
-    """What the others hold, and what nobody got, is dealt anew, as many cards to each."""
+    """What the others hold, and what was not dealt, is dealt anew, as many cards to each."""
     agent, batch, rng = HeuristicAgent(), Batch(preset, 60, num_players=num_players), np.random.default_rng(3)
     batch.reset(3)
     num_changed = 0
@@ -325,7 +325,7 @@ def test_rule_1_a_bomb_goes_when_that_is_certain():
 
 
 def is_beatable(table, action, unseen, most):
-    """Whether a hand of so many unseen cards may beat a play: read from the rules once more."""
+    """Whether a hand of some unseen cards may beat a play: read from the rules once more."""
     held = np.flatnonzero(table.held(unseen))
     held = held[(held != PASS) & (table.num_cards[held] <= most)]
     shape = table.shape(action)
@@ -367,7 +367,7 @@ def test_rule_1_who_is_certain_goes_out_next(preset):
 def test_rule_2_never_serves_a_player_with_one_card():
     assert decide("4s 5s 5c 8s Ts", "6s", "7c 7d 8c 9s Tc", "Jc Jd Qc Qd Ks") == "pair 5c"
     assert decide("4s 6c 9s Jd", "Qs", "7c 7d 8c 9c Tc", "Jc Qc Qd Ks Kc") == "single Jd"
-    # The seat does not matter: anybody who has not passed can answer.
+    # The seat does not matter: any seat that has not passed can answer.
     assert decide("4s 6c 9s Jd", "7c 7d 8c 9c Tc", "Jc Qc Qd Ks Kc", "Qs") == "single Jd"
 
 
@@ -412,7 +412,7 @@ def test_rule_5_keeps_a_bomb_whole():
 
 
 def test_rule_8_blocks_a_player_with_one_card():
-    # Seat 1 has one card left and goes out if nobody takes the trick.
+    # Seat 1 has one card left and goes out if no other takes the trick.
     assert decide("5s 6c 7s 8s 9s", "4s Js", FULL_B, moves=["4s", ""]) != "pass"
 
 

@@ -28,7 +28,7 @@ def test_every_dependency_has_a_lower_bound() -> None:
     assert not any(line.startswith(("torch", "stable", "sb3")) for line in found)
 
 
-# The first version in which a promise of SECURITY.md is true.
+# The first version that keeps a promise of SECURITY.md.
 SAFE = {
     "torch": "2.6",  # before, `weights_only` ran code of a file (CVE-2025-32434)
     "starlette": "0.49.1",  # before, a Range header cost quadratic time (CVE-2025-62727)

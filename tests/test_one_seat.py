@@ -356,7 +356,7 @@ def test_vector_env_under_gymnasiums_wrappers() -> None:
             assert infos["episode"]["r"][game] == total
             if tuple(map(int, gymnasium.__version__.split(".")[:2])) >= (1, 4):
                 assert infos["episode"]["l"][game] == length
-            else:  # older ones leave out the step in which a game was dealt anew
+            else:  # older ones leave out the step when a game was dealt anew
                 assert infos["episode"]["l"][game] in (length - 1, length)
             seen += 1
     assert seen > 8
@@ -419,7 +419,7 @@ def test_self_play_is_the_batch(rules: str, players: int) -> None:
 
 
 def test_random_agent_is_an_even_match() -> None:
-    """A random learner among random opponents: ends and deals favour nobody."""
+    """A random learner among random opponents: ends and deals favour no seat."""
     games = OneSeatGames("cardgames", 512, reward="zero_sum", opponents=RandomAgent(), skip_forced=False)
     games.reset(0)
     rng = np.random.default_rng(0)

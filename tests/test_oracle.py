@@ -322,7 +322,7 @@ def test_3_6_a_locked_player_is_offered_the_turn_whether_it_holds_a_bomb_or_not(
     for held, expected in ((f"{bomb} 3c", plays(bomb)), ("7d 8d Td", set())):
         oracle = position(FOICICA, "3s 9s", held, "2h 3h Kh", "Ks As")
         run(oracle, "3s", "", "2h", "", "")
-        assert oracle.turn == 1, "seat 1 has passed and is asked again because a 2 lies there"
+        assert oracle.turn == 1, "seat 1 has passed and gets the turn again because a 2 lies there"
         assert legal(oracle) == expected
         assert PASS in oracle.legal_sets()
 
@@ -577,7 +577,7 @@ def test_random_games_end_and_conserve_cards(name: str, num_players: int) -> Non
                 assert sum(oracle.rewards[scheme]) == pytest.approx(0)
         assert sum(oracle.rewards["win"]) == num_rounds * (2 - num_players)
         if rules.target and num_players == 4:
-            # 1.12: 6 points a round; nobody has 10 before round 4, somebody has after 7 (9 a player = 36).
+            # 1.12: 6 points a round; no seat has 10 before round 4, one has after 7 (9 a player = 36).
             assert num_rounds >= 4
         if not rules.target:
             assert num_rounds == 1

@@ -174,7 +174,7 @@ def key_with_instant_win(name: str) -> int:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_instant_win_in_the_environments(name: str) -> None:
-    """A round that ends before anybody has a choice: PettingZoo, one seat, a session, a copy of a round."""
+    """A round that ends before any seat has a choice: PettingZoo, one seat, a session, a copy of a round."""
     key = key_with_instant_win(name)
     env = tienlen_v1.env(rules=name, reward="payments")
     env.reset(options={"key": key})

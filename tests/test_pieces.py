@@ -18,7 +18,7 @@ FILES = sorted(WEIGHTS.rglob("*.safetensors"))
 
 
 def some_views(rules: str, *histories: int) -> list[View]:
-    """The same decisions of 60 games, with observations that show so many past plays."""
+    """The same decisions of 60 games, with observations that show `history` past plays."""
     views = []
     for history in histories:
         batch = Batch(rules, 60, history=history, history_length=8)

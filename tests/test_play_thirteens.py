@@ -47,7 +47,7 @@ def test_a_game_with_the_trick_in_order(play, tmp_path):  # noqa: F811
     assert len(game.records) == out.count(" is over\n") > 1
     assert ["you win", "trickster wins", "random #1 wins", "random #2 wins"][game.winner] in out
     assert out.count(" take the trick") + out.count(" takes the trick") == len(game.records) * 13
-    # Before you play, the cards on the table stand in the order in which they were played.
+    # Before you play, the cards on the table stand in playing order.
     checked = 0
     for part in out.split("your play (? lists, h helps): ")[1:]:
         told: list[str] = []

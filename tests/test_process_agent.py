@@ -70,7 +70,7 @@ def is_running(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # In a container nobody may reap orphans: a zombie that is not ours does not count.
+    # In a container no process may reap orphans: a zombie that is not ours does not count.
     status = Path(f"/proc/{pid}/stat")
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
@@ -345,7 +345,7 @@ def test_no_failure_stops_a_match(bot, failure):
     forfeits = {f.reason: f for f in result.scores[0].forfeits}
     assert reason in forfeits
     assert set(forfeits) <= {reason, "the program failed too often"}
-    # Every round in which it was asked is lost; where it never leads or follows well there is no other.
+    # Every round with a question to it is lost; where it never leads or follows well there is no other.
     assert sum(f.num_rounds for f in forfeits.values()) == 12
     assert result.scores[1].forfeits == ()
     assert result.scores[0].points.mean + 3 * result.scores[1].points.mean == pytest.approx(6)

@@ -70,7 +70,7 @@ def is_running(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # In a container nobody may reap orphans: a zombie that is not ours does not count.
+    # In a container no process may reap orphans: a zombie that is not ours does not count.
     status = Path(f"/proc/{pid}/stat")
     try:
         return not LINUX or status.read_text().rpartition(")")[2].split()[0] != "Z"

@@ -22,7 +22,7 @@ LONG_RUN = parse_cards("3s 4c 5s 6s 7d 8s 9c Td Jh Qd Kh As")
 
 
 def start(num_players: int, *, face_up: bool = True, seed: int = 1, without: int = 0) -> TableView:
-    """The start of a round; the cards `without` are in nobody's hand."""
+    """The start of a round; the cards `without` are in no hand."""
     deck = list(range(52))
     random.Random(seed).shuffle(deck)
     hands = tuple(mask_of(deck[13 * p : 13 * p + 13]) & ~without for p in range(num_players))

@@ -387,7 +387,7 @@ def test_1_14_a_finishers_last_play_may_be_beaten() -> None:
 
 def test_1_14_next_seat_leads_after_all_passed_on_a_finisher() -> None:
     round_ = play(start("cardgames", "Ah", "3s 4s", "5s 6s", "7s 8s"), "Ah", "-", "-")
-    assert (round_.turn, round_.owner) == (3, 0), "seat 3 is asked too"
+    assert (round_.turn, round_.owner) == (3, 0), "seat 3 gets the turn too"
     play(round_, "-")
     assert (round_.turn, round_.table) == (1, None)
     assert legal(round_) == {"3s", "4s"}
@@ -581,7 +581,7 @@ def test_3_6_a_passed_player_is_offered_the_turn_bomb_or_not(held: str, expected
 
 
 def test_3_6_the_offer_leaks_nothing() -> None:
-    """Who is asked, and all that others see, is the same whatever the locked player holds."""
+    """Who gets the turn, and all that others see, is the same whatever the locked player holds."""
     seen = []
     for held in (f"{BOMB} 3c", "7s 7c 8d 9d 9h Th Jd"):
         batch = Batch("foicica", 1, history=8)

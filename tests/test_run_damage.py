@@ -345,7 +345,7 @@ def spoil_metrics(trainer: Any) -> dict[str, float]:
 
 
 def enlarge_weights(trainer: Any) -> dict[str, float]:
-    """Finite weights with which the next iteration cannot act."""
+    """Finite weights that make the next iteration fail."""
     for weights in trainer.weights:
         weights.data.fill_(1e30)
     return {}

@@ -131,7 +131,7 @@ def draw_deals(hidden: int, size: list[int], void: list[int], num: int) -> list[
         ("3s 4s 5s 6c 7c 8d 9h *1", [3, 2, 3], [0, 0, 0]),  # nothing known
         ("3s 4s 5s 6c 7c 8d 9h *1", [3, 2, 3], [1, 0, 0]),
         ("3s 4s 5s 6c 7c 8d 9h *1", [3, 2, 3], [1, 2, 0]),
-        ("3s 4s 5s 6c 7c 8d 9h *1", [3, 2, 3], [1, 2, 12]),  # everybody is void in something
+        ("3s 4s 5s 6c 7c 8d 9h *1", [3, 2, 3], [1, 2, 12]),  # every seat is void in something
         ("3s 4s 6d 7d 8d 9h Th", [3, 0, 1, 3], [0, 15, 3, 3]),  # two alike; one without cards
         ("3s 4c 5d", [1, 1, 1], [12, 9, 10]),  # a ring: only all three hands together can change
         ("3s 4s 5c 6c *1 *2", [2, 2, 2], [3, 1, 2]),  # jokers only for the first

@@ -105,7 +105,7 @@ def test_snapshots_are_played_against() -> None:
     assert set(snapshots) <= set(trainer.pool.snapshots)
     assert set(np.unique(who)) <= {0, 1, 2, 3}  # the learner, two snapshots, the heuristic
     assert (who != 0).any()
-    assert ((who == 0).any(axis=1)).all()  # somebody learns in every game
+    assert ((who == 0).any(axis=1)).all()  # a seat learns in every game
     assert any(snapshot.score for snapshot in trainer.pool.snapshots)
 
 

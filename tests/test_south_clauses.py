@@ -204,7 +204,7 @@ def test_4_7_who_has_gone_out_pays_or_nobody(chop_out: str, lines: list[tuple[in
 
 
 def singles(rules: Rules, num_players: int) -> Round:
-    """Seats go out in their order, the last keeps a card; nobody is cóng."""
+    """Seats go out in their order, the last keeps a card; none is cóng."""
     hands = ["3s 9s", "4s 9c", "5s 9d", "6s 9h"][:num_players]
     plays = [*["3s", "4s", "5s", "6s"][:num_players], *["9s", "9c", "9d"][: num_players - 1]]
     return play(start(replace(rules, num_players=num_players), *hands), *plays)

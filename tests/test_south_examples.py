@@ -329,7 +329,7 @@ def test_n_the_last_three_that_nobody_stops() -> None:
 
 
 def test_n_the_last_three_that_is_caught() -> None:
-    """[N] 10.2: "Đút bị bắt: người bị bắt −26, người bắt +26"; nobody else pays (4.28)."""
+    """[N] 10.2: "Đút bị bắt: người bị bắt −26, người bắt +26"; no other pays (4.28)."""
     hands = ["Kh 3s", "4c 2h", "Ah 5c", "6c"]
     pays(NORTH, hands, ["Kh", "-", "Ah"], (0, 2, 26, "last_three"), net=[-26, 0, 26, 0])
 

@@ -246,7 +246,7 @@ def test_8_5_else_a_joker_or_any_discard() -> None:
     deal = Deal(AUTO, "2c 3d", "4s 4d *1", "5s 5d 5c").play("2c")
     assert deal.legal == {"4s", "4d", "*1"}
     deal.play("*1")
-    assert deal.legal == {"5c"}, "a joker played to the trick frees nobody"
+    assert deal.legal == {"5c"}, "a joker played to the trick frees no seat"
     assert deal.batch.state.void[0].tolist() == [0, 0b0010, 0]
 
 
@@ -355,7 +355,7 @@ def test_8_8_trick_without_points_is_no_null() -> None:
 
 
 def finish(scores: list[int], target: int = 50, episode: str = "game") -> Deal:
-    """A deal of one trick, of which seat 0 gets 1 + 3 points and the others null, on top of scores."""
+    """A deal of one trick: seat 0 gets 1 + 3 points of it and the others null, on top of scores."""
     rules = replace(AUTO, target=target)
     deal = Deal(rules, "Kc", "2c", "4c", episode=episode, reward="win")
     deal.batch.state.scores[0] = scores

@@ -102,7 +102,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "too few players": (masks("3s", "5s"), {}, "shape"),
     "floats": ([1.0, 2.0, 4.0], {}, "integers"),
     "huge": (np.full(3, 2**64 - 1, np.uint64), {}, "beyond the 53 cards"),
-    "a leader who is nobody": (masks("3s", "5s", "6s"), {"dummy": masks("4s"), "leader": 3}, "leader"),
+    "a leader without a seat": (masks("3s", "5s", "6s"), {"dummy": masks("4s"), "leader": 3}, "leader"),
 }
 
 

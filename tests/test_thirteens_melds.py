@@ -76,7 +76,7 @@ def brute_on(pips: Any, out: Any) -> None:
 
 
 def mask_of_pips(pips: tuple[int, ...]) -> int:
-    """Cards of these pips, at most four of each, in the lowest suits."""
+    """Cards of given pips, at most four of each, in the lowest suits."""
     mask = 0
     for pip, count in Counter(pips).items():
         rank = (pip + 10) % 13
@@ -85,7 +85,7 @@ def mask_of_pips(pips: tuple[int, ...]) -> int:
 
 
 def compare(multisets: list[tuple[int, ...]]) -> None:
-    """The compiled kernel on all of these, all of one size, against brute force."""
+    """The compiled kernel on all of them, of one size, against brute force."""
     cards = np.array([mask_of_pips(p) for p in multisets])
     assert len(np.unique(cards)) == len(set(multisets))
     kernel, brute = np.empty(len(cards), np.int64), np.empty(len(cards), np.int64)

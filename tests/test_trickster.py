@@ -76,7 +76,7 @@ def chosen(deal: Deal) -> str:
 
 
 def ending(rules: ThirteensRules, *hands: str) -> Deal:
-    """A deal in which all other cards have been shown."""
+    """A deal where all other cards have been shown."""
     deal = Deal(rules, *hands)
     deal.batch.state.shown[:] = full_deck(rules.jokers) & ~deal.batch.state.hands.sum(axis=1)
     return deal

@@ -230,7 +230,7 @@ def unpack(text: str) -> list[int]:
 @each_game
 @pytest.mark.parametrize("is_exact", [False, True], ids=["by-id", "by-cards"])
 def test_every_function(name: str, is_exact: bool, built: Callable[[str], Path]) -> None:
-    """What one game is asked at each decision, for one variant: lists, masks, views, refusals, rewards."""
+    """Questions about one game at each decision, for one variant: lists, masks, views, refusals, rewards."""
     folder, game = built(name), game_of_name(name)
     preset, rules = list(variants_of(game))[-1]
     rng = np.random.default_rng(5)

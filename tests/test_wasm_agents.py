@@ -53,7 +53,7 @@ def hex_of(key: int) -> str:
 
 
 def choices(preset: str, num_players: int, agent: str, keys: npt.NDArray[np.int64]) -> list[list[int]]:
-    """The agent's choices in rounds in which two plays in three are its own, the third is another one."""
+    """The agent's choices in rounds where two plays in three are its own, the third is another one."""
     player = tienlen_agents.load(agent)
     length = {"history_length": history_of([player])} if history_of([player]) else {}
     reward = main_reward(get_rules(preset, num_players))

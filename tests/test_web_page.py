@@ -73,7 +73,7 @@ NewPage = Callable[..., Page]
 
 @pytest.fixture
 def new_page(browser: Browser) -> Iterator[NewPage]:
-    """Makes pages; at the end: no error of a page, and no request to anybody else."""
+    """Makes pages; at the end: no error of a page, and no request to another server."""
     contexts: list[BrowserContext] = []
     problems: list[str] = []
 
@@ -193,12 +193,12 @@ def play_cards(page: Page, text: str, act: str = "click") -> None:
 
 
 def sideways(page: Page) -> int:
-    """Pixels by which the page is wider than the window."""
+    """Excess width of the page over the window, in pixels."""
     return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
 
 
 def deal_where(wanted: Callable[[Session, list[int]], Any]) -> tuple[int, Any]:
-    """The first key with which seat 0 leads, and for which `wanted` finds something among its exact plays."""
+    """The first key where seat 0 leads and `wanted` finds something among its exact plays."""
     for key in range(2000):
         session = Session("cardgames", key, whole_game=False)
         if session.current_seat == 0:
@@ -223,7 +223,7 @@ def trick_of(played: Round) -> list[tuple[int, str]]:
 
 
 def check_table(page: Page, played: Round) -> None:
-    """The table shows what was played, who has passed, and how many cards and points everybody has."""
+    """The table shows what was played, who has passed, and how many cards and points each seat has."""
     shown = page.locator(".on-table")
     table = [] if played.table is None else str(played.table).split()
     assert shown.count() == bool(table)
@@ -324,7 +324,7 @@ def test_a_whole_game_by_keyboard(new_page: NewPage, host: str) -> None:
             page.wait_for_selector(f'.game[data-turn="{turn}"]')
             has_undone = True
     assert has_undone
-    assert num_rounds >= 4  # of which each gives at most 3 of the 10 points
+    assert num_rounds >= 4  # each gives at most 3 of the 10 points
     assert stored(page)[0].is_over
     page.keyboard.press("Enter")
     expect(page.locator(".setup")).to_be_visible()
@@ -651,7 +651,7 @@ def test_a_reload_keeps_the_game(new_page: NewPage, host: str) -> None:
     wait(page)
     assert (turn_of(page), page.locator(".hand").inner_html()) == (turn, before)
     played, _ = stored(page)
-    assert len(trick_of(played)) > 2  # so that there is something of the trick to be shown again
+    assert len(trick_of(played)) > 2  # so that a part of the trick is shown again
     check_table(page, played)
 
 
@@ -769,7 +769,7 @@ def test_a_seat_that_is_chosen_quickly_stays(new_page: NewPage, server: Server) 
 
 def test_wrong_links_are_told(new_page: NewPage, server: Server, tmp_path: Path) -> None:
     page = new_page()
-    page.goto(f"{server.address}/#seat=nobody")
+    page.goto(f"{server.address}/#seat=unknown")
     expect(page.get_by_role("alert")).to_contain_text("opens no seat")
     page.get_by_role("button", name="Back").click()
     expect(page.get_by_label("Where")).to_be_visible()

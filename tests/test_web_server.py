@@ -1,4 +1,4 @@
-"""The local server of the table: what it lets in, what it tells each seat, what it keeps."""
+"""The local server of the table: what it lets in, what each seat gets, what it keeps."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Ear:
         self.check(message, "")
 
     def check(self, message: dict[str, Any], asked: str) -> None:
-        """No card that the seat cannot know: of other hands, or that nobody holds; and no key."""
+        """No card that the seat cannot know: of other hands, or held by none; and no key."""
         session = self.table.session
         if message["type"] == "view":
             assert message["seat"] == self.seat
@@ -375,7 +375,7 @@ def test_finished_games_are_exported(tmp_path: Path, capsys: pytest.CaptureFixtu
     while not played.is_over:
         played.play(played.legal_plays()[-1])
     game = store.add("cardgames", 5, ["human"] * 4, [], whole_game=False, pause=0)
-    store.add("cardgames", 6, ["human"] * 4, [], whole_game=False, pause=0)  # nobody has played
+    store.add("cardgames", 6, ["human"] * 4, [], whole_game=False, pause=0)  # no play yet
     store.finish(game, played.record() + "\n")
     store.close()
     assert main(["--export", "--games", str(tmp_path / "games.sqlite")]) == 0

@@ -130,7 +130,7 @@ class Client:
         return self.ask({"type": "join", "token": token, "since": since}, "view", "error")
 
     def wait(self, view: dict[str, Any]) -> dict[str, Any]:
-        """The first view in which this seat has to play or to go on, or the game is over."""
+        """The first view where this seat has to play or to go on, or the game is over."""
         while True:
             if view["result"] or view["waiting"] or view["current_seat"] == view["seat"]:
                 return view

@@ -16,7 +16,7 @@ class RulesError(TienLenError):
 
 
 class InvalidComboError(TienLenError):
-    """The cards are not a combination of these rules (RULES.md 1.5, 3.2)."""
+    """The cards are not a combination of the rules (RULES.md 1.5, 3.2)."""
 
 
 class IllegalPlayError(TienLenError):

@@ -285,7 +285,7 @@ def search(memory: EndgameMemory, seat: int, other: int, start: int, max_nodes: 
 def solve_row(
     memory: EndgameMemory, row: Any, wanted: int, find_all: bool, max_nodes: int, best_mask: Any
 ) -> tuple[int, int]:
-    """Solve a round in which exactly two players are left.
+    """Solve a round with exactly two players left.
 
     Args:
         memory: arrays of the search.
@@ -377,10 +377,10 @@ class Solver:
     def solve(
         self, rows: IntArray, *, wanted: IntArray | None = None, max_nodes: int = MAX_NODES
     ) -> Solution:
-        """Solve rounds in which two players are left, with all hands open.
+        """Solve rounds with two players left and all hands open.
 
         Args:
-            rows: int64 (n, ROW), states of these rules (`tienlen_env.games.tienlen.state`), left as they are.
+            rows: int64 (n, ROW), states under the solver's rules (`tienlen_env.games.tienlen.state`).
             wanted: int64 (n,), one action each to try first; the search then stops at the first action that
                 wins, and `best_mask` has only this one. None: find all actions that win.
             max_nodes: a decision that needs more positions is not solved.
@@ -400,7 +400,7 @@ class Solver:
         if wanted is not None and len(first) and not 0 <= first.min() <= first.max() < num_actions:
             raise ValueError(f"wanted: expected actions, 0..{num_actions - 1}")
         if (np.bitwise_count(rows[:, R.LIVE]) != 2).any() or (rows[:, R.TURN] < 0).any():
-            raise ValueError("rows: expected rounds in which exactly two players are left")
+            raise ValueError("rows: expected rounds with exactly two players left")
         self._check_states(rows, num_actions)
         n = len(rows)
         found = Solution(np.zeros(n, np.int8), np.zeros((n, num_actions), np.bool_), np.zeros(n, np.int64))
@@ -429,7 +429,7 @@ class Solver:
         is_right &= rows[:, R.LIVE] >> np.minimum(turn, 63) & 1 == 1
         is_right &= ((hands & ~FULL_DECK == 0) & (np.bitwise_count(hands) <= HAND_SIZE)).all(axis=1)
         if not is_right.all():
-            raise ValueError("rows: expected states of these rules")
+            raise ValueError("rows: expected states under the solver's rules")
 
 
 @lru_cache(maxsize=8)
@@ -443,7 +443,7 @@ def can_solve(rules: AnyRules) -> TypeGuard[SolvableRules]:
 
 
 def open_endings(view: View) -> tuple[IntArray, IntArray]:
-    """The decisions in which the player to move knows all cards and one opponent is left.
+    """The decisions where the player to move knows all cards and one opponent is left.
 
     Only information of the player to move is used: the other hand is the deck without the own hand and all
     cards played, if this is as many cards as the opponent holds. It never is with two or three players

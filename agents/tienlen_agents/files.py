@@ -63,7 +63,7 @@ def _sync_folder(folder: Path) -> None:
 def remove_temporaries(folder: Path) -> None:
     """Delete the temporary files of `write_atomic` that kills have left in a folder.
 
-    Call it only where nobody else writes: while the lock on the folder's work is held.
+    Call it only where no other process writes: while the lock on the folder's work is held.
 
     Args:
         folder: it need not exist; folders inside it are not searched.

@@ -177,7 +177,7 @@ def one_hand_each(rng: random.Random, batch: Batch) -> Any:
 
 
 def endings(rng: random.Random, batch: Batch) -> np.ndarray:
-    """int64 (n, ROW): rounds in which two players are left, reached by random play."""
+    """int64 (n, ROW): rounds with two players left, reached by random play."""
     if batch.game.name != "tienlen" or batch.has_payments:
         batch = Batch("cardgames", 3)
         batch.reset(rng.getrandbits(32))

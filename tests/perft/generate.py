@@ -1,6 +1,6 @@
 """Perft: the number of play sequences of each length from a position.
 
-A node is a position reached by so many plays and passes; a round that is over has no next plays. "exact"
+A node is a position after some plays and passes; a round that is over has no next plays. "exact"
 counts every legal set of cards, "table" the actions of the action table.
 
 ``python tests/perft/generate.py`` counts the positions of `positions.txt` again and writes the file anew; the

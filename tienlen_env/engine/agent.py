@@ -83,7 +83,7 @@ class CardAgent(Agent, Protocol):
 
 
 class Forfeit(NamedTuple):
-    """A round in which an agent failed to give a valid answer.
+    """A round that an agent forfeited: it failed to give a valid answer.
 
     Attributes:
         game: index of the game in its batch.

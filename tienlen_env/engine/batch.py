@@ -128,7 +128,7 @@ class Batch:
     Attributes:
         game: the game.
         rules: its rules.
-        action_table: the actions of these rules.
+        action_table: the actions of the rules.
         num_games: B.
         num_players: P.
         num_actions: A.
@@ -308,7 +308,7 @@ class Batch:
                 the lowest card, who has the opening duty (RULES.md 1.3), or for eldest by the key 0 (8.2).
             extra_hands: int64 (B,) or one number each, further card masks that the game takes
                 (``game.extra_hands``), 0 if left out. In Thirteens ``dummy`` (8.10), ``remainder``, the
-                cards that go with the first trick (8.7), and ``starter``, the first of these (8.3).
+                cards that go with the first trick (8.7), and ``starter``, the first of them (8.3).
 
         Raises:
             TienLenError: an impossible card distribution, or an invalid seat as leader.
@@ -365,10 +365,10 @@ class Batch:
                 player's observation if given.
             draws: float64 (B,), draws in [0, 1) for `next_actions`, where that is given.
             next_actions: int64 (B,), filled with one uniform legal action per game for the next step, as by
-                `sample` with these draws; cheaper than a separate call.
+                `sample` with `draws`; cheaper than a separate call.
 
         Returns:
-            ``(rewards, dones)``; a seat gets its reward in the step in which its place becomes certain.
+            ``(rewards, dones)``; a seat gets its reward in the step when its place becomes certain.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
@@ -427,7 +427,7 @@ class Batch:
         Args:
             games: integers (n,), each in 0..B-1, none twice.
             actions: integers (n,), a legal action for each.
-            rewards: float32 (B, P), contiguous, to which the rewards are added.
+            rewards: float32 (B, P), contiguous; the rewards are added to it.
             seats: int64 (B,), the seat of interest in every game; None: none.
             skip_forced: decisions of the seat of interest with a single legal action are played, too.
             until_placed: stop a game when the seat of interest has its place.
@@ -475,7 +475,7 @@ class Batch:
         """`step_games` with its settings bound, for callers that make many small steps.
 
         Args:
-            rewards: float32 (B, P), contiguous, to which each step adds its rewards.
+            rewards: float32 (B, P), contiguous; each step adds its rewards to it.
             seats: int64 (B,), contiguous, the seat of interest in every game; may be changed between steps.
             skip_forced: see `step_games`.
             until_placed: see `step_games`.
@@ -510,7 +510,7 @@ class Batch:
         Args:
             games: integers (n,), each in 0..B-1, none twice.
             actions: integers (n,), a legal action for each.
-            rewards: float32 (B, P), contiguous, to which the rewards are added.
+            rewards: float32 (B, P), contiguous; the rewards are added to it.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
@@ -826,7 +826,7 @@ class Batch:
         return self._with_rows(rows)
 
     def with_history_length(self, history_length: int) -> Self:
-        """A batch in the same positions that stores at least so many plays; this one if it does already.
+        """A batch in the same positions that stores at least `history_length` plays; this one if it does.
 
         The plays made so far are known only as far as this batch has stored them.
 
@@ -844,12 +844,12 @@ class Batch:
         return new
 
     def showing(self, history: int) -> Batch:
-        """The same games, which are not copied, with observations that show so many past plays.
+        """The same games, which are not copied, with observations that show `history` past plays.
 
         A policy reads what it was trained on, whatever the environment shows to its opponent.
 
         Raises:
-            ValueError: this batch does not store so many plays.
+            ValueError: this batch stores fewer plays.
         """
         if history == self.history:
             return self

@@ -18,7 +18,7 @@ from tienlen_env.games.common.spec import num_words
 
 
 def packed_size(size: int) -> int:
-    """Words of 64 bits that hold so many items, one bit each."""
+    """Number of 64-bit words for `size` items, one bit each."""
     return num_words(size)
 
 

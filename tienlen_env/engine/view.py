@@ -50,7 +50,7 @@ class View:
 
     @property
     def _batch(self) -> Batch:
-        """A batch of these decisions alone."""
+        """A batch of the view's decisions alone."""
         if self._selected is None:
             batch, games = self._source
             self._selected = batch.select(games)
@@ -80,7 +80,7 @@ class View:
             raise ValueError(f"game {game} is over or not dealt; no decision waits there")
 
     def select(self, decisions: npt.ArrayLike) -> View:
-        """The view of some of these decisions, by their indices.
+        """The view of some of its decisions, by index.
 
         Args:
             decisions: integers (m,), each in 0..n-1.
@@ -95,10 +95,10 @@ class View:
         return some
 
     def showing(self, history: int) -> View:
-        """These decisions with observations that show so many past plays; valid as long as this view.
+        """The same decisions with observations that show more past plays; valid as long as this view.
 
         Raises:
-            ValueError: the batch does not store so many plays.
+            ValueError: the batch stores fewer plays.
         """
         batch, games = self._source
         other = batch.showing(history)

@@ -40,7 +40,7 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         opponents: the agents in the other seats: the name of an agent (``"random"``, or a name from an
             installed package, see `tienlen_env.engine.loading`), an agent object, or a sequence of P-1 names
             and objects, the first for the seat after the learner's.
-        line_up: False: a sequence of opponents is a pool of any size, from which every other seat gets a
+        line_up: False: a sequence of opponents is a pool of any size; every other seat gets a
             random agent at every deal.
         probabilities: float (number of opponents,), the shares of a pool; None for equal ones.
         seat: the learner's seat; ``"random"`` draws it for every deal.

@@ -162,7 +162,7 @@ class OneSeatGames:
         rewards: float32 (B,), rewards of the last step.
         terminations: bool (B,), games whose episode ended in the last step; with `auto_reset` they have been
             dealt anew.
-        illegal: bool (B,), games in which the action of the last step was not legal.
+        illegal: bool (B,), games where the action of the last step was not legal.
         is_over: bool (B,), games that wait for `deal`; all False with `auto_reset`.
         is_dealt: whether there has been a `reset` or a `deal` of all games.
         finished: the episodes that ended in the last step.
@@ -290,7 +290,7 @@ class OneSeatGames:
         self._seat_players(self._games)
 
     def _seat_players(self, games: IntArray) -> None:
-        """Draw the agents of the seats of these games."""
+        """Draw the agents of the seats of some games."""
         num_players, seat = self.batch.num_players, self.seat[games]
         if self._line_up:
             player = (np.arange(num_players) - seat[:, None] - 1) % num_players
@@ -412,7 +412,7 @@ class OneSeatGames:
         self._finish_step()
 
     def _step_by_force(self, games: IntArray, ids: IntArray) -> tuple[IntArray, BoolArray]:
-        """Play actions some of which are illegal.
+        """Play actions; some may be illegal.
 
         Returns:
             The turns, int64 (n,), and bool (n,), which actions were illegal.

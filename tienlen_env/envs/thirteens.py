@@ -26,7 +26,7 @@ Arguments:
 | jokers | None | 0, 1 or 2 jokers in the deck |
 | melding | None | 'auto': a trick's winner melds the most it can; 'manual': declares meld after meld |
 | dummy | None | three players and a hidden hand that gives a card to every trick |
-| target | None | points to which a game is played; 0: a game is one deal |
+| target | None | points that end a game; 0: a game is one deal |
 
 All arguments but `rules` are keyword-only. The last five replace fields of the rules; None keeps the value of
 the rules: with the default rules 4 players, 1 joker, 'auto', no dummy and a target of 50.
@@ -145,7 +145,7 @@ class ThirteensSettings(TypedDict, total=False):
         jokers: 0..2.
         melding: ``"auto"`` or ``"manual"``.
         dummy: play with a dummy's hand.
-        target: points to which a game is played; 0: a game is one deal.
+        target: points that end a game; 0: a game is one deal.
     """
 
     num_players: int | None

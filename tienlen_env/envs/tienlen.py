@@ -9,7 +9,7 @@
 ...     env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
 
 Each of two to four players holds 13 cards; the first player without cards wins. Seats without cards are
-skipped. All seats terminate together at the end; a seat gets its reward in the step in which its place
+skipped. All seats terminate together at the end; a seat gets its reward in the step when its place
 becomes certain.
 
 Arguments:

@@ -51,9 +51,9 @@ class Decisions(NamedTuple):
 
 
 class SelfPlayEnv:
-    """B games in which the caller plays every seat; a game that ends is dealt anew within the step.
+    """B games; the caller plays every seat; a game that ends is dealt anew within the step.
 
-    A seat gets its reward in the step in which its place becomes certain, even if another seat acted: add up
+    A seat gets its reward in the step when its place becomes certain, even if another seat acted: add up
     ``rewards[:, seat]`` between two decisions of a seat. Arrays are written in turn to two sets of buffers:
     the second call of `step` (or `reset`) after this one overwrites the arrays that this one returned. Copy
     arrays that you need longer. Copies of the environment (`copy.deepcopy`, `pickle`) play on identically.

@@ -33,7 +33,7 @@ def _columns(text: str) -> int:
 
 
 def _fit(text: str, columns: int) -> str:
-    """The text, cut with an ellipsis or padded to exactly so many columns."""
+    """The text, cut with an ellipsis or padded to exactly `columns` columns."""
     text = unicodedata.normalize("NFC", printable(text))
     if _columns(text) > columns:
         while _columns(text) > columns - 1:

@@ -16,7 +16,7 @@ class Centre(NamedTuple):
     """What lies in the middle of the table.
 
     Attributes:
-        cards: ids in the order in which they are drawn; none on an empty table.
+        cards: ids in drawing order; none on an empty table.
         above: a line over them, e.g. whose they are.
         below: a line under them: what they are.
         labels: a word under each card, or none.
@@ -60,7 +60,7 @@ class View(Protocol):
         """The middle of the table."""
 
     def hand(self, seat: int) -> list[int]:
-        """Card ids of a hand in the order in which they are drawn, `NO_CARD` for backs."""
+        """Card ids of a hand in drawing order, `NO_CARD` for backs."""
 
     def is_idle(self, seat: int) -> bool:
         """Whether a seat is greyed."""
@@ -90,7 +90,7 @@ class PlainView:
         scores: P points in the game.
         names: P labels, e.g. ``"player_0"``.
         title: heading.
-        table: ids of the cards on the table, in the order in which they are drawn.
+        table: ids of the cards on the table, in drawing order.
         owner: seat that played them, -1 for none.
         table_text: a line about the table.
 
@@ -169,7 +169,7 @@ class PlainView:
 
 @dataclass(frozen=True, kw_only=True)
 class TableView:
-    """One moment of a game in which combinations beat the one on the table; seats absolute.
+    """One moment of a climbing game, where combinations beat the one on the table; seats absolute.
 
     Attributes:
         hands: P card masks (see `tienlen_env.rendering.cards`).

@@ -69,7 +69,7 @@ class Play(Protocol):
 
 
 class TextPlay(str):
-    """A play as text, for games in which an action stands for one set of cards.
+    """A play as text, for games where an action stands for one set of cards.
 
     Attributes:
         action: the action id.
@@ -475,7 +475,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         """Check an action id.
 
         Raises:
-            IllegalPlayError: not an action of these rules.
+            IllegalPlayError: not an action of the rules.
             TypeError: it is not an integer.
         """
         if isinstance(action, bool):
@@ -663,7 +663,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         """The text of a play, as `play` reads it.
 
         Args:
-            batch: games of these rules.
+            batch: games under the same rules.
             action: the action id.
             cards: its cards, as a mask; 0 for none.
         """
@@ -745,7 +745,7 @@ def register_round(game: str, round_type: type[AnyRound]) -> None:
 
 
 def round_type(rules: AnyRules) -> type[AnyRound]:
-    """The class of rounds with these rules.
+    """The class of rounds under given rules.
 
     Raises:
         RulesError: the rules belong to no registered game.

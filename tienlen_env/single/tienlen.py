@@ -378,7 +378,7 @@ class Round(BaseRound[Rules, Play]):
 
         Raises:
             NotationError: text that does not name cards.
-            InvalidComboError: the cards are not a valid combination of these rules.
+            InvalidComboError: the cards are not a valid combination of the rules.
             IllegalPlayError: the play is not legal; the message has the play, the table, the hand and the
                 clause. Errors leave the round unchanged.
         """

@@ -24,7 +24,7 @@ class Main(Protocol):
     """The ``main`` of a command."""
 
     def __call__(self, argv: Sequence[str] | None = None) -> int:
-        """Run it with these arguments, or those of the process; the exit code."""
+        """Run it with `argv`, or the arguments of the process; the exit code."""
 
 
 def command(main: Main) -> Main:

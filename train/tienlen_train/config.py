@@ -88,7 +88,7 @@ class Config:
         ConfigError: it names the field and its range.
     """
 
-    # The fields in which a resumed run may differ from the settings in its folder.
+    # The fields of a resumed run that may differ from the settings in its folder.
     may_change: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
@@ -234,9 +234,9 @@ class SelfPlayConfig(RunConfig):
         record: let the network read the play summary, if the game has one.
         state_width: units of the trunk's layers.
         action_width: units of the layer that joins state and action.
-        baseline_share: share of the games in which a rule-based baseline has some of the seats.
+        baseline_share: share of the games where a rule-based baseline has some of the seats.
         baselines: their names, separated by blanks; None for the game's own.
-        snapshot_share: share of the games in which an older snapshot has some of the seats.
+        snapshot_share: share of the games where an older snapshot has some of the seats.
         snapshot_every: iterations between snapshots.
         num_snapshots: number of stored snapshots; the oldest is dropped first.
         opponent_seats: seats of the opponent in such a game; 0: a random number, one to all but one.
@@ -352,7 +352,7 @@ def parse_args(
 
     Args:
         config_class: a dataclass whose fields have defaults and are str, int, float, bool, a Literal of str,
-            or one of these or None.
+            or one of them or None.
         description: of the command, for ``--help``.
         argv: the arguments; None for those of the process.
         defaults_of: the values of fields that take the place of their defaults, from what was read.

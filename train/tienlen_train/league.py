@@ -73,7 +73,7 @@ class LeagueConfig(PPOConfig):
         exploiters: number of exploiters.
         payoff_deals: deals of an entry of the table, each in all seats.
         decisions: decisions of a learner until its learning rate has fallen to a tenth.
-        snapshot_share: share of a main learner's games in which a member of the population has some seats.
+        snapshot_share: share of a main learner's games where a member of the population has some seats.
     """
 
     generations: int = setting(8, COUNT)

@@ -38,7 +38,7 @@ class Table:
     """The members and their payoffs.
 
     Attributes:
-        members: in the order in which they came.
+        members: in order of arrival.
         payoffs: by indices of two members: points above parity of the first, alone against the second in all
             other seats.
     """
@@ -101,7 +101,7 @@ def table_json(table: Table, cycles: Sequence[Sequence[int]]) -> bytes:
 
     Args:
         table: the table.
-        cycles: indices of members each of which is above the next.
+        cycles: indices of members, each above the next.
     """
     labels = [member.label for member in table.members]
     value = {

@@ -19,7 +19,7 @@ from tienlen_train.rollout import LEARNER, FloatArray, IntArray, PolicyWeights
 
 NUM_SAMPLED: Final = 2  # snapshots that play in an iteration
 PRIORITY: Final = 2.0  # a snapshot's sampling weight is exp(-PRIORITY * the learner's score against it)
-SCORE_RATE: Final = 0.3  # of the running mean of these scores
+SCORE_RATE: Final = 0.3  # of the running mean of the scores
 
 
 class Seating(NamedTuple):

@@ -68,8 +68,8 @@ class PPOConfig(SelfPlayConfig):
             those that play it.
         teacher_coef: coefficient of the teacher loss: the cross-entropy of the policy with the geometric mean
             of the teachers' probabilities (that of an agent without probabilities is 1 for its choice),
-            averaged over the decisions in which they are asked.
-        teacher_share: share of the decisions in which the teachers are asked.
+            averaged over the decisions that they judge.
+        teacher_share: share of the decisions that the teachers judge.
         critic: inputs of the critic: those of the policy ("own"), also all hands ("hands"), or also the final
             places if all seats follow the game's rule-based agent from here ("playout"). The last takes an
             eighth more time and reduces the unexplained variance of the returns by a third.
@@ -172,7 +172,7 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         return values
 
     def _values(self, tensors: TrajectoryTensors | DeviceTrajectories, size: int) -> Tensor:
-        """The critic's values, computed for so many decisions at a time."""
+        """The critic's values, computed for `size` decisions at a time."""
         found = []
         with torch.inference_mode(), self.autocast():
             for begin in range(0, len(tensors), size):

@@ -88,7 +88,7 @@ class RolloutJob:
             `tienlen_agents.networks.features.Features.winning_actions`.
         teachers: agents by their names in `tienlen_agents.load` that are asked in some of the learner's
             decisions what they would do; those that do not play these rules are not asked.
-        teacher_share: share of the decisions in which the teachers are asked.
+        teacher_share: share of the decisions that the teachers judge.
         device: torch device of the policies.
         precision: of their forward passes.
     """
@@ -126,7 +126,7 @@ class Trajectories:
         winning_actions: uint8 (N,), 0 for a legal action that gives away a proven win, otherwise 1; (0,) if
             they were not looked for.
         teacher_probabilities: float32 (N,), what the teachers would do (`tienlen_train.teacher.Teachers`); 0
-            for all actions of decisions in which they were not asked; (0,) without teachers.
+            for all actions of decisions that they did not judge; (0,) without teachers.
         reward: float32 (n,), all rewards of the seat between this decision and its next one.
         next_index: int64 (n,), the next decision of the same seat in the same game; -1 for none.
         game: int64 (n,), game of each decision.

@@ -324,7 +324,7 @@ class RunFolder:
 
         Args:
             iteration: its number, and its name.
-            state: tensors, numbers, strings, and lists and dicts of these.
+            state: tensors, numbers, strings, and lists and dicts of such.
 
         Raises:
             RunError: the disk is full or the folder cannot be written; the last checkpoint is still there.

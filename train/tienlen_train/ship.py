@@ -3,7 +3,7 @@
     python -m tienlen_train.ship --policy runs/a/policy.safetensors --size small --how "the commands"
 
 The model card has the results, the training commands and the limitations of the policy. No training and no
-choice between candidates uses the seed of these deals.
+choice between candidates uses the seed of its deals.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"**Exploitability**, a lower bound (`python -m tienlen_train.best_response`): {exploit}"
     )
     trained = _fill(
-        f"**Trained** by these commands, seed {config.seed}, {config.wall_time or 'wall time not noted'}, "
+        f"**Training commands**, seed {config.seed}, {config.wall_time or 'wall time not noted'}, "
         f"{cpu_name()}; the latest commit before it was written is {commit or 'unknown'}:"
     )
     joined = " and ".join(f"`{path}`" for path in paths)

@@ -54,7 +54,7 @@ class Teachers:
 
     Args:
         agents: the teachers; they are reset.
-        share: of the decisions in which they are asked.
+        share: of the decisions that they judge.
         rng: draws these, and the agents' seeds.
 
     Attributes:

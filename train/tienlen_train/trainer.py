@@ -237,11 +237,11 @@ class Link(Protocol):
     """The connection of a run to a cluster."""
 
     def metrics(self, seconds: float) -> dict[str, float]:
-        """Figures of the cluster in the iteration that has ended, which took so many seconds."""
+        """Figures of the cluster in the iteration that has ended, which took `seconds`."""
 
 
 class SelfPlayTrainer(Trainer, Generic[ModelT]):
-    """A run in which an `ActionNetwork` has all learning seats.
+    """A run where an `ActionNetwork` has all learning seats.
 
     Args:
         config: the settings.
@@ -257,7 +257,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         with_action_values: whether rollouts estimate the return of every legal action.
         with_winning_actions: whether rollouts find the actions that keep a proven win.
         teachers: agents that are asked in some of the policy's decisions what they would do.
-        teacher_share: share of the decisions in which the teachers are asked.
+        teacher_share: share of the decisions that the teachers judge.
         inverse_temperature: factor on the logits in rollouts.
     """
 

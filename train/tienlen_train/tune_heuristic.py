@@ -170,13 +170,13 @@ class Search:
 
 
 def bounded(values: npt.ArrayLike) -> Parameters:
-    """The parameters with these values; those that must not be negative are mirrored at 0."""
+    """The parameters from their values; those that must not be negative are mirrored at 0."""
     mirrored = ["decay" in field.name or field.name.startswith("hold") for field in fields(Parameters)]
     return Parameters.from_array(np.where(mirrored, np.abs(values), values))
 
 
 def player(values: npt.ArrayLike) -> HeuristicAgent:
-    """The agent with these parameters (see `bounded`)."""
+    """The agent with given parameters (see `bounded`)."""
     return HeuristicAgent(bounded(values))
 
 

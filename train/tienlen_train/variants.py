@@ -106,7 +106,7 @@ def mixed_variant(presets: Sequence[AnyRules], rng: np.random.Generator) -> Vari
     """Rules each of whose fields is drawn from those of some presets, and an objective that they have.
 
     Raises:
-        ValueError: no mixture of these presets was valid.
+        ValueError: no mixture of the presets was valid.
     """
     kind = type(presets[0])
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]

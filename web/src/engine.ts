@@ -22,11 +22,11 @@ export interface SeatView extends BaseView {
   tricks?: number[];
 }
 
-/** Whether an agent plays these rules with so many players. */
+/** Whether an agent plays the rules with that number of players. */
 export const playsRules = (agent: AgentInfo, rules: string, players: number): boolean =>
   agent.tables.some(([name, number]) => name === rules && number === players);
 
-/** The agents of the page that play these rules with so many players. */
+/** The agents of the page that play the rules with that number of players. */
 export const agentsOf = (library: Library, rules: string, players: number): AgentInfo[] =>
   library.index.games.flatMap(({ agents }) => agents).filter((agent) => playsRules(agent, rules, players));
 

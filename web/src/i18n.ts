@@ -20,7 +20,7 @@ const en = {
   probability: "Champion", expected: "Expected points (95 %)", expectedPaid: "Expected payments (95 %)", losses: "Largest losses", playFrom: "Play on from here", otherPlayers: "The other players", duplicate: "Replay with the {1} in seat {0}", duplicateTitle: "The same deal in this seat: {0} as played; {1} with the {2}",
   graph: "Expected points over the round", graphPaid: "Expected payments over the round", move: "Move", pause: "Pause", resume: "Resume", speed: "Speed", step: "Step", loading: "Loading", error: "Error: {0}",
   declare: "Declare the instant win", mustDeclare: "You have an instant win: declare it", declares: "{0} declares an instant win", end: "No more melds", melds: "{0} melds {1}", meldsNothing: "{0} ends the melds",
-  starter: "Suit to follow: {0}", aside: "Goes to the winner of the trick", toMeld: "{0} melds of these", took: "{0} took the trick", ahead: "{0} is ahead", tricks: "{0} tricks", trick: "1 trick", leadCard: "You lead: play any card that is not dimmed",
+  starter: "Suit to follow: {0}", aside: "Goes to the winner of the trick", toMeld: "{0} may meld these", took: "{0} took the trick", ahead: "{0} is ahead", tricks: "{0} tricks", trick: "1 trick", leadCard: "You lead: play any card that is not dimmed",
   paid: "Balance", pays: "{0} pays {2} to {1} ({3})", chop: "chopped", cong: "no card played", held_twos: "2s in hand", held_bombs: "bombs in hand", cards: "cards in hand", instant: "instant win", last_two: "ended on a 2", last_three: "the last 3 of spades",
   rules_cardgames: "cardgames.io", rules_mobile: "Mobile app", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "South of Vietnam", rules_south_count: "South of Vietnam, cards counted", rules_north: "North of Vietnam",
   rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, melds by hand", rules_thirteens_dummy: "Thirteens with a dummy", rules_thirteens_dummy_manual: "Thirteens with a dummy, melds by hand", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
@@ -72,7 +72,7 @@ export function setLanguage(language: Language): void {
   document.documentElement.lang = language;
 }
 
-// English verbs have another form for the reader, who is named like everybody else: "heuristic 2 plays", "You play".
+// English verbs have another form for the reader, who is named like all others: "heuristic 2 plays", "You play".
 const VERBS: Record<string, string> = {
   is: "are", passes: "pass", plays: "play", pays: "pay", melds: "meld", leads: "lead", declares: "declare", ends: "end",
 };
@@ -85,7 +85,7 @@ export const t = (key: Key, ...values: (string | number)[]): string => {
   return current === "en" ? forYou(text) : text;
 };
 
-/** A number with so many decimals, as the language writes it. */
+/** A number with given decimals, as the language writes it. */
 export const decimal = (value: number, digits: number): string => (current === "vi" ? value.toFixed(digits).replace(".", ",") : value.toFixed(digits));
 /** An estimate with its 95 % interval. */
 export const estimateText = (value: number, error: number | null | undefined): string => `${decimal(value, 2)} ± ${decimal(1.96 * (error ?? 0), 2)}`;

@@ -247,7 +247,7 @@ export class LocalHost implements Host {
   }
 }
 
-/** The seat with the highest total; the engine has said that there is only one. */
+/** The seat with the highest total; the engine has found it unique. */
 const bestOf = (scores: number[]): number => scores.indexOf(Math.max(...scores));
 const firstOf = (places: (number | null)[]): number | null => {
   const first = places.indexOf(0);

@@ -22,7 +22,7 @@ export interface TableView extends SeatView {
   result: { scores: number[]; winner: number | null } | null;
   /** The number of plays before the trick on the table. */
   lead_at: number;
-  /** All hands, where everybody may see them: agents that play in the page. */
+  /** All hands, where all may see them: agents that play in the page. */
   hands?: string[];
 }
 
@@ -55,7 +55,7 @@ export interface Host {
 
 export const PERSON = "human";
 
-/** What is told of an error. */
+/** What the page shows of an error. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** "3s 4s" as cards. */

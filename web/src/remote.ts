@@ -28,7 +28,7 @@ export class ServerError extends Error {
   }
 }
 
-/** Ask a server for its agents and rules; null where the page has no server. A `ServerError`: it lets nobody in. */
+/** Ask a server for its agents and rules; null where the page has no server. A `ServerError`: it refuses the page. */
 export async function findServer(): Promise<Welcome | null> {
   if (!["http:"].includes(location.protocol)) return null;
   const answer = await once({ type: "hello", version: VERSION, join: joinToken() }, "welcome").catch((error: unknown) => {

@@ -24,7 +24,7 @@ from tienlen_env.engine.agent import Agent, View
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.base import AnyRound, round_type
 
-# The keys of so many deals are drawn at once, and agents are reset at least as often. It is part of the
+# Number of deals whose keys are drawn at once; agents are reset at least as often. It is part of the
 # definition of every result: another number gives other games.
 BLOCK_DEALS = 512
 # Points and payments of a round are int32, so that sums and products of totals fit in int64 (see `stats`).
@@ -45,8 +45,8 @@ class Job:
         permutations: the seatings of each deal, see `lineup.blocks`.
         history: number of past plays in observations.
         blunder_deals: blunders are counted in the first `blunder_deals` deals of the match.
-        deals_per_job: agents are reset after so many deals.
-        num_records: keep the records of the first so many games of the chunk.
+        deals_per_job: deals between two resets of the agents.
+        num_records: games of the chunk, the first ones, whose records are kept.
     """
 
     lineup: tuple[int, ...]
@@ -343,7 +343,7 @@ def _solver(rules: SolvableRules) -> Solver:
 class BlunderCounter:
     """Callback of `play_deals` that counts blunders in endgames that can be solved exactly.
 
-    An endgame is a position in which two of four players are left and each can infer the other's cards (see
+    In an endgame two of four players are left, and each can infer the other's cards (see
     `tienlen_agents.endgame`). A decision in an endgame counts if there was a choice and the solver
     finished. It is a blunder if the player could force the better of the two places before it, but not
     after it.

@@ -37,7 +37,7 @@ class Task(NamedTuple):
     Attributes:
         match_up: index of the match-up in the run.
         seated: indices of its agents in the run's list.
-        names: the texts from which `tienlen_agents.load` makes these agents; empty if the run was given
+        names: the texts that `tienlen_agents.load` makes the agents of; empty if the run was given
             objects.
         job: what to play.
     """
@@ -121,7 +121,7 @@ class ProcessExecutor:
                 raise ArenaRunError(
                     "a worker process of the arena died; a run with `out` resumes from its last chunk"
                 ) from error
-            except BaseException:  # Ctrl-C, or a chunk cannot be saved: nobody waits for the tasks in work
+            except BaseException:  # Ctrl-C, or a chunk cannot be saved: the tasks in work are not needed
                 for worker in set(multiprocessing.active_children()) - others:
                     worker.terminate()
                 raise

@@ -130,7 +130,7 @@ def evaluate(
         names: of E agents.
         seated: for each match-up, the indices of its agents.
         results: of the match-ups, on the same deals.
-        seed: of the order in which games are rated, and of the resampling.
+        seed: of the order of rating, and of the resampling.
         rated_games: maximum number of rated games, those of the first deals.
         resamples: number of resamples of the deals, for the intervals of the ratings.
     """
@@ -286,7 +286,7 @@ def _pass(
 
 
 def find_cycles(payoffs: Sequence[Sequence[Estimate | None]]) -> list[tuple[int, ...]]:
-    """All simple cycles in which each agent is proven above the next; shortest first.
+    """All simple cycles of agents, each proven above the next; shortest first.
 
     Args:
         payoffs: see `League.payoffs`.

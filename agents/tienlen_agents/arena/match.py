@@ -100,7 +100,7 @@ def make_match_up(
 def all_rules(
     rules: str | AnyRules | Sequence[str | AnyRules], num_players: int | None
 ) -> tuple[AnyRules, ...]:
-    """One or several variants, for so many players."""
+    """One or several variants, for `num_players` players."""
     several = list(rules) if isinstance(rules, Sequence) and not isinstance(rules, str) else [rules]
     return tuple(get_rules(one, num_players) for one in several)
 

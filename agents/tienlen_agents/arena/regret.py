@@ -94,7 +94,7 @@ def search_of(judgement: Judgement) -> SearchAgent:
 
 
 def sample_decisions(judgement: Judgement) -> Batch:
-    """A batch in which the seat to act of every game has one of the sampled decisions."""
+    """A batch of the sampled decisions, one a game, each for the seat to act."""
     search = search_of(judgement)
     player = tienlen_agents.load(judgement.player)
     rng = np.random.default_rng(judgement.seed)

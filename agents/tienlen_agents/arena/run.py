@@ -37,7 +37,7 @@ class Progress(Protocol):
     """Receives the progress of a run."""
 
     def start(self, title: str, num_games: int) -> None:
-        """A run of so many games begins."""
+        """A run of `num_games` games begins."""
 
     def advance(self, num_games: float, num_decisions: int) -> None:
         """So much more has been played; unfinished games count by the share of their cards played."""
@@ -51,9 +51,9 @@ class Options(TypedDict, total=False):
         seed: of deals and agents, 0 or more (0).
         history: number of past plays in observations; a policy needs the number it was trained with (0).
         permutations: ``"rotations"`` of the seats in each deal, or ``"all"`` seatings (see `lineup.blocks`).
-        deals_per_job: agents are reset after so many deals, and a worker plays so many at a time; divides
+        deals_per_job: deals that a worker plays at a time; agents are reset after them; divides
             512 (512). The deals are the same for any number, the draws of stochastic agents are not.
-        blunder_deals: count blunders in solved endgames in the first so many deals of each match-up (0).
+        blunder_deals: first deals of each match-up where blunders in solved endgames are counted (0).
         stop_when_clear: end a match-up when its first agent is proven above or below parity. The intervals
             are then wider, so that the error is at most 5 % (see `sequential`) (False).
         workers: number of processes (1: this one). Agents must be given by name if it is above 1.
@@ -63,7 +63,7 @@ class Options(TypedDict, total=False):
         progress: receives the progress.
         max_forfeits: an agent that forfeits a larger share of its rounds has failed: it is in
             `Report.failures`, and a league does not rate it (0.1).
-        records: keep the records of so many rounds, the first ones of each match-up (0).
+        records: rounds of each match-up, the first ones, whose records are kept (0).
     """
 
     num_deals: int

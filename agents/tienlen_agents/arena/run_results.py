@@ -148,7 +148,7 @@ class RunResults:
         pilot: if the number of deals was chosen for a precision.
         with_bootstrap: show and write bootstrap intervals beside the analytic ones.
         max_forfeits: largest share of forfeited rounds, see `failures`.
-        records_url: the address with which the page's links to records begin; empty: the files beside it. If
+        records_url: the start of the page's links to records; empty: the files beside it. If
             it has the word ``{record}``, the record itself is put there.
         not_rated: agents that failed in leagues without ratings, because fewer than two agents did not fail.
     """

@@ -69,7 +69,7 @@ def run_here(
 
 
 def _return_to_files(files: Sequence[str]) -> None:
-    """Go to the folder again in which Ray has put the files, if it was replaced.
+    """Go again to the folder with Ray's files, if it was replaced.
 
     Several nodes on one machine share that folder. One that joins writes it anew, and processes of the others
     are then in a folder that is deleted.

@@ -71,7 +71,7 @@ def kernel_of(body: Body) -> Kernel:
 
 
 def _set_stack_size(size: int) -> None:
-    """Let every thread of the current context have a stack of so many bytes; the default is 1024.
+    """Let every thread of the current context have a stack of that many bytes; the default is 1024.
 
     Raises:
         DeviceError: the driver refuses.

@@ -1,4 +1,4 @@
-"""A batch of rounds whose states are on a device, and the order in which their decisions are taken."""
+"""A batch of rounds whose states are on a device, and the order of their decisions."""
 
 from __future__ import annotations
 

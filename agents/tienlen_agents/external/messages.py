@@ -129,7 +129,7 @@ class Request(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A position in which programs often fail.
+    """A position where programs often fail.
 
     Attributes:
         title: name of the check.
@@ -162,8 +162,8 @@ class GameProtocol:
     Attributes:
         leading: the fields of a `play` message before the public facts of the game.
         trailing: the fields after them.
-        named: the fields by which error messages identify a position.
-        positions: positions in which programs often fail.
+        named: the fields that identify a position in error messages.
+        positions: positions where programs often fail.
     """
 
     leading: tuple[str, ...] = ("seat", "hand")
@@ -219,7 +219,7 @@ def register_protocol(game: str, protocol: GameProtocol) -> None:
 
 
 def protocol_of(rules: AnyRules) -> GameProtocol:
-    """The line protocol of the game with these rules."""
+    """The line protocol of the game of `rules`."""
     return _PROTOCOLS.of(rules)
 
 

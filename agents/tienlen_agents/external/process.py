@@ -76,7 +76,7 @@ class Child:
     def __init__(self, arguments: list[str]) -> None:
         self._owner = os.getpid()
         pipe = subprocess.PIPE
-        # The keeper sees the end of `life` when this process ends; nobody else has the other end of the pipe.
+        # The keeper sees the end of `life` when this process ends; only this process has the pipe.
         life, self._life = os.pipe()
         report, reporter = os.pipe()
         keeper = [sys.executable, "-I", "-S", str(KEEPER), str(life), str(reporter), *arguments]
@@ -177,7 +177,7 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The last text on its stderr, made `visible`, or a note that there is none."""
+        """The last text on its stderr, made `visible`, or a note that it is empty."""
         text = visible(self._stderr.decode(errors="backslashreplace").strip())[-STDERR_KEPT:]
         return f"its stderr ends: {text}" if text else "its stderr is empty"
 
@@ -409,7 +409,7 @@ class ProcessAgent:
         return child
 
     def check_start(self, rules: AnyRules) -> None:
-        """Start the program, if it does not run, to see whether it can play by these rules.
+        """Start the program, if it does not run, to see whether it can play by `rules`.
 
         Raises:
             ProgramError: it does not start, or does not answer ``hello``.

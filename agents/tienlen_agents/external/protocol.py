@@ -1,6 +1,6 @@
 """Check a program against the line protocol (PROTOCOL.md): ``tienlen protocol check <command>``.
 
-The checks are the handshake, positions in which bots often fail, messages of a later version, many questions
+The checks are the handshake, positions where bots often fail, messages of a later version, many questions
 at once, whole rounds under every preset, and the end. The exit code is 0 if all checks pass, 1 if one fails,
 2 if the command does not exist.
 """

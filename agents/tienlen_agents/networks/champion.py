@@ -210,7 +210,7 @@ class ChampionAgent:
     Args:
         size: of the network; ``"general"`` for the one that plays every variant; empty for that one where the
             game has it, and otherwise the network of the preset.
-        worlds: number of worlds in which the last two candidates are compared, early in a round (see
+        worlds: number of worlds that compare the last two candidates, early in a round (see
             `tienlen_agents.search`); 0 for the network alone.
         sample: draw from the network's policy, without search.
         objective: what it plays for: ``"payments"`` where the rules have them, or ``"points"`` everywhere;

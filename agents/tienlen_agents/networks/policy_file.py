@@ -1,9 +1,9 @@
 """The file of a policy: safetensors with the same bytes every time, and a digest that finds a changed bit.
 
-Weights are float32. A matrix of which all weights are values of float16 is stored as such, in half the bytes;
+Weights are float32. A matrix whose weights are all values of float16 is stored as such, in half the bytes;
 `rounded` makes such matrices. Files of float32 alone load as ever.
 
-The metadata are ``format``, ``config`` and ``card`` (JSON), and ``digest``: the SHA-256 of these texts and of
+The metadata are ``format``, ``config`` and ``card`` (JSON), and ``digest``: the SHA-256 of the texts and of
 the weights. Files of before have no digest, and load. No other key is allowed, so that damage to the word
 ``digest`` does not turn a file into one of those.
 """
@@ -32,7 +32,7 @@ Tensors = Mapping[str, npt.NDArray[Any]]
 
 
 def rounded(tensors: Tensors) -> dict[str, npt.NDArray[np.float32]]:
-    """Weights of which most matrices are rounded to values of float16, so that a file has half their bytes.
+    """Weights with most matrices rounded to values of float16, so that a file has half their bytes.
 
     With all of ``cardgames-medium-v4`` rounded, the network chose otherwise in 14 of 100,072 decisions with a
     choice. Most of it came from the matrices `EXACT`, which this leaves alone, as it does biases: then 5
@@ -48,13 +48,13 @@ def rounded(tensors: Tensors) -> dict[str, npt.NDArray[np.float32]]:
 
 
 def packed(tensors: Tensors) -> dict[str, npt.NDArray[Any]]:
-    """The weights in the types in which a file has them; nothing is lost.
+    """The weights in the types of a file; nothing is lost.
 
     Args:
         tensors: float32.
 
     Returns:
-        The same, but matrices of which all weights are values of float16 have this type.
+        The same, but a matrix is float16 if all its weights are values of float16.
     """
     found = {}
     for name, tensor in tensors.items():
@@ -69,7 +69,7 @@ def content_digest(metadata: Mapping[str, str], tensors: Tensors) -> str:
 
     Args:
         metadata: the texts of the file.
-        tensors: the weights, in the types in which the file has them.
+        tensors: the weights, in the types of the file.
 
     Returns:
         64 hex digits.
@@ -132,7 +132,7 @@ def check_digest(metadata: Mapping[str, str], tensors: Tensors) -> None:
 
     Args:
         metadata: of the file.
-        tensors: the weights, in the types in which the file has them.
+        tensors: the weights, in the types of the file.
 
     Raises:
         ValueError: the weights, the configuration or the card are not those that were written.

@@ -1,6 +1,6 @@
 """The two greedy baselines. Published figures use them, so golden tests freeze their play.
 
-Both choose by a fixed order of actions: a number for each, of which the lowest is chosen.
+Both choose by a fixed order of actions: each has a number, and the lowest is chosen.
 """
 
 from __future__ import annotations

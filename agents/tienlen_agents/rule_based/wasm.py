@@ -64,7 +64,7 @@ class Player(NamedTuple):
         game: the name of the game that it plays.
         choose: see `tienlen_env.engine.backends.wasm.entries.agent_entries`, as the others.
         state_size: length of its state.
-        write_state: writes the state with which it begins; None: zeros.
+        write_state: writes its initial state; None: zeros.
     """
 
     name: str

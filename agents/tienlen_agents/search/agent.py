@@ -96,7 +96,7 @@ class _Searcher:
         return chosen
 
     def _contexts_for(self, view: View, count: int) -> list[SearchContext]:
-        """The contexts of a view's rules and objective, at least so many."""
+        """At least `count` contexts of a view's rules and objective."""
         batch, _ = view.source
         wanted = self.objective or batch.reward
         reward = wanted if wanted == "payments" and has_payments(view.rules) else ""
@@ -186,7 +186,7 @@ class SearchAgent(_Searcher):
     """Determinized Monte-Carlo search; see `tienlen_agents.search`.
 
     Args:
-        worlds: number of worlds in which the last two candidates are compared, early in a round.
+        worlds: number of worlds that compare the last two candidates, early in a round.
         ms: milliseconds for a decision, on one core; 0: the budget is `worlds`.
         inference: how much a past play that deviates from the opponent model counts against a world, from 0
             (not at all) to 1 (exclusive: such worlds are impossible).

@@ -1,4 +1,4 @@
-"""The compiled functions of a search for one game, and the arrays in which one search at a time works."""
+"""The compiled functions of a search for one game, and the arrays of one search at a time."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def num_values(worlds: int, num_actions: int) -> int:
 
 
 def new_workspace(setup: SearchSetup, size: int = 0) -> Workspace:
-    """Arrays for a search, with room for so many values."""
+    """Arrays for a search, with room for `size` values."""
     num_actions = int(setup.line.spec[NUM_ACTIONS])
     return Workspace(
         setup.line,
@@ -348,7 +348,7 @@ class SearchContext:
         return int(chosen), visits
 
     def _reserve(self, size: int) -> None:
-        """Make room for so many values."""
+        """Make room for `size` values."""
         values = self.workspace.values
         if len(values) < size:
             larger = np.zeros(max(size, 2 * len(values)))

@@ -1,9 +1,9 @@
 """Uniform deals of hidden cards to locations; a location may be void in known suits.
 
-In a trick-taking game everybody sees who cannot follow suit. A deal of the hidden cards is then possible if
-every location gets as many cards as its capacity, none of them of a suit in which it is void.
+In a trick-taking game all players see who cannot follow suit. A deal of the hidden cards is then possible if
+every location gets as many cards as its capacity, none of them of a suit that it is void in.
 
-**Counting.** Locations with the same voids form one *group*. Suits in which no location is void, and the
+**Counting.** Locations with the same voids form one *group*. Suits that no location is void in, and the
 jokers, are the *free* cards; they are dealt last, to any location. Before them the other suits are dealt one
 after another. An allocation that gives group g ``x[g]`` of the n cards of a suit stands for
 ``n! / (x[0]! x[1]! ..)`` deals. These numbers follow one from another:
@@ -34,7 +34,7 @@ INVERSE_FACTORIALS: Final = np.array([1 / math.factorial(n) for n in range(55)])
 
 # Entries of `DealPlan.sizes`.
 NUM_GROUPS: Final = 0
-NUM_VOID_SUITS: Final = 1  # suits in which some location is void
+NUM_VOID_SUITS: Final = 1  # suits that some location is void in
 NUM_STATES: Final = 2
 
 
@@ -71,7 +71,7 @@ class DealPlan(NamedTuple):
 
 
 def new_plan(num_locations: int, num_states: int) -> DealPlan:
-    """Arrays for so many locations and at most so many states."""
+    """Arrays for a number of locations and a bound of states."""
     size, group, void, capacity, stride, left, allocation, limit, pile = np.zeros(
         (9, num_locations), np.int64
     )
@@ -87,7 +87,7 @@ def plan_deal(hidden: int, size: Any, void: Any, plan: DealPlan) -> None:
     Args:
         hidden: the cards to deal (mask).
         size: int64 (K,), number of cards of each location; together all.
-        void: int64 (K,), 4-bit masks of the suits in which each is void.
+        void: int64 (K,), 4-bit masks of the suits that each is void in.
         plan: is filled in, except `counts`; the last group is the one with the largest capacity.
     """
     present = 0

@@ -45,7 +45,7 @@ def num_steps(num_candidates: int) -> int:
 
 
 def num_worlds_after(options: Options, scale: float, steps_left: int) -> int:
-    """The number of worlds in which the candidates are compared with so many steps left after this one."""
+    """The number of worlds that compare the candidates with `steps_left` steps after this one."""
     return max(1, math.ceil(options.worlds * scale / (1 << steps_left)))
 
 

@@ -23,7 +23,7 @@ from tienlen_env.games.common.hints import noinline
 ACTION: Final = 0
 MOVER: Final = 1  # the seat that takes the action
 VISITS: Final = 2
-AVAILABLE: Final = 3  # iterations in which it was legal
+AVAILABLE: Final = 3  # iterations where it was legal
 CHILD: Final = 4  # its first child, 0 for none
 SIBLING: Final = 5  # the next child of its parent, 0 for none
 NUM_CHILDREN: Final = 6

@@ -42,7 +42,7 @@ def new_context(rules: AnyRules, reward: str = "") -> SearchContext:
 
 
 def setup_of(rules: AnyRules, reward: str = "") -> SearchSetup:
-    """The functions and new arrays for the search of these rules.
+    """The functions and new arrays for a search under `rules`.
 
     Args:
         rules: the variant.

@@ -2,7 +2,7 @@
 
 All cards are dealt. Public are the remainder, the dummy's cards that were flipped, and which suits a seat is
 known to be void in (it did not follow, or did not lead the starter suit, RULES.md 8.4). All deals that agree
-with this are equally likely (`tienlen_agents.search.deals`). The order in which the dummy's cards are flipped
+with this are equally likely (`tienlen_agents.search.deals`). The order of the dummy's flipped cards
 is drawn with the world. Past plays are not evaluated: the option ``inference`` has no effect.
 
 Declared melds (8.11) are not searched: the best ones are declared. In rollouts melds count at once.
@@ -39,7 +39,7 @@ class Memory(NamedTuple):
         spec: the variant as it is played; that of the rollouts melds automatically.
         actions: its action table.
         size: int64 (8,), number of hidden cards of each location.
-        void: int64 (8,), suits in which each is void.
+        void: int64 (8,), suits that each is void in.
         plan: the deals.
     """
 
@@ -58,7 +58,7 @@ def hidden_cards(row: Any, spec: Any, size: Any, void: Any) -> int:
         row: the state; of the other hands only the numbers of cards are read.
         spec: the variant.
         size: int64 (8,), gets the number of hidden cards of each location.
-        void: int64 (8,), gets the suits in which each is void.
+        void: int64 (8,), gets the suits that each is void in.
 
     Returns:
         The hidden cards (mask).

@@ -34,7 +34,7 @@ BURN_IN: Final = 800  # steps of the chain before the first world that counts
 QUERIES_PER_SAMPLE: Final = 80
 MAX_STEPS: Final = 160
 MIN_STEPS: Final = 8
-# With card weights there is a chain where the opponents hold at most so many unseen cards: there it mixes
+# With card weights there is a chain where the opponents hold at most this many unseen cards: there it mixes
 # fast, and most answers of the opponent model are cached.
 BELIEF_CARDS: Final = 24
 BELIEF_SCALE: Final = 1.5  # factor on the budget: these worlds are repeated less often than those of a chain

@@ -38,7 +38,7 @@ class Beliefs(NamedTuple):
             card is 1.
         logs: float64 (locations, NUM_CARDS), logarithms of the card weights.
         totals: float64 (1 + NUM_CARDS, 1 + HAND_SIZE, 1 + HAND_SIZE): the weight of all deals of the cards
-            from one on, if the first two owners need so many.
+            from one on, if the first two owners need as many.
     """
 
     owners: Any

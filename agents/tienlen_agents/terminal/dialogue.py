@@ -135,5 +135,5 @@ def register_dialogue(game: str, dialogue: Dialogue) -> None:
 
 
 def dialogue_of(rules: AnyRules) -> Dialogue:
-    """The texts of the game with these rules."""
+    """The texts of the game of `rules`."""
     return _DIALOGUES.of(rules)

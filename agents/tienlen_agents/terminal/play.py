@@ -148,7 +148,7 @@ class Table:
                 f"{plural(totals[seat], 'point')}"
             )
         if session.batch.has_payments:
-            lines += [f"  {text}" for text in played.payments(names)] or ["  nobody pays"]
+            lines += [f"  {text}" for text in played.payments(names)] or ["  no payments"]
             net = dict.fromkeys(range(len(names)), 0)
             for payment in played.payment_list:
                 net[payment.payer] -= payment.amount

@@ -32,7 +32,7 @@ class ThirteensDialogue(Dialogue):
     unit = "deal"
 
     def choices(self, played: AnyRound) -> list[Play]:
-        """See `Dialogue.choices`: cards in the order in which a hand is held, or melds."""
+        """See `Dialogue.choices`: cards in the order of the hand, or melds."""
         plays = played.legal_plays()
         if any(play.action >= played.rules.num_cards for play in plays):
             return plays

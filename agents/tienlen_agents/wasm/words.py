@@ -50,7 +50,7 @@ def _action_texts(rules: AnyRules, table: ActionTable) -> list[str]:
 
 
 class PaymentWords(NamedTuple):
-    """Where a row has the payments of a round: a list of numbers, of which bits are the fields.
+    """Where a row has the payments of a round: a list of numbers, whose bits are the fields.
 
     Attributes:
         first: column of the first payment.
@@ -71,19 +71,19 @@ class GameWords(NamedTuple):
     Attributes:
         record: the first word of its records; "" if it has none.
         card_texts: by card id.
-        card_order: card ids in the order in which a set of cards is written.
+        card_order: card ids in the order of a written set of cards.
         suit_texts: of suits, for facts of this kind.
         facts: the public facts.
         size: the words of a record for the size of the table.
         play_texts: the text of each action in views; None: the cards of the play.
         play_words: the same in records.
         named_plays: the texts, in views and records, of actions without cards that are not a pass.
-        payments: where a row of these rules has the payments of its round; None: there are none.
+        payments: where a row has the payments of its round; None: the rules have none.
         result_column: first of the columns of the results in a record.
         undealt_column: of the cards in no hand, for records with hands; -1 in a game without these.
         next_leader: whether the seat that is first leads the next round; else the deal decides.
         find_action: ``(spec, actions, cards)``: the action of exactly these cards, -1 for none; None in a
-            game in which an action stands for one set of cards.
+            game whose actions stand for one set of cards.
         can_extend: ``(actions, action, cards, selected)``: whether the selected cards are a part of some
             cards of the action, whose own are `cards`; None as `find_action`.
     """

@@ -4,7 +4,7 @@
 module         what it does
 =============  ==========================================================================================
 ``messages``   reads the messages of clients; nothing else of a client is used
-``table``      one game: its seats, who may do what, and what each seat is told
+``table``      one game: its seats, who may do what, and what each seat gets
 ``hub``        all games: makes them, finds them by their tokens, stores them, lets agents play
 ``store``      the games in SQLite
 ``guard``      which addresses, origins and rates are let in

@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         const="0.0.0.0",
         metavar="ADDRESS",
         help="open the server to the home network (all addresses of this machine, or the given one); the "
-        "printed address contains a token without which nobody gets in",
+        "printed address contains a token that the server asks for",
     )
     parser.add_argument(
         "--games", type=Path, metavar="FILE", help=f"the file of the games ({default_store()})"

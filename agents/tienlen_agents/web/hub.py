@@ -188,7 +188,7 @@ class Hub:
         return Table(stored, self.store, agents, self._adviser(stored.rules), self._executor)
 
     def _forget(self) -> None:
-        """Take the game that nobody has looked at for longest out of memory."""
+        """Remove the game that was not looked at for longest from memory."""
         for number, table in self._live.items():
             if not table.listeners:
                 table.stop()

@@ -1,6 +1,6 @@
 """The games of the server in SQLite.
 
-A move is in the file before anybody is told of it, so a server that is killed at any moment loses nothing
+A move is in the file before any client gets it, so a server that is killed at any moment loses nothing
 that a player has seen. Of the tokens the file has only digests: who reads it cannot take a seat.
 """
 
@@ -174,7 +174,7 @@ class Store:
         self._file.execute("COMMIT")
 
     def set_rounds_seen(self, game: int, rounds_seen: int) -> None:
-        """Store that a person went on after so many rounds."""
+        """Store that a person went on after `rounds_seen` rounds."""
         self._file.execute("UPDATE games SET rounds_seen = ? WHERE id = ?", (rounds_seen, game))
 
     def finish(self, game: int, record: str) -> None:

@@ -1,4 +1,4 @@
-"""One game at the server: its seats, who may do what, and what each seat is told."""
+"""One game at the server: its seats, who may do what, and what each seat gets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Listener(Protocol):
-    """Who is told of a game: a connection.
+    """A connection that gets the messages of a game.
 
     Attributes:
         seat: the seat whose information it gets; None for an observer.
@@ -49,7 +49,7 @@ class Table:
         store: where its plays go.
         agents: by seat; None for a person.
         adviser: for hints; None for none.
-        executor: in which agents think.
+        executor: runs the agents.
 
     Raises:
         TienLenError: the stored plays are not legal.
@@ -89,7 +89,7 @@ class Table:
             self.session.apply(text)
             self._note_lead()
 
-    # ------------------------------------------------------------ what everybody may know
+    # ------------------------------------------------------------ what all may know
 
     @property
     def people(self) -> list[int]:
@@ -321,7 +321,7 @@ class Table:
 
     async def _drive(self) -> None:
         is_told = True
-        while self.listeners:  # nobody waits for agents alone
+        while self.listeners:  # without people or observers agents wait
             if self._pause:
                 await asyncio.sleep(self._pause)
             async with self._lock:
@@ -336,12 +336,12 @@ class Table:
                     is_told = True
                 try:
                     self._apply(await self._choice(agent, is_quick))
-                except Exception as error:  # an agent is anybody's program; the game stays as it is
+                except Exception as error:  # an agent may be a foreign program; the game stays as it is
                     self._notices.append(f"{self.names[seat]}: {printable(str(error))}")
                     self.tell_all()
                     logger.exception("game %d: %s failed", self.id, self.names[seat])
                     return
-            # Without a pause, plays of quick agents are told together when somebody else is to play.
+            # Without a pause, plays of quick agents are sent together when another seat is to play.
             is_told = not is_quick or self._pause > 0 or not self.people
             if is_told:
                 self.tell_all()
@@ -350,7 +350,7 @@ class Table:
             self.tell_all()
 
     async def _choice(self, agent: Agent, is_quick: bool) -> Play:
-        """An agent's play; a quick one is asked at once: a change of threads takes longer."""
+        """An agent's play; a quick one plays at once: a change of threads takes longer."""
         if is_quick:
             return self._choose(agent)
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._choose, agent)

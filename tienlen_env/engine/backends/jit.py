@@ -5,7 +5,7 @@ Kernels are plain Python functions of scalars and array rows, so that every exec
 there, and registers every plain function that it finds for compiled code: inlined, unless the function is
 marked by `tienlen_env.games.common.hints.noinline`. No list of modules is kept by hand.
 
-The same walk gives the key of the cache: a digest of the byte code of these functions and of the constants
+The same walk gives the key of the cache: a digest of their byte code and of the constants
 that they read, in any module. Numba itself notices only changes of the loop's own file.
 
 Processes that start together, such as the actors of a cluster, all need the same loops: one compiles, the
@@ -41,7 +41,7 @@ from tienlen_env.games.common.hints import is_fused, is_noinline
 if sys.platform != "win32":
     import fcntl
 
-# A damaged cache file fails in one of these ways when it is unpickled.
+# How a damaged cache file fails when it is unpickled.
 DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
 # To wait for another process that compiles, in seconds. No loop takes so long, unless that process hangs.
 _PATIENCE = 600.0

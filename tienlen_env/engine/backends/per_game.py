@@ -19,7 +19,7 @@ class PerGame(NamedTuple):
         begin: ``(row, spec, actions, key, round, leader)``: start a game; leader -1: by the rules.
         is_refused: ``(row, spec, action)``: whether the action cannot be played; in a game that is over only
             -1 can.
-        advance: ``(row, spec, actions, action, cards, rewards)``: play a legal action with these cards, add
+        advance: ``(row, spec, actions, action, cards, rewards)``: play a legal action with `cards`, add
             its rewards, and deal anew if the game is over and the variant says so. Returns whether it was
             over.
     """

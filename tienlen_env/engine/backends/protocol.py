@@ -134,7 +134,7 @@ class Backend(Protocol):
             seats: int64 (B,), the seat of interest in every game, -1 for none.
             skip_forced: its decisions with a single legal action are played, too.
             until_placed: stop a game when the seat of interest has its place.
-            rewards: float32 (B, P), to which the rewards of this step are added.
+            rewards: float32 (B, P); the rewards of this step are added to it.
             turns: int64 (n,), overwritten: the seat that is to move, `Turn.ASKED` where that is the seat of
                 interest, `Turn.OVER` for games that are over or stopped.
 

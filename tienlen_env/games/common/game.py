@@ -33,7 +33,7 @@ class AnyRules(Protocol):
 
     @property
     def target(self) -> int:
-        """Points to which a game of several rounds is played; 0 for none."""
+        """Target of a game of several rounds, in points; 0 for none."""
 
     def digest(self) -> str:
         """16 hex digits that name this variant."""

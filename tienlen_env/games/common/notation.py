@@ -91,7 +91,7 @@ def parse_rules(
         words: the line.
         rules: see `parse_record`.
         read_size: fields of the rules from a word like ``p4`` and its column.
-        find: the rules of a name, or given ones, with these fields.
+        find: the rules of a name, or given ones, with some fields replaced.
 
     Raises:
         NotationError: unknown rules, or others than were given.

@@ -23,7 +23,7 @@ PIP_TEXT: Final = ("", "A", "2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q
 
 
 def full_deck(jokers: int) -> int:
-    """The mask of a deck with so many jokers."""
+    """The mask of a deck with `jokers` jokers."""
     return (1 << (NUM_PLAIN + jokers)) - 1
 
 

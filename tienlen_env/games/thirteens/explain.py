@@ -21,7 +21,7 @@ def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: i
 
     Args:
         table: the actions.
-        row: the game (`tienlen_env.games.thirteens.state`), in which the play is not legal.
+        row: the game (`tienlen_env.games.thirteens.state`); the play is not legal there.
         action: the id of an action.
         cards: not read: an action is one card or none.
     """

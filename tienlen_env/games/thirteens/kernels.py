@@ -221,7 +221,7 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
         actions: its action table.
         action: a legal action id.
         cards: not read: an action is one card or none.
-        rewards: P numbers, to which the rewards of this decision are added.
+        rewards: P numbers; the rewards of this decision are added to them.
     """
     if action < spec[S.NUM_CARDS]:
         play_card(row, spec, actions, action, rewards)

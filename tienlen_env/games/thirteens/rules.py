@@ -28,7 +28,7 @@ class ThirteensRules(RulesBase):
         melding: ``"auto"`` the winner of a trick gets the most points that its cards can meld; ``"manual"``
             the winner declares melds one after another (8.11).
         dummy: three players and a fourth, hidden hand that gives a card to every trick (8.10).
-        target: a game ends after a deal in which the highest total is at least this and unique (8.9);
+        target: a game ends after a deal if the highest total is at least this and unique (8.9);
             0: no target, a game is one deal.
         first_lead: who leads the first deal of a game, which the text leaves open: ``"drawn"`` from the key
             of the deal; ``"seat_0"``. Then the deal passes to the left (8.2).

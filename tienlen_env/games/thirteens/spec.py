@@ -1,4 +1,4 @@
-"""A variant of Thirteens flattened to two int64 arrays, the form in which the kernels read rules.
+"""A variant of Thirteens flattened to two int64 arrays, the form that the kernels read.
 
 `spec` holds the scalar settings and what each thirteen needs; `actions` holds `ACTION_FIELDS` numbers an
 action.
@@ -43,7 +43,7 @@ Reward = Literal["points", "zero_sum", "win"]
     ASIDE_JOKERS,  # 1: jokers of the remainder cost, too
     NUM_SCORE_BITS,  # observation: bits of the unary score of a seat, 0 without a target
     SCORE_STEP,  # points a bit
-    NUM_UP_TO,  # 16: thirteens of at most so many cards
+    NUM_UP_TO,  # 16: thirteens of at most k cards
     NEEDS,  # their needs (see `melds`), those of fewest cards first; the king alone is left out
     NEED_SIZES,  # their numbers of cards
     SPEC_SIZE,

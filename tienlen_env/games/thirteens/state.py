@@ -36,7 +36,7 @@ from tienlen_env.games.common.state import Columns, GameState
     WINNER,  # seat that is winning the trick; -1 before the lead
     BEST,  # strength of the winning card; -1 before the lead
     NUM_TRICKS,  # tricks finished in this deal
-    VOID,  # 4 bits a seat: suits in which it is known to hold nothing
+    VOID,  # 4 bits a seat: suits that it is known not to hold
     SHOWN,  # remainder and the dummy's cards flipped so far (mask)
     REMAINDER,  # the cards set aside at the deal (mask)
     STARTER,  # the first of them (mask); 0 if no card was set aside

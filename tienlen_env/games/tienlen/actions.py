@@ -106,7 +106,7 @@ class ActionTable:
         """Which combinations some hands hold, whatever lies on the table.
 
         The vectorised combo generator: counts a rank stand in 13 nibbles whose top bit is a guard, so
-        "has at least so many of each rank" is one subtraction that must leave every guard bit standing.
+        "has at least `need` of each rank" is one subtraction that must leave every guard bit standing.
 
         Args:
             hands: int64 masks, any shape ``(...)``.
@@ -158,7 +158,7 @@ class ActionTable:
             The action id.
 
         Raises:
-            InvalidComboError: the cards are not a combination of these rules.
+            InvalidComboError: the rules have no such combination.
         """
         try:
             cards = operator.index(cards)

@@ -87,7 +87,7 @@ def declare(row: Any, spec: Any, rewards: Any) -> None:
 
 @noinline
 def go_out(row: Any, spec: Any, rewards: Any, seat: int) -> None:
-    """A seat has played its last card: give it its place, and end the round where that ends it."""
+    """A seat has played its last card: give it a place; end the round if the variant says so."""
     if row[R.PLACE + seat] >= 0:
         return  # the play ended the round already
     num_twos = popcount(row[R.TABLE_CARDS] & (pay.BLACK_TWOS | pay.RED_TWOS))

@@ -19,7 +19,7 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
 
     Args:
         table: the actions.
-        row: the game (`tienlen_env.games.tienlen.state`), in which the play is not legal.
+        row: the game (`tienlen_env.games.tienlen.state`); the play is not legal there.
         action: the id of an action.
         cards: the exact cards (mask), which are that action; None for the lowest suits held.
     """
@@ -96,7 +96,7 @@ def worst_reward(rules: Rules, reward: str) -> float:
 
 
 def worst_payment(rules: Rules) -> int:
-    """Units that nobody can lose more than in a round: a bound, which is not reached.
+    """Upper bound of the units that a seat can lose in a round; it is not reached.
 
     Everything is added that one seat may have to pay, with three bombs and four 2s of its own, all of them
     chopped, and a chain of all bombs of a deck.

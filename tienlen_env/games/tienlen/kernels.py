@@ -424,9 +424,9 @@ def end_round(row: Any, spec: Any, rewards: Any) -> None:
 
 
 def end_trick(row: Any, spec: Any, rewards: Any) -> bool:
-    """What the end of a trick brings besides a clear table; whether it ends the round.
+    """Apply the variant's end-of-trick rules. Returns True if they end the round.
 
-    Hardly any trick brings a payment, and a call costs as much as several of these tests: so the tests are
+    Hardly any trick brings a payment, and a call costs as much as several tests. So the tests are
     here, and the payments in functions that are called.
     """
     extra = spec[S.EXTRA]
@@ -465,7 +465,7 @@ def advance(row: Any, spec: Any, rewards: Any, seat: int) -> None:
 
 
 def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
-    """Play a legal action with these cards (0 for the pass); `update_legal` is due afterwards.
+    """Play a legal action with `cards` (0 for the pass); `update_legal` is due afterwards.
 
     Args:
         row: the game, not over.
@@ -473,7 +473,7 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
         actions: its action table.
         action: a legal action id.
         cards: the cards of the action, in the hand of the seat to act.
-        rewards: P numbers, to which the rewards of this decision are added.
+        rewards: P numbers; the rewards of this decision are added to them.
     """
     if action == 0:
         play_pass(row, spec, rewards)

@@ -156,7 +156,7 @@ def owed_bits(row: Any, spec: Any, seat: int, num_players: int) -> int:
 
 
 def run_score(spec: Any, length: int, card: int) -> int:
-    """How much more so many pairs in a row cost than their cards, in the form of `bombs_score`; 0 if not."""
+    """Extra price of a double sequence over its cards, packed as in `bombs_score`; 0 if it has none."""
     more = spec[S.PAY_HELD_RUN + length] - 2 * length * card
     return more * 64 - 2 * length if more > 0 else 0
 

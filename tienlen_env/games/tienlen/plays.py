@@ -1,4 +1,4 @@
-"""Between sets of cards and action ids, without a game."""
+"""Convert card sets to action ids and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def cards_to_action(rules: str | Rules, cards: int) -> int:
     """The action id of a set of cards; 0, the pass, for no cards (RULES.md 7.1).
 
     Raises:
-        InvalidComboError: the cards are not a combination of these rules.
+        InvalidComboError: the rules have no such combination.
     """
     return build_action_table(get_rules(rules)).classify(cards)
 

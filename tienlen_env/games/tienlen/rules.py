@@ -1,6 +1,6 @@
 """The rules as data: one frozen `Rules` value a variant, and the named presets (tienlen_env/RULES.md).
 
-This module contains no game logic: `actions` builds the action table from these fields, and `kernels` reads
+This module contains no game logic: `actions` builds the action table from the fields, and `kernels` reads
 the flags.
 """
 
@@ -78,7 +78,7 @@ class Rules(RulesBase):
         set_run_min: fewest ranks in a sequence of pairs, of triples, of quads; 0 for none (1.5, 3.2).
         twos_in: sequences that may end in a 2: ``"none"``, ``"runs"``, ``"set_runs"``, ``"both"`` (1.5, 3.3).
         flush_lock: a run that is led suited makes every run in that trick suited (3.4).
-        chops: number of 2s on the table to the shapes that beat them (1.9); any mapping or pairs of these.
+        chops: number of 2s on the table to the shapes that beat them (1.9); any mapping, or its items.
         chop_longer: longer sequences of the same width chop too (1.9, against 2).
         ladder: bomb shapes, weakest first, each beaten by any later one (4.1); empty: bombs are beaten only
             by higher bombs of the same shape (1.10).
@@ -89,7 +89,7 @@ class Rules(RulesBase):
         heir: who leads when the winner of a trick has gone out: ``"next_seat"`` the next live seat, once all
             passed on the last play; ``"last_live"`` the last who has not passed, without beating it (1.14).
         points: points of each place, first to last; empty for P-1, ..., 0 (1.11).
-        target: a game ends after a round in which the highest total is at least this and unique (1.12);
+        target: a game ends after a round if the highest total is at least this and unique (1.12);
             0: no target, a game is one round.
         rejoin_twos: a trick is reopened to players who passed (`rejoin`) only if a 2 or set of 2s is, or has
             been, in play in it; False: by any table that a `rejoin` shape beats (3.6).
@@ -109,7 +109,7 @@ class Rules(RulesBase):
         pay_places: units that the last pays the first, and the one before the last the second (4.8).
         pay_card: units for each card left, to the first (4.16).
         pay_held_twos: units for a black and for a red 2 in hand at the end; in place of `pay_card`.
-        pay_held_bombs: bomb shapes to the units for one in hand at the end; any mapping or pairs of these.
+        pay_held_bombs: bomb shapes to the units for one in hand at the end; any mapping, or its items.
             A longer sequence counts as the longest one here that is in it. In place of `pay_card`.
         held_overlap: bombs in hand that share cards: ``"dearest"`` the choice without common cards that
             costs most; ``"quads_first"`` all four of a kind, then the dearest of the rest.
@@ -227,7 +227,7 @@ class Rules(RulesBase):
                 raise RulesError(f"chops: {num_twos} twos need one or more shapes, each once")
             for shape in shapes:
                 if not self.allows(shape):
-                    raise RulesError(f"chops: {shape} is not a combination of these rules")
+                    raise RulesError(f"chops: {shape} is not a combination of the rules")
                 if shape.length == 1 and shape.width != 4:
                     raise RulesError(f"chops: {shape} cannot be a bomb; expected 4x1 or a sequence of sets")
                 if shape.width == 1 and not self.suits_bind:
@@ -293,7 +293,7 @@ class Rules(RulesBase):
         if self.chop_doubles and self.chop_chain != "each":
             raise RulesError(f"chop_doubles=True: expected chop_chain='each', not {self.chop_chain!r}")
         if self.cong == "plays_on" and self.round_end == "first":
-            raise RulesError("cong='plays_on': nobody plays on with round_end='first'")
+            raise RulesError("cong='plays_on': not with round_end='first', where the round ends at once")
         if self.cong_held == "replaced" and 0 < self.pay_cong < HAND_SIZE * self.pay_card:
             raise RulesError(f"pay_cong={self.pay_cong}: expected no less than the cards that it stands for")
         if self.pay_last_two and self.last_two != "ends":

@@ -1,4 +1,4 @@
-"""A variant flattened to two int64 arrays, the form in which the kernels read rules.
+"""A variant flattened to two int64 arrays, the form that the kernels read.
 
 `spec` holds the scalar settings and the small tables (where a group of actions begins, which groups beat a
 class of tables); `actions` holds `ACTION_FIELDS` numbers an action. What beats what is in here, not in code.
@@ -34,7 +34,7 @@ from tienlen_env.games.tienlen.state import EXTRA_SIZE, LEGAL, PLAY_SUMMARY_SIZE
 
 Reward = Literal["points", "zero_sum", "win", "cards", "payments"]
 
-BEATERS_SIZE: Final = 24  # no variant has so many shapes of bombs
+BEATERS_SIZE: Final = 24  # more than any variant has
 
 (
     NUM_HISTORY,  # plays that the observation shows
@@ -74,7 +74,7 @@ BEATERS_SIZE: Final = 24  # no variant has so many shapes of bombs
     PAY_CARD,
     PAY_HELD_TWOS,  # 2
     PAY_HELD_QUAD,
-    PAY_HELD_RUN,  # 16: units for so many pairs in a row in hand
+    PAY_HELD_RUN,  # 16: units for k pairs in a row in hand
     QUADS_FIRST,
     HELD_TO_FIRST,
     PAY_CONG,
@@ -136,7 +136,7 @@ BEATERS_SIZE: Final = 24  # no variant has so many shapes of bombs
     LENGTH,
     TOP,
     SUITED,  # 0 suits do not matter, 1 must be mixed, 2 must be one suit; else the exact cards << 2
-    CLASS,  # 0: only its own shape beats it; 1..4: so many 2s; 5..: rung of the ladder
+    CLASS,  # 0: only its own shape beats it; 1..4: that number of 2s; 5..: rung of the ladder
     REOPENS_TRICK,  # 1: a player who passed is offered the turn again, a bomb could beat it
     TOP_CARD,  # the top card as a mask, 0 for the pass
     SHAPE_BITS,  # observation: bit width - 1, and bit 3 + length; 0 for the pass

@@ -128,7 +128,7 @@ class State(ClimbingState):
 
     @property
     def must_declare(self) -> BoolArray:
-        """bool (B,), games in which the seat to act declares its instant win."""
+        """bool (B,), games where the seat to act declares its instant win."""
         if self._extra < EXTRA_SIZE:
             return np.zeros(self.num_games, np.bool_)
         declares: BoolArray = self.rows[:, self._first_extra + MUST_DECLARE] == 1

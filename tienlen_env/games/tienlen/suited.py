@@ -40,7 +40,7 @@ def triples_of(cards: int) -> int:
 
 
 def chain_of(tops: int, length: int) -> int:
-    """The tops at the end of so many consecutive ranks in the same bit of the nibble."""
+    """Top cards of sequences of `length` ranks in one suit (the same bit of each nibble)."""
     ends = tops
     for below in range(1, length):
         ends &= tops << (4 * below)

@@ -94,7 +94,7 @@ def host_loop(rules: str, num_games: int, packed: bool, threads: int) -> Play:
 
 
 def fastest(rules: str, packed: bool, seconds: float, sizes: tuple[int, ...] = SIZES) -> tuple[int, Play]:
-    """The number of games with which the device is fastest, and its loop."""
+    """The fastest number of games on the device, and its loop."""
     best: tuple[float, int] = (0.0, 0)
     for size in sizes:
         rate = device_loop(rules, size, packed)(seconds)
@@ -150,7 +150,7 @@ def _digest_on_device() -> Any:
 def digest_of(
     rules: str, num_games: int, num_steps: int, on_device: bool, threads: int = 1
 ) -> tuple[str, int]:
-    """A digest of all states and outputs of so many steps, and the number of rounds that ended.
+    """A digest of all states and outputs of `num_steps` steps, and the number of rounds that ended.
 
     Args:
         rules: a preset.
@@ -232,7 +232,7 @@ def all_cores(config: GpuConfig) -> Figure:
 
 
 def same_digest(rules: str) -> Callable[[GpuConfig], Figure]:
-    """Rounds of which states, masks, observations and rewards are the processor's, bit for bit."""
+    """Rounds whose states, masks, observations and rewards are the processor's, bit for bit."""
 
     def measure(config: GpuConfig) -> Figure:
         there, ended = digest_of(rules, config.digest_games, NUM_DIGEST_STEPS, True)

@@ -286,7 +286,7 @@ class Case:
     name: str
     make: Callable[[], Play]
     wall: bool = False  # per second of wall time, for rows about threads
-    targets: tuple[tuple[str, float], ...] = ()  # (another row or ABSOLUTE, at least so many times it)
+    targets: tuple[tuple[str, float], ...] = ()  # (another row or ABSOLUTE, at least this multiple of it)
     needs: str = ""  # a package that may be missing
 
 

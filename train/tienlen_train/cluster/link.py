@@ -136,7 +136,7 @@ class ClusterExecutor(ThreadExecutor):
             self._advance(0.0)
 
     def cancel(self) -> None:
-        """Give up the jobs that nobody waits for any more."""
+        """Give up the jobs that no caller waits for any more."""
         import ray
 
         self._queue.clear()

@@ -535,7 +535,7 @@ def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
     if not np.array_equal(legal.action, inputs.action) or not np.array_equal(
         legal.start, inputs.segment_start
     ):
-        raise ValueError("inputs: expected those of these games")
+        raise ValueError("inputs: expected those of the games")
     returns: FloatArray = playout.action_returns(
         rows[games], spec, actions, inputs.segment_start, inputs.action, legal.cards
     )
@@ -570,7 +570,7 @@ class WinningActions:
         _check_game(batch)
         games = as_indices(games, batch.num_games)
         if len(inputs.num_legal) != len(games):
-            raise ValueError("inputs: expected those of these games")
+            raise ValueError("inputs: expected those of the games")
         winning = np.ones(len(inputs.action), np.uint8)
         if self._solver is None or not len(games):
             return winning

@@ -135,7 +135,7 @@ class Parameters:
         pass_urgency: subtracted from it if an opponent has one card left (decays by `urgency_decay`).
         pass_owner: subtracted from it if the owner of the table has one card left (decays in the same way).
         pass_last: subtracted from it if no other player can still take the trick from its owner.
-        place: subtracted from it for every play by which the hand is behind the shortest hand.
+        place: subtracted from it for every play that the hand needs more than the shortest hand.
         danger_one: penalty for a single that a player with one card left beats (times the probability).
         danger_two: the same for a single or a pair and a player with two cards left.
         chop: reward for a bomb on a 2.
@@ -198,7 +198,7 @@ class Parameters:
 
     @classmethod
     def from_array(cls, values: npt.ArrayLike) -> Parameters:
-        """The parameters with these values, in the order of the fields."""
+        """The parameters from values in the order of the fields."""
         names = [field.name for field in fields(cls)]
         return cls(**dict(zip(names, np.asarray(values, np.float64).tolist(), strict=True)))
 

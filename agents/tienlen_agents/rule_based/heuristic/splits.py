@@ -32,7 +32,7 @@ from tienlen_env.games.tienlen.kernels import sequence_hand, tops_of_shape
 KIND: Final = 0  # 4 × 16: kind of a shape (width - 1, length); `parameters.BOMB` for bombs
 # Fixed by the decision:
 UNSEEN_TOPS: Final = 64  # 4 × 16: tops of the unseen cards' combinations of a shape
-CAN_BE_BOMBED: Final = 128  # 5: 1 where an unseen bomb may beat so many 2s
+CAN_BE_BOMBED: Final = 128  # 5: 1 where an unseen bomb may beat k 2s
 MOST_LEFT: Final = 133  # cards in the longest hand of an opponent
 SCALE: Final = 134  # 512 × the share of unseen cards that opponents hold
 SHORTEST: Final = 135  # fewest ranks of any sequence, 16 without sequences
@@ -59,7 +59,7 @@ HASH: Final = 0x9E3779B97F4A7C15 - (1 << 64)
 
 _FIRST_TWO: Final = 48
 _TWOS: Final = 15 << _FIRST_TWO
-_CARDS_OF_A_STAKE: Final = 6  # a loser has about so many left where cards are counted
+_CARDS_OF_A_STAKE: Final = 6  # cards that a loser has left, about, where cards are counted
 
 # ---------------------------------------------------------------- costs of plays
 
@@ -150,12 +150,12 @@ def split_cost(workspace: Any, spec: Any, cards: int) -> int:
 
     Ranks that are not in a chain long enough for a sequence are in sets. Of the other ranks, the cards of the
     lowest are in sets or at the bottom of sequences. The remaining cards are a smaller problem of the same
-    kind; the memo solves each of these once. Sequences take the lowest suits and leave the highest for sets.
+    kind; the memo solves each once. Sequences take the lowest suits and leave the highest for sets.
     """
     if workspace[BIND]:
         return bound_split(workspace, spec, cards)
     ranks = ranks_of(cards)
-    chains = ranks  # where so many ranks follow one another, and then all these ranks
+    chains = ranks  # the ranks where a sequence may start, and then all ranks in one
     for k in range(1, workspace[SHORTEST]):
         chains &= ranks >> (4 * k)
     for _ in range(1, workspace[SHORTEST]):

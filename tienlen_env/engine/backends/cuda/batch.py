@@ -437,7 +437,7 @@ class CudaBatch(Batch):
     _games_stepper = play_on = first_legal = stepper = _stepper_into = forget_payments = step_games
 
     def with_history_length(self, history_length: int) -> Self:
-        """This batch if it stores so many plays.
+        """This batch if it stores enough plays.
 
         Raises:
             DeviceError: it stores fewer.

@@ -106,7 +106,7 @@ class Kernel:
         Args:
             count: number of games.
             arguments: arrays on the device, of any dtypes and shapes that the function takes; ints; floats;
-                tuples and named tuples of these.
+                tuples and named tuples of such.
             stream: handle of the stream.
 
         Raises:
@@ -120,7 +120,7 @@ class Kernel:
         self._launcher(count, check_stream(stream))(count, given)
 
     def _launcher(self, count: int, stream: int) -> Any:
-        """The compiled function for so many threads and a stream."""
+        """The compiled function for a number of threads and a stream."""
         blocks = -(-count // THREADS_PER_BLOCK)
         if is_simulated():
             return self._compiled[blocks, min(count, THREADS_PER_BLOCK)]

@@ -21,7 +21,7 @@ from tienlen_env.games.common.game import AnyGame
 # What `flags` says of a game. It is frozen unless it is PLAYING.
 PLAYING: Final = 0
 REFUSED: Final = 1  # its action was not legal
-REFUSED_CARDS: Final = 2  # its action with these cards was not legal
+REFUSED_CARDS: Final = 2  # its action with its cards was not legal
 
 
 class DeviceLoops(NamedTuple):

@@ -46,7 +46,7 @@ DOUBLE: Final = types.float64
 _DRAW: Final = 1 / (1 << 53)
 _MIX_1, _MIX_2 = 0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64)
 _PRIME: Final = 0x100000001B3
-# Length of arrays that nobody knows at this place; compiled code needs it for negative indices only.
+# Length of arrays that is not known here; compiled code needs it for negative indices only.
 ANY_LENGTH: Final = 1 << 24
 
 
@@ -66,7 +66,7 @@ class Entry(NamedTuple):
 
 @intrinsic
 def view(typingctx: Any, pointer: Any, length: Any) -> Any:
-    """The array of so many numbers to which a pointer points; compiled code only, nothing is counted."""
+    """The array of `length` numbers at a pointer; compiled code only, nothing is counted."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return array_at(context, builder, signature.return_type, args[0], [args[1]])
@@ -76,7 +76,7 @@ def view(typingctx: Any, pointer: Any, length: Any) -> Any:
 
 @intrinsic
 def grid(typingctx: Any, pointer: Any, shape: Any) -> Any:
-    """The array of a shape, a tuple, to which a pointer points; as `view`."""
+    """The array of a shape, a tuple, at a pointer; as `view`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         lengths = [
@@ -139,7 +139,7 @@ def agent_entries(
         choose: ``(spec, actions, row, state, ids, cards)``: its choice in a game that is not over; `ids` and
             `cards` are scratch, int64 (A,).
         state_size: length of its state, int64.
-        write_state: writes the state with which it begins; None: zeros.
+        write_state: writes its initial state; None: zeros.
     """
     spec_size, fields = sizes_of(game)
 
@@ -148,7 +148,7 @@ def agent_entries(
         return state_size
 
     def start(state_at):  # type: ignore[no-untyped-def]
-        """Write the state with which the agent begins to memory that is 0."""
+        """Write the agent's initial state to memory that is 0."""
         if write_state is not None:
             write_state(view(state_at, state_size))
         return 0
@@ -323,7 +323,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
         words_at,
         num_words,
     ):
-        """Deal and play so many games at random, with mask and observation at every decision.
+        """Deal and play `num_games` games at random, with mask and observation at every decision.
 
         The game of key k takes in its n-th decision the legal action of the draw ``uniform(k, n)``. Digests
         are of the row, and of the `num_words` words at `words_at`, where the caller has put the other arrays,

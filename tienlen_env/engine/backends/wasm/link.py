@@ -41,7 +41,7 @@ def linker() -> str:
 def link(data: bytes, exports: Iterable[str]) -> bytes:
     """Link an object to a module that imports nothing.
 
-    The module exports the functions named, its memory as ``memory``, and the address from which on its memory
+    The module exports the functions named, its memory as ``memory``, and the address where its memory
     is free as the global ``__heap_base``.
 
     Args:

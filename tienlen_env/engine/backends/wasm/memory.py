@@ -127,7 +127,7 @@ def type_of(template: Any) -> Any:
 
 
 def array_at(context: Any, builder: Any, wanted: Any, pointer: Any, shape: list[Any]) -> Any:
-    """LLVM code for the contiguous array of a type and a shape (int64 values) to which a pointer points."""
+    """LLVM code for the contiguous array of a type and a shape (int64 values) at a pointer."""
     array = context.make_array(wanted)(context, builder)
     size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(wanted.dtype)))
     strides, step = [], size
