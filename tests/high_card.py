@@ -102,11 +102,6 @@ def update_legal(row: Row, spec: Spec, actions: ActionFields) -> None:
     row[LEGAL] = row[HAND + row[TURN]] if row[TURN] >= 0 else 0
 
 
-def can_play_cards(row: Row, cards: int) -> bool:
-    """Whether the seat to act holds the cards."""
-    return cards & ~row[HAND + row[TURN]] == 0
-
-
 def action_cards(hand: int, actions: ActionFields, action: int) -> int:
     """The card of an action."""
     return (1 << action) & hand
@@ -233,7 +228,6 @@ HIGH_CARD = Game[HighCardRules, CardTable](
         begin_game=begin_game,
         begin_round=begin_round,
         update_legal=update_legal,
-        can_play_cards=can_play_cards,
         action_cards=action_cards,
         play=play,
         observe=observe,

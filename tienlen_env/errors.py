@@ -26,6 +26,7 @@ class IllegalPlayError(TienLenError):
         game: index of the game in its batch; 0 for a single game.
         seat: the seat to act, None if the game is over.
         action: the action id, None for cards that are not an action.
+        cards: the exact cards (mask) that were to be played; None where the action alone was given.
         clause: of RULES.md, for example ``"1.8"``; ``""`` where no single clause is broken.
     """
 
@@ -36,12 +37,14 @@ class IllegalPlayError(TienLenError):
         game: int = 0,
         seat: int | None = None,
         action: int | None = None,
+        cards: int | None = None,
         clause: str = "",
     ) -> None:
         super().__init__(message)
         self.game = game
         self.seat = seat
         self.action = action
+        self.cards = cards
         self.clause = clause
 
 

@@ -38,6 +38,7 @@ from tienlen_env.games.common.arrays import (
     MaskOutput,
     RewardArray,
 )
+from tienlen_env.games.common.cards import describe_cards
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Payment, PaymentReader
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.spec import Episode
@@ -354,8 +355,8 @@ class Batch:
 
         Args:
             actions: int64 (B,), one legal action per game; `NO_ACTION` (-1) for games that are over.
-            cards: int64 (B,), exact card masks, each from the hand and of its action's shape and top card
-                (shape and top card are not checked); None takes the lowest suits held.
+            cards: int64 (B,), exact card masks, each of them a legal play of its action; 0 for an action that
+                plays no cards, and not read where a game is over. None takes the lowest suits held.
             rewards: float32 (B, P), a buffer for the result; None: a buffer of the batch's own, which the
                 next step overwrites. The same for `dones`.
             dones: bool (B,), games that ended in this step.
@@ -371,7 +372,7 @@ class Batch:
             ``(rewards, dones)``; a seat gets its reward in the step when its place becomes certain.
 
         Raises:
-            IllegalPlayError: an action that is not legal; no game has moved.
+            IllegalPlayError: an action that is not legal, or not with these cards; no game has moved.
             ValueError: an argument of the wrong shape or type.
         """
         ids = self._for_games(actions, "actions")
@@ -900,12 +901,14 @@ class Batch:
             )
         row = self._rows[game].tolist()
         why = self.game.text.why_refused(self.action_table, row, action, cards)
+        played = "" if cards is None else f" with {describe_cards(cards, self.game.text.format_cards)}"
         raise IllegalPlayError(
-            f"game {game}: action {action} ({self.action_table.text(action)}) is not legal "
+            f"game {game}: action {action} ({self.action_table.text(action)}){played} is not legal "
             f"for seat {turn}: {why}",
             game=game,
             seat=turn,
             action=action,
+            cards=cards,
             clause=why.clause,
         )
 

@@ -36,6 +36,7 @@ from tienlen_agents.search.context import new_workspace, num_values, search_loop
 from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.registry import setup_of
 from tienlen_agents.wasm.words import words_named
+from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.backends.wasm.entries import (
     BYTES,
     DOUBLES,
@@ -195,8 +196,8 @@ def card_entries(game: AnyGame) -> list[Entry]:
         return []
     find, is_part = words.find_action, words.can_extend
     spec_size, fields = sizes_of(game)
-    list_legal, is_legal = game.kernels.legal.list_legal, game.kernels.legal.is_legal
-    can_play_cards, HAND, TURN = game.kernels.can_play_cards, game.columns.hand, game.columns.turn
+    list_legal, is_refused_with = game.kernels.legal.list_legal, per_game(game).is_refused_with
+    HAND, TURN = game.columns.hand, game.columns.turn
 
     def find_action(spec_at, actions_at, row_at, cards_at):  # type: ignore[no-untyped-def]
         """The legal action that these cards of the hand to act are; -1 for none."""
@@ -206,7 +207,7 @@ def card_entries(game: AnyGame) -> list[Entry]:
         if row[TURN] < 0 or cards & ~row[HAND + row[TURN]] != 0:
             return -1
         action = find(spec, actions, cards)
-        if action < 0 or not is_legal(row, spec, action) or (cards != 0 and not can_play_cards(row, cards)):
+        if action < 0 or is_refused_with(row, spec, actions, action, cards):
             return -1
         return int(action)
 

@@ -14,6 +14,7 @@ from tienlen_agents.wasm.words import words_named
 from tienlen_agents.web.messages import MessageError
 from tienlen_agents.web.store import Store, Stored
 from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, choose_cards, history_of
+from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.errors import TienLenError
 from tienlen_env.rendering.view import printable
 from tienlen_env.single.base import AnyRound, Facts, Json, Play, round_type
@@ -379,10 +380,10 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
         masks = [play.cards for play in legal]
         return cards != 0 and cards in masks, any(cards & ~mask == 0 and mask != cards for mask in masks)
     rows, spec, actions = session.batch.kernel_arrays
-    row, fields = rows[0].tolist(), actions.tolist()
+    row, options, fields = rows[0].tolist(), spec.tolist(), actions.tolist()
     is_held = cards != 0 and cards & ~row[game.columns.hand + session.current_seat] == 0
-    action = words.find_action(spec.tolist(), fields, cards) if is_held else -1
-    is_legal = action in {play.action for play in legal} and bool(game.kernels.can_play_cards(row, cards))
+    action = words.find_action(options, fields, cards) if is_held else -1
+    is_legal = action >= 0 and not per_game(game).is_refused_with(row, options, fields, action, cards)
     more = any(words.can_extend(fields, play.action, play.cards, cards) for play in legal)
     return is_legal, more
 

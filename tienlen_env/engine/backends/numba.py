@@ -18,26 +18,35 @@ from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Row, Spec
 from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
+from tienlen_env.games.common.hints import noinline
 
 
 @cache
 def _loops(game: AnyGame) -> SimpleNamespace:
     """All loops over a game's kernels, compiled when first called."""
     kernels, columns = game.kernels, game.columns
-    begin_one, is_refused, advance = per_game(game)
+    begin_one, is_refused, is_refused_with, advance = per_game(game)
     begin_a_round, play = kernels.begin_round, kernels.play
-    update_legal, can_play_cards = kernels.update_legal, kernels.can_play_cards
-    cards_of, observe, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
+    update_legal, cards_of = kernels.update_legal, kernels.action_cards
+    observe, observe_everything = kernels.observe, kernels.observe_all
     _, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_of_legal = kernels.legal
     TURN, HAND, PLACE = columns.turn, columns.hand, columns.place
     is_over, is_asked = int(Turn.OVER), int(Turn.ASKED)
 
+    # Apart, so that a step without exact cards stays as fast.
+    @noinline
+    def check_cards(rows: Row, spec: Spec, actions: ActionFields, ids: Row, cards: Row) -> int:
+        for b in range(rows.shape[0]):
+            if is_refused_with(rows[b], spec, actions, ids[b], cards[b]):
+                return b
+        return -1
+
     # Two loops that several compiled functions share.
-    def check_actions(rows: Row, spec: Spec, ids: Row, cards: Row) -> int:
+    def check_actions(rows: Row, spec: Spec, actions: ActionFields, ids: Row, cards: Row) -> int:
+        if cards.shape[0] > 0:
+            return check_cards(rows, spec, actions, ids, cards)
         for b in range(rows.shape[0]):
             if is_refused(rows[b], spec, ids[b]):
-                return b
-            if cards.shape[0] > 0 and rows[b, TURN] >= 0 and not can_play_cards(rows[b], cards[b]):
                 return b
         return -1
 
@@ -74,7 +83,7 @@ def _loops(game: AnyGame) -> SimpleNamespace:
     def step(  # type: ignore[no-untyped-def]
         rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids
     ):
-        refused = check_actions(rows, spec, ids, cards)
+        refused = check_actions(rows, spec, actions, ids, cards)
         if refused < 0:
             play_range(
                 rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids,
@@ -83,8 +92,8 @@ def _loops(game: AnyGame) -> SimpleNamespace:
         return refused
 
     @jit.loop
-    def first_refused(rows, spec, ids, cards):  # type: ignore[no-untyped-def]
-        return check_actions(rows, spec, ids, cards)
+    def first_refused(rows, spec, actions, ids, cards):  # type: ignore[no-untyped-def]
+        return check_actions(rows, spec, actions, ids, cards)
 
     @jit.loop
     def step_range(  # type: ignore[no-untyped-def]
@@ -231,7 +240,7 @@ class NumbaBackend:
         *outputs: object,
     ) -> int:
         loops = _loops(self._game)
-        refused: int = loops.first_refused(rows, spec, ids, cards)
+        refused: int = loops.first_refused(rows, spec, actions, ids, cards)
         if refused < 0:
             num_games = len(rows)
             size = -(-num_games // (4 * self.threads))

@@ -19,6 +19,8 @@ class PerGame(NamedTuple):
         begin: ``(row, spec, actions, key, round, leader)``: start a game; leader -1: by the rules.
         is_refused: ``(row, spec, action)``: whether the action cannot be played; in a game that is over only
             -1 can.
+        is_refused_with: ``(row, spec, actions, action, cards)``: the same for an action with exact cards.
+            They are not read in a game that is over.
         advance: ``(row, spec, actions, action, cards, rewards)``: play a legal action with `cards`, add
             its rewards, and deal anew if the game is over and the variant says so. Returns whether it was
             over.
@@ -26,6 +28,7 @@ class PerGame(NamedTuple):
 
     begin: Callable[[Row, Spec, ActionFields, int, int, int], None]
     is_refused: Callable[[Row, Spec, int], bool]
+    is_refused_with: Callable[[Row, Spec, ActionFields, int, int], bool]
     advance: Callable[[Row, Spec, ActionFields, int, int, Output], bool]
 
 
@@ -35,7 +38,8 @@ def per_game(game: AnyGame) -> PerGame:
     kernels = game.kernels
     begin_game, play, update_legal = kernels.begin_game, kernels.play, kernels.update_legal
     is_legal = kernels.legal.is_legal
-    TURN, KEY = game.columns.turn, game.columns.key
+    action_cards, can_play_cards = kernels.action_cards, kernels.can_play_cards
+    TURN, KEY, HAND = game.columns.turn, game.columns.key, game.columns.hand
 
     def begin(row: Row, spec: Spec, actions: ActionFields, key: int, game_round: int, leader: int) -> None:
         begin_game(row, spec, key, game_round, leader)
@@ -47,6 +51,16 @@ def per_game(game: AnyGame) -> PerGame:
             return False
         return bool(action != -1 or row[TURN] >= 0)
 
+    def is_refused_with(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int) -> bool:
+        if is_legal(row, spec, action):
+            return not can_play(row, spec, actions, action, cards)
+        return bool(action != -1 or row[TURN] >= 0)
+
+    def plays_its_own(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int) -> bool:
+        return bool(cards == action_cards(row[HAND + row[TURN]], actions, action))
+
+    can_play = plays_its_own if can_play_cards is None else can_play_cards
+
     def advance(
         row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Output
     ) -> bool:
@@ -57,4 +71,4 @@ def per_game(game: AnyGame) -> PerGame:
         update_legal(row, spec, actions)
         return bool(is_over)
 
-    return PerGame(begin, is_refused, advance)
+    return PerGame(begin, is_refused, is_refused_with, advance)

@@ -79,7 +79,7 @@ class Backend(Protocol):
             next_ids: int64 (B,), overwritten with a uniform choice among the next legal actions, or (0,).
 
         Returns:
-            -1, or the first game whose action is not legal; then nothing has changed.
+            -1, or the first game whose action is not legal, or not with its cards; then nothing has changed.
         """
 
     def play_one(

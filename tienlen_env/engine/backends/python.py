@@ -78,13 +78,16 @@ class PythonBackend:
     ) -> int:
         kernels, columns = self._game.kernels, self._game.columns
         turn_column, hand_column = columns.turn, columns.hand
-        _, is_refused, advance = per_game(self._game)
+        _, is_refused, is_refused_with, advance = per_game(self._game)
         spec_list, action_list = _as_list(spec), _as_list(actions)
         games = rows.tolist()
         for b, row in enumerate(games):
-            if is_refused(row, spec_list, int(ids[b])):
-                return b
-            if len(cards) and row[turn_column] >= 0 and not kernels.can_play_cards(row, int(cards[b])):
+            action = int(ids[b])
+            if len(cards):
+                refused = is_refused_with(row, spec_list, action_list, action, int(cards[b]))
+            else:
+                refused = is_refused(row, spec_list, action)
+            if refused:
                 return b
         for b, row in enumerate(games):
             gained = [0.0] * spec_list[S.NUM_PLAYERS]

@@ -9,7 +9,7 @@ A card is an int ``card_id = rank * 4 + suit`` in 0..51, so a larger id is a str
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import index
 from typing import Final
 
@@ -83,6 +83,14 @@ def mask_of(cards: Iterable[int]) -> int:
 def format_cards(mask: int, separator: str = " ") -> str:
     """The text of a mask, weakest card first: ``"3s 3h"``; ``""`` for no cards."""
     return separator.join(CARD_TEXT[c] for c in card_ids(mask))
+
+
+def describe_cards(mask: int, write: Callable[[int], str] = format_cards) -> str:
+    """The text of any number as cards, for messages: ``"3s 3h"``, ``"no cards"``, or ``"the mask -0x1"``."""
+    try:
+        return write(mask) or "no cards"
+    except ValueError:
+        return f"the mask {mask:#x}"
 
 
 def parse_cards(text: str, *, column: int = 1) -> int:

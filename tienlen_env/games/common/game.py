@@ -154,12 +154,14 @@ class Kernels(NamedTuple):
         begin_game: ``(row, spec, key, round, leader)``: deal a game anew; leader -1: by the rules.
         begin_round: ``(row, spec, leader)``: start a round of the hands in the row.
         update_legal: ``(row, spec, actions)``: write the packed legal-action mask of the seat to act.
-        can_play_cards: ``(row, cards)``: whether the seat to act may play exactly these cards.
         action_cards: ``(hand, actions, action)``: the cards that an action plays from a hand (mask).
         play: ``(row, spec, actions, action, cards, rewards)``: play a legal action, add its rewards.
         observe: ``(row, spec, actions, seat, out, start)``: write the observation of a seat.
         observe_all: ``(row, spec, actions, out, start)``: write the global observation.
         legal: the functions on the packed mask.
+        can_play_cards: ``(row, spec, actions, action, cards)``: whether the seat to act may play a legal
+            action with exactly these cards, given as any int64. None in a game whose actions play the cards
+            of `action_cards` and no others.
         resample_hidden: ``(row, spec, seat, key)``: replace the cards that the seat cannot see by a uniform
             sample of the possible cards, drawn from a 64-bit key; None in a game without it.
     """
@@ -167,12 +169,12 @@ class Kernels(NamedTuple):
     begin_game: Callable[[Row, Spec, int, int, int], None]
     begin_round: Callable[[Row, Spec, int], None]
     update_legal: Callable[[Row, Spec, ActionFields], None]
-    can_play_cards: Callable[[Row, int], bool]
     action_cards: Callable[[int, ActionFields, int], int]
     play: Callable[[Row, Spec, ActionFields, int, int, Output], None]
     observe: Callable[[Row, Spec, ActionFields, int, Output, int], None]
     observe_all: Callable[[Row, Spec, ActionFields, Output, int], None]
     legal: LegalKernels
+    can_play_cards: Callable[[Row, Spec, ActionFields, int, int], bool] | None = None
     resample_hidden: Callable[[Row, Spec, int, int], None] | None = None
 
 
@@ -192,7 +194,7 @@ class Refusal(NamedTuple):
 
 
 def _no_reason(table: ActionTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
-    return Refusal("not a legal action here")
+    return Refusal("not a legal action here" if cards is None else "not a legal action with these cards here")
 
 
 def _no_description(table: ActionTable, row: Sequence[int]) -> str:
@@ -211,7 +213,8 @@ class GameText(Generic[RulesT, TableT]):
     """Texts of a game: parsers, names, reasons of errors.
 
     Attributes:
-        why_refused: ``(table, row, action, cards)``: why a play is not legal (cards None: the lowest suits).
+        why_refused: ``(table, row, action, cards)``: why a play is not legal; cards None: the lowest suits,
+            else any number (`Kernels.can_play_cards`).
         describe: ``(table, row)``: the position of the seat to act in a few words.
         worst_reward: ``(rules, reward)``: the lowest possible reward of a round.
         parse_action: ``(table, text)``: the action of a text; raises `TienLenError` if there is none.
@@ -247,7 +250,6 @@ class Game(Generic[RulesT, TableT]):
         set_hands: starts rounds from given hands; None if that is not possible.
         extra_hands: names of further sets of cards that `set_hands` takes.
         has_history: the last plays can be stored and shown.
-        has_card_choice: an action stands for several sets of cards, so agents may choose the cards.
         num_extra_columns: ``(rules)``: columns of the rows that this variant has more than others
             (`tienlen_env.games.common.state.Columns.num_extra`).
         payments: reads the payments of a row; None in a game without them.
@@ -269,10 +271,14 @@ class Game(Generic[RulesT, TableT]):
     set_hands: HandSetter[RulesT] | None = None
     extra_hands: tuple[str, ...] = ()
     has_history: bool = False
-    has_card_choice: bool = False
     num_extra_columns: Callable[[RulesT], int] = lambda rules: 0
     payments: PaymentReader[RulesT] | None = None
     pays_late: Callable[[RulesT, str], bool] = lambda rules, reward: False
+
+    @property
+    def has_card_choice(self) -> bool:
+        """Whether an action stands for several sets of cards, so that players may choose the cards."""
+        return self.kernels.can_play_cards is not None
 
 
 AnyGame = Game[AnyRules, ActionTable]

@@ -23,11 +23,13 @@ def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: i
         table: the actions.
         row: the game (`tienlen_env.games.thirteens.state`); the play is not legal there.
         action: the id of an action.
-        cards: not read: an action is one card or none.
+        cards: the cards given with it, any number; None for its own.
     """
     seat, pile = row[R.TURN], row[R.PILE]
     if seat < 0:
         return Refusal("the game is over", "8.9")
+    if cards is not None and row[R.LEGAL + (action >> 6)] >> (action & 63) & 1:
+        return Refusal("an action plays its one card, or none", "8.13")
     if pile:
         if action < table.num_cards:
             return Refusal("the trick is to be melded before the next lead", "8.8")

@@ -23,7 +23,6 @@ THIRTEENS: Final = Game[ThirteensRules, ThirteensTable](
         begin_game=kernels.begin_game,
         begin_round=kernels.begin_round,
         update_legal=kernels.update_legal,
-        can_play_cards=kernels.can_play_cards,
         action_cards=kernels.action_cards,
         play=kernels.play,
         observe=observe.observe,

@@ -193,11 +193,6 @@ def add_melds(row: Any, spec: Any, actions: Any) -> None:
             row[R.LEGAL + (action >> 6)] |= shift_left(1, action & 63)
 
 
-def can_play_cards(row: Any, cards: int) -> bool:
-    """Whether a mask is cards of the seat to act; 0, for melds, always is."""
-    return bool(cards & ~row[R.HAND + row[R.TURN]] == 0)
-
-
 def action_cards(hand: int, actions: Any, action: int) -> int:
     """The card that an action plays as a mask; 0 for melds and the end."""
     return shift_left(1, action) & hand if action < 54 else 0
@@ -220,7 +215,7 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
         spec: the variant.
         actions: its action table.
         action: a legal action id.
-        cards: not read: an action is one card or none.
+        cards: those of `action_cards`.
         rewards: P numbers; the rewards of this decision are added to them.
     """
     if action < spec[S.NUM_CARDS]:

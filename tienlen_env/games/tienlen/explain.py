@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tienlen_env.games.common.cards import HAND_SIZE, format_cards
+from tienlen_env.errors import InvalidComboError
+from tienlen_env.games.common.cards import HAND_SIZE, describe_cards, format_cards
 from tienlen_env.games.common.game import Refusal
 from tienlen_env.games.common.spec import num_words
 from tienlen_env.games.tienlen import state as R
@@ -21,24 +22,30 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
         table: the actions.
         row: the game (`tienlen_env.games.tienlen.state`); the play is not legal there.
         action: the id of an action.
-        cards: the exact cards (mask), which are that action; None for the lowest suits held.
+        cards: the exact cards, any number; None for the lowest suits held.
     """
     rules, seat, duty, on_table = table.rules, row[R.TURN], row[R.REQUIRED_CARD], row[R.TABLE]
     if seat < 0:
         return Refusal("the game is over", "1.11")
     if must_declare(table, row):
+        if action == table.declare:
+            return Refusal("the declaration of an instant win plays no cards", "4.12")
         return Refusal("the instant win must be declared", "4.12")
     if action == table.declare:
         return Refusal("no instant win to declare", "4.12")
     if action == 0:
-        return Refusal("a leader may not pass", "1.8")
+        return (
+            Refusal("a pass plays no cards", "1.7") if on_table else Refusal("a leader may not pass", "1.8")
+        )
     hand = row[R.HAND + seat]
     if cards is None:
         if not table.held(hand)[action]:
             return Refusal("not in the hand", "1.5")
         cards = action_cards(hand, build_spec(rules)[1].tolist(), action)
     if missing := cards & ~hand:
-        return Refusal(f"{format_cards(missing)} not in the hand", "1.5")
+        return Refusal(f"{describe_cards(missing)} not in the hand", "1.5")
+    if not is_action(table, action, cards):
+        return Refusal("these are not the cards of that action", "7.1")
     if duty and not cards & duty:
         return Refusal(f"the opening play must contain {format_cards(duty)}", "1.3")
     if on_table == 0:
@@ -59,6 +66,14 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
     if rules.suits_bind and action_top(table, action) > action_top(table, on_table):
         return Refusal(f"a {kind_name(wanted)} must be followed in its suit or colour", "4.21")
     return Refusal("its highest card is not higher than the table's", "1.6")
+
+
+def is_action(table: ActionTable, action: int, cards: int) -> bool:
+    """Whether some cards are an action."""
+    try:
+        return table.classify(cards) == action
+    except InvalidComboError:
+        return False
 
 
 def action_top(table: ActionTable, action: int) -> int:

@@ -50,7 +50,6 @@ TIENLEN: Final = Game[Rules, ActionTable](
     ),
     set_hands=hands.set_hands,
     has_history=True,
-    has_card_choice=True,
     num_extra_columns=state.num_extra_columns,
     payments=payments.READER,
     pays_late=pays_late,

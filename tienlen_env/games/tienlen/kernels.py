@@ -336,15 +336,34 @@ def update_follow(row: Any, spec: Any, actions: Any) -> None:
         row[R.LEGAL] |= 1  # a follower may always pass (1.7)
 
 
-def can_play_cards(row: Any, cards: int) -> bool:
-    """Whether cards are in the hand to move and contain the opening card if they must (1.3).
+def can_play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int) -> bool:
+    """Whether a legal action can be played with exactly these cards (7.2).
 
-    With `is_legal` of the action that the cards are, this is the whole test of an exact play. The
-    declaration of an instant win plays no cards.
+    They are in the hand: as many of each of the action's ranks as its shape has, and no others. The highest
+    is the action's top, their suits are as a suited or mixed run needs them (3.4), and the opening card is
+    among them if it must be (1.3). The pass and the declaration of an instant win play no cards.
     """
     if cards & ~row[R.HAND + row[R.TURN]] != 0:
         return False
-    return bool(row[R.REQUIRED_CARD] == 0 or cards & row[R.REQUIRED_CARD] != 0)
+    at = action * S.ACTION_FIELDS
+    width, suited = actions[at + S.WIDTH], actions[at + S.SUITED]
+    if width == 0:
+        return bool(cards == 0)
+    if row[R.REQUIRED_CARD] != 0 and cards & row[R.REQUIRED_CARD] == 0:
+        return False
+    if suited > 2:
+        return bool(cards == suited >> 2)
+    top = actions[at + S.TOP]
+    if cards >> top != 1:
+        return False
+    # Every rank has its number of cards in its nibble: `width` in the window below the top, and no others.
+    window = (16 << (top & ~3)) - (1 << ((top & ~3) - 4 * (actions[at + S.LENGTH] - 1)))
+    counts = cards - (cards >> 1 & 0x5555555555555)
+    counts = (counts & 0x3333333333333) + (counts >> 2 & 0x3333333333333)
+    if counts != width * (window & LOWEST_SUIT):
+        return False
+    is_in_one_suit = cards & ~(LOWEST_SUIT << (top & 3)) == 0
+    return bool(suited == 0 or is_in_one_suit == (suited == 2))
 
 
 def action_cards(hand: int, actions: Any, action: int) -> int:

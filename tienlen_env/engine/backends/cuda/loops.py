@@ -63,9 +63,8 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
         global_words: words of a packed global observation.
     """
     kernels = game.kernels
-    begin_one, is_refused, advance = per_game(game)
-    can_play_cards, cards_of = kernels.can_play_cards, kernels.action_cards
-    observe, observe_everything = kernels.observe, kernels.observe_all
+    begin_one, is_refused, is_refused_with, advance = per_game(game)
+    cards_of, observe, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
     num_legal, choose_legal = kernels.legal.num_legal, kernels.legal.choose_legal
     TURN, HAND, LEGAL = game.columns.turn, game.columns.hand, game.columns.legal
 
@@ -93,7 +92,11 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
         if flags[b] == PLAYING:
             action, seat = ids[b], row[TURN]
             has_cards = cards.shape[0] > 0 and seat >= 0
-            if is_refused(row, spec, action) or (has_cards and not can_play_cards(row, cards[b])):
+            if (
+                is_refused_with(row, spec, actions, action, cards[b])
+                if has_cards
+                else is_refused(row, spec, action)
+            ):
                 flags[b] = REFUSED_CARDS if has_cards else REFUSED
                 refused[b, 0] = action
                 refused[b, 1] = cards[b] if has_cards else 0

@@ -309,7 +309,7 @@ export class Game {
   /**
    * Play an action.
    * @param {number} action
-   * @param {bigint} [cards] the exact cards, of the shape and top of the action; undefined: the lowest suits
+   * @param {bigint} [cards] the exact cards; undefined: the lowest suits
    * @returns {number} REFUSED, and nothing has changed; else the next seat or FINISHED, plus PAID
    */
   play(action, cards) {

@@ -25,6 +25,7 @@ from numba.core import cgutils
 from numba.core.types import Type
 from numba.extending import intrinsic
 
+from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.backends.wasm.memory import array_at
 from tienlen_env.games.common import spec as S
@@ -175,7 +176,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
     """The entries of a game's module."""
     kernels, columns = game.kernels, game.columns
     begin_game, begin_a_round, play_kernel = kernels.begin_game, kernels.begin_round, kernels.play
-    update_legal, can_play_cards = kernels.update_legal, kernels.can_play_cards
+    update_legal, is_refused_with = kernels.update_legal, per_game(game).is_refused_with
     cards_of, observe_seat, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
     resample = kernels.resample_hidden
     _, is_legal, write_the_mask, num_legal, nth, choose, list_of_legal = kernels.legal
@@ -240,12 +241,12 @@ def entries_of(game: AnyGame) -> list[Entry]:
         return advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
 
     def play_cards(spec_at, actions_at, row_at, action, cards_at, rewards_at):  # type: ignore[no-untyped-def]
-        """`play` with exact cards, which are of the action's shape and top (the caller's promise)."""
+        """`play` with exact cards; refused if the action cannot be played with them."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         action = int(action)
         cards = view(cards_at, 1)[0]
-        if row[TURN] < 0 or not is_legal(row, spec, action) or not can_play_cards(row, cards):
+        if row[TURN] < 0 or is_refused_with(row, spec, actions, action, cards):
             return REFUSED
         return advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
 
