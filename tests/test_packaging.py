@@ -132,6 +132,33 @@ def test_metadata_is_complete(metadata: Message) -> None:
     assert str(metadata.get_payload()).startswith("# tienlen-env")
 
 
+def test_twine_finds_no_fault(wheel: Path) -> None:
+    pytest.importorskip("twine")
+    assert "PASSED" in run("-m", "twine", "--no-color", "check", "--strict", str(wheel), cwd=wheel.parent)
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.mark.nightly
+def test_the_sdist_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """`python -m build` makes the sdist and, of it, a wheel."""
+    run("-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT), cwd=tmp_path)
+    (sdist,), (built,) = tmp_path.glob("*.tar.gz"), tmp_path.glob("*.whl")
+    assert contents(built) == contents(wheel)
+    pytest.importorskip("twine")
+    run("-m", "twine", "check", "--strict", str(sdist), cwd=tmp_path)
+
+
+def test_the_classifiers_name_the_versions_of_python(metadata: Message) -> None:
+    """From the lowest that is required to the newest that the dependencies allow, without a gap."""
+    found = re.findall(r"Python :: 3\.(\d+)$", "\n".join(metadata.get_all("Classifier", [])), re.MULTILINE)
+    lowest = metadata["Requires-Python"].removeprefix(">=3.")
+    assert list(map(int, found)) == list(range(int(lowest), int(found[-1]) + 1))
+
+
 def test_the_citation_is_of_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert f"version: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
