@@ -69,7 +69,10 @@ def test_values_out_of_range_are_refused_by_name(tmp_path, capsys, command, opti
         (["match", "greedy", "policy:nowhere.safetensors"], "nowhere.safetensors"),
         (["match", "greedy", "process:no-such-program"], "there is no command 'no-such-program'"),
         (["match", "greedy", "search:worlds=x"], "worlds='x', expected an integer"),
-        (["match", "greedy", "random", "--rules", "bridge"], "rules='bridge'"),
+        (
+            ["match", "greedy", "random", "--rules", "bridge"],
+            "argument --rules: expected some of cardgames, ",
+        ),
         (["match", "greedy", "random", "--players", "9"], "num_players=9: expected 2..4"),
         (["match", "greedy", "random", "--composition", "5v5"], "composition='5v5': expected"),
         (["match", "greedy", "random", "--curves", "/nowhere"], "no learning curves"),

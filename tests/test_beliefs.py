@@ -29,13 +29,13 @@ from tienlen_agents.networks.network import (
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.search.interface import BeliefAgent
 from tienlen_agents.search.registry import new_context
+from tienlen_agents.settings import ConfigError
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.cards import FULL_DECK, NUM_CARDS, parse_cards
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen import state as R
 from tienlen_train.belief import BeliefConfig, BeliefTrainer
-from tienlen_train.config import ConfigError
 from tienlen_train.loop import train
 
 SMALL = {"state_width": 16, "action_width": 8, "belief_width": 24, "prior": "none"}

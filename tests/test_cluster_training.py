@@ -27,8 +27,8 @@ from tests.clusters import (
     small_run,
     start,
 )
-from tienlen_train.command import RunError
-from tienlen_train.config import flag_of
+from tienlen_agents.settings import flag_of
+from tienlen_train.config import RunError
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 MOMENTS = 5

@@ -20,9 +20,9 @@ from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.games.registry import get_rules
 from tienlen_train import loop, ppo
 from tienlen_train.device.rollout import DeviceActor, missing_on_device
-from tienlen_train.device.trajectories import DeviceTrajectories
+from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
 from tienlen_train.dmc import DMCConfig, DMCTrainer
-from tienlen_train.gae import advantages, device_advantages
+from tienlen_train.learner import advantages
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import PolicyWeights, RolloutJob, rollout
 

@@ -32,13 +32,13 @@ from tienlen_agents.networks.network import (
     general_inputs,
     network_of,
 )
+from tienlen_agents.settings import ConfigError
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.registry import game_named, get_rules, has_payments
 from tienlen_env.games.tienlen.rules import Rules
-from tienlen_train.config import ConfigError
-from tienlen_train.minibatch import TrajectoryTensors
+from tienlen_train.learner import TrajectoryTensors
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import PolicyWeights, RolloutJob, rollout

@@ -22,9 +22,9 @@ from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
 from tienlen_train import league
-from tienlen_train.command import DivergenceError, RunError
+from tienlen_train.config import DivergenceError, RunError
 from tienlen_train.league import Entry, LeagueConfig, Population, payoff, train_league
-from tienlen_train.league_table import Member, Table, show
+from tienlen_train.tables import Member, Table, show
 
 SMALL: dict[str, Any] = {
     **SMALL_NETWORK,
@@ -62,19 +62,20 @@ def test_every_pair_has_a_payoff(whole):
     NetworkAgent.load(str(whole / "policies" / "exploiter-2.safetensors"))
 
 
-def test_a_stopped_league_goes_on(tmp_path, whole):
+def test_a_stopped_league_goes_on(tmp_path, whole, monkeypatch):
     out = tmp_path / "run"
 
     class Stopped(Exception):
         pass
 
-    def stop(population: Population) -> None:
-        if population.generation == 2:
+    def stop(table: Table, console: Console) -> None:
+        if len(table.members) == 4:  # after the second generation
             raise Stopped
 
-    config = LeagueConfig(**SMALL, out=str(out))
-    with pytest.raises(Stopped):
-        train_league(config, Console(quiet=True), after=stop)
+    with monkeypatch.context() as patched:
+        patched.setattr(league, "show", stop)
+        with pytest.raises(Stopped):
+            a_league(out)
     a_league(out, resume=True)
     assert files(out) == files(whole)
 
@@ -90,16 +91,16 @@ def flags_of(out: Path, *extra: str) -> list[str]:
 
 def test_a_signal_ends_with_one_line_and_a_checkpoint(whole, tmp_path, monkeypatch, capsys):
     """In the middle of the second generation: one learner has trained, and the other has not."""
-    out, real = tmp_path / "run", league.train_stretch
+    out, real = tmp_path / "run", league.train_segment
 
-    def interrupted(stretch):
-        trained = real(stretch)
+    def interrupted(segment):
+        trained = real(segment)
         if trained.iteration == 2:
             os.kill(os.getpid(), signal.SIGTERM)
         return trained
 
     with monkeypatch.context() as patched:
-        patched.setattr(league, "train_stretch", interrupted)
+        patched.setattr(league, "train_segment", interrupted)
         assert league.main(flags_of(out)) == 143
     (told,) = capsys.readouterr().err.splitlines()
     assert told.endswith(f"terminated; {out} holds generation 1: continue with --resume")
@@ -203,7 +204,7 @@ def test_what_cannot_be_is_refused_before_a_folder_is_made(whole, tmp_path, opti
 
 
 def test_exploiters_play_the_present_main_learners_alone():
-    population = Population(LeagueConfig(**SMALL), executor=None)
+    population = Population(LeagueConfig(**SMALL))
     main, exploiter = population.config.names
     rules = get_rules("cardgames")
     for generation in (1, 2):
@@ -213,15 +214,15 @@ def test_exploiters_play_the_present_main_learners_alone():
         for column in range(4):
             if row != column:
                 population.table.payoffs[row, column] = Estimate(row - column, 0.1)
-    population.generation = 2
-    of_main = population._stretch(0, main)
+    population.iteration = 2
+    of_main = population._segment(0, main)
     assert [index for index, _, _ in of_main.opponents] == [0, 1, 3]  # all but itself
     assert [score for _, _, score in of_main.opponents] == [2, 1, -1]
-    of_exploiter = population._stretch(1, exploiter)
+    of_exploiter = population._segment(1, exploiter)
     assert [index for index, _, _ in of_exploiter.opponents] == [2]
     assert of_exploiter.config.snapshot_share == 1.0
     population._restart_exploiters()
-    start = population._stretch(1, exploiter).start
+    start = population._segment(1, exploiter).start
     assert start is not None  # it beats the main learner, so it begins again from it
     main_network = population.table.members[2].network
     assert all(np.array_equal(start[name], tensor) for name, tensor in main_network.tensors.items())
@@ -257,9 +258,7 @@ def test_who_exploits_whom():
     assert "a-1 is exploited by c-1 (+0.90 ± 0.10)" in text
 
 
-@pytest.mark.parametrize(
-    "settings", [{"generations": 0}, {"mains": 0}, {"payoff_deals": 1}, {"staleness": 1}]
-)
+@pytest.mark.parametrize("settings", [{"generations": 0}, {"mains": 0}, {"payoff_deals": 1}])
 def test_settings_out_of_range(tmp_path, settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         a_league(tmp_path / "run", **settings)

@@ -20,7 +20,7 @@ from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen.rules import PRESETS
-from tienlen_train.gae import advantages
+from tienlen_train.learner import advantages
 from tienlen_train.rollout import (
     LEARNER,
     FloatArray,

@@ -28,11 +28,11 @@ from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.networks.network import NetworkAgent
 from tienlen_env.games.tienlen.rules import CARDGAMES
 from tienlen_train import cli, ppo, ppo_sb3, runs
-from tienlen_train.command import DivergenceError, RunError
+from tienlen_train.config import DivergenceError, RunError
 from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
-from tienlen_train.runs import RunFolder, sole_run
+from tienlen_train.runs import RunFolder, lock_run_folder
 
 CONSOLE = Console(quiet=True)
 SETTINGS: dict[str, Any] = {**TINY, "critic_width": 16, "num_games": 8, "final_deals": 0, "stop_after": 3}
@@ -310,7 +310,7 @@ def test_temporary_files_of_kills_are_deleted(tmp_path: Path) -> None:
     kept = [tmp_path / "notes.tmp", tmp_path / ".hidden", tmp_path / "checkpoints" / ".x.tmp"]
     for path in (*left, *kept):
         path.write_bytes(b"x")
-    with sole_run(tmp_path):
+    with lock_run_folder(tmp_path):
         assert not any(path.exists() for path in left)
         assert all(path.exists() for path in kept)
     remove_temporaries(tmp_path / "nosuch")

@@ -21,15 +21,15 @@ import tienlen_agents
 from tienlen_agents import arena, files
 from tienlen_agents.networks import features
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
+from tienlen_agents.settings import ConfigError, field_help, settings_of
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
 from tienlen_train import ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
-from tienlen_train.command import RunError
-from tienlen_train.config import ConfigError, SelfPlayConfig, field_help, hints_of
+from tienlen_train.config import RunError, SelfPlayConfig
 from tienlen_train.dmc import DMCConfig, DMCTrainer
-from tienlen_train.loop import train
+from tienlen_train.loop import make_console, train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.rollout import FloatArray, RolloutJob, Trajectories, join, rollout
 from tienlen_train.teacher import Teachers, teachers_of
@@ -78,7 +78,20 @@ def comparable(metrics: dict[str, float]) -> str:
 
 @pytest.mark.parametrize("config", [PPOConfig, DMCConfig])
 def test_every_field_has_its_help(config: type[SelfPlayConfig]) -> None:
-    assert set(field_help(config)) == set(hints_of(config))
+    assert set(field_help(config)) == set(settings_of(config))
+
+
+def test_a_run_says_its_precision_and_how_long_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    trainer, console = a_trainer(0, decisions=1_200_000, precision="fp32"), make_console()
+    console.print(f"training on {trainer.description}, with a folder whose name is {'long ' * 30}")
+    with trainer.display(console) as show:
+        for _ in range(3):  # the first iteration compiles
+            show({"decisions_per_second": 10_000.0})
+    first, second, *others = capsys.readouterr().out.splitlines()
+    assert "1,200,000 decisions, in float32" in first  # one line, as the output is not a terminal
+    assert first.endswith("long long ")
+    assert second == "about 2.0 minutes to go, at 10,000 decisions/s"
+    assert others == []
 
 
 @pytest.mark.parametrize("which", range(len(ALGORITHMS)))

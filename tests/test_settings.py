@@ -8,17 +8,25 @@ import math
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 import torch
 
 import tienlen_train
-from tienlen_agents.ranges import Choice, ExistingFile, Range
 from tienlen_agents.rule_based.heuristic import tuned
+from tienlen_agents.settings import (
+    Choice,
+    Config,
+    ConfigError,
+    ExistingFile,
+    Pattern,
+    Range,
+    flag_of,
+    settings_of,
+)
 from tienlen_train import best_response, dmc, league, ppo, ppo_sb3, ship, tune_heuristic
 from tienlen_train.benchmarks import learning, search, speed
-from tienlen_train.config import Config, ConfigError, Word, expected_of, flag_of, hints_of
 
 
 def all_configs() -> list[type[Config]]:
@@ -36,7 +44,7 @@ def all_configs() -> list[type[Config]]:
 
 
 CONFIGS = all_configs()
-FIELDS = [(config, name) for config in CONFIGS for name in hints_of(config)]
+FIELDS = [(config, name) for config in CONFIGS for name in settings_of(config)]
 each_field = pytest.mark.parametrize(("config", "name"), FIELDS, ids=lambda x: getattr(x, "__name__", x))
 
 
@@ -53,7 +61,7 @@ def test_all_configurations_are_found() -> None:
 
 @each_field
 def test_every_field_states_its_range(config: type[Config], name: str) -> None:
-    hint, expected = hints_of(config)[name], expected_of(config, name)
+    hint, expected = get_type_hints(config)[name], settings_of(config)[name].allowed
     if hint is bool or get_origin(hint) is Literal:
         return
     assert expected is not None, f"{config.__name__}.{name} has no range: use tienlen_train.config.setting"
@@ -66,7 +74,7 @@ def test_every_field_states_its_range(config: type[Config], name: str) -> None:
 
 def outside(config: type[Config], name: str) -> list[Any]:
     """Values that a field must refuse."""
-    hint, expected = hints_of(config)[name], expected_of(config, name)
+    hint, expected = get_type_hints(config)[name], settings_of(config)[name].allowed
     if hint is bool:
         return [1, "yes", None]
     if get_origin(hint) is Literal:
@@ -80,7 +88,7 @@ def outside(config: type[Config], name: str) -> list[Any]:
         found += [] if expected.most is None else [expected.most + 1]
         if int in (get_args(hint) or (hint,)):
             found.append(expected.least + 0.5)
-    elif isinstance(expected, Choice | Word):
+    elif isinstance(expected, Choice | Pattern):
         found += ["no such", "", "../x"]
     elif isinstance(expected, ExistingFile):
         found += ["/nosuch/file", "\0"]
@@ -96,14 +104,14 @@ def test_what_is_outside_is_refused(config: type[Config], name: str) -> None:
             config(**{name: value})
         assert caught.value.field == name
         assert "expected" in str(caught.value)
-        expected = expected_of(config, name)
+        expected = settings_of(config)[name].allowed
         assert expected is None or str(expected) in str(caught.value)
 
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_the_ends_of_a_range_are_allowed(config: type[Config]) -> None:
-    for name in hints_of(config):
-        expected = expected_of(config, name)
+    for name in settings_of(config):
+        expected = settings_of(config)[name].allowed
         if not isinstance(expected, Range):
             continue
         for value in (expected.least, expected.most):
@@ -151,8 +159,6 @@ REFUSED = [
     ("ppo", "--critic-width 0"), ("ppo", "--clip-coef 0"), ("ppo", "--ent-coef -1"), ("ppo", "--vf-coef nan"),
     ("ppo", "--critic-warmup -1"), ("ppo", "--gae-lambda 1.1"), ("dmc", "--inverse-temperature 0"),
     ("ppo_sb3", "--num-steps 0"), ("ppo_sb3", "--hidden 0"), ("ppo_sb3", "--batch-size 1"),
-    ("league", "--staleness 1"), ("league", "--stop-after 3"), ("league", "--final-deals 10"),
-    ("league", "--checkpoint-every 2"), ("league", "--snapshot-every 3"),
     ("ship", "--deals 1"), ("ship", "--policy /nosuch.safetensors"), ("ship", "--size ../x"),
     ("ship", "--version 0"),
     ("tune", "--generations 0"), ("tune", "--population 1"), ("tune", "--num-deals 1"), ("tune", "--step 0"),
@@ -181,6 +187,19 @@ def test_commands_refuse_before_any_work(
     assert option.split()[0].removeprefix("--").replace("-", "_") in error.replace("-", "_")
     assert "expected" in error
     assert "Traceback" not in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "option", ["--staleness=1", "--stop-after=3", "--final-deals=10", "--snapshot-every=3"]
+)
+def test_a_population_does_not_have_all_settings_of_one_learner(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        league.main([option, "--out", str(tmp_path / "a")])
+    assert caught.value.code == 2
+    assert f"unrecognized arguments: {option}" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

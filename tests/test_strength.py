@@ -32,7 +32,9 @@ def _of(game: str) -> list[strength.Table]:
     return list(tables(game_named(game)))
 
 
-def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(strength, "AGENTS", ("random", "greedy"))
     few = [
         (preset, rules)
@@ -43,6 +45,9 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page, out = tmp_path / "strength.md", tmp_path / "out"
     options = ["--env", "tienlen", "--deals", "6", "--search-deals", "2", "--page", str(page)]
     assert main([*options, "--out", str(out)]) == 0
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("about ")
+    assert first.endswith("minutes with --workers 1")
     text = page.read_text(encoding="utf-8")
     assert text.index("### 4 players") < text.index("### 2 players")
     assert "| preset | parity | `random` | `greedy` |" in text

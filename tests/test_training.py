@@ -22,16 +22,15 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 import tienlen_agents
 from tests.test_selfplay import TINY as TINY_NETWORK, curve
 from tienlen_agents import files
-from tienlen_agents.ranges import FreeText, Range
+from tienlen_agents.settings import Config, FreeText, Range, field_help, parse_args, setting, settings_of
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
 from tienlen_train import ppo, ppo_sb3
-from tienlen_train.command import RunError
-from tienlen_train.config import Config, field_help, hints_of, parse_args, setting
+from tienlen_train.config import RunError
 from tienlen_train.loop import train
 from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
-from tienlen_train.runs import RunFolder, sole_run, write_atomic
+from tienlen_train.runs import RunFolder, lock_run_folder, write_atomic
 
 TINY: dict[str, Any] = {
     "decisions": 6 * 64,
@@ -86,7 +85,7 @@ def test_help_has_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_args(MaskablePPOConfig, "train", ["--help"])
     text = capsys.readouterr().out
-    for name in hints_of(MaskablePPOConfig):
+    for name in settings_of(MaskablePPOConfig):
         assert "--" + name.replace("_", "-") in text
         assert field_help(MaskablePPOConfig)[name]
 
@@ -120,10 +119,10 @@ def test_run_folder_is_not_used_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("module", [ppo, ppo_sb3])
 def test_two_runs_do_not_share_a_folder(tmp_path: Path, module: Any) -> None:
-    with sole_run(tmp_path), pytest.raises(SystemExit, match="another process is training in"):
+    with lock_run_folder(tmp_path), pytest.raises(SystemExit, match="another process is training in"):
         module.main(["--out", str(tmp_path)])
     assert not (tmp_path / "config.json").exists()
-    with sole_run(tmp_path):
+    with lock_run_folder(tmp_path):
         RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=False)
 
 
@@ -249,7 +248,7 @@ def test_a_stable_baselines_policy_is_written_whole_and_anew_when_resumed(
 
     def full(where: Path, data: bytes) -> None:
         if where == path:
-            with pytest.raises(RunError, match="another process"), sole_run(tmp_path):
+            with pytest.raises(RunError, match="another process"), lock_run_folder(tmp_path):
                 pass  # the folder is still this run's own
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write(where, data)

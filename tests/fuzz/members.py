@@ -23,7 +23,7 @@ EXEMPT = {
     "tienlen_env.games.thirteens.notation": "a record that was read; fuzzed in test_fuzz.py",
     "tienlen_env.games.tienlen.notation": "a record that was read; fuzzed in test_fuzz.py",
     "tienlen_agents.arena": "files and processes; fuzzed in the tests of the arena",
-    "tienlen_agents.ranges": "ranges of options; tested in test_settings.py",
+    "tienlen_agents.settings": "ranges of options; tested in test_settings.py",
     "tienlen_agents.device": "arrays of a device; refusals are tested in test_device_arena.py",
     "tienlen_agents.cluster": "tasks of Ray; refusals are tested in test_cluster_arena.py",
     "tienlen_agents.web": "a server; hostile messages are tested in test_web_server.py",

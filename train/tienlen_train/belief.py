@@ -25,11 +25,10 @@ from torch import Tensor, nn
 
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.network import general_inputs
-from tienlen_train.command import command
-from tienlen_train.config import WIDTH, SelfPlayConfig, setting
-from tienlen_train.learner import Model
+from tienlen_agents.settings import setting
+from tienlen_train.config import WIDTH, SelfPlayConfig, command
+from tienlen_train.learner import Model, minibatches
 from tienlen_train.loop import run
-from tienlen_train.minibatch import minibatches
 from tienlen_train.rollout import Critic, Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 

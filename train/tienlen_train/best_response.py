@@ -23,9 +23,8 @@ from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.champion import ChampionAgent
 from tienlen_agents.networks.general import GeneralAgent
 from tienlen_agents.networks.network import NetworkAgent
-from tienlen_agents.ranges import FreeText
-from tienlen_train.command import command
-from tienlen_train.config import setting
+from tienlen_agents.settings import FreeText, setting
+from tienlen_train.config import command
 from tienlen_train.executor import Executor
 from tienlen_train.loop import run
 from tienlen_train.ppo import PPOConfig, PPOTrainer

@@ -1,52 +1,41 @@
-"""Settings of training runs, and command lines from config dataclasses: one field, one option.
-
-The range of every field is in its metadata (`setting`), and is checked whenever a configuration is made: by a
-command line, which names the option, or in Python. A field that a subclass gives another default keeps its
-range.
-"""
+"""Settings of training runs (`tienlen_agents.settings`), and what all commands of training have in common."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import inspect
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+import functools
+import sys
+from collections.abc import Sequence
+from typing import ClassVar, Final, Literal, Protocol
 
+from tienlen_agents.extras import MissingExtraError
+from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.networks.features import Prior, features_of
 from tienlen_agents.networks.network import MAX_WIDTH
-from tienlen_agents.ranges import Allowed, Choice, ExistingFile, FreeText, Range, several_files
+from tienlen_agents.settings import (
+    COUNT,
+    COUNT_OR_NONE,
+    DEALS,
+    SHARE,
+    Choice,
+    Config,
+    ExistingFile,
+    FreeText,
+    Range,
+    setting,
+    several_files,
+)
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules, has_payments
 from tienlen_train.executor import NUM_SHARDS
 from tienlen_train.variants import Variants, parse_variants
 
-ConfigT = TypeVar("ConfigT", bound="Config")
-
-
-@dataclasses.dataclass(frozen=True)
-class Word:
-    """A word that can be a part of a file's name: lower-case letters and digits."""
-
-    def __contains__(self, value: object) -> bool:
-        return isinstance(value, str) and re.fullmatch("[a-z0-9]+", value) is not None
-
-    def __str__(self) -> str:
-        return "lower-case letters and digits"
-
-
-ALLOWED: Final = "allowed"  # key of a field's metadata
-
 # Ranges that several configurations use.
-COUNT: Final = Range(1)
-COUNT_OR_NONE: Final = Range(0)
-DEALS: Final = Range(2)  # one deal has no interval
 DEALS_OR_NONE: Final = Range(2, or_zero=True)
 ANY_SEED: Final = Range(0, 2**31 - 1)
 SEATS: Final = Range(1, 64)  # the rules of the run allow fewer
 THREADS: Final = Range(1, 1024)
-SHARE: Final = Range(0, 1)
 WIDTH: Final = Range(1, MAX_WIDTH)
 COEFFICIENT: Final = Range(0, 1e6)
 LEARNING_RATE: Final = Range(0, 1, above=True)
@@ -54,96 +43,6 @@ GAMES: Final = Choice(lambda: [game.name for game in games()])
 PRESETS: Final = Choice(lambda: [name for game in games() for name in game.presets])
 AGENTS: Final = FreeText("names of agents")
 FOLDER: Final = FreeText("a folder")
-
-
-class ConfigError(ValueError):
-    """A setting out of its range.
-
-    Args:
-        config: the name of the configuration's class.
-        field: the setting.
-        problem: what is wrong with it: "expected 0..3, got 9".
-    """
-
-    def __init__(self, config: str, field: str, problem: str) -> None:
-        super().__init__(config, field, problem)
-        self.field = field
-        self.problem = problem
-
-    def __str__(self) -> str:
-        config, field, problem = self.args
-        return f"{config}: {field}: {problem}"
-
-
-def setting(default: Any, allowed: Allowed) -> Any:
-    """A field of a configuration, with its default and its range."""
-    return dataclasses.field(default=default, metadata={ALLOWED: allowed})
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Config:
-    """Base of all configurations: refuses values that are out of range.
-
-    Raises:
-        ConfigError: it names the field and its range.
-    """
-
-    # The fields of a resumed run that may differ from the settings in its folder.
-    may_change: ClassVar[frozenset[str]] = frozenset()
-
-    def __post_init__(self) -> None:
-        """Compare every field with its type and its range."""
-        for name, hint in hints_of(type(self)).items():
-            value = getattr(self, name)
-            if value is None and type(None) in get_args(hint):
-                continue
-            expected = expected_of(type(self), name)
-            if not _is_of_type(value, hint) or (expected is not None and value not in expected):
-                self.refuse(name, f"expected {_kind_of(hint) if expected is None else expected}")
-
-    def refuse(self, field: str, expected: str) -> None:
-        """Raise the error of a field.
-
-        Args:
-            field: its name.
-            expected: "expected 1..3".
-
-        Raises:
-            ConfigError: always.
-        """
-        raise ConfigError(type(self).__name__, field, f"{expected}, got {getattr(self, field)!r}")
-
-
-def hints_of(config_class: type) -> dict[str, Any]:
-    """The types of the fields of a configuration."""
-    hints = get_type_hints(config_class)
-    return {field.name: hints[field.name] for field in dataclasses.fields(config_class)}
-
-
-def expected_of(config_class: type, field: str) -> Allowed | None:
-    """The range of a field: of the class, or of the nearest base that has one."""
-    for base in config_class.__mro__:
-        found = base.__dict__.get("__dataclass_fields__", {}).get(field)
-        if found is not None and ALLOWED in found.metadata:
-            allowed: Allowed = found.metadata[ALLOWED]
-            return allowed
-    return None
-
-
-def _kind_of(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return f"one of {', '.join(get_args(hint))}"
-    return "True or False" if hint is bool else f"a value of {hint}"
-
-
-def _is_of_type(value: object, hint: Any) -> bool:
-    if get_origin(hint) is Literal:
-        return isinstance(value, str) and value in get_args(hint)
-    kinds = get_args(hint) or (hint,)
-    if isinstance(value, bool):
-        return bool in kinds
-    # An integer is a valid value of a float field, as everywhere in Python.
-    return any(isinstance(value, (int, float) if kind is float else kind) for kind in kinds)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -326,62 +225,41 @@ class SelfPlayConfig(RunConfig):
         return super().variant()
 
 
-def field_help(config_class: type) -> dict[str, str]:
-    """The text of each field in the ``Attributes:`` sections of the docstrings of a class and its bases."""
-    found: dict[str, str] = {}
-    for base in reversed(config_class.__mro__):
-        section = inspect.cleandoc(base.__dict__.get("__doc__") or "").partition("Attributes:\n")[2]
-        entries = re.findall(r"^ {4}(\w+): (.*(?:\n {6,}.*)*)", section, re.M)
-        found.update((name, " ".join(text.split())) for name, text in entries)
-    return found
+class RunError(RuntimeError):
+    """A run that cannot go on: its folder belongs to another run, is damaged, or is on a full disk."""
 
 
-def flag_of(field: str) -> str:
-    """The option of a field: ``--like-this``."""
-    return "--" + field.replace("_", "-")
+class DivergenceError(RunError):
+    """A run whose loss, weights or metrics are not finite any more."""
 
 
-def parse_args(
-    config_class: type[ConfigT],
-    description: str,
-    argv: Sequence[str] | None = None,
-    *,
-    defaults_of: Callable[[argparse.Namespace], Mapping[str, Any]] = lambda _: {},
-) -> ConfigT:
-    """Read a config from the command line; every field is an option ``--like-this``.
+class Main(Protocol):
+    """The ``main`` of a command."""
 
-    Args:
-        config_class: a dataclass whose fields have defaults and are str, int, float, bool, a Literal of str,
-            or one of them or None.
-        description: of the command, for ``--help``.
-        argv: the arguments; None for those of the process.
-        defaults_of: the values of fields that take the place of their defaults, from what was read.
+    def __call__(self, argv: Sequence[str] | None = None) -> int:
+        """Run it with `argv`, or the arguments of the process; the exit code."""
 
-    Raises:
-        SystemExit: ``--help``, or an option that cannot be read or is out of its range (argparse names it).
+
+def command(main: Main) -> Main:
+    """Decorate the ``main`` of a command.
+
+    A wrong setting or file is one line and the exit code 1. Ctrl-C and SIGTERM raise `Interrupted` in it, so
+    that it can save its work; they are one line and the exit codes 130 and 143.
     """
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
-    hints, helps = hints_of(config_class), field_help(config_class)
-    fields = {field.name: field for field in dataclasses.fields(config_class)}
-    for name, field in fields.items():
-        hint = hints[name]
-        options: dict[str, Any] = {"default": field.default, "help": helps[name].replace("%", "%%")}
-        kinds = [k for k in get_args(hint) if k is not type(None)] if type(None) in get_args(hint) else [hint]
-        if get_origin(hint) is not None and type(None) not in get_args(hint):
-            options["choices"] = get_args(hint)
-        elif kinds[0] is bool:
-            options["action"] = argparse.BooleanOptionalAction
-        else:
-            options["type"] = kinds[0]
-            options["metavar"] = kinds[0].__name__.upper()
-        parser.add_argument(flag_of(name), **options)
-    parser.set_defaults(**defaults_of(parser.parse_args(argv)))
-    options = vars(parser.parse_args(argv))
-    try:
-        return config_class(**options)
-    except ConfigError as error:
-        parser.error(f"argument {flag_of(error.field)}: {error.problem}")
-    except ValueError as error:
-        parser.error(str(error))
+
+    @functools.wraps(main)
+    def run(argv: Sequence[str] | None = None) -> int:
+        try:
+            with interruptible():
+                return main(argv)
+        except Interrupted as error:
+            notes = getattr(error, "__notes__", [])
+            program = argparse.ArgumentParser().prog
+            print(f"{program}: {'; '.join([str(error), *notes])}", file=sys.stderr)
+            return error.exit_code
+        except MissingExtraError:
+            raise  # `tienlen_train.cli` reports it
+        except (RunError, ValueError, OSError) as error:
+            raise SystemExit(f"error: {error}") from error
+
+    return run

@@ -27,15 +27,12 @@ from torch import Tensor
 
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
-from tienlen_agents.ranges import Range
-from tienlen_train.command import command
-from tienlen_train.config import SelfPlayConfig, setting
-from tienlen_train.device.trajectories import DeviceTrajectories
+from tienlen_agents.settings import Range, setting
+from tienlen_train.config import SelfPlayConfig, command
+from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
 from tienlen_train.executor import Executor
-from tienlen_train.gae import advantages, device_advantages
-from tienlen_train.learner import Model
+from tienlen_train.learner import Model, TrajectoryTensors, advantages, minibatches
 from tienlen_train.loop import run
-from tienlen_train.minibatch import TrajectoryTensors, minibatches
 from tienlen_train.rollout import Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 

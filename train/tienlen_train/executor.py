@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Protocol, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeVar
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -19,33 +19,14 @@ NUM_SHARDS: Final = 2
 
 
 class Executor(Protocol):
-    """Runs a function on several items."""
+    """Runs a function on several items.
+
+    It may have two more methods: ``start`` takes the same arguments, begins to work, and returns a function
+    that waits for the results; ``metrics`` takes the staleness of an iteration and returns figures.
+    """
 
     def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
         """The results, in the order of the items."""
-
-
-@runtime_checkable
-class StartingExecutor(Executor, Protocol):
-    """An executor that can work on items while the caller does something else."""
-
-    def start(
-        self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
-    ) -> Callable[[], list[ResultT]]:
-        """Start to run a function on several items; a function that waits for the results, in order."""
-
-
-def start(
-    executor: Executor, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
-) -> Callable[[], list[ResultT]]:
-    """Start to run a function on several items, if the executor can do that.
-
-    Returns:
-        A function that gives the results, in the order of the items.
-    """
-    if isinstance(executor, StartingExecutor):
-        return executor.start(function, items)
-    return lambda: executor.map(function, items)
 
 
 class ThreadExecutor:

@@ -23,10 +23,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import torch
 from rich.console import Console
@@ -37,23 +37,15 @@ from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig
-from tienlen_agents.ranges import Range
+from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.command import RunError, command
-from tienlen_train.config import COUNT, DEALS, setting
+from tienlen_train.config import RunError, command
 from tienlen_train.executor import Executor, ThreadExecutor
-from tienlen_train.league_table import Member, Table, show, table_json
+from tienlen_train.loop import Metrics, Task, make_console, run_in_folder
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import (
-    RunFolder,
-    check_resumable,
-    parse_run_args,
-    restoring,
-    sole_run,
-    write_atomic,
-    writing,
-)
+from tienlen_train.runs import parse_run_args, write_atomic, writing
+from tienlen_train.tables import Member, Table, show, table_json
 
 PAYOFF_SEED: Final = 3_000_000  # of the table's deals, plus the run's seed
 POLICIES: Final = "policies"  # the folder of the members' files
@@ -84,28 +76,26 @@ class LeagueConfig(PPOConfig):
     decisions: int = 2_000_000
     snapshot_share: float = 0.5
     baseline_share: float = 0.1
-    eval_every: int = 0
 
-    def __post_init__(self) -> None:
-        """Refuse the settings of a single run that a population does not have."""
-        super().__post_init__()
-        for names, reason in (
-            (("staleness", "actors"), "a learner of a population trains in one process"),
-            (("stop_after", "checkpoint_every"), "a population is saved after each of its generations"),
-            (("eval_every", "eval_deals", "final_deals"), "the table of payoffs measures a population"),
-            (("snapshot_every", "num_snapshots"), "the population takes the place of snapshots"),
-        ):
-            for name in names:
-                default = type(self).__dataclass_fields__[name].default
-                if getattr(self, name) != default:
-                    self.refuse(name, f"expected the default, {default}: {reason}")
+    # A learner of a population trains in one process.
+    staleness: int = fixed(0)
+    actors: int | None = fixed(None)
+    # A population is saved after each of its generations.
+    stop_after: int = fixed(0)
+    checkpoint_every: int = fixed(1)
+    # The table of payoffs measures it.
+    eval_every: int = fixed(0)
+    eval_deals: int = fixed(250)
+    final_deals: int = fixed(2500)
+    # It takes the place of a learner's own snapshots.
+    snapshot_every: int = fixed(10**9)
+    num_snapshots: int = fixed(10)
 
     def learner(self, index: int) -> PPOConfig:
         """The settings of a learner: the main learners first, then the exploiters."""
         shared = {field.name: getattr(self, field.name) for field in fields(PPOConfig)}
         shared.update(
             seed=self.seed + 1000 * index,
-            snapshot_every=10**9,  # the population takes the place of the learner's own snapshots
             threads=1,
             out=None,
             resume=False,
@@ -125,7 +115,7 @@ class LeagueConfig(PPOConfig):
         )
 
 
-class Stretch(NamedTuple):
+class TrainingSegment(NamedTuple):
     """A learner's iterations in one generation.
 
     Attributes:
@@ -146,7 +136,7 @@ class Stretch(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What `train_stretch` returns.
+    """What `train_segment` returns.
 
     Attributes:
         iteration: of the learner after it.
@@ -163,17 +153,17 @@ class Trained(NamedTuple):
     metrics: dict[str, float]
 
 
-def train_stretch(stretch: Stretch) -> Trained:
-    """Train a learner for the iterations of a generation; depends on the stretch alone."""
-    PPOTrainer.prepare_process(stretch.config)
-    trainer = PPOTrainer(stretch.config)
-    if stretch.state is not None:
-        trainer.restore(stretch.iteration, {**stretch.state, **_NO_SNAPSHOTS})
-    if stretch.start is not None:
-        trainer.network.load_state_dict(stretch.start)
-    trainer.pool.snapshots = [Snapshot(*opponent) for opponent in stretch.opponents]
+def train_segment(segment: TrainingSegment) -> Trained:
+    """Train a learner for the iterations of a generation; depends on the segment alone."""
+    PPOTrainer.prepare_process(segment.config)
+    trainer = PPOTrainer(segment.config)
+    if segment.state is not None:
+        trainer.restore(segment.iteration, {**segment.state, **_NO_SNAPSHOTS})
+    if segment.start is not None:
+        trainer.network.load_state_dict(segment.start)
+    trainer.pool.snapshots = [Snapshot(*opponent) for opponent in segment.opponents]
     metrics: dict[str, float] = {}
-    for _ in range(stretch.iterations):
+    for _ in range(segment.iterations):
         if _stop.is_set():
             raise RuntimeError("the run has ended")
         metrics = trainer.iterate()
@@ -220,35 +210,73 @@ def payoff(entry: Entry) -> Estimate:
     return Estimate(main.mean - result.parity, main.half_width)
 
 
-class Population:
+class Population(Task):
     """The learners and their past selves.
 
     Args:
         config: the settings.
-        executor: runs the parts of a generation.
 
     Attributes:
-        generation: number of generations that are over.
         table: the members and their payoffs.
     """
 
-    def __init__(self, config: LeagueConfig, executor: Executor) -> None:
-        self.config = config
-        self.rules = config.variant()
-        self.generation = 0
+    config: LeagueConfig
+    name: ClassVar[str] = "league"
+    unit: ClassVar[str] = "generation"
+    folders: ClassVar[tuple[str, ...]] = (POLICIES,)
+
+    def __init__(self, config: LeagueConfig) -> None:
+        super().__init__(config)
         self.table = Table()
-        self._executor = executor
+        self._executor: Executor = ThreadExecutor(config.threads)
         self._learners: dict[str, Trained] = {}
         self._restarts: dict[str, Mapping[str, Tensor]] = {}
 
-    def advance(self) -> None:
-        """Train all learners for one generation, and play the new entries of the table."""
+    @property
+    def is_done(self) -> bool:
+        """Whether the run has ended."""
+        return self.iteration >= self.config.generations
+
+    @property
+    def description(self) -> str:
+        """A description of the run, for the console."""
+        names = ", ".join(self.config.names)
+        return f"{super().description}, {self.config.generations} generations of {names}"
+
+    @contextmanager
+    def workplace(self, console: Console) -> Iterator[None]:
+        """Where the generations are computed: in threads, or on the cluster that the settings name.
+
+        Raises:
+            RunError: there is no cluster at the address, or ray is not installed.
+        """
+        config = self.config
+        _stop.clear()
+        with ExitStack() as stack:
+            if config.cluster is not None:
+                from tienlen_agents.cluster import connect
+
+                about: dict[str, Any] = {"packages": ["tienlen_train"], "quiet": True}
+                try:
+                    connection = connect(config.cluster, config.agent_names(), **about)
+                    self._executor = stack.enter_context(connection).pool
+                except (MissingExtraError, ValueError) as error:
+                    raise RunError(str(error)) from error
+            try:
+                yield
+            except BaseException:
+                _stop.set()
+                raise
+
+    def advance(self) -> Metrics:
+        """Train all learners for one generation, and play the new entries of the table; the metrics."""
+        begin = time.perf_counter()
         names = self.config.names
-        stretches = [self._stretch(index, name) for index, name in enumerate(names)]
-        for name, trained in zip(names, self._executor.map(train_stretch, stretches), strict=True):
+        segments = [self._segment(index, name) for index, name in enumerate(names)]
+        for name, trained in zip(names, self._executor.map(train_segment, segments), strict=True):
             self._learners[name] = trained
             self.table.add(
-                Member(name, self.generation + 1, Network(trained.config, _arrays(trained.weights)))
+                Member(name, self.iteration + 1, Network(trained.config, _arrays(trained.weights)))
             )
         missing = self.table.missing()
         entries = [
@@ -263,10 +291,11 @@ class Population:
         ]
         for where, value in zip(missing, self._executor.map(payoff, entries), strict=True):
             self.table.payoffs[where] = value
-        self.generation += 1
+        self.iteration += 1
         self._restart_exploiters()
+        return {"seconds": time.perf_counter() - begin, **self._metrics()}
 
-    def _stretch(self, index: int, name: str) -> Stretch:
+    def _segment(self, index: int, name: str) -> TrainingSegment:
         config = self.config
         before = self._learners.get(name)
         if index < config.mains:
@@ -279,7 +308,7 @@ class Population:
             for other in opponents
             if own and (own[0], other) in self.table.payoffs
         }
-        return Stretch(
+        return TrainingSegment(
             config=config.learner(index),
             iterations=config.iterations,
             iteration=0 if before is None else before.iteration,
@@ -298,7 +327,7 @@ class Population:
         return [
             index
             for index, member in enumerate(members)
-            if member.name in names and member.generation == self.generation
+            if member.name in names and member.generation == self.iteration
         ]
 
     def _restart_exploiters(self) -> None:
@@ -326,23 +355,16 @@ class Population:
             ],
         }
 
-    def restore(self, generation: int, state: Mapping[str, Any]) -> None:
-        """Continue from a checkpoint.
-
-        Raises:
-            DivergenceError: it has weights that are not finite.
-            KeyError, TypeError, ValueError, AttributeError, RuntimeError: it is not the state of such a run;
-                the population cannot be used any more.
-        """
+    def restore(self, iteration: int, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
         trainer = PPOTrainer(self.config.learner(0))
         shape = trainer.network.config
-        if generation and set(state["learners"]) != set(self.config.names):
+        if iteration and set(state["learners"]) != set(self.config.names):
             raise ValueError(f"it has the learners {', '.join(state['learners'])}")
         for values in state["learners"].values():
             trainer.restore(values["iteration"], {**values["state"], **_NO_SNAPSHOTS})
-            trainer.check_finite({})
             trainer.network.load_state_dict(values["weights"])
-        self.generation = generation
+        self.iteration = iteration
         self._learners = {
             name: Trained(values["iteration"], values["state"], shape, values["weights"], {})
             for name, values in state["learners"].items()
@@ -354,18 +376,40 @@ class Population:
         for row, column, mean, half_width in state["payoffs"]:
             self.table.payoffs[row, column] = Estimate(float(mean), float(half_width))
         born = [(member.name, member.generation) for member in self.table.members]
-        if born != [(name, number) for number in range(1, generation + 1) for name in self.config.names]:
+        if born != [(name, number) for number in range(1, iteration + 1) for name in self.config.names]:
             raise ValueError("it has other members")
         if self.table.missing() or len(self.table.payoffs) != len(born) * (len(born) - 1):
             raise ValueError("its table is not complete")
 
-    def metrics(self) -> dict[str, float]:
+    def _metrics(self) -> Metrics:
         """Figures of the last generation, by learner."""
         found = {}
         for name, trained in self._learners.items():
             found[f"{name}_decisions"] = float(trained.state["num_decisions"])
             found.update((f"{name}_{key}", trained.metrics[key]) for key in _SHOWN if key in trained.metrics)
         return found
+
+    def save(self, out: Path) -> None:
+        """Write the table, the policies of the present generation, and those that are missing."""
+        for member in self.table.members:
+            path = out / POLICIES / f"{member.label}.safetensors"
+            if member.generation == self.iteration or not path.exists():
+                with writing(path):
+                    NetworkAgent(member.network, member.label).save(path)
+        cycles = find_cycles(self.table.matrix())
+        write_atomic(out / "league.json", table_json(self.table, cycles))
+
+    @contextmanager
+    def display(self, console: Console) -> Iterator[Callable[[Metrics], None]]:
+        """The table after every generation."""
+
+        def show_generation(metrics: Metrics) -> None:
+            console.print(
+                f"generation {self.iteration} of {self.config.generations}, {metrics['seconds']:.0f} s"
+            )
+            show(self.table, console)
+
+        yield show_generation
 
 
 _SHOWN: Final = ("policy_loss", "value_loss", "entropy", "approx_kl", "explained_variance")
@@ -384,164 +428,25 @@ def _tensors(network: Network) -> dict[str, Tensor]:
     return {name: torch.from_numpy(value.copy()) for name, value in network.tensors.items()}
 
 
-@contextmanager
-def _executor(config: LeagueConfig) -> Iterator[Executor]:
-    """Where the generations are computed.
+def train_league(config: LeagueConfig, console: Console) -> tuple[Population, Path]:
+    """Start or continue a population; see `tienlen_train.loop.run_in_folder`.
 
-    Raises:
-        RunError: there is no cluster at the address, or ray is not installed.
-    """
-    if config.cluster is None:
-        yield ThreadExecutor(config.threads)
-        return
-    from tienlen_agents.cluster import connect
-
-    try:
-        connection = connect(config.cluster, config.agent_names(), packages=["tienlen_train"], quiet=True)
-        executor = connection.__enter__()
-    except (MissingExtraError, ValueError) as error:
-        raise RunError(str(error)) from error
-    try:
-        yield executor.pool
-    finally:
-        connection.__exit__(None, None, None)
-
-
-def train_league(
-    config: LeagueConfig, console: Console, *, after: Callable[[Population], None] = lambda _: None
-) -> tuple[Population, Path]:
-    """Start or continue a population; returns it and its folder.
-
-    The folder has the files of every run, `league.json` with the table, and the policies of all members. When
-    it returns, table and policies are those of the last checkpoint; the same holds when it is interrupted by
-    Ctrl-C or SIGTERM, after the last complete generation.
-
-    Args:
-        config: the settings.
-        console: shows the table after every generation.
-        after: is called after every generation.
-
-    Raises:
-        RunError: the folder cannot be used or written to, or there is no cluster at the address.
-        DivergenceError: a loss, a weight or a metric is not finite; the last checkpoint is of before.
-        ValueError: invalid settings.
-    """
-    if config.resume and config.out is not None:
-        check_resumable(Path(config.out))
-    PPOTrainer.prepare_process(config)
-    PPOTrainer(config.learner(0))  # refuses unknown agents and files of other rules before a folder is made
-    out = Path(config.out or f"runs/league-{time.strftime('%Y%m%d-%H%M%S')}")
-    _stop.clear()
-    with (
-        sole_run(out, POLICIES),
-        _executor(config) as executor,
-        RunFolder(out, config, config.variant(), resume=config.resume) as folder,
-    ):
-        run = _Run(Population(config, executor), folder)
-        run.begin(console)
-        try:
-            run.loop(console, after)
-        except KeyboardInterrupt as error:
-            _stop.set()
-            run.save_last()
-            error.add_note(f"{out} holds generation {run.population.generation}: continue with --resume")
-            raise
-        except BaseException:
-            _stop.set()
-            raise
-    return run.population, out
-
-
-class _Run:
-    """A population in its run folder.
-
-    Every generation writes its metrics, then the checkpoint, then the table and the policies, so that what a
-    kill leaves undone is done when the run continues from the checkpoint.
+    The folder has the files of every run, `league.json` with the table, and the policies of all members.
     """
 
-    def __init__(self, population: Population, folder: RunFolder) -> None:
-        self.population = population
-        self.folder = folder
-        self._saved = -1  # generation of the last checkpoint
-        self._last: tuple[int, dict[str, Any]] = -1, {}  # the state after the last complete generation
+    def make() -> Population:
+        PPOTrainer.prepare_process(config)
+        PPOTrainer(config.learner(0))  # refuses unknown agents and files of other rules
+        return Population(config)
 
-    def begin(self, console: Console) -> None:
-        """Load the last checkpoint, or write the first one, before the first generation.
-
-        A folder without a checkpoint has therefore lost it, if it holds a run.
-
-        Raises:
-            RunError: the checkpoint or the metrics are not those of such a run.
-        """
-        population, folder, config = self.population, self.folder, self.population.config
-        found = folder.load_checkpoint() if config.resume else None
-        if found is None:
-            self._save(population.state())
-            folder.trim_metrics(0)
-            return
-        with restoring(folder.checkpoint_path(found[0])):
-            population.restore(*found)
-        if config.new_metrics:
-            folder.begin_new_metrics(population.generation)
-        folder.trim_metrics(population.generation)
-        self._saved, self._last = population.generation, found
-        write(population, folder.path)
-        console.print(f"continuing {folder.path} after generation {population.generation}")
-
-    def loop(self, console: Console, after: Callable[[Population], None]) -> None:
-        """All generations that are left."""
-        population = self.population
-        while population.generation < population.config.generations:
-            begin = time.perf_counter()
-            population.advance()
-            state, seconds = population.state(), time.perf_counter() - begin
-            line = {"iteration": population.generation, "time": time.time(), "seconds": seconds}
-            self.folder.log({**line, **population.metrics()})
-            self._save(state)
-            console.print(
-                f"generation {population.generation} of {population.config.generations}, {seconds:.0f} s"
-            )
-            show(population.table, console)
-            after(population)
-
-    def _save(self, state: dict[str, Any]) -> None:
-        self._last = self.population.generation, state
-        self.folder.save_checkpoint(*self._last)
-        self._saved = self.population.generation
-        write(self.population, self.folder.path)
-
-    def save_last(self) -> None:
-        """Write the checkpoint, the table and the policies of the last complete generation.
-
-        An interrupt may have come in the middle of a generation, so the population goes back to that one.
-        """
-        self.population.restore(*self._last)
-        if self._saved != self.population.generation:
-            self.folder.save_checkpoint(*self._last)
-        write(self.population, self.folder.path)
-        self.folder.trim_metrics(self.population.generation)
-
-
-def write(population: Population, out: Path) -> None:
-    """Write the table, the policies of the present generation, and those that are missing.
-
-    Raises:
-        RunError: the disk is full or the folder cannot be written.
-    """
-    for member in population.table.members:
-        path = out / POLICIES / f"{member.label}.safetensors"
-        if member.generation == population.generation or not path.exists():
-            with writing(path):
-                NetworkAgent(member.network, member.label).save(path)
-    cycles = find_cycles(population.table.matrix())
-    write_atomic(out / "league.json", table_json(population.table, cycles))
+    return run_in_folder(make, config, console)
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Train a population, and report who exploits whom."""
     config = parse_run_args(LeagueConfig, "Train a population of main learners and exploiters.", argv)
-    console = Console()
+    console = make_console()
     population, out = train_league(config, console)
     best = population.table.best()
     console.print(f"run folder: {out}")

@@ -1,30 +1,122 @@
-"""The training loop: a trainer in its run folder, from the first iteration or a checkpoint to the end."""
+"""Runs: a task in its run folder, from the start or a checkpoint to the end; and the base of trainers."""
 
 from __future__ import annotations
 
 import copy
+import math
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
+import torch
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tienlen_train.config import RunConfig
-from tienlen_train.progress import TrainingProgress
-from tienlen_train.runs import RunFolder, check_resumable, parse_run_args, restoring, sole_run
-from tienlen_train.trainer import SelfPlayTrainer, Trainer
+import tienlen_agents
+from tienlen_agents import arena
+from tienlen_agents.networks.features import features_of
+from tienlen_env.engine.agent import Agent
+from tienlen_train.config import DivergenceError, RunConfig
+from tienlen_train.runs import RunFolder, check_resumable, lock_run_folder, parse_run_args, restoring
 
-TrainerT = TypeVar("TrainerT", bound=Trainer)
+Metrics = dict[str, float]
+LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
+
+SECONDS_BETWEEN_LINES: Final = 30.0  # of progress, where the output is not a terminal
+FILE_WIDTH: Final = 160  # columns of tables in a file
 
 
-def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> tuple[TrainerT, Path]:
-    """Start or continue a run; returns the trainer and its run folder.
+class Task(ABC):
+    """What `run_in_folder` runs: a trainer or a population.
 
-    When it returns, the policy file in the folder is the policy of its last checkpoint. The same holds when
-    it is interrupted by Ctrl-C or SIGTERM (see `tienlen_agents.interrupts`): then the last checkpoint is that
-    of the last complete iteration.
+    Args:
+        config: the settings.
+
+    Attributes:
+        name: begins the name of the run folder if the settings have none.
+        unit: what is counted: iterations or generations.
+        folders: those in the run folder that it writes to.
+        rules: the variant.
+        iteration: number of units so far.
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str] = "iteration"
+    folders: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+        self.rules = config.variant()
+        self.iteration = 0
+
+    @property
+    def description(self) -> str:
+        """A description of the run, for the console."""
+        return f"{self.rules.name}, {self.rules.num_players} players"
+
+    @property
+    @abstractmethod
+    def is_done(self) -> bool:
+        """Whether the run has ended."""
+
+    def workplace(self, console: Console) -> AbstractContextManager[None]:
+        """Where it plays and learns, for the whole run: in this process."""
+        return nullcontext()
+
+    @abstractmethod
+    def advance(self) -> Metrics:
+        """One unit; its metrics."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """The contents of a checkpoint."""
+
+    @abstractmethod
+    def restore(self, iteration: int, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint.
+
+        Raises:
+            DivergenceError: it has weights that are not finite.
+            KeyError, TypeError, ValueError, AttributeError, RuntimeError: it is not the state of such a run;
+                the task cannot be used any more.
+        """
+
+    @abstractmethod
+    def save(self, out: Path) -> None:
+        """Write the policies to the run folder.
+
+        Raises:
+            RunError: the disk is full or the folder cannot be written.
+        """
+
+    @abstractmethod
+    def display(self, console: Console) -> AbstractContextManager[Callable[[Metrics], None]]:
+        """Shows the progress; a function that is called with the metrics after each unit."""
+
+
+TaskT = TypeVar("TaskT", bound=Task)
+
+
+def make_console() -> Console:
+    """The standard output; if it is a file, lines are not wrapped and tables are `FILE_WIDTH` wide."""
+    found = Console()
+    return found if found.is_terminal else Console(width=FILE_WIDTH, soft_wrap=True)
+
+
+def run_in_folder(make_task: Callable[[], TaskT], config: RunConfig, console: Console) -> tuple[TaskT, Path]:
+    """Start or continue a run; returns the task and its run folder.
+
+    When it returns, the policy files in the folder are those of its last checkpoint. The same holds when it
+    is interrupted by Ctrl-C or SIGTERM (see `tienlen_agents.interrupts`): then the last checkpoint is that of
+    the last complete iteration or generation.
+
+    Args:
+        make_task: what runs; it refuses invalid settings before a folder is made.
+        config: the settings.
+        console: shows the progress.
 
     Raises:
         RunError: the run folder cannot be used, or written to; or there is no run to resume.
@@ -33,116 +125,335 @@ def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> 
     """
     if config.resume and config.out is not None:
         check_resumable(Path(config.out))
-    make_trainer.prepare_process(config)
-    trainer = make_trainer(config)
-    out = Path(config.out or f"runs/{trainer.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    task = make_task()
+    out = Path(config.out or f"runs/{task.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     with (
-        sole_run(out),
-        _workplace(trainer, console),
-        RunFolder(out, config, trainer.rules, resume=config.resume) as folder,
+        lock_run_folder(out, *task.folders),
+        task.workplace(console),
+        RunFolder(out, task.config, task.rules, resume=config.resume) as folder,
     ):
-        run = _Run(trainer, folder)
+        run = _Run(task, folder)
         run.begin(console)
         try:
             run.loop(console)
         except KeyboardInterrupt as error:
-            if run.save_last():
-                error.add_note(f"{out} holds iteration {trainer.iteration}: continue with --resume")
+            run.save_last()
+            error.add_note(f"{out} holds {task.unit} {task.iteration}: continue with --resume")
             raise
-    return trainer, out
+    return task, out
 
 
-def _workplace(trainer: Trainer, console: Console) -> AbstractContextManager[None]:
-    """Where a run plays and learns: in this process, or on the cluster that the settings name."""
-    if not isinstance(trainer, SelfPlayTrainer) or trainer.config.cluster is None:
-        return nullcontext()
-    from tienlen_train.cluster.link import linked  # imports ray
+class _Run:
+    """A task in its run folder.
 
-    return linked(trainer, console)
+    Every unit writes its metrics, then the checkpoint, then the policies, so that what a kill leaves undone
+    is done when the run continues from the checkpoint.
+    """
 
-
-class _Run(Generic[TrainerT]):
-    """A trainer in its run folder."""
-
-    def __init__(self, trainer: TrainerT, folder: RunFolder) -> None:
-        self.trainer = trainer
+    def __init__(self, task: Task, folder: RunFolder) -> None:
+        self.task = task
         self.folder = folder
-        self.policy_path = folder.path / trainer.policy_file
         self._saved = -1  # iteration of the last checkpoint
-        self._last: tuple[int, dict[str, Any]] | None = None  # the state after the last complete iteration
+        self._last: tuple[int, dict[str, Any]]  # the state after the last complete iteration
 
     def begin(self, console: Console) -> None:
         """Load the last checkpoint, or write the first one, before the first iteration.
 
         A folder without a checkpoint has therefore lost it, if it holds a run.
         """
-        trainer, folder, config = self.trainer, self.folder, self.trainer.config
+        task, folder, config = self.task, self.folder, self.task.config
         found = folder.load_checkpoint() if config.resume else None
         if found is not None:
             with restoring(folder.checkpoint_path(found[0])):
-                trainer.restore(*found)
-                trainer.check_finite({})
+                task.restore(*found)
+            self._saved = task.iteration
             if config.new_metrics:
-                folder.begin_new_metrics(trainer.iteration)
-            folder.trim_metrics(trainer.iteration)
-            # The run may have been stopped after it wrote the checkpoint and before it wrote the policy.
-            trainer.save_policy(self.policy_path)
-            self._saved = trainer.iteration
-            console.print(f"continuing {folder.path} after iteration {trainer.iteration}")
-        else:
-            self._keep()
-            self._save()
+                folder.begin_new_metrics(task.iteration)
+            folder.trim_metrics(task.iteration)
+            console.print(f"continuing {folder.path} after {task.unit} {task.iteration}")
+        self._keep()
+        self._save()
+        if found is None:
             folder.trim_metrics(0)
-        console.print(f"training on {trainer.description}; run folder {folder.path}")
+        console.print(f"training on {task.description}; run folder {folder.path}")
 
     def loop(self, console: Console) -> None:
-        """All iterations that are left."""
-        trainer, config = self.trainer, self.trainer.config
-        with TrainingProgress(console, config.decisions, trainer.num_decisions) as progress:
-            scores: dict[str, float] = {}
-            while not trainer.is_done:
-                metrics = trainer.iterate()
-                done = trainer.is_done
-                if config.eval_every and trainer.iteration % config.eval_every == 0 and not done:
-                    scores = trainer.evaluate()
-                    metrics.update(scores)
-                self.folder.log({"iteration": trainer.iteration, "time": time.time(), **metrics})
+        """All units that are left."""
+        task, config = self.task, self.task.config
+        with task.display(console) as show:
+            while not task.is_done:
+                metrics = task.advance()
+                self.folder.log({"iteration": task.iteration, "time": time.time(), **metrics})
                 self._keep()
-                if trainer.iteration % config.checkpoint_every == 0 or done:
+                if task.iteration % config.checkpoint_every == 0 or task.is_done:
                     self._save()
-                progress.update(
-                    trainer.num_decisions,
-                    trainer.num_games,
-                    metrics["decisions_per_second"],
-                    trainer.iteration,
-                    scores,
-                )
+                show(metrics)
+
+    def save_last(self) -> None:
+        """Write the checkpoint and the policies of the last complete unit, after an interrupt.
+
+        The interrupt may have come in the middle of a gradient step, so the task goes back to that unit.
+        """
+        self.task.restore(*self._last)
+        self._save()
+        self.folder.trim_metrics(self.task.iteration)
 
     def _keep(self) -> None:
-        self._last = self.trainer.iteration, copy.deepcopy(self.trainer.state())
+        self._last = self.task.iteration, copy.deepcopy(self.task.state())
 
     def _save(self) -> None:
-        self.folder.save_checkpoint(self.trainer.iteration, self.trainer.state())
-        self._saved = self.trainer.iteration
-        self.trainer.save_policy(self.policy_path)
+        """Write the checkpoint, unless it is there, and the policies."""
+        if self._saved != self.task.iteration:
+            self.folder.save_checkpoint(self.task.iteration, self.task.state())
+            self._saved = self.task.iteration
+        self.task.save(self.folder.path)
 
-    def save_last(self) -> bool:
-        """Write the checkpoint and the policy of the last complete iteration, after an interrupt.
 
-        The interrupt may have come in the middle of a gradient step, so the trainer goes back to that
-        iteration.
+class Trainer(Task):
+    """A run of one policy.
 
-        Returns:
-            Whether the folder holds them now.
+    Args:
+        config: the settings.
+
+    Attributes:
+        eval_opponents: names of the agents that the policy is compared with, alone against three of each; at
+            the end also with random.
+        num_decisions: number of decisions so far.
+        num_games: number of games so far.
+        seconds: wall time of all iterations so far.
+        cpu_seconds: processor time of all iterations so far.
+        scores: the last quick comparison.
+    """
+
+    policy_file: ClassVar[str] = "policy.safetensors"
+    policy_options: ClassVar[str] = ""  # for `tienlen_agents.load`
+    has_mixed_tables: ClassVar[bool] = False  # in the comparison at the end, see `arena.compare`
+
+    def __init__(self, config: RunConfig) -> None:
+        super().__init__(config)
+        self.eval_opponents: Sequence[str] = features_of(self.rules).eval_opponents
+        self.num_decisions = 0
+        self.num_games = 0
+        self.seconds = 0.0
+        self.cpu_seconds = 0.0
+        self.scores: Metrics = {}
+
+    @classmethod
+    @abstractmethod
+    def prepare_process(cls, config: RunConfig) -> None:
+        """Make the settings of the whole process, before a run begins."""
+
+    @abstractmethod
+    def play_and_learn(self) -> dict[str, float]:
+        """One iteration, which adds to `num_decisions` and `num_games`; its metrics."""
+
+    @abstractmethod
+    def agent(self) -> Agent:
+        """A copy of the current policy."""
+
+    @abstractmethod
+    def save_policy(self, path: Path) -> None:
+        """Write the current policy.
+
+        Raises:
+            RunError: the disk is full or the folder cannot be written; the old file is still there.
         """
-        if self._last is None:
-            return self._saved >= 0
-        self.trainer.restore(*self._last)
-        if self._saved != self.trainer.iteration:
-            self.folder.save_checkpoint(self.trainer.iteration, self.trainer.state())
-        self.trainer.save_policy(self.policy_path)
-        self.folder.trim_metrics(self.trainer.iteration)
-        return True
+
+    def save(self, out: Path) -> None:
+        """Write the current policy to the run folder."""
+        self.save_policy(out / self.policy_file)
+
+    @property
+    def progress(self) -> float:
+        """0 at the start, 1 at the end."""
+        return min(self.num_decisions / self.config.decisions, 1.0)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run has ended."""
+        return self.progress == 1 or 0 < self.config.stop_after <= self.iteration
+
+    @property
+    def lr_factor(self) -> float:
+        """Factor on the learning rate: 1 at the start, falls linearly to a tenth at the end."""
+        return 1 - 0.9 * self.progress
+
+    @property
+    @abstractmethod
+    def weights(self) -> Iterable[torch.Tensor]:
+        """The trained weights."""
+
+    def advance(self) -> Metrics:
+        """An iteration, and every few iterations a quick comparison; the metrics."""
+        metrics, every = self.iterate(), self.config.eval_every
+        if every and self.iteration % every == 0 and not self.is_done:
+            self.scores = self.evaluate()
+            metrics.update(self.scores)
+        return metrics
+
+    def iterate(self) -> dict[str, float]:
+        """Play and learn once; the metrics.
+
+        Raises:
+            DivergenceError: see `check_finite`.
+        """
+        begin, begin_cpu, before = time.perf_counter(), time.process_time(), self.num_decisions
+        try:
+            metrics = self.play_and_learn()
+        except FloatingPointError as error:
+            raise self._divergence(str(error)) from error
+        self.check_finite(metrics)
+        seconds = time.perf_counter() - begin
+        self.iteration += 1
+        self.seconds += seconds
+        self.cpu_seconds += time.process_time() - begin_cpu
+        self.end_iteration()
+        return {
+            "decisions": self.num_decisions,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "decisions_per_second": (self.num_decisions - before) / seconds,
+            **metrics,
+        }
+
+    def check_finite(self, metrics: Mapping[str, float]) -> None:
+        """Refuse to go on with numbers that are not finite, or weights that will soon make such numbers.
+
+        Raises:
+            DivergenceError: a metric is not finite, or a weight is not in -LARGEST..LARGEST.
+        """
+        for name, value in metrics.items():
+            if not math.isfinite(value):
+                raise self._divergence(f"{name} is {value}")
+        for weights in self.weights:
+            if not bool((weights.detach().abs() <= LARGEST).all()):  # False for NaN, too
+                raise self._divergence(f"a weight is not in -{LARGEST:g}..{LARGEST:g}")
+
+    def _divergence(self, what: str) -> DivergenceError:
+        return DivergenceError(
+            f"the run has diverged in iteration {self.iteration + 1}: {what}. The checkpoints and the policy "
+            "are of before; start another run with a smaller --learning-rate"
+        )
+
+    @abstractmethod
+    def end_iteration(self) -> None:
+        """Do what follows an iteration, such as taking snapshots."""
+
+    def evaluate(self) -> dict[str, float]:
+        """Points, units of payments and first places against the `eval_opponents`, on deals of their own."""
+        found = {}
+        for name in self.eval_opponents:
+            result = arena.match(
+                self.agent(),
+                tienlen_agents.load(name),
+                rules=self.rules,
+                num_deals=self.config.eval_deals,
+                seed=self.config.seed + 1_000_000,
+            )
+            score = result.scores[0]
+            found[f"points_v_{name}"] = score.points.mean
+            if score.units is not None:
+                found[f"units_v_{name}"] = score.units.mean
+            found[f"firsts_v_{name}"] = score.first.mean
+        return found
+
+    def report(self, out: Path, console: Console) -> None:
+        """Compare the policy on held-out duplicate deals; print and write the result table."""
+        report = arena.compare(
+            self.agent(),
+            [tienlen_agents.load(name) for name in dict.fromkeys(("random", *self.eval_opponents))],
+            rules=self.rules,
+            num_deals=self.config.final_deals,
+            seed=self.config.seed + 2_000_000,
+            mixed=self.has_mixed_tables,
+        )
+        report.print(console)
+        report.write(out)
+
+    def state(self) -> dict[str, Any]:
+        """The contents of a checkpoint."""
+        return {
+            "num_decisions": self.num_decisions,
+            "num_games": self.num_games,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+        }
+
+    def restore(self, iteration: int, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        self.iteration = iteration
+        self.num_decisions = int(state["num_decisions"])
+        self.num_games = int(state["num_games"])
+        self.seconds = float(state["seconds"])
+        self.cpu_seconds = float(state["cpu_seconds"])
+
+    @contextmanager
+    def display(self, console: Console) -> Iterator[Callable[[Metrics], None]]:
+        """A progress bar in a terminal; if the output is a file, a line every half a minute."""
+        total = self.config.decisions
+        bar = Progress(
+            TextColumn("[bold]training"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[games]:,} games"),
+            TextColumn("{task.fields[rate]:,.0f} decisions/s"),
+            TextColumn("update {task.fields[iteration]}"),
+            TextColumn("{task.fields[score]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        task = bar.add_task(
+            "", total=total, completed=self.num_decisions, games=0, rate=0.0, iteration=0, score=""
+        )
+        printed, shown = time.monotonic(), 0
+
+        def show(metrics: Metrics) -> None:
+            nonlocal printed, shown
+            done, rate, shown = self.num_decisions, metrics["decisions_per_second"], shown + 1
+            if shown == 2 and not self.is_done:  # compiled code and caches are ready after the first one
+                minutes = (total - done) / rate / 60
+                console.print(
+                    f"about {minutes:,.1f} minutes to go, at {rate:,.0f} decisions/s", highlight=False
+                )
+            figure = "units_v_" if any(name.startswith("units_v_") for name in self.scores) else "points_v_"
+            score = "  ".join(
+                f"{value:.2f} v. {name.removeprefix(figure)}"
+                for name, value in self.scores.items()
+                if name.startswith(figure)
+            )
+            bar.update(
+                task,
+                completed=min(done, total),
+                games=self.num_games,
+                rate=rate,
+                iteration=self.iteration,
+                score=score,
+            )
+            now = time.monotonic()
+            if not console.is_terminal and now - printed > SECONDS_BETWEEN_LINES:
+                printed = now
+                console.print(
+                    f"{done / total:4.0%}  {self.num_games:,} games  {rate:,.0f} decisions/s  {score}",
+                    highlight=False,
+                )
+
+        with bar:
+            yield show
+
+
+TrainerT = TypeVar("TrainerT", bound=Trainer)
+
+
+def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> tuple[TrainerT, Path]:
+    """Start or continue the run of a trainer; see `run_in_folder`."""
+
+    def make() -> TrainerT:
+        make_trainer.prepare_process(config)
+        return make_trainer(config)
+
+    return run_in_folder(make, config, console)
 
 
 def run(
@@ -154,10 +465,10 @@ def run(
     """A training command: train, then compare the policy with other agents; the exit status.
 
     Raises:
-        RunError, ValueError, OSError: see `train`; `tienlen_train.command.command` reports them.
+        RunError, ValueError, OSError: see `train`; `tienlen_train.config.command` reports them.
     """
     config = parse_run_args(config_class, description, argv)
-    console = Console()
+    console = make_console()
     trainer, out = train(make_trainer, config, console)
     if config.final_deals:
         trainer.report(out, console)

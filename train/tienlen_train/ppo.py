@@ -31,15 +31,12 @@ from torch import Tensor, nn
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_agents.networks.network import MAX_WIDTH
-from tienlen_agents.ranges import Range
-from tienlen_train.command import command
-from tienlen_train.config import AGENTS, COEFFICIENT, COUNT_OR_NONE, SHARE, SelfPlayConfig, setting
-from tienlen_train.device.trajectories import DeviceTrajectories
+from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
+from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig, command
+from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
 from tienlen_train.executor import Executor
-from tienlen_train.gae import advantages, device_advantages
-from tienlen_train.learner import Model
+from tienlen_train.learner import Model, TrajectoryTensors, advantages, minibatches
 from tienlen_train.loop import run
-from tienlen_train.minibatch import TrajectoryTensors, minibatches
 from tienlen_train.rollout import (
     Critic,
     FloatArray,

@@ -29,14 +29,12 @@ from stable_baselines3.common.utils import ConstantSchedule
 
 import tienlen_agents
 from tienlen_agents.networks.sb3_policy import PolicyAgent
-from tienlen_agents.ranges import Range
+from tienlen_agents.settings import COUNT, SHARE, Range, setting
 from tienlen_env.engine.agent import Agent
 from tienlen_env.envs.sb3 import OneSeatVecEnv
-from tienlen_train.command import command
-from tienlen_train.config import COEFFICIENT, COUNT, LEARNING_RATE, SHARE, WIDTH, RunConfig, setting
-from tienlen_train.loop import run
+from tienlen_train.config import COEFFICIENT, LEARNING_RATE, WIDTH, RunConfig, command
+from tienlen_train.loop import Trainer, run
 from tienlen_train.runs import write_atomic
-from tienlen_train.trainer import Trainer
 
 # What a model remembers of its last iteration; a model that was restored from a checkpoint has none of it.
 PASSING: Final = (
@@ -270,6 +268,7 @@ class MaskablePPOTrainer(Trainer):
         self.model.num_timesteps = state["num_timesteps"]
         self.model._n_updates = state["num_updates"]
         self.snapshots = deque(state["snapshots"], maxlen=self.config.num_snapshots)
+        self.check_finite({})
 
 
 @command

@@ -14,9 +14,10 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Final, Literal, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,10 @@ from torch import Tensor
 import tienlen_agents
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16, segment_log_softmax
 from tienlen_agents.networks.features import (
-    ActionValuesFn,
     Features,
     Inputs,
     PrivilegedFn,
     Reader,
-    WinningActionsFn,
     features_of,
 )
 from tienlen_agents.networks.general import specialised_config, specialised_weights
@@ -45,11 +44,29 @@ from tienlen_train.teacher import Teachers, teachers_of
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
 BitArray = npt.NDArray[np.uint8]
+AnyArray = npt.NDArray[Any]
 
 # Chooses for n decisions: int64 (n,), indices into the ragged actions, and float32 (n,), log-probabilities.
 Act = Callable[[Inputs], tuple[IntArray, FloatArray]]
 Critic = Literal["playout", "hands", "own"]
+# A column of `Trajectories` for n decisions of a step, from the batch, the games int64 (n,) and the inputs.
+Column = Callable[[Batch, IntArray, Inputs], AnyArray]
 LEARNER: Final = 0  # index of the policy that learns
+
+# The columns of `Trajectories` with an item for each legal action; `scores` has one for each game, the others
+# one for each decision.
+PER_ACTION: Final = frozenset(
+    {"action", "action_features", "prior", "action_values", "winning_actions", "teacher_probabilities"}
+)
+# The columns that not every run needs.
+EMPTY_COLUMNS: Final[Mapping[str, Column]] = MappingProxyType(
+    {
+        "privileged": lambda _, games, __: np.empty((len(games), 0), np.uint8),
+        "action_values": lambda *_: np.empty(0, np.float32),
+        "winning_actions": lambda *_: np.empty(0, np.uint8),
+        "teacher_probabilities": lambda *_: np.empty(0, np.float32),
+    }
+)
 
 
 class PolicyWeights(NamedTuple):
@@ -82,7 +99,8 @@ class RolloutJob:
         reward: reward scheme.
         reward_scale: rewards and scores are divided by it.
         inverse_temperature: factor on the logits of the policies.
-        critic: the critic's inputs beyond those of the policy, see `make_privileged_fn`.
+        critic: the critic's inputs beyond those of the policy: ``"own"``: nothing; ``"hands"``: the hidden
+            cards; ``"playout"``: these, and the final places if all seats follow the baseline from here.
         with_action_values: whether every legal action of the learner gets an estimate of its return.
         with_winning_actions: whether the actions that keep a proven win are found, see
             `tienlen_agents.networks.features.Features.winning_actions`.
@@ -119,7 +137,7 @@ class Trajectories:
 
     Attributes:
         inputs: the inputs of the network.
-        privileged: uint8 (n, H), inputs of the critic alone; see `make_privileged_fn`.
+        privileged: uint8 (n, H), inputs of the critic alone; see `RolloutJob.critic`.
         chosen: int64 (n,), indices into the ragged actions.
         log_probability: float32 (n,), of the chosen actions.
         action_values: float32 (N,), estimated return of each legal action; (0,) if there are none.
@@ -156,19 +174,17 @@ class Trajectories:
         """n."""
         return len(self.chosen)
 
+    def columns(self) -> dict[str, AnyArray]:
+        """All arrays by name, those of the inputs first."""
+        names = (field.name for field in fields(self) if field.name not in ("inputs", "seconds_acting"))
+        return {**self.inputs._asdict(), **{name: getattr(self, name) for name in names}}
 
-class _Step(NamedTuple):
-    """The learner's decisions of one step; see `Trajectories`, but `chosen` counts from the step's first."""
-
-    inputs: Inputs
-    privileged: BitArray
-    chosen: IntArray
-    log_probability: FloatArray
-    action_values: FloatArray
-    winning_actions: BitArray
-    teacher_probabilities: FloatArray
-    game: IntArray
-    seat: IntArray
+    @classmethod
+    def of(cls, columns: Mapping[str, AnyArray], seconds_acting: float) -> Self:
+        """The trajectories with these `columns`."""
+        inputs = Inputs(*(columns[name] for name in Inputs._fields))
+        others = {name: array for name, array in columns.items() if name not in Inputs._fields}
+        return cls(inputs=inputs, seconds_acting=seconds_acting, **others)
 
 
 def rollout(job: RolloutJob) -> Trajectories:
@@ -178,11 +194,20 @@ def rollout(job: RolloutJob) -> Trajectories:
         IllegalPlayError: an opponent chose an illegal action.
         ValueError: the job's arrays do not fit, or the game lacks what the critic or the algorithm needs.
     """
-    features = features_of(job.rules)
-    if job.with_action_values and features.action_values is None:
-        raise ValueError(f"with_action_values=True: unavailable for {features.game}")
-    if job.with_winning_actions and features.winning_actions is None:
-        raise ValueError(f"with_winning_actions=True: unavailable for {features.game}")
+    features, teachers = features_of(job.rules), _teachers(job)
+    columns: dict[str, Column] = {}
+    if job.critic != "own":
+        columns["privileged"] = _privileged(features, job.critic)
+    if job.with_action_values:
+        if features.action_values is None:
+            raise ValueError(f"with_action_values=True: unavailable for {features.game}")
+        columns["action_values"] = features.action_values
+    if job.with_winning_actions:
+        if features.winning_actions is None:
+            raise ValueError(f"with_winning_actions=True: unavailable for {features.game}")
+        columns["winning_actions"] = features.winning_actions(job.rules)
+    if teachers is not None:
+        columns["teacher_probabilities"] = teachers.probabilities
     rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=(job.shard,)))
     learner = job.policies[LEARNER].config
     policies = [policy_fn(_for_variant(policy, job), rng, job) for policy in job.policies]
@@ -197,12 +222,8 @@ def rollout(job: RolloutJob) -> Trajectories:
         (specialised_config(learner, job.rules) if learner.is_general else learner).reader(),
         opponents,
         reward=job.reward,
-        privileged_fn=make_privileged_fn(features, job.critic),
-        action_values_fn=features.action_values if job.with_action_values else None,
-        winning_actions_fn=features.winning_actions(job.rules)
-        if job.with_winning_actions and features.winning_actions is not None
-        else None,
-        teachers=_teachers(job),
+        columns=columns,
+        history=0 if teachers is None else teachers.history,
     )
     if job.reward_scale != 1:
         for amounts in (trajectories.reward, trajectories.scores, trajectories.action_values):
@@ -303,30 +324,18 @@ def policy_fn(policy: PolicyWeights, rng: np.random.Generator, job: RolloutJob) 
     return act
 
 
-def make_privileged_fn(features: Features, critic: Critic) -> PrivilegedFn | None:
-    """The inputs of a critic beyond those of the policy, as a function for one batch.
-
-    Args:
-        features: of the game.
-        critic: ``"own"``: nothing; ``"hands"``: the hidden cards; ``"playout"``: these, and the final places
-            if all seats follow the baseline from here.
-
-    Raises:
-        ValueError: ``"playout"`` is unavailable for the game.
-    """
-    if critic == "own":
-        return None
-    hidden = features.privileged_features()
-    if critic == "hands":
-        return hidden
-    outcome = features.rollout_outcome
-    if outcome is None:
-        raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
-    return lambda batch, games: np.concatenate([hidden(batch, games), outcome(batch, games)], axis=1)
+def _privileged(features: Features, critic: Critic) -> Column:
+    """`Trajectories.privileged` for the critics ``"hands"`` and ``"playout"``."""
+    parts: list[PrivilegedFn] = [features.privileged_features()]
+    if critic == "playout":
+        if features.rollout_outcome is None:
+            raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
+        parts.append(features.rollout_outcome)
+    return lambda batch, games, _: np.concatenate([part(batch, games) for part in parts], axis=1)
 
 
 def num_privileged(features: Features, rules: AnyRules, critic: Critic) -> int:
-    """H, the number of features that `make_privileged_fn` adds."""
+    """H, the number of features that `RolloutJob.critic` adds."""
     if critic == "own":
         return 0
     num_hidden = features.num_privileged(rules)
@@ -351,10 +360,8 @@ def play_rounds(
     opponents: Sequence[Agent],
     *,
     reward: str = "zero_sum",
-    privileged_fn: PrivilegedFn | None = None,
-    action_values_fn: ActionValuesFn | None = None,
-    winning_actions_fn: WinningActionsFn | None = None,
-    teachers: Teachers | None = None,
+    columns: Mapping[str, Column] = EMPTY_COLUMNS,
+    history: int = 0,
 ) -> Trajectories:
     """Play B rounds to the end.
 
@@ -366,17 +373,16 @@ def play_rounds(
         reader: makes the inputs.
         opponents: agents that read views themselves.
         reward: reward scheme.
-        privileged_fn: computes the inputs of the critic alone; None for no such inputs.
-        action_values_fn: estimates the return of every legal action of the learner; None for no estimates.
-        winning_actions_fn: finds the actions of the learner that keep a proven win; None: not looked for.
-        teachers: are asked in some decisions of the learner; None: there are none.
+        columns: what is recorded of each decision of the learner; the others are `EMPTY_COLUMNS`.
+        history: number of plays that the batch must store for these columns.
 
     Raises:
         IllegalPlayError: an opponent chose an illegal action.
         ValueError: `seat_policies` has another shape, or an index out of range.
     """
     keys = np.asarray(keys)
-    history = max(reader.history, history_of(opponents), 0 if teachers is None else teachers.history)
+    columns = {**EMPTY_COLUMNS, **columns}
+    history = max(reader.history, history_of(opponents), history)
     batch = Batch(rules, len(keys), reward=reward, history_length=history)
     num_games, num_players = batch.num_games, batch.num_players
     num_policies, num_actors = len(policies), len(policies) + len(opponents)
@@ -388,26 +394,26 @@ def play_rounds(
     batch.deal(keys)
     last = np.full((num_games, num_players), -1)  # index of each seat's last decision
     scores = np.zeros((num_games, num_players), np.float32)
-    steps: list[_Step] = []
-    paid: list[tuple[IntArray, FloatArray]] = []
+    steps: list[Trajectories] = []
+    paid: list[tuple[IntArray, FloatArray]] = []  # decisions, and the rewards that followed them
     num_kept, seconds = 0, 0.0
 
     def keep(inputs: Inputs, chosen: IntArray, log_probability: FloatArray, games: IntArray) -> None:
+        size = len(games)
+        found = {name: column(batch, games, inputs) for name, column in columns.items()}
         steps.append(
-            _Step(
-                inputs,
-                np.empty((games.size, 0), np.uint8) if privileged_fn is None else privileged_fn(batch, games),
-                chosen,
-                log_probability,
-                np.empty(0, np.float32)
-                if action_values_fn is None
-                else action_values_fn(batch, games, inputs),
-                np.empty(0, np.uint8)
-                if winning_actions_fn is None
-                else winning_actions_fn(batch, games, inputs),
-                np.empty(0, np.float32) if teachers is None else teachers.probabilities(batch, games, inputs),
-                games,
-                batch.state.turn[games],
+            Trajectories(
+                inputs=inputs,
+                chosen=chosen,
+                log_probability=log_probability,
+                reward=np.zeros(size, np.float32),
+                next_index=np.full(size, -1),
+                game=games,
+                seat=batch.state.turn[games],
+                step=np.full(size, len(steps)),
+                scores=np.empty((0, num_players), np.float32),
+                seconds_acting=0.0,
+                **found,
             )
         )
 
@@ -431,17 +437,15 @@ def play_rounds(
         actions = np.empty(games.size, np.int64)
         # The decisions of one actor are adjacent; those of networks come first, and one call reads them all.
         ends = np.searchsorted(who[order], np.arange(num_actors), side="right").tolist()
-        begins = [0, *ends[:-1]]
         num_read = ends[num_policies - 1]
         if num_read:
             inputs = reader.read(View(batch, games[:num_read], copy=False))
-        for index, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-            if begin == end:
+        for index, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+            mine = games[begin:end]
+            if not mine.size:
                 continue
             if index >= num_policies:
-                actions[begin:end] = opponents[index - num_policies].act(
-                    View(batch, games[begin:end], copy=False)
-                )
+                actions[begin:end] = opponents[index - num_policies].act(View(batch, mine, copy=False))
                 continue
             own = inputs.part(begin, end)
             before = time.perf_counter()
@@ -449,44 +453,17 @@ def play_rounds(
             seconds += time.perf_counter() - before
             actions[begin:end] = own.action[chosen]
             if index == LEARNER:
-                mine = games[:end]
                 last[mine, batch.state.turn[mine]] = num_kept + np.arange(mine.size)
                 keep(own, chosen, log_probability, mine)
                 num_kept += mine.size
     if not steps:  # no learner had a choice
         none = np.empty(0, np.int64)
         keep(reader.read(View(batch, none, copy=False)), none, np.empty(0, np.float32), none)
-    reward_of = np.zeros(num_kept, np.float32)
+    found = join(steps)
     for decision, amount in paid:
-        np.add.at(reward_of, decision, amount)
-    return _joined_steps(steps, reward_of, scores, seconds)
-
-
-def _joined_steps(
-    steps: Sequence[_Step], reward: FloatArray, scores: FloatArray, seconds: float
-) -> Trajectories:
-    size = [len(step.chosen) for step in steps]
-    num_actions = np.array([len(step.inputs.action) for step in steps])
-    first_action = np.repeat(np.cumsum(num_actions) - num_actions, size)
-    inputs = Inputs(*map(np.concatenate, zip(*(step.inputs for step in steps), strict=True)))
-    game = np.concatenate([step.game for step in steps])
-    seat = np.concatenate([step.seat for step in steps])
-    return Trajectories(
-        inputs=inputs._replace(segment_start=inputs.segment_start + first_action),
-        privileged=np.concatenate([step.privileged for step in steps]),
-        chosen=np.concatenate([step.chosen for step in steps]) + first_action,
-        log_probability=np.concatenate([step.log_probability for step in steps]),
-        action_values=np.concatenate([step.action_values for step in steps]),
-        winning_actions=np.concatenate([step.winning_actions for step in steps]),
-        teacher_probabilities=np.concatenate([step.teacher_probabilities for step in steps]),
-        reward=reward,
-        next_index=next_indices(game, seat),
-        game=game,
-        seat=seat,
-        step=np.repeat(np.arange(len(steps)), size),
-        scores=scores,
-        seconds_acting=seconds,
-    )
+        np.add.at(found.reward, decision, amount)
+    next_index = next_indices(found.game, found.seat)
+    return replace(found, next_index=next_index, scores=scores, seconds_acting=seconds)
 
 
 def join(parts: Sequence[Trajectories], executor: Executor | None = None) -> Trajectories:
@@ -498,33 +475,22 @@ def join(parts: Sequence[Trajectories], executor: Executor | None = None) -> Tra
     """
     if len(parts) == 1:
         return parts[0]
-    columns = list(zip(*(part.inputs for part in parts), strict=True))
-    inputs = Inputs(
-        *(map(np.concatenate, columns) if executor is None else executor.map(np.concatenate, columns))
-    )
+    every = [part.columns() for part in parts]
+    arrays = [[columns[name] for columns in every] for name in every[0]]
+    found = map(np.concatenate, arrays) if executor is None else executor.map(np.concatenate, arrays)
+    joined = dict(zip(every[0], found, strict=True))
     sizes = [len(part) for part in parts]
 
     def offsets(lengths: Sequence[int]) -> IntArray:
         return np.repeat(np.cumsum([0, *lengths[:-1]]), sizes)
 
     first_action = offsets([len(part.inputs.action) for part in parts])
-    next_index = np.concatenate([part.next_index for part in parts])
-    return Trajectories(
-        inputs=inputs._replace(segment_start=inputs.segment_start + first_action),
-        privileged=np.concatenate([part.privileged for part in parts]),
-        chosen=np.concatenate([part.chosen for part in parts]) + first_action,
-        log_probability=np.concatenate([part.log_probability for part in parts]),
-        action_values=np.concatenate([part.action_values for part in parts]),
-        winning_actions=np.concatenate([part.winning_actions for part in parts]),
-        teacher_probabilities=np.concatenate([part.teacher_probabilities for part in parts]),
-        reward=np.concatenate([part.reward for part in parts]),
-        next_index=np.where(next_index < 0, -1, next_index + offsets(sizes)),
-        game=np.concatenate([part.game for part in parts]) + offsets([len(part.scores) for part in parts]),
-        seat=np.concatenate([part.seat for part in parts]),
-        step=np.concatenate([part.step for part in parts]),
-        scores=np.concatenate([part.scores for part in parts]),
-        seconds_acting=sum(part.seconds_acting for part in parts),
-    )
+    joined["segment_start"] += first_action
+    joined["chosen"] += first_action
+    joined["game"] += offsets([len(part.scores) for part in parts])
+    next_index = joined["next_index"]
+    joined["next_index"] = np.where(next_index < 0, -1, next_index + offsets(sizes))
+    return Trajectories.of(joined, sum(part.seconds_acting for part in parts))
 
 
 def next_indices(game: IntArray, seat: IntArray) -> IntArray:

@@ -6,7 +6,6 @@ So a resumed run finds all that it needs, or says what is damaged or missing: it
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import hashlib
 import io
@@ -27,10 +26,10 @@ from torch.utils.tensorboard import SummaryWriter
 
 from tienlen_agents import files
 from tienlen_agents.command import command_line
+from tienlen_agents.settings import Config, ConfigT, parse_args, settings_of
 from tienlen_agents.versions import versions
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.command import DivergenceError, RunError
-from tienlen_train.config import Config, ConfigT, hints_of, parse_args
+from tienlen_train.config import DivergenceError, RunError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -40,7 +39,7 @@ _NOT_TAKEN: Final = frozenset({"resume", "new_metrics", "out", "cluster", "actor
 _CHECKPOINT: Final = re.compile(r"\d{6,}\.pt")
 CONFIG: Final = "config.json"
 CHECKPOINTS: Final = "checkpoints"
-ANEW: Final = "put back a sound copy, or start anew with another --out"
+RESTORE_HINT: Final = "put back a sound copy, or start anew with another --out"
 
 
 @contextmanager
@@ -90,7 +89,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def sole_run(path: Path, *folders: str) -> Iterator[None]:
+def lock_run_folder(path: Path, *folders: str) -> Iterator[None]:
     """Hold an exclusive lock on a run folder; the system releases it when the process ends in any way.
 
     Temporary files that a kill has left there are deleted.
@@ -122,14 +121,14 @@ def parse_run_args(config_class: type[ConfigT], description: str, argv: Sequence
         SystemExit: see `parse_args`.
     """
 
-    def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-        if not options.resume or options.out is None or not (path := Path(options.out, CONFIG)).is_file():
+    def stored(given: Mapping[str, Any]) -> dict[str, Any]:
+        path = Path(given.get("out", ""), CONFIG)
+        if not given.get("resume") or "out" not in given or not path.is_file():
             return {}
-        taken = hints_of(config_class).keys() - _NOT_TAKEN
-        settings = _read_description(path)["config"]
-        return {name: value for name, value in settings.items() if name in taken}
+        taken = settings_of(config_class).keys() - _NOT_TAKEN
+        return {k: value for k, value in _read_description(path)["config"].items() if k in taken}
 
-    return parse_args(config_class, description, argv, defaults_of=settings_of)
+    return parse_args(config_class, description, argv, defaults_of=stored)
 
 
 def check_resumable(path: Path) -> None:
@@ -141,7 +140,7 @@ def check_resumable(path: Path) -> None:
     if (path / CONFIG).is_file():
         return
     if any(_holds_run(path)):
-        raise RunError(f"{path / CONFIG} is missing: {ANEW}")
+        raise RunError(f"{path / CONFIG} is missing: {RESTORE_HINT}")
     raise RunError(f"{path} holds no run: leave out --resume to start one there")
 
 
@@ -188,13 +187,13 @@ class RunFolder:
             # A setting that is newer than the run had its default value.
             old = {field.name: field.default for field in dataclasses.fields(config)}
             old |= self._described["config"]
-            fixed = settings.keys() - config.may_change
-            changed = {k: (old[k], v) for k, v in settings.items() if k in fixed and old[k] != v}
+            fixed = settings_of(type(config)).keys() - config.may_change
+            changed = {k: (old[k], settings[k]) for k in fixed if old[k] != settings[k]}
             if changed or self._described["rules_digest"] != rules.digest():
                 raise RunError(f"{path} holds a run of other settings: {changed or 'other rules'}")
             return
         if any(_holds_run(path)):
-            raise RunError(f"{config_path} is missing, but the folder holds a run: {ANEW}")
+            raise RunError(f"{config_path} is missing, but the folder holds a run: {RESTORE_HINT}")
         self._described = {
             "config": settings,
             "rules": dataclasses.asdict(cast("DataclassInstance", rules)),
@@ -371,7 +370,7 @@ class RunFolder:
         if newest is None:
             if self._damaged or any(_holds_run(self.path)):
                 state = f"all {len(self._damaged)} are damaged" if self._damaged else "there is none left"
-                raise RunError(f"{self.path / CHECKPOINTS}: {state}: {ANEW}")
+                raise RunError(f"{self.path / CHECKPOINTS}: {state}: {RESTORE_HINT}")
             return None
         path, data = newest
         try:
@@ -410,5 +409,5 @@ def _read_description(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError):
         is_right = False
     if not is_right:
-        raise RunError(f"{path} is damaged: {ANEW}")
+        raise RunError(f"{path} is damaged: {RESTORE_HINT}")
     return cast("dict[str, Any]", described)

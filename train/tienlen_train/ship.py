@@ -25,14 +25,23 @@ from tienlen_agents.networks import champion, policy_file
 from tienlen_agents.networks.features import features_by_name, features_of
 from tienlen_agents.networks.general import GeneralAgent, load_policy
 from tienlen_agents.networks.network import Network, NetworkAgent, mean_network
-from tienlen_agents.ranges import ExistingFile, FreeText, Range, several_files
+from tienlen_agents.settings import (
+    DEALS,
+    Config,
+    ExistingFile,
+    FreeText,
+    Pattern,
+    Range,
+    parse_args,
+    setting,
+    several_files,
+)
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.registry import game_named, get_rules, has_payments, variants_of
 from tienlen_train.benchmarks.speed import cpu_name
-from tienlen_train.command import command
-from tienlen_train.config import ANY_SEED, DEALS, Config, Word, parse_args, setting
+from tienlen_train.config import ANY_SEED, command
 from tienlen_train.runs import write_atomic
 
 SEED = 3_000_001
@@ -72,7 +81,7 @@ class ShipConfig(Config):
     """
 
     policy: str = setting("", ExistingFile(several=True))
-    size: str = setting("small", Word())
+    size: str = setting("small", Pattern("[a-z0-9]+", "lower-case letters and digits"))
     version: int = setting(1, Range(1, 9999))
     reference: bool = False
     how: str = setting("", FreeText("commands"))

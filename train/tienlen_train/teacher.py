@@ -23,7 +23,7 @@ from tienlen_env.games.common.game import AnyRules
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
-SURE: Final = 30.0  # what an agent without probabilities adds to the score of its choice
+CHOICE_LOGIT: Final = 30.0  # what an agent without probabilities adds to the score of its choice
 
 
 def teachers_of(rules: AnyRules, agents: Sequence[Agent]) -> list[Agent]:
@@ -98,4 +98,4 @@ def _scores(agent: Agent, view: View) -> FloatArray:
     is_chosen = legal.action == np.repeat(agent.act(view), view.num_legal)
     if is_chosen.sum() != len(view):
         raise ValueError(f"teacher {agent.name!r}: it chose an illegal action")
-    return np.where(is_chosen, SURE, 0).astype(np.float32)
+    return np.where(is_chosen, CHOICE_LOGIT, 0).astype(np.float32)

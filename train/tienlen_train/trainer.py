@@ -1,7 +1,6 @@
-"""Trainers: iterations, comparisons, the contents of checkpoints, and the policy file.
+"""Self-play: a trainer that plays whole rounds with an `ActionNetwork` in all learning seats.
 
-`Trainer` is the base of every run; `SelfPlayTrainer` plays whole rounds with an `ActionNetwork` in all
-learning seats (`tienlen_train.rollout`), against the opponents of a pool (`tienlen_train.opponent_pool`).
+The rounds are those of `tienlen_train.rollout`, the opponents those of `tienlen_train.opponent_pool`.
 
 Every iteration draws its randomness from (seed, iteration), so the weights, the optimiser and the snapshots
 of a checkpoint are the whole state of a run, and a resumed run gives the same results as an uninterrupted
@@ -13,12 +12,12 @@ An algorithm is a trainer with a method that learns from an iteration's trajecto
 from __future__ import annotations
 
 import ctypes
-import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, Protocol
+from typing import Any, Generic
 
 import numpy as np
 import torch
@@ -32,212 +31,22 @@ from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import GeneralAgent, Objective, generalised, load_policy, specialised
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, mean_network, network_of
-from tienlen_agents.ranges import several_files
-from tienlen_env.engine.agent import Agent
+from tienlen_agents.settings import several_files
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.registry import game_of
-from tienlen_train import variant_table
-from tienlen_train.command import DivergenceError
 from tienlen_train.config import RunConfig, SelfPlayConfig
 from tienlen_train.device.rollout import DeviceActor, missing_on_device
 from tienlen_train.device.trajectories import DeviceTrajectories
-from tienlen_train.executor import Executor, ThreadExecutor, start
+from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.learner import Learner, ModelT
+from tienlen_train.loop import Trainer
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.plans import Plan, Plans
 from tienlen_train.rollout import Critic, IntArray, PolicyWeights, RolloutJob, Trajectories, join, rollout
 from tienlen_train.runs import write_atomic, writing
+from tienlen_train.tables import VariantLine, draw_variants, variants_csv
 from tienlen_train.teacher import teachers_of
 from tienlen_train.variants import Variant, mixed_variant, parse_variants, reward_scale
-
-LARGEST: Final = 1e10  # a weight; beyond it products of layers leave the range of float32
-
-
-class Trainer(ABC):
-    """A run.
-
-    Args:
-        config: the settings.
-
-    Attributes:
-        rules: the variant.
-        eval_opponents: names of the agents that the policy is compared with, alone against three of each; at
-            the end also with random.
-        iteration: number of iterations so far.
-        num_decisions: number of decisions so far.
-        num_games: number of games so far.
-        seconds: wall time of all iterations so far.
-        cpu_seconds: processor time of all iterations so far.
-    """
-
-    name: ClassVar[str]
-    policy_file: ClassVar[str] = "policy.safetensors"
-    policy_options: ClassVar[str] = ""  # for `tienlen_agents.load`
-    has_mixed_tables: ClassVar[bool] = False  # in the comparison at the end, see `arena.compare`
-
-    def __init__(self, config: RunConfig) -> None:
-        self.config = config
-        self.rules = config.variant()
-        self.eval_opponents: Sequence[str] = features_of(self.rules).eval_opponents
-        self.iteration = 0
-        self.num_decisions = 0
-        self.num_games = 0
-        self.seconds = 0.0
-        self.cpu_seconds = 0.0
-
-    @classmethod
-    @abstractmethod
-    def prepare_process(cls, config: RunConfig) -> None:
-        """Make the settings of the whole process, before a run begins."""
-
-    @abstractmethod
-    def play_and_learn(self) -> dict[str, float]:
-        """One iteration, which adds to `num_decisions` and `num_games`; its metrics."""
-
-    @abstractmethod
-    def agent(self) -> Agent:
-        """A copy of the current policy."""
-
-    @abstractmethod
-    def save_policy(self, path: Path) -> None:
-        """Write the current policy.
-
-        Raises:
-            RunError: the disk is full or the folder cannot be written; the old file is still there.
-        """
-
-    @property
-    def description(self) -> str:
-        """A description of the run, for the console."""
-        return f"{self.rules.name}, {self.rules.num_players} players"
-
-    @property
-    def progress(self) -> float:
-        """0 at the start, 1 at the end."""
-        return min(self.num_decisions / self.config.decisions, 1.0)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the run has ended."""
-        return self.progress == 1 or 0 < self.config.stop_after <= self.iteration
-
-    @property
-    def lr_factor(self) -> float:
-        """Factor on the learning rate: 1 at the start, falls linearly to a tenth at the end."""
-        return 1 - 0.9 * self.progress
-
-    @property
-    @abstractmethod
-    def weights(self) -> Iterable[torch.Tensor]:
-        """The trained weights."""
-
-    def iterate(self) -> dict[str, float]:
-        """Play and learn once; the metrics.
-
-        Raises:
-            DivergenceError: see `check_finite`.
-        """
-        begin, begin_cpu, before = time.perf_counter(), time.process_time(), self.num_decisions
-        try:
-            metrics = self.play_and_learn()
-        except FloatingPointError as error:
-            raise self._divergence(str(error)) from error
-        self.check_finite(metrics)
-        seconds = time.perf_counter() - begin
-        self.iteration += 1
-        self.seconds += seconds
-        self.cpu_seconds += time.process_time() - begin_cpu
-        self.end_iteration()
-        return {
-            "decisions": self.num_decisions,
-            "seconds": self.seconds,
-            "cpu_seconds": self.cpu_seconds,
-            "decisions_per_second": (self.num_decisions - before) / seconds,
-            **metrics,
-        }
-
-    def check_finite(self, metrics: Mapping[str, float]) -> None:
-        """Refuse to go on with numbers that are not finite, or weights that will soon make such numbers.
-
-        Raises:
-            DivergenceError: a metric is not finite, or a weight is not in -LARGEST..LARGEST.
-        """
-        for name, value in metrics.items():
-            if not math.isfinite(value):
-                raise self._divergence(f"{name} is {value}")
-        for weights in self.weights:
-            if not bool((weights.detach().abs() <= LARGEST).all()):  # False for NaN, too
-                raise self._divergence(f"a weight is not in -{LARGEST:g}..{LARGEST:g}")
-
-    def _divergence(self, what: str) -> DivergenceError:
-        return DivergenceError(
-            f"the run has diverged in iteration {self.iteration + 1}: {what}. The checkpoints and the policy "
-            "are of before; start another run with a smaller --learning-rate"
-        )
-
-    @abstractmethod
-    def end_iteration(self) -> None:
-        """Do what follows an iteration, such as taking snapshots."""
-
-    def evaluate(self) -> dict[str, float]:
-        """Points, units of payments and first places against the `eval_opponents`, on deals of their own."""
-        found = {}
-        for name in self.eval_opponents:
-            result = arena.match(
-                self.agent(),
-                tienlen_agents.load(name),
-                rules=self.rules,
-                num_deals=self.config.eval_deals,
-                seed=self.config.seed + 1_000_000,
-            )
-            score = result.scores[0]
-            found[f"points_v_{name}"] = score.points.mean
-            if score.units is not None:
-                found[f"units_v_{name}"] = score.units.mean
-            found[f"firsts_v_{name}"] = score.first.mean
-        return found
-
-    def report(self, out: Path, console: Console) -> None:
-        """Compare the policy on held-out duplicate deals; print and write the result table."""
-        report = arena.compare(
-            self.agent(),
-            [tienlen_agents.load(name) for name in dict.fromkeys(("random", *self.eval_opponents))],
-            rules=self.rules,
-            num_deals=self.config.final_deals,
-            seed=self.config.seed + 2_000_000,
-            mixed=self.has_mixed_tables,
-        )
-        report.print(console)
-        report.write(out)
-
-    def state(self) -> dict[str, Any]:
-        """The contents of a checkpoint."""
-        return {
-            "num_decisions": self.num_decisions,
-            "num_games": self.num_games,
-            "seconds": self.seconds,
-            "cpu_seconds": self.cpu_seconds,
-        }
-
-    def restore(self, iteration: int, state: dict[str, Any]) -> None:
-        """Continue from a checkpoint.
-
-        Raises:
-            KeyError, TypeError, ValueError, RuntimeError: it is not the state of such a run; the trainer
-                cannot be used any more.
-        """
-        self.iteration = iteration
-        self.num_decisions = int(state["num_decisions"])
-        self.num_games = int(state["num_games"])
-        self.seconds = float(state["seconds"])
-        self.cpu_seconds = float(state["cpu_seconds"])
-
-
-class Link(Protocol):
-    """The connection of a run to a cluster."""
-
-    def metrics(self, seconds: float) -> dict[str, float]:
-        """Figures of the cluster in the iteration that has ended, which took `seconds`."""
 
 
 class SelfPlayTrainer(Trainer, Generic[ModelT]):
@@ -297,7 +106,6 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.learner = self.make_learner(self.make_model(self.make_network()))
         self.network.for_device = self.actor is not None
         self.plans = Plans(config.staleness)
-        self.link: Link | None = None
 
     def opponents(self) -> tuple[str, ...]:
         """The names of the rule-based opponents."""
@@ -343,6 +151,21 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 self.missing_on_device = str(error)
                 return None
         return DeviceActor(machine)
+
+    @contextmanager
+    def workplace(self, console: Console) -> Iterator[None]:
+        """Where the games are played: in this process, or on the cluster that the settings name."""
+        if self.config.cluster is None:
+            yield
+            return
+        from tienlen_train.cluster.link import cluster_executor  # imports ray
+
+        here = self.executor
+        with cluster_executor(self.config, console) as self.executor:
+            try:
+                yield
+            finally:
+                self.executor = here
 
     @classmethod
     def prepare_process(cls, config: RunConfig) -> None:
@@ -427,7 +250,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         network = self.network
         return (
             f"{super().description}, prior {network.config.prior}, {network.num_weights:,} weights, "
-            f"{self.config.decisions:,} decisions{self._where}"
+            f"{self.config.decisions:,} decisions{self._where}, in {self._precision}"
         )
 
     @property
@@ -437,6 +260,14 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         if self.missing_on_device:
             return f", learning on {self.device}, games on the processor: {self.missing_on_device} not there"
         return ""
+
+    @property
+    def _precision(self) -> str:
+        if self.dtype == torch.bfloat16:
+            return "bfloat16"
+        if self.config.precision == "auto":
+            return f"float32 (no bfloat16 on this {self.device.type}, which is two to five times as fast)"
+        return "float32"
 
     def agent(self) -> NetworkAgent | GeneralAgent:
         """A copy of the current policy."""
@@ -471,10 +302,10 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             return
         config = self.config
         lines = list(self._in_every_variant(config.final_deals, config.seed + 2_000_000))
-        console.print(variant_table.drawn(lines))
-        write_atomic(out / "variants.csv", variant_table.as_csv(lines).encode())
+        console.print(draw_variants(lines))
+        write_atomic(out / "variants.csv", variants_csv(lines).encode())
 
-    def _in_every_variant(self, num_deals: int, seed: int) -> Iterator[variant_table.Line]:
+    def _in_every_variant(self, num_deals: int, seed: int) -> Iterator[VariantLine]:
         """The policy alone against the baseline, in every variant that has a name."""
         network = network_of(self.network)
         baseline = tienlen_agents.load(self.features.baseline or "random")
@@ -482,7 +313,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             objective: Objective = "payments" if variant.reward == "payments" else "points"
             agent = GeneralAgent(network, self.name, objective=objective)
             result = arena.match(agent, baseline, rules=variant.rules, num_deals=num_deals, seed=seed)
-            yield variant_table.Line.of(variant, result)
+            yield VariantLine.of(variant, result)
 
     def autocast(self) -> torch.autocast:
         """The precision of forward passes."""
@@ -505,7 +336,8 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.num_games += self.config.num_games
         num_parallel = self.config.shards if self.config.threads > 1 else 1
         in_network = trajectories.seconds_acting / num_parallel + end - middle
-        about = {} if self.link is None else self.link.metrics(end - begin)
+        executor: Any = self.executor
+        about = executor.metrics(self.plans.last_staleness) if hasattr(executor, "metrics") else {}
         return {"outside_network": 1 - in_network / (end - begin), **metrics, **about}
 
     def play(self) -> Trajectories | DeviceTrajectories:
@@ -523,9 +355,13 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     def start(self, plan: Plan) -> Callable[[], list[Any]]:
         """Start to play a plan, if the executor can do that; a function that waits for the rollouts."""
         jobs, actor = self.jobs(plan), self.actor
-        if actor is None:
-            return start(self.executor, rollout, jobs)
-        return lambda: [actor.rollout(job) for job in jobs]
+        if actor is not None:
+            return lambda: [actor.rollout(job) for job in jobs]
+        executor: Any = self.executor
+        if hasattr(executor, "start"):
+            results: Callable[[], list[Any]] = executor.start(rollout, jobs)
+            return results
+        return lambda: self.executor.map(rollout, jobs)
 
     def plan(self, iteration: int) -> Plan:
         """What is played in an iteration, with the present weights."""
@@ -609,6 +445,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.learner.restore(state)
         self.pool.restore(state)
         self.plans.restore(state, self.pool)
+        self.check_finite({})
 
 
 def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:

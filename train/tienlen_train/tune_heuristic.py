@@ -28,24 +28,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.ranges import ExistingFile, FreeText, Range
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters, tuned
 from tienlen_agents.rule_based.heuristic.parameters import OWN_PARAMETERS
+from tienlen_agents.settings import COUNT, DEALS, Config, ExistingFile, FreeText, Range, parse_args, setting
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, has_payments
-from tienlen_train.command import RunError, command
-from tienlen_train.config import (
-    ANY_SEED,
-    COEFFICIENT,
-    COUNT,
-    DEALS,
-    PRESETS,
-    SEATS,
-    Config,
-    parse_args,
-    setting,
-)
+from tienlen_train.config import ANY_SEED, COEFFICIENT, PRESETS, SEATS, RunError, command
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.runs import write_atomic
 

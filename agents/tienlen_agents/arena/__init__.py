@@ -29,7 +29,7 @@ from tienlen_agents.arena.play import Forfeits, Played, play_deals
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import MatchResult, Score
 from tienlen_agents.arena.run import Options, Progress
-from tienlen_agents.arena.run_results import League, Pilot, RunResults, Standing
+from tienlen_agents.arena.run_results import League, RunResults, SampleSizeEstimate, Standing
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, variance_ratio
 from tienlen_agents.arena.store import ArenaRunError
 from tienlen_agents.arena.terminal import LiveProgress
@@ -50,12 +50,12 @@ __all__ = [
     "LocalExecutor",
     "MatchResult",
     "Options",
-    "Pilot",
     "Played",
     "ProcessExecutor",
     "Progress",
     "Report",
     "RunResults",
+    "SampleSizeEstimate",
     "Score",
     "Standing",
     "Task",

@@ -63,13 +63,3 @@ def failed_agents(
         if share > limit:
             found.append(FailedAgent(name, where, share, limit, forfeits))
     return tuple(found)
-
-
-def check_limit(limit: float) -> None:
-    """Refuse a limit that is not a share.
-
-    Raises:
-        ValueError: it is not in 0..1.
-    """
-    if not 0 <= limit <= 1:
-        raise ValueError(f"max_forfeits={limit}: expected 0..1")

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_agents.arena.forfeits import MAX_FORFEITS, FailedAgent, check_limit, failed_agents
+from tienlen_agents.arena.forfeits import FailedAgent, failed_agents
 from tienlen_agents.arena.lineup import rosters, unique_names
 from tienlen_agents.arena.match import all_rules, make_match_up
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR, MatchResult
-from tienlen_agents.arena.run import Entrant, Options, load_all, play_match_ups
+from tienlen_agents.arena.run import Entrant, Options, check_options, load_all, play_match_ups
 from tienlen_agents.arena.run_results import League, Standing
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.extras import require
@@ -71,8 +71,7 @@ def league(
         raise ValueError(f"a league of {len(agents)}: expected two agents or more")
     if options.get("stop_when_clear"):
         raise ValueError("stop_when_clear: not possible in a league, whose match-ups share their deals")
-    limit = options.get("max_forfeits", MAX_FORFEITS)
-    check_limit(limit)
+    limit = check_options(options).max_forfeits
     loaded = load_all(agents)
     names = unique_names(loaded)
     variants = all_rules(rules, num_players)

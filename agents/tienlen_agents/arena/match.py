@@ -8,12 +8,11 @@ from typing import Final, Unpack
 
 from numpy.random import SeedSequence
 
-from tienlen_agents.arena.forfeits import MAX_FORFEITS
 from tienlen_agents.arena.lineup import lineup_of, unique_names
 from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import MatchResult
-from tienlen_agents.arena.run import Entrant, MatchUp, Options, load_all, play_match_ups
-from tienlen_agents.arena.run_results import Need, Pilot, RunResults
+from tienlen_agents.arena.run import Entrant, MatchUp, Options, check_options, load_all, play_match_ups
+from tienlen_agents.arena.run_results import Need, RunResults, SampleSizeEstimate
 from tienlen_agents.arena.stats import deals_needed
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
@@ -145,7 +144,7 @@ def compare(
         for seated, lineup in seatings:
             names = unique_names([loaded[index] for index in seated])
             match_ups.append(make_match_up(seated, names, lineup, variant))
-    limit = options.get("max_forfeits", MAX_FORFEITS)
+    limit = check_options(options).max_forfeits
     return Report(tuple(play_match_ups(match_ups, entrants, loaded, **options)), command, max_forfeits=limit)
 
 
@@ -189,7 +188,9 @@ def panel_of(variants: Sequence[AnyRules]) -> list[str]:
 PILOT_DEALS = 200
 
 
-def pilot(play: Callable[[int, int], RunResults], precision: float, seed: int, num_deals: int) -> Pilot:
+def pilot(
+    play: Callable[[int, int], RunResults], precision: float, seed: int, num_deals: int
+) -> SampleSizeEstimate:
     """Play a small match and compute the number of deals that the large one needs.
 
     Args:
@@ -210,4 +211,4 @@ def pilot(play: Callable[[int, int], RunResults], precision: float, seed: int, n
         for head in played.headlines
     ]
     unit = " or ".join(dict.fromkeys(result.figure for result in played.results))
-    return Pilot(precision, num_deals, own_seed, tuple(needs), unit)
+    return SampleSizeEstimate(precision, num_deals, own_seed, tuple(needs), unit)

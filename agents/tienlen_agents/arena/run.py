@@ -9,18 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack
 
 import tienlen_agents
 from tienlen_agents.arena.chunk import BLOCK_DEALS, Chunk, Job
 from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task
-from tienlen_agents.arena.forfeits import MAX_FORFEITS, check_limit
+from tienlen_agents.arena.forfeits import MAX_FORFEITS
 from tienlen_agents.arena.lineup import Permutations, blocks, title_of
 from tienlen_agents.arena.result import MatchResult, add_up
 from tienlen_agents.arena.stats import FIRST_LOOK
 from tienlen_agents.arena.store import ChunkStore, file_digests
+from tienlen_agents.settings import COUNT, COUNT_OR_NONE, DEALS, SHARE, Config, DivisorOf, setting
 from tienlen_agents.versions import code_digest, versions
 from tienlen_env.engine.agent import Agent, check_plays
 from tienlen_env.engine.batch import Batch
@@ -31,6 +32,8 @@ from tienlen_env.rendering.view import plural
 Entrant: TypeAlias = Agent | str
 
 CHUNKS_FILE: Final = "chunks.jsonl"
+# The settings that change the chunks.
+_CHUNK_SETTINGS: Final = ("seed", "history", "permutations", "deals_per_job", "blunder_deals")
 
 
 class Progress(Protocol):
@@ -43,27 +46,54 @@ class Progress(Protocol):
         """So much more has been played; unfinished games count by the share of their cards played."""
 
 
-class Options(TypedDict, total=False):
-    """The keyword arguments of all functions that play; `Settings` has the defaults.
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """How match-ups are played.
+
+    Raises:
+        ConfigError: a number out of range or an unknown word.
 
     Attributes:
-        num_deals: deals of each match-up, the same for all; at least 2 (2500).
-        seed: of deals and agents, 0 or more (0).
-        history: number of past plays in observations; a policy needs the number it was trained with (0).
-        permutations: ``"rotations"`` of the seats in each deal, or ``"all"`` seatings (see `lineup.blocks`).
-        deals_per_job: deals that a worker plays at a time; agents are reset after them; divides
-            512 (512). The deals are the same for any number, the draws of stochastic agents are not.
-        blunder_deals: first deals of each match-up where blunders in solved endgames are counted (0).
+        num_deals: deals of each match-up, the same for all.
+        seed: of deals and agents.
+        history: number of past plays in observations; a policy needs the number it was trained with.
+        permutations: seatings of each deal: the rotations of one circular order, which changes from deal to
+            deal, or all distinct seatings (see `lineup.blocks`).
+        deals_per_job: deals that a worker plays at a time, and after which agents are reset: fewer for slow
+            agents. The deals are the same for any number, the draws of stochastic agents are not.
+        blunder_deals: number of first deals of each match-up where blunders in solved endgames are
+            counted.
         stop_when_clear: end a match-up when its first agent is proven above or below parity. The intervals
-            are then wider, so that the error is at most 5 % (see `sequential`) (False).
-        workers: number of processes (1: this one). Agents must be given by name if it is above 1.
-        executor: plays the jobs instead of `workers`. Agents must be given by name.
-        out: a folder for the chunks; the run resumes from those that are there. Agents must be given by name.
-        fresh: delete the chunks in `out` first (False).
+            are then wider, so that at most 5 % of these verdicts are false (see `sequential`).
+        workers: number of processes; 1 is this one.
+        fresh: delete the chunks in the folder of the results first.
+        max_forfeits: a program that does not start, or forfeits a larger share of its rounds, has failed: the
+            command fails, and a league does not rate it; 1 for no limit.
+        records: number of rounds whose records are kept, the first ones of each match-up.
+    """
+
+    num_deals: int = setting(2500, DEALS)
+    seed: int = setting(0, COUNT_OR_NONE)
+    history: int = setting(0, COUNT_OR_NONE)
+    permutations: Permutations = "rotations"
+    deals_per_job: int = setting(BLOCK_DEALS, DivisorOf(BLOCK_DEALS))
+    blunder_deals: int = setting(0, COUNT_OR_NONE)
+    stop_when_clear: bool = False
+    workers: int = setting(1, COUNT)
+    fresh: bool = False
+    max_forfeits: float = setting(MAX_FORFEITS, SHARE)
+    records: int = setting(0, COUNT_OR_NONE)
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of all functions that play: those of `Settings`, and others.
+
+    Attributes:
+        executor: plays the jobs instead of `workers`.
+        out: a folder for the chunks; the run resumes from those that are there.
         progress: receives the progress.
-        max_forfeits: an agent that forfeits a larger share of its rounds has failed: it is in
-            `Report.failures`, and a league does not rate it (0.1).
-        records: rounds of each match-up, the first ones, whose records are kept (0).
+
+    Agents must be given by name if there is an `executor`, a folder `out` or more than one worker.
     """
 
     num_deals: int
@@ -74,39 +104,12 @@ class Options(TypedDict, total=False):
     blunder_deals: int
     stop_when_clear: bool
     workers: int
-    executor: Executor | None
-    out: str | Path | None
     fresh: bool
-    progress: Progress | None
     max_forfeits: float
     records: int
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The options that determine results; see `Options`.
-
-    Raises:
-        ValueError: a number out of range or an unknown word.
-    """
-
-    num_deals: int = 2500
-    seed: int = 0
-    history: int = 0
-    permutations: Permutations = "rotations"
-    deals_per_job: int = BLOCK_DEALS
-    blunder_deals: int = 0
-    stop_when_clear: bool = False
-
-    def __post_init__(self) -> None:
-        if self.num_deals < 2 or self.seed < 0 or self.blunder_deals < 0:
-            raise ValueError(
-                f"num_deals={self.num_deals}, seed={self.seed}, blunder_deals={self.blunder_deals}: "
-                "expected 2 deals or more, a seed from 0 and blunder deals from 0"
-            )
-        if self.deals_per_job < 1 or BLOCK_DEALS % self.deals_per_job:
-            raise ValueError(f"deals_per_job={self.deals_per_job}: expected a divisor of {BLOCK_DEALS}")
-        blocks((0, 1), self.permutations)  # refuses other words
+    executor: Executor | None
+    out: str | Path | None
+    progress: Progress | None
 
 
 class MatchUp(NamedTuple):
@@ -151,14 +154,9 @@ def play_match_ups(
         ArenaRunError: `out` holds another match, another run writes there, or a worker died.
         IllegalPlayError: an agent chose an action that is not legal.
     """
-    _check_names(options)
-    values: dict[str, Any] = dict(options)
-    settings = Settings(**{f.name: values[f.name] for f in fields(Settings) if f.name in values})
-    workers, out, progress = options.get("workers", 1), options.get("out"), options.get("progress")
-    executor = options.get("executor")
-    check_limit(options.get("max_forfeits", MAX_FORFEITS))
-    if workers < 1:
-        raise ValueError(f"workers={workers}: expected 1 or more")
+    settings = check_options(options)
+    executor, out, progress = options.get("executor"), options.get("out"), options.get("progress")
+    workers = settings.workers
     names = [entrant for entrant in entrants if isinstance(entrant, str)]
     if len(names) < len(entrants):
         if workers > 1 or executor is not None or out is not None:
@@ -171,17 +169,14 @@ def play_match_ups(
         executor = LocalExecutor(loaded, None if progress is None else progress.advance)
     elif executor is None:
         executor = ProcessExecutor(workers)
-    records = options.get("records", 0)
-    if records < 0:
-        raise ValueError(f"records={records}: expected 0 or more")
     for match_up in match_ups:
         check_plays([loaded[index] for index in match_up.seated], Batch(match_up.rules, 1))
-    run = _Run(match_ups, settings, progress, records)
+    run = _Run(match_ups, settings, progress)
     with ExitStack() as stack:
         if out is not None:
             header = run.header(names) | dict(getattr(executor, "header", {}))
-            store = ChunkStore(Path(out) / CHUNKS_FILE, header, fresh=options.get("fresh", False))
-            run.recall(stack.enter_context(store))
+            store = ChunkStore(Path(out) / CHUNKS_FILE, header, fresh=settings.fresh)
+            run.resume_from(stack.enter_context(store))
         played = executor.play(run.tasks(names))
         if isinstance(played, Generator):
             stack.enter_context(closing(played))  # ends the workers if a chunk cannot be saved
@@ -190,23 +185,24 @@ def play_match_ups(
     return run.results()
 
 
-def _check_names(options: Mapping[str, object]) -> None:
-    """Refuse unknown options, which a TypedDict does not.
+def check_options(options: Mapping[str, object]) -> Settings:
+    """The settings among some options, all of which must be known.
 
     Raises:
-        TypeError: it names the option.
+        TypeError: an unknown option.
+        ConfigError: a value out of range.
     """
     for name in options:
         if name not in Options.__annotations__:
             raise TypeError(f"unknown option {name!r}: expected one of {', '.join(Options.__annotations__)}")
+    chosen: dict[str, Any] = {f.name: options[f.name] for f in fields(Settings) if f.name in options}
+    return Settings(**chosen)
 
 
 class _Run:
     """The chunks that each match-up has, and the tasks that remain."""
 
-    def __init__(
-        self, match_ups: Sequence[MatchUp], settings: Settings, progress: Progress | None, records: int = 0
-    ) -> None:
+    def __init__(self, match_ups: Sequence[MatchUp], settings: Settings, progress: Progress | None) -> None:
         self.match_ups = match_ups
         self.settings = settings
         self.progress = progress
@@ -216,7 +212,7 @@ class _Run:
         self._num_looked_at = [0] * len(match_ups)
         self._games_per_deal = [blocks(m.lineup, settings.permutations).shape[1] for m in match_ups]
         self._times: list[list[float]] = [[] for _ in match_ups]
-        share, more = divmod(records, len(match_ups))
+        share, more = divmod(settings.records, len(match_ups))
         self._num_records = [share + (index < more) for index in range(len(match_ups))]
         if progress is not None:
             first = title_of(match_ups[0].names, match_ups[0].lineup)
@@ -225,10 +221,9 @@ class _Run:
 
     def header(self, names: Sequence[str]) -> dict[str, Any]:
         """Everything that determines the chunks (see `store`); its keys are part of the file format."""
-        settings = asdict(self.settings)
-        # These two change no chunk: a longer run, or one that stops early, can resume from the same file.
-        del settings["num_deals"], settings["stop_when_clear"]
-        settings["chunk_deals"] = settings.pop("deals_per_job")
+        # Not the number of deals: a longer run, or one that stops early, can resume from the same file.
+        names_there = {"deals_per_job": "chunk_deals"}
+        settings = {names_there.get(name, name): getattr(self.settings, name) for name in _CHUNK_SETTINGS}
         tables = [
             {
                 "agents": [names[index] for index in match_up.seated],
@@ -242,7 +237,7 @@ class _Run:
         made_of = {"code": code_digest(), "files": file_digests(list(names)), "versions": versions()}
         return {**settings, "tables": tables, **made_of}
 
-    def recall(self, store: ChunkStore) -> None:
+    def resume_from(self, store: ChunkStore) -> None:
         """Take the chunks of a file, and append later ones to it."""
         for index in range(len(self.match_ups)):
             for first_deal, num_deals in self._parts():
@@ -292,9 +287,9 @@ class _Run:
         if self.progress is not None and not reported and first_deal < self._num_wanted[index]:
             self.progress.advance(len(chunk.points) * self._games_per_deal[index], int(chunk.decisions.sum()))
         if self.settings.stop_when_clear:
-            self._look(index)
+            self._test_early_stop(index)
 
-    def _look(self, index: int) -> None:
+    def _test_early_stop(self, index: int) -> None:
         """Test whether a match-up is clear, after each chunk in the order of the deals."""
         while (end := self._next_end(index)) is not None and end <= self._num_wanted[index]:
             self._num_looked_at[index] = end

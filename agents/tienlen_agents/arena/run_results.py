@@ -86,7 +86,7 @@ class Need(NamedTuple):
     num_deals: int
 
 
-class Pilot(NamedTuple):
+class SampleSizeEstimate(NamedTuple):
     """The result of a pilot.
 
     Attributes:
@@ -158,7 +158,7 @@ class RunResults:
     leagues: tuple[League, ...] = ()
     latencies: tuple[Latency, ...] = ()
     curves: tuple[Curve, ...] = ()
-    pilot: Pilot | None = None
+    pilot: SampleSizeEstimate | None = None
     with_bootstrap: bool = False
     max_forfeits: float = MAX_FORFEITS
     not_rated: tuple[FailedAgent, ...] = ()

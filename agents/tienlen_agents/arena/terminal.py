@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from tienlen_agents.arena.result import MatchResult
-    from tienlen_agents.arena.run_results import League, Pilot, RunResults
+    from tienlen_agents.arena.run_results import League, RunResults, SampleSizeEstimate
     from tienlen_env.games.common.game import AnyRules
 
 STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
@@ -122,7 +122,7 @@ def _programs(report: RunResults) -> list[str]:
     return [name for name in names if name.startswith("process:")]
 
 
-def show_pilot(pilot: Pilot, console: Console | None = None) -> None:
+def show_pilot(pilot: SampleSizeEstimate, console: Console | None = None) -> None:
     """Print the number of deals that a precision needs, before they are played."""
     if console is None:
         from rich.console import Console

@@ -29,7 +29,7 @@ from tienlen_agents.external.messages import (
 )
 from tienlen_agents.external.process import Child, ProcessAgent
 from tienlen_agents.interrupts import Interrupted, interruptible
-from tienlen_agents.ranges import Range
+from tienlen_agents.settings import Range
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.game import AnyRules

@@ -48,7 +48,7 @@ from tienlen_agents.networks.inference import (
     logits_of,
     weights_of,
 )
-from tienlen_agents.ranges import Range
+from tienlen_agents.settings import Range
 from tienlen_env.engine.agent import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.game import AnyRules

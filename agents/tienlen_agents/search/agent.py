@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_agents.ranges import Range
 from tienlen_agents.search import halving
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import BeliefAgent, Decision, FloatArray, Options
 from tienlen_agents.search.registry import new_context
+from tienlen_agents.settings import Range
 from tienlen_env.engine.agent import Agent, ParticularAgent, ScoringAgent, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.checks import as_seed

@@ -17,7 +17,7 @@ from tienlen_agents.arena.lineup import numbered
 from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.interrupts import Interrupted, interruptible
-from tienlen_agents.ranges import Range
+from tienlen_agents.settings import Range
 from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.terminal.prompt import Command, Hints, ask, read_line, say, tell
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of

@@ -16,7 +16,7 @@ from typing import Final
 from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, program
 from tienlen_agents.extras import MissingExtraError, require
 from tienlen_agents.interrupts import Interrupted, interruptible
-from tienlen_agents.ranges import Range
+from tienlen_agents.settings import Range
 from tienlen_agents.web.guard import Guard
 from tienlen_agents.web.hub import AGENTS
 from tienlen_agents.web.messages import MAX_BYTES

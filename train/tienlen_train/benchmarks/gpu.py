@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tienlen_agents.settings import parse_args
 from tienlen_env.errors import DeviceError
 from tienlen_train.benchmarks.gpu_rows import Figure, GpuConfig, Row
 from tienlen_train.benchmarks.speed import cpu_name, short
-from tienlen_train.command import command
-from tienlen_train.config import parse_args
+from tienlen_train.config import command
 
 # Modules with a function ``rows(config)``, in the order of the table.
 SECTIONS: Final = ("gpu_environment", "gpu_learning")

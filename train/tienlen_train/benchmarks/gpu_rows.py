@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tienlen_agents.ranges import Choice, FreeText, Range
+from tienlen_agents.settings import COUNT, Choice, Config, FreeText, Range, setting
 from tienlen_env.games.registry import games
-from tienlen_train.config import COUNT, Config, setting
 
 PRESETS = tuple(preset for game in games() for preset in game.presets)
 

@@ -27,12 +27,11 @@ from sb3_contrib.common.wrappers import ActionMasker
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tienlen_env  # noqa: F401  (registers the environment)
-from tienlen_agents.ranges import FreeText, Range
+from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
 from tienlen_agents.versions import versions
 from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_train.benchmarks.speed import cpu_name
-from tienlen_train.command import command
-from tienlen_train.config import COUNT, Config, parse_args, setting
+from tienlen_train.config import command
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic
 from tienlen_train.trainer import keep_memory

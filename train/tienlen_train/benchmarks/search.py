@@ -22,23 +22,11 @@ import tienlen_agents
 from tienlen_agents.arena import match
 from tienlen_agents.arena.result import MatchResult
 from tienlen_agents.arena.stats import estimate
-from tienlen_agents.ranges import FreeText
+from tienlen_agents.settings import COUNT_OR_NONE, Config, FreeText, parse_args, setting
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
-from tienlen_train.command import command
-from tienlen_train.config import (
-    AGENTS,
-    ANY_SEED,
-    COUNT_OR_NONE,
-    DEALS_OR_NONE,
-    PRESETS,
-    SEATS,
-    THREADS,
-    Config,
-    parse_args,
-    setting,
-)
+from tienlen_train.config import AGENTS, ANY_SEED, DEALS_OR_NONE, PRESETS, SEATS, THREADS, command
 
 
 @dataclass(frozen=True, kw_only=True)

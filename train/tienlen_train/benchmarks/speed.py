@@ -31,9 +31,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tienlen_agents.ranges import FreeText, Range
-from tienlen_train.command import command
-from tienlen_train.config import COUNT, Config, parse_args, setting
+from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
+from tienlen_train.config import command
 
 Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
 

@@ -1,6 +1,6 @@
 """The strength of every shipped agent, at every table: all presets, with every number of players.
 
-    tienlen bench strength                            # 35 minutes on two cores; writes docs/strength.md
+    tienlen bench strength                            # writes docs/strength.md; first says how long it takes
     tienlen bench strength --deals 20 --search-deals 4 --page /tmp/strength.md
 
 An agent plays alone against the game's rule-based agent in all other seats, in duplicate deals. Results are
@@ -22,14 +22,14 @@ from tienlen_agents.arena import MatchResult, match
 from tienlen_agents.arena.chunk import BLOCK_DEALS
 from tienlen_agents.files import write_atomic
 from tienlen_agents.networks.features import features_by_name
-from tienlen_agents.ranges import FreeText, Range
+from tienlen_agents.settings import DEALS, Config, FreeText, Range, parse_args, setting
 from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import games, variants_of
 from tienlen_train.benchmarks.speed import cpu_name
-from tienlen_train.command import command
-from tienlen_train.config import ANY_SEED, DEALS, FOLDER, GAMES, Config, parse_args, setting
+from tienlen_train.config import ANY_SEED, FOLDER, GAMES, command
+from tienlen_train.loop import make_console
 
 AGENTS: Final = (
     "random",
@@ -135,6 +135,21 @@ def measure(config: StrengthConfig, table: Table, name: str) -> MatchResult:
     )
 
 
+def estimated_minutes(config: StrengthConfig, found: Sequence[Table]) -> float:
+    """The time of all matches, from a few deals of each agent at its first table."""
+    seconds_of: dict[str, float] = {}  # of a round
+    total = 0.0
+    for table in found:
+        for name in table.agents:
+            if name not in seconds_of:
+                match(name, table.base, rules=table.rules, num_deals=2)  # loads and compiles
+                tried = match(name, table.base, rules=table.rules, num_deals=4)
+                seconds_of[name] = tried.seconds / tried.num_games
+            deals = config.search_deals if name in SEARCHES else config.deals
+            total += deals * table.rules.num_players * seconds_of[name]
+    return total / config.workers / 60
+
+
 def parity_of(config: StrengthConfig, table: Table, found: Mapping[str, MatchResult]) -> float:
     """The mean result of a seat if the base plays all seats.
 
@@ -144,7 +159,7 @@ def parity_of(config: StrengthConfig, table: Table, found: Mapping[str, MatchRes
     return parities.pop() if len(parities) == 1 else measure(config, table, table.base).parity
 
 
-def line(table: Table, names: Sequence[str], found: Mapping[str, MatchResult], parity: float) -> str:
+def row(table: Table, names: Sequence[str], found: Mapping[str, MatchResult], parity: float) -> str:
     """A line of Markdown; agents that cannot play this table have a dash."""
     figure = next(result.figure for result in found.values())
     # Units, and the points of a trick-taking game, are larger numbers with wider intervals.
@@ -173,7 +188,7 @@ def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str
         for table in found:
             if table.rules.num_players == players:
                 results = {name: measure(config, table, name) for name in table.agents}
-                lines.append(line(table, names, results, parity_of(config, table, results)))
+                lines.append(row(table, names, results, parity_of(config, table, results)))
                 console.print(f"{players} players {lines[-1]}", highlight=False, markup=False)
         lines.append("")
     return lines
@@ -183,11 +198,11 @@ def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write the page."""
     config = parse_args(StrengthConfig, __doc__ or "", argv)
-    console = Console()
-    lines = []
-    for game in games():
-        if config.env in (None, game.name):
-            lines += section(config, game, console)
+    console = make_console()
+    chosen = [game for game in games() if config.env in (None, game.name)]
+    minutes = estimated_minutes(config, [table for game in chosen for table in tables(game)])
+    console.print(f"about {minutes:,.0f} minutes with --workers {config.workers}", highlight=False)
+    lines = [line for game in chosen for line in section(config, game, console)]
     page = PAGE.format(
         deals=config.deals,
         search_deals=config.search_deals,

@@ -20,10 +20,11 @@ from rich.console import Console
 from tienlen_agents.cluster import Identity, TaskPool, connected
 from tienlen_agents.extras import MissingExtraError
 from tienlen_train.cluster.packing import PackedTrajectories, pack, unpack
-from tienlen_train.command import RunError
+from tienlen_train.config import RunError, SelfPlayConfig
 from tienlen_train.executor import ThreadExecutor
 from tienlen_train.rollout import PolicyWeights, RolloutJob, rollout
-from tienlen_train.trainer import SelfPlayTrainer
+
+SECONDS_BETWEEN_LINES: Final = 30.0
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -61,6 +62,7 @@ class ClusterExecutor(ThreadExecutor):
         pool: of the cluster.
         num_actors: jobs that are played at the same time; None for all.
         num_threads: of this process.
+        console: shows a line on the cluster every half a minute.
 
     Attributes:
         num_bytes: bytes of all rollouts that were taken.
@@ -68,8 +70,11 @@ class ClusterExecutor(ThreadExecutor):
         decisions_of: the decisions that each node played, by its id in Ray.
     """
 
-    def __init__(self, pool: TaskPool, num_actors: int | None, num_threads: int) -> None:
+    def __init__(self, pool: TaskPool, num_actors: int | None, num_threads: int, console: Console) -> None:
         super().__init__(num_threads)
+        self._console = console
+        self._shown = time.monotonic()
+        self._shown_decisions: Counter[str] = Counter()  # `decisions_of` at that time
         self.num_bytes = 0
         self.num_decisions = 0
         self.decisions_of: Counter[str] = Counter()
@@ -144,69 +149,41 @@ class ClusterExecutor(ThreadExecutor):
             ray.cancel(reference, force=False)
         self._playing.clear()
 
+    def metrics(self, staleness: int) -> dict[str, float]:
+        """Figures of the cluster after an iteration.
 
-SECONDS_BETWEEN_LINES: Final = 30.0
-
-
-class ClusterLink:
-    """A trainer's connection to the cluster.
-
-    Args:
-        trainer: of the run.
-        executor: plays its rollouts.
-        console: shows a line on the cluster every half a minute.
-    """
-
-    def __init__(
-        self,
-        trainer: SelfPlayTrainer[Any],
-        executor: ClusterExecutor,
-        console: Console,
-    ) -> None:
-        self._trainer, self._executor, self._console = trainer, executor, console
-        self._shown = time.monotonic()
-        self._decisions: dict[str, int] = {}
-        self._since = time.monotonic()
-
-    def metrics(self, seconds: float) -> dict[str, float]:
-        """Figures of the cluster after an iteration."""
+        Args:
+            staleness: iterations between the weights that played and those that learned.
+        """
         import ray
 
-        executor, num_nodes = self._executor, sum(node["Alive"] for node in ray.nodes())
+        num_nodes = sum(node["Alive"] for node in ray.nodes())
+        bytes_per_decision = self.num_bytes / max(self.num_decisions, 1)
         now = time.monotonic()
         if now - self._shown > SECONDS_BETWEEN_LINES:
-            self._show(num_nodes, now)
+            # Decisions per second since the last line, of the cluster and of each node.
+            new = self.decisions_of - self._shown_decisions
+            rates = {node: count / (now - self._shown) for node, count in sorted(new.items())}
+            each = ", ".join(f"{node[:8]} {rate:,.0f}" for node, rate in rates.items())
+            self._console.print(
+                f"cluster: {num_nodes} nodes, {sum(rates.values()):,.0f} decisions/s ({each}), "
+                f"staleness {staleness}, {bytes_per_decision:.0f} bytes a decision"
+            )
+            self._shown, self._shown_decisions = now, Counter(self.decisions_of)
         return {
             "cluster_nodes": float(num_nodes),
-            "staleness": float(self._trainer.plans.last_staleness),
-            "bytes_per_decision": executor.num_bytes / max(executor.num_decisions, 1),
+            "staleness": float(staleness),
+            "bytes_per_decision": bytes_per_decision,
         }
-
-    def _show(self, num_nodes: int, now: float) -> None:
-        """Print the speed of the cluster and of each node, in decisions per second since the last line."""
-        executor, elapsed = self._executor, now - self._since
-        rates = {
-            node: (count - self._decisions.get(node, 0)) / elapsed
-            for node, count in executor.decisions_of.items()
-        }
-        each = ", ".join(f"{node[:8]} {rate:,.0f}" for node, rate in sorted(rates.items()) if rate)
-        self._console.print(
-            f"cluster: {num_nodes} nodes, {sum(rates.values()):,.0f} decisions/s ({each}), "
-            f"staleness {self._trainer.plans.last_staleness}, "
-            f"{executor.num_bytes / max(executor.num_decisions, 1):.0f} bytes a decision"
-        )
-        self._shown = self._since = now
-        self._decisions = dict(executor.decisions_of)
 
 
 @contextmanager
-def linked(trainer: SelfPlayTrainer[Any], console: Console) -> Iterator[None]:
-    """Connect a trainer to the cluster of its settings.
+def cluster_executor(config: SelfPlayConfig, console: Console) -> Iterator[ClusterExecutor]:
+    """An executor on the cluster of a run's settings.
 
     Raises:
         RunError: there is no cluster at the address, or ray is not installed.
     """
-    config = trainer.config
     with ExitStack() as stack:
         try:
             identity = Identity.here(config.agent_names(), ["tienlen_train"])
@@ -214,11 +191,8 @@ def linked(trainer: SelfPlayTrainer[Any], console: Console) -> Iterator[None]:
         except (MissingExtraError, ValueError) as error:
             raise RunError(str(error)) from error
         console.print(text)
-        trainer.executor = executor = ClusterExecutor(TaskPool(identity), config.actors, config.threads)
-        trainer.link = ClusterLink(trainer, executor, console)
+        executor = ClusterExecutor(TaskPool(identity), config.actors, config.threads, console)
         try:
-            yield
+            yield executor
         finally:
             executor.cancel()
-            trainer.link = None
-            trainer.executor = ThreadExecutor(config.threads)

@@ -10,15 +10,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from tienlen_agents.networks.features.base import ONE, Inputs
-from tienlen_train.rollout import IntArray, Trajectories, next_indices
-
-AnyArray = npt.NDArray[Any]
+from tienlen_agents.networks.features.base import ONE
+from tienlen_train.rollout import PER_ACTION, AnyArray, IntArray, Trajectories, next_indices
 
 LEVEL: Final = 1  # of zlib: higher ones save a tenth of the bytes and take four times as long
 
@@ -34,6 +31,7 @@ class Column:
     Attributes:
         shape: of the array.
         dtype: of the array.
+        packed_dtype: of the data: integers are sent in as few bytes as they need.
         data: compressed, the last axis first.
         bits: which columns of the last axis are sent as bits (compressed), and the value that stands for 1;
             None for none.
@@ -41,6 +39,7 @@ class Column:
 
     shape: tuple[int, ...]
     dtype: str
+    packed_dtype: str
     data: bytes
     bits: tuple[bytes, int] | None = None
 
@@ -88,29 +87,13 @@ def pack(trajectories: Trajectories) -> PackedTrajectories:
     ):
         raise PackingError("expected the decisions of one rollout in the order of play")
     order = np.lexsort((t.step, t.seat, t.game))  # the decisions of a seat follow one another
-    rows = _rows(inputs.segment_start, inputs.num_legal, order)
-    arrays: dict[str, AnyArray] = {
-        "game": t.game[order],
-        "seat": t.seat[order],
-        "step": t.step[order],
-        "observation": inputs.observation[order],
-        "num_legal": inputs.num_legal[order],
-        "action": inputs.action[rows],
-        "action_features": inputs.action_features[rows],
-        "prior": inputs.prior[rows],
-        "privileged": t.privileged[order],
-        "position": (t.chosen - inputs.segment_start)[order],
-        "log_probability": t.log_probability[order],
-        "action_values": t.action_values[rows] if t.action_values.size else t.action_values,
-        "winning_actions": t.winning_actions[rows] if t.winning_actions.size else t.winning_actions,
-        "teacher_probabilities": t.teacher_probabilities[rows]
-        if t.teacher_probabilities.size
-        else t.teacher_probabilities,
-        "reward": t.reward[order],
-        "scores": t.scores,
-    }
-    columns = {name: _column(array) for name, array in arrays.items()}
-    return PackedTrajectories(columns, len(t), t.seconds_acting)
+    columns = t.columns()
+    columns["chosen"] = t.chosen - inputs.segment_start
+    del columns["segment_start"], columns["next_index"]
+    ordered = _reordered(columns, inputs.num_legal, order)
+    return PackedTrajectories(
+        {name: _column(array) for name, array in ordered.items()}, len(t), t.seconds_acting
+    )
 
 
 def unpack(packed: PackedTrajectories) -> Trajectories:
@@ -122,66 +105,46 @@ def unpack(packed: PackedTrajectories) -> Trajectories:
     try:
         found = {name: _array(column) for name, column in packed.columns.items()}
         order = np.lexsort((found["game"], found["step"]))  # of play
-        num_legal = found["num_legal"].astype(np.int64)
-        rows = _rows(_starts(num_legal), num_legal, order)
+        columns = _reordered(found, found["num_legal"], order)
     except (zlib.error, ValueError, KeyError, IndexError) as error:
         raise PackingError(f"damaged trajectories: {error}") from error
+    columns["segment_start"] = _starts(columns["num_legal"])
+    columns["chosen"] += columns["segment_start"]
+    columns["next_index"] = next_indices(columns["game"], columns["seat"])
+    return Trajectories.of(columns, packed.seconds_acting)
 
-    def whole(name: str) -> IntArray:
-        return found[name][order].astype(np.int64)
 
-    starts = _starts(num_legal[order])
-    game, seat = whole("game"), whole("seat")
-    values, winning, taught = (
-        found[k] for k in ("action_values", "winning_actions", "teacher_probabilities")
-    )
-    return Trajectories(
-        inputs=Inputs(
-            observation=found["observation"][order],
-            segment_start=starts,
-            num_legal=num_legal[order],
-            action=found["action"][rows].astype(np.int64),
-            action_features=found["action_features"][rows],
-            prior=found["prior"][rows],
-        ),
-        privileged=found["privileged"][order],
-        chosen=starts + whole("position"),
-        log_probability=found["log_probability"][order],
-        action_values=values[rows] if values.size else values,
-        winning_actions=winning[rows] if winning.size else winning,
-        teacher_probabilities=taught[rows] if taught.size else taught,
-        reward=found["reward"][order],
-        next_index=next_indices(game, seat),
-        game=game,
-        seat=seat,
-        step=whole("step"),
-        scores=found["scores"],
-        seconds_acting=packed.seconds_acting,
-    )
+def _reordered(columns: Mapping[str, AnyArray], num_legal: IntArray, order: IntArray) -> dict[str, AnyArray]:
+    """Columns of trajectories with the decisions in another order."""
+    starts, lengths = _starts(num_legal), num_legal[order]
+    rows = np.arange(int(lengths.sum())) + np.repeat(starts[order] - _starts(lengths), lengths)
+
+    def reordered(name: str, array: AnyArray) -> AnyArray:
+        if name == "scores" or not array.size:
+            return array
+        return array[rows if name in PER_ACTION else order]
+
+    return {name: reordered(name, array) for name, array in columns.items()}
 
 
 def _starts(num_legal: IntArray) -> IntArray:
     return np.cumsum(num_legal) - num_legal
 
 
-def _rows(starts: IntArray, num_legal: IntArray, order: IntArray) -> IntArray:
-    """The rows of the ragged actions of the decisions in another order."""
-    lengths = num_legal[order]
-    return np.arange(int(lengths.sum())) + np.repeat(starts[order] - _starts(lengths), lengths)
-
-
 def _column(array: AnyArray) -> Column:
+    dtype = array.dtype.str
     if array.dtype == np.int64:
         if array.size and array.min() < 0:
             raise PackingError("expected indices from 0")
         array = array.astype(np.min_scalar_type(int(array.max(initial=0))))
     if array.dtype not in (np.uint8, np.uint16) or array.ndim != 2:
-        return Column(array.shape, array.dtype.str, zlib.compress(_bytes(array), LEVEL))
+        return Column(array.shape, dtype, array.dtype.str, zlib.compress(_bytes(array), LEVEL))
     one = ONE if array.dtype == np.uint16 else 1
     is_bits = ((array == 0) | (array == one)).all(axis=0)
     bits = np.packbits(array[:, is_bits] != 0, axis=1)
     return Column(
         array.shape,
+        dtype,
         array.dtype.str,
         zlib.compress(_bytes(bits) + _bytes(array[:, ~is_bits]), LEVEL),
         (zlib.compress(np.packbits(is_bits).tobytes(), LEVEL), one),
@@ -194,9 +157,9 @@ def _bytes(array: AnyArray) -> bytes:
 
 
 def _array(column: Column) -> AnyArray:
-    data, dtype = zlib.decompress(column.data), np.dtype(column.dtype)
+    data, dtype = zlib.decompress(column.data), np.dtype(column.packed_dtype)
     if column.bits is None:
-        return np.ascontiguousarray(np.frombuffer(data, dtype).reshape(column.shape[::-1]).T)
+        return np.array(np.frombuffer(data, dtype).reshape(column.shape[::-1]).T, column.dtype, order="C")
     rows, width = column.shape
     mask, one = column.bits
     is_bits = np.unpackbits(np.frombuffer(zlib.decompress(mask), np.uint8), count=width).astype(bool)

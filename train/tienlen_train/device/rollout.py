@@ -89,20 +89,6 @@ class _Table(NamedTuple):
     action_values: ReturnsFn | None
 
 
-class _Step(NamedTuple):
-    """The learner's decisions of one step; indices count from the step's first."""
-
-    inputs: Inputs
-    privileged: Tensor
-    chosen: Tensor
-    log_probability: Tensor
-    action_values: Tensor
-    game: Tensor
-    seat: Tensor
-    previous: Tensor  # int64 (k,): the seat's decision before, -1 for none
-    paid: Tensor  # float32 (k,): its rewards since then
-
-
 class DeviceActor:
     """Plays rollouts on a machine.
 
@@ -199,9 +185,9 @@ class _Play:
         self.last: Tensor = torch.full((num_seats,), -1, device=machine.device)
         self.scores: Tensor = machine.zeros(num_seats, np.float32)
         self.is_finite: Tensor = torch.ones((), dtype=torch.bool, device=machine.device)
-        self.steps: list[_Step] = []
+        self.steps: list[dict[str, Tensor]] = []  # the columns of the learner's decisions
         self.ends: list[int] = []
-        self.num_kept = 0
+        self.num_kept = self.num_actions = 0
 
     def run(self) -> DeviceTrajectories:
         """Play to the end; the learner's decisions."""
@@ -287,63 +273,51 @@ class _Play:
             owner = owner_of(_decisions(games, own.num_legal[:num], num_actions))
             values = table.action_values(rounds.position, games, owner, action)
         self.steps.append(
-            _Step(
-                Inputs(
-                    own.observation[:num],
-                    own.segment_start[:num],
-                    own.num_legal[:num],
-                    action,
-                    own.action_features[:num_actions].view(torch.bfloat16),
-                    own.prior[:num_actions],
-                ),
-                torch.cat(hidden, 1) if hidden else self.machine.empty((num, 0), np.uint8),
-                chosen,
-                log_probability,
-                values,
-                games,
-                seat,
-                previous,
-                paid,
-            )
+            {
+                "observation": own.observation[:num],
+                "segment_start": own.segment_start[:num] + self.num_actions,
+                "num_legal": own.num_legal[:num],
+                "action": action,
+                "action_features": own.action_features[:num_actions].view(torch.bfloat16),
+                "prior": own.prior[:num_actions],
+                "privileged": torch.cat(hidden, 1) if hidden else self.machine.empty((num, 0), np.uint8),
+                "chosen": chosen + self.num_actions,
+                "log_probability": log_probability,
+                "action_values": values,
+                "game": games,
+                "seat": seat,
+                "previous": previous,  # int64 (num,): the seat's decision before, -1 for none
+                "paid": paid,  # float32 (num,): its rewards since then
+            }
         )
+        self.num_actions += num_actions
 
     def joined(self) -> DeviceTrajectories:
         """The decisions of all steps."""
-        steps, num = self.steps, self.num_kept
-        parts: Any = [step.inputs for step in steps]
-        # Where the actions of each step's decisions begin among all.
-        counts = [len(part.action) for part in parts]
-        offsets = np.cumsum([0, *counts[:-1]]).tolist()
-        start: Any = torch.cat([part.segment_start + at for part, at in zip(parts, offsets, strict=True)])
-        chosen = torch.cat([step.chosen + at for step, at in zip(steps, offsets, strict=True)])
-        columns: Any = [torch.cat(column) for column in zip(*parts, strict=True)]
-        inputs = Inputs(*columns)
+        num = self.num_kept
+        columns: Any = {name: torch.cat([step[name] for step in self.steps]) for name in self.steps[0]}
+        inputs = Inputs(*(columns.pop(name) for name in Inputs._fields))
+        previous, paid = columns.pop("previous"), columns.pop("paid")
 
         # A reward belongs to the seat's decision before it; index `num` takes those of no decision.
-        device = start.device
+        device = previous.device
         reward = torch.zeros(num + 1, device=device)
         next_index = torch.full((num + 1,), -1, device=device)
-        previous = torch.cat([step.previous for step in steps])
         at = torch.where(previous < 0, num, previous)
-        reward[at] = torch.cat([step.paid for step in steps])
+        reward[at] = paid
         next_index[at] = torch.arange(num, device=device)
         rewards = self.rounds.rewards.view(-1)
         reward[torch.where(self.last < 0, num, self.last)] = rewards
         scores = (self.scores + rewards).view(self.rounds.num_games, self.rounds.num_players)
         return DeviceTrajectories(
-            inputs=inputs._replace(segment_start=start),
-            privileged=torch.cat([step.privileged for step in steps]),
-            chosen=chosen,
-            log_probability=torch.cat([step.log_probability for step in steps]),
-            action_values=torch.cat([step.action_values for step in steps]),
+            inputs=inputs,
             reward=reward[:num],
             next_index=next_index[:num],
-            game=torch.cat([step.game for step in steps]),
-            seat=torch.cat([step.seat for step in steps]),
             scores=scores,
             ends=self.ends,
             dtype=self.dtype,
             num_features=self.job.policies[LEARNER].config.action_inputs,
+            **columns,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,8 @@ from torch import Tensor
 
 from tienlen_agents.device.network import aligned
 from tienlen_agents.networks.features import Inputs
-from tienlen_train.minibatch import Minibatch
+from tienlen_train.learner import Minibatch, Picked, add_up_advantages
 from tienlen_train.rollout import Trajectories
-
-
-@dataclass(frozen=True)
-class Picked:
-    """The decisions of a minibatch.
-
-    Attributes:
-        index: int64 (m,), a tensor.
-        num_actions: M, the number of their legal actions.
-    """
-
-    index: Tensor
-    num_actions: int
-
-    def __len__(self) -> int:
-        """m."""
-        return len(self.index)
 
 
 @dataclass(frozen=True)
@@ -114,33 +97,35 @@ class DeviceTrajectories:
 
     def to_host(self) -> Trajectories:
         """The same trajectories in the processor's memory."""
-        inputs: Any = self.inputs
+        tensors: dict[str, Any] = self.inputs._asdict()
+        tensors |= {field.name: getattr(self, field.name) for field in fields(self) if field.name != "inputs"}
+        tensors["action_features"] = tensors["action_features"].view(torch.int16)[:, : self.num_features]
+        columns = {
+            name: tensor.contiguous().cpu().numpy()
+            for name, tensor in tensors.items()
+            if isinstance(tensor, Tensor)
+        }
         sizes = np.diff(self.ends, prepend=0)
-        features = inputs.action_features.view(torch.int16)[:, : self.num_features].contiguous().cpu().numpy()
-
-        def host(tensor: Tensor) -> Any:
-            return tensor.cpu().numpy()
-
-        return Trajectories(
-            inputs=Inputs(
-                host(inputs.observation),
-                host(inputs.segment_start),
-                host(inputs.num_legal),
-                host(inputs.action),
-                features.view(np.uint16),
-                host(inputs.prior),
-            ),
-            privileged=host(self.privileged),
-            chosen=host(self.chosen),
-            log_probability=host(self.log_probability),
-            action_values=host(self.action_values),
-            winning_actions=np.empty(0, np.uint8),
-            teacher_probabilities=np.empty(0, np.float32),
-            reward=host(self.reward),
-            next_index=host(self.next_index),
-            game=host(self.game),
-            seat=host(self.seat),
-            step=np.repeat(np.arange(len(sizes)), sizes),
-            scores=host(self.scores),
+        return Trajectories.of(
+            columns
+            | {
+                "action_features": columns["action_features"].view(np.uint16),
+                "winning_actions": np.empty(0, np.uint8),
+                "teacher_probabilities": np.empty(0, np.float32),
+                "step": np.repeat(np.arange(len(sizes)), sizes),
+            },
             seconds_acting=0.0,
         )
+
+
+def device_advantages(
+    trajectories: DeviceTrajectories, values: Tensor, *, gamma: float = 1.0, gae_lambda: float
+) -> tuple[Tensor, Tensor]:
+    """`advantages` on a device: tensors in and out."""
+    advantage = torch.zeros(len(trajectories) + 1, device=values.device)
+    value = torch.cat([values, values.new_zeros(1)])
+    ends = trajectories.ends
+    steps = [slice(begin, end) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+    columns = trajectories.reward, value, trajectories.next_index, advantage
+    add_up_advantages(columns, reversed(steps), gamma, gae_lambda)
+    return advantage[:-1], advantage[:-1] + values
