@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from tienlen_agents import arena
-from tienlen_agents.arena.__main__ import main
+from tienlen_agents.arena.__main__ import FLAGS, main
 from tienlen_agents.arena.match import FAST_PANEL, PANEL, panel_of
+from tienlen_agents.arena.run import Options, Settings
 from tienlen_agents.external.protocol import main as protocol_main
+from tienlen_agents.settings import flag_of, settings_of
 from tienlen_agents.terminal.play import main as play_main
 from tienlen_env.games.registry import get_rules
 from tienlen_env.rendering.view import printable
@@ -60,6 +62,18 @@ def test_values_out_of_range_are_refused_by_name(tmp_path, capsys, command, opti
     said = capsys.readouterr().err
     assert f"argument {option}: {told}" in said
     assert not (tmp_path / "out").exists()
+
+
+def test_every_setting_is_a_keyword_and_an_option_with_its_range(capsys):
+    assert {*Options.__annotations__} == {*settings_of(Settings), "executor", "out", "progress"}
+    with pytest.raises(SystemExit):
+        main(["match", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    for name, setting in settings_of(Settings).items():
+        option = FLAGS.get(name, flag_of(name))
+        kind = said[said.index(f"{option}", said.index("options:")) :].partition(" --")[0]
+        if setting.kind in (int, float):
+            assert f"({setting.allowed}; default: {getattr(Settings(), name)})" in kind
 
 
 @pytest.mark.parametrize(
