@@ -14,7 +14,6 @@ A belief network overfits the deals that it has seen, so every decision is used 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -26,9 +25,9 @@ from torch import Tensor, nn
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.network import general_inputs
 from tienlen_agents.settings import setting
-from tienlen_train.config import WIDTH, SelfPlayConfig, command
+from tienlen_train.config import WIDTH, SelfPlayConfig
 from tienlen_train.learner import Model, minibatches
-from tienlen_train.loop import run
+from tienlen_train.loop import training_command
 from tienlen_train.rollout import Critic, Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 
@@ -132,12 +131,9 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
 
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
         rng = np.random.default_rng((config.seed, self.iteration, 1))
-        totals, num_updates = torch.zeros(()), 0
-        for _ in range(config.update_epochs):
-            for decisions in minibatches(rng, len(trajectories), config.batch_size):
-                totals = totals + self.learner.step(loss, decisions)
-                num_updates += 1
-        return dict(zip(("loss", "gain", "true_owner"), (totals / num_updates).tolist(), strict=True))
+        num, size = len(trajectories), config.batch_size
+        epochs = (minibatches(rng, num, size) for _ in range(config.update_epochs))
+        return dict(zip(("loss", "gain", "true_owner"), self.learner.train(loss, epochs), strict=True))
 
     def _owners(self, trajectories: Trajectories) -> npt.NDArray[np.float32]:
         """Who holds each card: float32 (n, opponents + 1, C) of 0 and 1, the undealt cards last."""
@@ -150,10 +146,7 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
         return np.concatenate([hands, undealt[:, None]], axis=1).astype(np.float32)
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train the belief network, and write the policy with it to the run folder."""
-    return run(BeliefTrainer, BeliefConfig, "Train the belief network of a general policy.", argv)
+main = training_command(BeliefTrainer, BeliefConfig, "Train the belief network of a general policy.")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ is a lower bound: another exploiter may gain more.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -24,9 +23,8 @@ from tienlen_agents.networks.champion import ChampionAgent
 from tienlen_agents.networks.general import GeneralAgent
 from tienlen_agents.networks.network import NetworkAgent
 from tienlen_agents.settings import FreeText, setting
-from tienlen_train.config import command
 from tienlen_train.executor import Executor
-from tienlen_train.loop import run
+from tienlen_train.loop import training_command
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import write_atomic
 
@@ -107,15 +105,11 @@ class BestResponseTrainer(PPOTrainer):
         write_atomic(out / "exploitability.txt", (line + "\n").encode())
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train the exploiter, and report its gain."""
-    return run(
-        BestResponseTrainer,
-        BestResponseConfig,
-        "Train an exploiter of an agent that does not change; report its gain.",
-        argv,
-    )
+main = training_command(
+    BestResponseTrainer,
+    BestResponseConfig,
+    "Train an exploiter of an agent that does not change; report its gain.",
+)
 
 
 if __name__ == "__main__":

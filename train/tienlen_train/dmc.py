@@ -17,7 +17,7 @@ Source: Zha et al., DouZero: Mastering DouDizhu with Self-Play Deep Reinforcemen
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -28,11 +28,11 @@ from torch import Tensor
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_agents.settings import Range, setting
-from tienlen_train.config import SelfPlayConfig, command
+from tienlen_train.config import SelfPlayConfig
 from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
 from tienlen_train.executor import Executor
 from tienlen_train.learner import Model, TrajectoryTensors, advantages, minibatches
-from tienlen_train.loop import run
+from tienlen_train.loop import training_command
 from tienlen_train.rollout import Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 
@@ -149,20 +149,12 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
             return total, torch.stack([total.detach(), entropy])
 
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
-        totals, num_updates = torch.zeros(()), 0
-        for epoch in epochs:
-            for decisions in epoch:
-                totals = totals + self.learner.step(loss, decisions)
-                num_updates += 1
-        return dict(zip(("loss", "entropy"), (totals / num_updates).tolist(), strict=True))
+        return dict(zip(("loss", "entropy"), self.learner.train(loss, epochs), strict=True))
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train, compare over duplicate deals, print the result table and write the run folder."""
-    return run(
-        DMCTrainer, DMCConfig, "Train a policy by deep Monte-Carlo; compare it with the baselines.", argv
-    )
+main = training_command(
+    DMCTrainer, DMCConfig, "Train a policy by deep Monte-Carlo; compare it with the baselines."
+)
 
 
 if __name__ == "__main__":

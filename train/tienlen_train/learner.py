@@ -242,6 +242,16 @@ class Learner(Generic[ModelT]):
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
 
+    def train(self, loss: Loss[ModelT], epochs: Iterable[Iterable[Decisions]]) -> list[float]:
+        """Take a gradient step for every minibatch of every epoch; the means of the metrics of the steps."""
+        totals, num_updates = torch.zeros(()), 0
+        for epoch in epochs:
+            for decisions in epoch:
+                totals = totals + self.step(loss, decisions)
+                num_updates += 1
+        means: list[float] = (totals / num_updates).tolist()
+        return means
+
     def step(self, loss: Loss[ModelT], decisions: Decisions) -> Tensor:
         """Take one gradient step on the mean loss of a minibatch.
 

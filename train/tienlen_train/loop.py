@@ -19,7 +19,7 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks.features import features_of
 from tienlen_env.engine.agent import Agent
-from tienlen_train.config import DivergenceError, RunConfig
+from tienlen_train.config import DivergenceError, Main, RunConfig, command
 from tienlen_train.runs import RunFolder, check_resumable, lock_run_folder, parse_run_args, restoring
 
 Metrics = dict[str, float]
@@ -456,23 +456,25 @@ def train(make_trainer: type[TrainerT], config: RunConfig, console: Console) -> 
     return run_in_folder(make, config, console)
 
 
-def run(
-    make_trainer: type[Trainer],
-    config_class: type[RunConfig],
-    description: str,
-    argv: Sequence[str] | None,
-) -> int:
-    """A training command: train, then compare the policy with other agents; the exit status.
+def training_command(make_trainer: type[Trainer], config_class: type[RunConfig], description: str) -> Main:
+    """The ``main`` of an algorithm: train, compare the policy with other agents, print the result table.
 
-    Raises:
-        RunError, ValueError, OSError: see `train`; `tienlen_train.config.command` reports them.
+    Args:
+        make_trainer: the algorithm.
+        config_class: its settings, which are the options.
+        description: of the command, for ``--help``.
     """
-    config = parse_run_args(config_class, description, argv)
-    console = make_console()
-    trainer, out = train(make_trainer, config, console)
-    if config.final_deals:
-        trainer.report(out, console)
-    console.print(f"run folder: {out}")
-    policy = f"policy:{out / trainer.policy_file}{trainer.policy_options}"
-    console.print(f"play with it: tienlen_agents.load({policy!r})")
-    return 0
+
+    @command
+    def main(argv: Sequence[str] | None = None) -> int:
+        config = parse_run_args(config_class, description, argv)
+        console = make_console()
+        trainer, out = train(make_trainer, config, console)
+        if config.final_deals:
+            trainer.report(out, console)
+        console.print(f"run folder: {out}")
+        policy = f"policy:{out / trainer.policy_file}{trainer.policy_options}"
+        console.print(f"play with it: tienlen_agents.load({policy!r})")
+        return 0
+
+    return main

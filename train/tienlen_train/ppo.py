@@ -20,7 +20,7 @@ Source: Schulman et al., Proximal policy optimization algorithms, 2017.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -32,11 +32,11 @@ from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
-from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig, command
+from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
 from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
 from tienlen_train.executor import Executor
 from tienlen_train.learner import Model, TrajectoryTensors, advantages, minibatches
-from tienlen_train.loop import run
+from tienlen_train.loop import training_command
 from tienlen_train.rollout import (
     Critic,
     FloatArray,
@@ -282,25 +282,15 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
                 metrics = torch.stack([policy_loss, value_loss, entropy, approx_kl, clip_fraction, *extra])
             return total, metrics
 
-        # Gradient steps.
-        totals, num_updates = torch.zeros(()), 0
-        for epoch in epochs:
-            for decisions in epoch:
-                totals = totals + self.learner.step(loss, decisions)
-                num_updates += 1
-
         names = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"]
         names += [] if winning is None else ["endgame_loss"]
         names += [] if teacher is None else ["teacher_loss"]
-        return dict(zip(names, (totals / num_updates).tolist(), strict=True))
+        return dict(zip(names, self.learner.train(loss, epochs), strict=True))
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train, compare over duplicate deals, print the result table and write the run folder."""
-    return run(
-        PPOTrainer, PPOConfig, "Train a policy in self-play with PPO; compare it with the baselines.", argv
-    )
+main = training_command(
+    PPOTrainer, PPOConfig, "Train a policy in self-play with PPO; compare it with the baselines."
+)
 
 
 if __name__ == "__main__":

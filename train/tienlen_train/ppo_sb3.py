@@ -16,7 +16,7 @@ import math
 import sys
 import zipfile
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -32,8 +32,8 @@ from tienlen_agents.networks.sb3_policy import PolicyAgent
 from tienlen_agents.settings import COUNT, SHARE, Range, setting
 from tienlen_env.engine.agent import Agent
 from tienlen_env.envs.sb3 import OneSeatVecEnv
-from tienlen_train.config import COEFFICIENT, LEARNING_RATE, WIDTH, RunConfig, command
-from tienlen_train.loop import Trainer, run
+from tienlen_train.config import COEFFICIENT, LEARNING_RATE, WIDTH, RunConfig
+from tienlen_train.loop import Trainer, training_command
 from tienlen_train.runs import write_atomic
 
 # What a model remembers of its last iteration; a model that was restored from a checkpoint has none of it.
@@ -271,15 +271,9 @@ class MaskablePPOTrainer(Trainer):
         self.check_finite({})
 
 
-@command
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train, compare over duplicate deals, print the result table and write the run folder."""
-    return run(
-        MaskablePPOTrainer,
-        MaskablePPOConfig,
-        "Train MaskablePPO in self-play; compare it with the baselines.",
-        argv,
-    )
+main = training_command(
+    MaskablePPOTrainer, MaskablePPOConfig, "Train MaskablePPO in self-play; compare it with the baselines."
+)
 
 
 if __name__ == "__main__":
