@@ -215,7 +215,7 @@ def test_a_run_without_curves_is_refused(tmp_path):
     ("arguments", "message"),
     [
         (["match", "greedy"], "required: opponent"),
-        (["greedy", "random", "--rules", "bridge"], "rules='bridge'"),
+        (["greedy", "random", "--rules", "bridge"], "--rules: expected some of"),
         (["greedy", "random", "--deals", "5", "--precision", "1"], "expected one of them"),
         (["greedy", "random", "--precision", "-1"], "above 0"),
         (["gauntlet", "greedy", "--curves", "nowhere"], "no learning curves"),
