@@ -467,9 +467,7 @@ def test_plays_of_the_wrong_type(wrong: Any) -> None:
         round_.hand(wrong)
 
 
-@pytest.mark.parametrize(
-    "text", ["3", "3x", "1s", "3s3", "3s 3s", "pass", "-", "--", "♠3", "0", "3s,4", "\0", "é"]
-)
+@pytest.mark.parametrize("text", ["3", "3x", "1s", "3s3", "3s 3s", "--", "♠3", "0", "3s,4", "\0", "é"])
 def test_plays_that_are_no_cards(text: str) -> None:
     round_ = in_play(3)
     round_unharmed(round_, lambda: round_.play(text), NotationError)

@@ -238,7 +238,7 @@ def test_masks_of_cards_are_integers(kind: Any) -> None:
     played = kind(key=1) if kind is Deal else kind("cardgames", 1)
     for wrong in (float("inf"), 1.0, -1, 2**60):
         with pytest.raises(ValueError, match="is not a valid mask of cards"):
-            kind.cards_text(played._batch, wrong)
+            played._batch.game.text.format_cards(wrong)
     with pytest.raises(InvalidComboError, match="is not a valid mask of cards"):
         Round("cardgames", 1)._table.classify(float("inf"))  # type: ignore[arg-type]
 

@@ -19,6 +19,7 @@ from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.envs import GameEnv, OneSeatEnv, OneSeatVectorEnv, SelfPlayEnv, make_aec
 from tienlen_env.games.common.cards import CARD_TEXT, card_ids
 from tienlen_env.games.registry import register
+from tienlen_env.games.thirteens.cards import format_cards as with_jokers
 from tienlen_env.rendering import PlainView, render_ansi, render_rgb, render_svg
 from tienlen_env.single.painter import RENDER_MODES
 
@@ -143,7 +144,7 @@ def test_a_plain_view_hides_hands_and_checks_its_fields() -> None:
     assert render_svg(view) == render_svg(other)
     assert render_ansi(view) == render_ansi(other)
     assert shown(render_svg(view)) == sorted(CARD_TEXT[card] for card in card_ids(view.hands[1]))
-    joker = replace(view, table=(53,), owner=2, table_text="a joker")
+    joker = replace(view, table_cards=1 << 53, owner=2, table_text="a joker", format_cards=with_jokers)
     assert "*2" in shown(render_svg(joker))
     assert "Jo" in plain(render_ansi(joker))
     assert "a joker" in plain(render_ansi(joker))

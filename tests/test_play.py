@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import tienlen_agents
-from tienlen_agents.terminal.dialogue import symbols
 from tienlen_agents.terminal.human import HumanAgent, Leave
 from tienlen_agents.terminal.play import main, short_names
 from tienlen_agents.terminal.prompt import say
+from tienlen_agents.words import symbols
 from tienlen_env import tienlen_v1
 from tienlen_env.engine.agent import CardAgent, View
 from tienlen_env.engine.batch import Batch
@@ -79,10 +79,12 @@ def test_only_the_own_hand_is_shown(play):
     dealt = Round("cardgames", 7, num_players=3)
     _, out = play([*THREE, "--key", "7"], ["?", "s", "q"])
     words = set(out.partition("the record")[0].split())
-    assert symbols(dealt.hand(2)).startswith("3♣ ")  # which is led
+    assert symbols(str(dealt.hand(2))).startswith("3♣ ")  # which is led
     for seat in (0, 1, 2):
-        seen = words & set(symbols(dealt.hand(seat)).split())
-        assert seen == (set(symbols(dealt.hand(0)).split()) if seat == 0 else {"3♣"} if seat == 2 else set())
+        seen = words & set(symbols(str(dealt.hand(seat))).split())
+        assert seen == (
+            set(symbols(str(dealt.hand(0))).split()) if seat == 0 else {"3♣"} if seat == 2 else set()
+        )
     assert out.count("▒▒") == 13 + 12
 
 

@@ -295,7 +295,7 @@ def test_seats_and_places_must_exist(field: str, value: object) -> None:
 
 def test_num_players() -> None:
     one = {"hands": (1,), "face_up": (True,), "places": (-1,), "scores": (0,), "last_plays": (None,)}
-    with pytest.raises(ValueError, match=r"2\.\.4"):
+    with pytest.raises(ValueError, match=r"2\.\.7"):
         replace(start(2), **one, names=("alone",))
 
 

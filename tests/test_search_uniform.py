@@ -16,6 +16,7 @@ from tienlen_env.engine.agent import Agent, RandomAgent
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games import registry as games
 
 
 def views(agent: Agent, num_games: int, num_players: int = 3, seed: int = 3) -> Iterator[tuple[Batch, View]]:
@@ -105,11 +106,11 @@ HIGH_CARD_UPDATE, HIGH_CARD_LIST = HIGH_CARD.kernels.update_legal, HIGH_CARD.ker
 
 
 def test_a_game_may_register_its_own_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_setups", {})
+    monkeypatch.setattr(games, "_parts", {})
     calls = np.zeros(1, np.int64)
-    registry.register("high_card", uniform.setup_with(uniform.Baseline(choose_highest, calls)))
-    with pytest.raises(ValueError, match="has a search already"):
-        registry.register("high_card", lambda rules: uniform.setup(HIGH_CARD, rules))
+    games.register(HIGH_CARD, search=uniform.setup_with(uniform.Baseline(choose_highest, calls)))
+    with pytest.raises(ValueError, match="has another search already"):
+        games.register(HIGH_CARD, search=lambda rules: uniform.setup(HIGH_CARD, rules))
     agent = SearchAgent(worlds=4)
     _, view = next(views(RandomAgent(), 1))
     agent.act(view)

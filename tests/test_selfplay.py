@@ -7,7 +7,6 @@ import json
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from importlib.metadata import EntryPoint
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,14 @@ import torch
 from rich.console import Console
 
 import tienlen_agents
+from tests.high_card import HIGH_CARD
 from tienlen_agents import arena, files
 from tienlen_agents.networks import features
 from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
 from tienlen_agents.settings import ConfigError, field_help, settings_of
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games import registry
 from tienlen_env.games.registry import get_rules
 from tienlen_train import ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
@@ -354,21 +355,14 @@ def test_a_game_from_outside_is_trained_by_its_name(tmp_path: Path) -> None:
 
 def test_a_package_registers_the_features_of_its_game(monkeypatch: pytest.MonkeyPatch) -> None:
     own = replace(features.generic_features("high_card"), eval_opponents=("random", "greedy"))
-    monkeypatch.setattr(features, "_registered", {})
-    features.register(own)
-    features.register(own)
+    monkeypatch.setattr(registry, "_parts", {})
+    registry.register(HIGH_CARD, features=own)
+    registry.register(HIGH_CARD, features=own)
     assert features.features_of(get_rules("high_card")) is own
-    with pytest.raises(ValueError, match="'high_card' are registered already"):
-        features.register(features.generic_features("high_card"))
-    monkeypatch.setattr(features, "_registered", {})
-    entry = EntryPoint("high_card", "tests.test_selfplay:NO_FEATURES", features.ENTRY_POINTS)
-    monkeypatch.setattr(features, "entry_points", lambda group, name: [entry])
-    features._found.cache_clear()
-    with pytest.raises(TypeError, match="NO_FEATURES: expected a value of Features, got int"):
-        features.features_of(get_rules("high_card"))
-
-
-NO_FEATURES = 3
+    with pytest.raises(ValueError, match="'high_card' has another features already"):
+        registry.register(HIGH_CARD, features=features.generic_features("high_card"))
+    with pytest.raises(TypeError, match="'feature' is not a part of a game; expected one of round, picture"):
+        registry.register(HIGH_CARD, feature=own)
 
 
 def test_resume_takes_the_settings_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

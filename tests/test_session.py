@@ -161,13 +161,13 @@ def test_nothing_hidden_is_in_any_view(part):
         while not session.is_over:
             public = set()
             for play in session.round.plays:
-                public |= set(session.round.cards_text(session.batch, play.cards).split())
+                public |= set(session.batch.game.text.format_cards(play.cards).split())
             for seat in (*range(session.num_players), None):
                 view = session.view(seat)
                 shown = texts_in(view) - public
                 for s in range(session.num_players):
                     if s != seat:
-                        hidden = session.round.cards_text(session.batch, int(session.round.hand(s)))
+                        hidden = session.batch.game.text.format_cards(int(session.round.hand(s)))
                         assert shown.isdisjoint(hidden.split()), (seat, s)
                 if seat is not None and rng.random() < 0.1:
                     (same,) = positions(redealt(session, seat, rng), [0], [seat])

@@ -15,7 +15,7 @@ from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.rendering import TrickView, render_ansi, render_rgb, render_svg
 from tienlen_env.rendering.scene import HEIGHT, WIDTH, build_scene
 from tienlen_env.single.painter import Painter
-from tienlen_env.single.thirteens import ThirteensPainter, melds_text
+from tienlen_env.single.thirteens import melds_text
 
 TABLES = [
     ThirteensRules(num_players=3, jokers=0),
@@ -29,7 +29,7 @@ def moments(rules: ThirteensRules, every: int = 9) -> list[TrickView]:
     """Some moments of a deal played at random, the last one included."""
     batch = Batch(rules, 1, backend="python")
     batch.deal([3])
-    memory, rng, found = ThirteensPainter(batch), np.random.default_rng(0), []
+    memory, rng, found = Painter(batch), np.random.default_rng(0), []
     for step in range(1000):
         over = batch.state.turn[0] < 0
         if step % every == 0 or over or batch.state.pile[0]:
@@ -62,7 +62,7 @@ def test_every_moment_in_every_mode(rules: ThirteensRules) -> None:
 def test_nothing_lies_outside_the_picture_and_hands_do_not_touch(rules: ThirteensRules) -> None:
     batch = Batch(rules, 1, backend="python")
     batch.deal([3])
-    view = ThirteensPainter(batch).view()
+    view = Painter(batch).view()
     for placed in build_scene(view):
         assert placed.x - placed.art.width / 2 >= 0
         assert placed.x + placed.art.width / 2 <= WIDTH

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tienlen_agents.wasm.tienlen import WORDS, can_extend, find_action
+from tienlen_agents.words.tienlen import WORDS, can_extend, find_action
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, parse_cards
 from tienlen_env.games.tienlen.actions import build_action_table

@@ -33,19 +33,19 @@ from tienlen_env.envs.tienlen_sb3 import TienLenVecEnv
 from tienlen_env.envs.vector import Decisions, OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.games.common.rules import RulesBase
 from tienlen_env.games.common.state import ClimbingState, GameState
+from tienlen_env.games.registry import ByGame
 from tienlen_env.games.thirteens.actions import Meld, ThirteensTable
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.state import State as ThirteensState
 from tienlen_env.games.tienlen.actions import ActionTable
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape
 from tienlen_env.games.tienlen.state import State as TienLenState
-from tienlen_env.single.base import BasePainter, BaseRound
-from tienlen_env.single.by_game import ByGame
+from tienlen_env.single.base import BaseRound
 from tienlen_env.single.game import Game
 from tienlen_env.single.painter import Painter
 from tienlen_env.single.session import Session
-from tienlen_env.single.thirteens import Deal, ThirteensPainter
-from tienlen_env.single.tienlen import Play, Round, TienLenPainter
+from tienlen_env.single.thirteens import Deal
+from tienlen_env.single.tienlen import Play, Round
 
 
 class Subject(NamedTuple):
@@ -258,11 +258,8 @@ MAKERS: dict[type, Maker] = {
     Play: of_play,
     Game: of_game,
     Session: of_session,
-    ByGame: plain(lambda batch: ByGame("tienlen_env.single", "ROUND", None)),
+    ByGame: plain(lambda batch: ByGame("round", "tienlen_env.single", lambda game: None)),
     Painter: plain(lambda batch: Painter(batch)),
-    BasePainter: plain(lambda batch: Painter(batch)),
-    TienLenPainter: plain(lambda batch: TienLenPainter(Batch("cardgames"))),
-    ThirteensPainter: plain(lambda batch: ThirteensPainter(Batch("thirteens"))),
     RandomAgent: agent("random"),
     GreedyAgent: agent("greedy"),
     GreedyLongAgent: agent("greedy_long"),

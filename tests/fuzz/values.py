@@ -324,7 +324,6 @@ VALUES: dict[str, Values] = {
     "first": mostly(_choice(0.0, 1.0)),
     "floor": mostly(_choice(0.0, 1e-5)),
     "game": mostly(_number(-1, 4)),
-    "ByGame.register.game": mostly(_choice("tienlen", "nothing", "a b")),
     "ByGame.named.game": mostly(_choice("tienlen", "nothing", "a b")),
     "games": mostly(some_games),
     "hand": mostly(mask_of_cards),

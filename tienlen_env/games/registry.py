@@ -1,16 +1,18 @@
-"""The registry of games and their presets: built-in ones and those of other packages.
+"""The registry of games, their presets, and what other rooms have for each game.
 
-A package adds a game by `register`, and by an entry point in the group ``tienlen.games`` (name = the game's,
-value = a `Game`), so that other processes find it too.
+A package adds a game by one call of `register`, and by an entry point in the group ``tienlen.games`` (name =
+the game's, value = a `Game`, in a module that calls `register`), so that other processes find it, too.
 """
 
 from __future__ import annotations
 
 import copyreg
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Final, TypeVar, cast
+from importlib.util import find_spec
+from typing import Final, Generic, TypeVar, cast
 
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Game
@@ -19,24 +21,37 @@ from tienlen_env.games.tienlen.game import TIENLEN
 
 ENTRY_POINTS: Final = "tienlen.games"
 MAX_PLAYERS: Final = 16
+# What a game may have besides its `Game`, and where it is described.
+PARTS: Final = {
+    "round": "a subclass of tienlen_env.single.base.BaseRound",
+    "picture": "a function like tienlen_env.single.painter.picture",
+    "words": "a tienlen_agents.words.GameWords",
+    "search": "a function like tienlen_agents.search.uniform.setup_with makes",
+    "features": "a tienlen_agents.networks.features.base.Features",
+}
 RulesT = TypeVar("RulesT", bound=AnyRules)
 TableT = TypeVar("TableT", bound=ActionTable)
+T = TypeVar("T")
 
 _games: dict[str, AnyGame] = {}
+_parts: dict[tuple[str, str], object] = {}  # by the game's name and that of the part
 _looked_outside = False
 
 
-def register(game: Game[RulesT, TableT]) -> Game[RulesT, TableT]:
-    """Add a game.
+def register(game: Game[RulesT, TableT], **parts: object) -> Game[RulesT, TableT]:
+    """Add a game, or add parts to a game.
 
     Args:
-        game: the game; its name and those of its presets must be unique. Registering it again has no effect.
+        game: the game; its name and those of its presets must be unique.
+        parts: what other rooms have for this game, see `PARTS`: ``round``, ``picture``, ``words``,
+            ``search``, ``features``. All have a default that works for any game.
 
     Returns:
         The game.
 
     Raises:
-        ValueError: the name, or that of a preset, is taken.
+        ValueError: the name, or that of a preset, is taken; or the game has another such part.
+        TypeError: not the name of a part.
     """
     known = _games.get(game.name)
     if known is not None and known is not game:
@@ -45,8 +60,50 @@ def register(game: Game[RulesT, TableT]) -> Game[RulesT, TableT]:
         taken = set(other.presets) & set(game.presets)
         if taken and other.name != game.name:
             raise ValueError(f"game {game.name!r}: {other.name} has a preset {min(taken)!r} already")
+    for part, value in parts.items():
+        if part not in PARTS:
+            raise TypeError(f"{part!r} is not a part of a game; expected one of {', '.join(PARTS)}")
+        if _parts.get((game.name, part), value) is not value:
+            raise ValueError(f"game {game.name!r} has another {part} already")
     _games[game.name] = cast(AnyGame, game)
+    _parts.update({(game.name, part): value for part, value in parts.items()})
     return game
+
+
+class ByGame(Generic[T]):
+    """What a room has for each game, in this order: registered (`register`), or in a module, or the default.
+
+    Args:
+        part: its name in `PARTS`. In a module, the name in capital letters.
+        package: the room; the module has the game's name, like ``tienlen_env.single.tienlen``.
+        default: makes the value of a game that has none, from the game's name.
+    """
+
+    def __init__(self, part: str, package: str, default: Callable[[str], T]) -> None:
+        self._part = part
+        self._package = package
+        self._default = default
+        self._found: dict[str, T] = {}
+
+    def named(self, game: str) -> T:
+        """The value of a game, by the game's name."""
+        _look_outside()
+        if (game, self._part) in _parts:
+            return cast(T, _parts[game, self._part])
+        if game not in self._found:
+            module = f"{self._package}.{game}"
+            has_module = game.isidentifier() and find_spec(module) is not None
+            found = getattr(import_module(module), self._part.upper(), None) if has_module else None
+            self._found[game] = self._default(game) if found is None else found
+        return self._found[game]
+
+    def of(self, rules: AnyRules) -> T:
+        """The value of the game with these rules.
+
+        Raises:
+            RulesError: the rules belong to no registered game.
+        """
+        return self.named(game_of(rules).name)
 
 
 def _look_outside() -> None:
@@ -86,15 +143,19 @@ class _Presets(Mapping[str, AnyRules]):
 PRESETS: Final[Mapping[str, AnyRules]] = _Presets()
 
 
-def get_rules(rules: str | AnyRules = "cardgames", num_players: int | None = None) -> AnyRules:
-    """Resolve the name of a preset, or rules, optionally with another number of players.
+def get_rules(
+    rules: str | AnyRules = "cardgames", num_players: int | None = None, **changes: object
+) -> AnyRules:
+    """Resolve the name of a preset, or rules, optionally with other values in some fields.
 
     Args:
         rules: a name in `PRESETS`, or the rules of any game.
         num_players: None: as in `rules`.
+        changes: fields of the rules and their values; None: as in `rules`.
 
     Raises:
-        RulesError: an unknown name, or a number of players that the game does not have.
+        RulesError: an unknown name, or a value that the game does not have.
+        TypeError: the rules have no such field.
     """
     if isinstance(rules, str):
         if rules not in PRESETS:
@@ -103,7 +164,16 @@ def get_rules(rules: str | AnyRules = "cardgames", num_players: int | None = Non
     else:
         found = rules
         game_of(found)
-    return found if num_players is None else replace(found, num_players=num_players)  # type: ignore[type-var]
+    if num_players is not None:
+        changes["num_players"] = num_players
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if not changes:
+        return found
+    known: list[str] = [field.name for field in fields(found)] if is_dataclass(found) else []
+    if unknown := sorted(set(changes) - set(known)):
+        expected = ", ".join(known)
+        raise TypeError(f"{unknown[0]!r} is not a setting or a field of the rules; these have {expected}")
+    return replace(found, **changes)  # type: ignore[type-var]
 
 
 def variants_of(game: AnyGame) -> Iterator[tuple[str, AnyRules]]:

@@ -11,13 +11,12 @@ from __future__ import annotations
 from tienlen_env.rendering.ansi import for_stream, render_ansi
 from tienlen_env.rendering.raster import render_rgb
 from tienlen_env.rendering.svg import render_cards, render_svg
-from tienlen_env.rendering.view import PlainView, TableView, TrickView, View
+from tienlen_env.rendering.view import PlainView, TableView, TrickView
 
 __all__ = [
     "PlainView",
     "TableView",
     "TrickView",
-    "View",
     "for_stream",
     "render_ansi",
     "render_cards",

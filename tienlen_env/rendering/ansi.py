@@ -12,9 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final, TextIO
 
-from tienlen_env.games.common.cards import NO_CARD, RANK_TEXT, SUIT_SYMBOLS, rank_of, suit_of
-from tienlen_env.rendering.cards import is_joker
-from tienlen_env.rendering.view import View, printable
+from tienlen_env.rendering.view import BACK, PlainView, face, printable, with_symbol
 
 COLUMNS: Final = 78
 NAME_COLUMNS: Final = 14  # of a player
@@ -42,19 +40,17 @@ def _fit(text: str, columns: int) -> str:
     return text + " " * (columns - _columns(text))
 
 
-def _card(card: int, *codes: str) -> str:
-    if is_joker(card):
-        return _style("Jo", *codes)
-    red = (_RED,) if suit_of(card) >= 2 else ()
-    return _style(RANK_TEXT[rank_of(card)].replace("T", "10") + SUIT_SYMBOLS[suit_of(card)], *codes, *red)
+def _card(card: str, *codes: str) -> str:
+    red = (_RED,) if face(card)[1] >= 2 else ()
+    return _style(with_symbol(card), *codes, *red)
 
 
-def _cards(cards: Iterable[int], *codes: str) -> str:
+def _cards(cards: Iterable[str], *codes: str) -> str:
     """Cards, ``3♠ 10♥``, in the order given."""
     return " ".join(_card(card, *codes) for card in cards)
 
 
-def _seat(view: View, seat: int) -> Iterator[str]:
+def _seat(view: PlainView, seat: int) -> Iterator[str]:
     turn, idle, badge = seat == view.turn, view.is_idle(seat), view.badge(seat)
     weight = (_BOLD,) if turn else (_DIM,) if idle else ()
     name = _style(f" {_fit(view.names[seat], NAME_COLUMNS)} ", *weight, *((_INVERSE,) if turn else ()))
@@ -62,14 +58,14 @@ def _seat(view: View, seat: int) -> Iterator[str]:
     mark = _style("[" + badge + "]", _BOLD) if badge else ""
     yield f"{'►' if turn else ' '} {name}  {_style(counts, *weight)}{mark}"
     if hand := view.hand(seat):
-        is_hidden = hand[0] == NO_CARD
+        is_hidden = hand[0] == BACK
         backs = _style(" ".join(["▒▒"] * len(hand)), _DIM)
         yield f"     {backs if is_hidden else _cards(hand, *((_DIM,) if idle else ()))}"
     if play := view.front(seat):
         yield f"     {_style('played', _DIM)} {_cards(play)}"
 
 
-def _table(view: View) -> Iterator[str]:
+def _table(view: PlainView) -> Iterator[str]:
     centre = view.centre
     if not centre.cards:
         yield f"  table  {_style('empty', _DIM)}"
@@ -103,7 +99,7 @@ def for_stream(text: str, stream: TextIO) -> str:
     return text
 
 
-def render_ansi(view: View) -> str:
+def render_ansi(view: PlainView) -> str:
     """Draw a view as text.
 
     Args:

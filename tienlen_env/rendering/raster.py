@@ -29,7 +29,7 @@ from tienlen_env.rendering.scene import (
     drawable,
     font,
 )
-from tienlen_env.rendering.view import View
+from tienlen_env.rendering.view import PlainView
 
 _CURVE_STEPS = 12
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
@@ -155,7 +155,7 @@ def _sprite(art: Art, angle: float, scale: float) -> Image.Image:
     return image.reduce(samples)
 
 
-def render_rgb(view: View, width: int = WIDTH) -> npt.NDArray[np.uint8]:
+def render_rgb(view: PlainView, width: int = WIDTH) -> npt.NDArray[np.uint8]:
     """Draw a view as pixels.
 
     Args:

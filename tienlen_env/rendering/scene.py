@@ -26,9 +26,7 @@ from typing import Final, Literal
 
 from PIL import ImageFont
 
-from tienlen_env.games.common.cards import NO_CARD, RANK_TEXT, rank_of, suit_of
-from tienlen_env.rendering.cards import is_joker
-from tienlen_env.rendering.view import View, printable
+from tienlen_env.rendering.view import BACK, PlainView, face, printable
 
 WIDTH: Final = 960
 HEIGHT: Final = 720
@@ -93,7 +91,7 @@ class Art:
     width: float
     height: float
     shapes: tuple[Box | Label | Pip, ...]
-    card: int = NO_CARD  # the card that this is the face of
+    card: str = ""  # the card that this is the face of
 
 
 @dataclass(frozen=True)
@@ -223,13 +221,13 @@ BEATEN: Final = CardStyle(36, 48, 16, 0, 14)
 
 
 @lru_cache(maxsize=1024)
-def card_art(card: int, style: CardStyle, idle: bool) -> Art:
-    """The face of a card, or its back for `NO_CARD`; `idle` greys it."""
+def card_art(card: str, style: CardStyle, idle: bool) -> Art:
+    """The face of a card of this text, or `BACK`; `idle` greys it."""
     w, h = style.width, style.height
     radius = w * 0.11
     body = Box(0, 0, w, h, radius, "#c3cbc6" if idle else "#fffdf8", "#00000066", 1)
     shadow = Box(-1, 0.5, w + 2, h + 1.5, radius + 1, "#0000002e")
-    if card == NO_CARD:
+    if card == BACK:
         blue, light = ("#66788a", "#8494a3") if idle else ("#2a5ca8", "#6f9ad6")
         i = w * 0.075
         panel = Box(i, i, w - 2 * i, h - 2 * i, radius * 0.7, blue)
@@ -241,14 +239,14 @@ def card_art(card: int, style: CardStyle, idle: bool) -> Art:
             if (row + column) % 2 == 0
         ]
         return Art(w, h, (shadow, body, panel, line, *pips))
-    if is_joker(card):
+    rank, suit = face(card)
+    if suit < 0:
         ink = "#7a6b8c" if idle else "#7b2fbf"
         # A star in the corner, where the rank of another card is, and the word across the middle.
         size = style.rank_size
         star = Label(size * 0.56, size * 1.3, "*", size * 1.5, ink, bold=True)
-        word = Label(w / 2, h * 0.62, "JOKER", w * 0.23, ink, bold=True)
+        word = Label(w / 2, h * 0.62, "JOKER" if card.startswith("*") else card, w * 0.23, ink, bold=True)
         return Art(w, h, (shadow, body, star, word), card)
-    suit, rank = suit_of(card), RANK_TEXT[rank_of(card)].replace("T", "10")
     red, black = ("#9c3f45", "#4a5058") if idle else ("#cf1f2e", DARK)
     ink = red if suit >= 2 else black
     # The corner must be seen whole in the strip that the next card of a full hand leaves free.
@@ -365,9 +363,9 @@ BEATEN_WIDTH: Final = 228
 
 
 def fan(
-    cards: Sequence[int], style: CardStyle, x: float, y: float, width: float, idle: bool
+    cards: Sequence[str], style: CardStyle, x: float, y: float, width: float, idle: bool
 ) -> Iterator[Placed]:
-    """Overlapped cards on an arc, `NO_CARD` for a back, no wider than `width`."""
+    """Overlapped cards on an arc, `BACK` for a hidden one, no wider than `width`."""
     step = min(style.step, (width - style.width) / max(1, len(cards) - 1))
     for i, card in enumerate(cards):
         t = i - (len(cards) - 1) / 2
@@ -376,7 +374,7 @@ def fan(
         yield Placed(card_art(card, style, idle), x + t * step, y + drop, t * style.tilt)
 
 
-def _seat(view: View, seat: int, spot: Spot) -> Iterator[Placed]:
+def _seat(view: PlainView, seat: int, spot: Spot) -> Iterator[Placed]:
     hand, badge, idle = view.hand(seat), view.badge(seat), view.is_idle(seat)
     if seat == view.turn:
         top = min(spot.hand_y - spot.style.height / 2, spot.plate_y - 23) - 9
@@ -392,7 +390,7 @@ def _seat(view: View, seat: int, spot: Spot) -> Iterator[Placed]:
     yield from fan(view.front(seat), BEATEN, spot.x, spot.beaten_y, BEATEN_WIDTH, False)
 
 
-def _centre(view: View) -> Iterator[Placed]:
+def _centre(view: PlainView) -> Iterator[Placed]:
     x, y, centre = WIDTH / 2, CENTRE_Y, view.centre
     if centre.cards:
         if centre.labels:
@@ -415,7 +413,7 @@ def _centre(view: View) -> Iterator[Placed]:
     yield from fan(centre.small, BEATEN, x, below + (42 if centre.below else 12), BEATEN_WIDTH, False)
 
 
-def _trick(cards: Sequence[int], labels: Sequence[str], raised: int, x: float, y: float) -> Iterator[Placed]:
+def _trick(cards: Sequence[str], labels: Sequence[str], raised: int, x: float, y: float) -> Iterator[Placed]:
     """The cards of a trick in a row, their players' names under them, the winning one lifted."""
     step = min(82, (CENTRE_WIDTH - TABLE.width) / max(1, len(cards) - 1))
     for i, (card, label) in enumerate(zip(cards, labels, strict=True)):
@@ -426,7 +424,7 @@ def _trick(cards: Sequence[int], labels: Sequence[str], raised: int, x: float, y
         yield Placed(text_art(text, 11, GOLD if i == raised else MUTED, bold=i == raised), at, y + 56)
 
 
-def build_scene(view: View) -> tuple[Placed, ...]:
+def build_scene(view: PlainView) -> tuple[Placed, ...]:
     """Lay out a view.
 
     Args:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
-from tienlen_env.games.common.cards import CARD_TEXT, card_ids, parse_cards
-from tienlen_env.rendering.cards import card_text
+from tienlen_env.games.common.cards import format_cards, parse_cards
 from tienlen_env.rendering.scene import (
     HEIGHT,
     INK,
@@ -26,7 +25,7 @@ from tienlen_env.rendering.scene import (
     text_art,
     text_width,
 )
-from tienlen_env.rendering.view import View, printable
+from tienlen_env.rendering.view import PlainView, printable
 
 _FONTS = "Aileron, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 
@@ -110,7 +109,7 @@ def _group(placed: Placed) -> str:
     corner = f"translate({_number(placed.x - art.width / 2)} {_number(placed.y - art.height / 2)})"
     if placed.angle:
         corner += f" rotate({_number(placed.angle)} {_number(art.width / 2)} {_number(art.height / 2)})"
-    card = f' data-card="{card_text(art.card)}"' if art.card >= 0 else ""
+    card = f" data-card={quoteattr(art.card)}" if art.card else ""
     return f'<g transform="{corner}"{card}>{_shapes(art)}</g>'
 
 
@@ -131,7 +130,7 @@ def document(placed: Iterable[Placed], width: float, height: float, label: str) 
     return "\n".join([head, *(_group(piece) for piece in placed), "</svg>\n"])
 
 
-def render_svg(view: View) -> str:
+def render_svg(view: PlainView) -> str:
     """Draw a view as an SVG.
 
     Args:
@@ -170,17 +169,17 @@ def render_cards(sets: Sequence[tuple[int | str, str]], *, width: int = 960) -> 
     x, y, right = float(_GAP), float(_GAP), 0.0
     line = TABLE.height + 1.9 * _CAPTION + _GAP
     for cards, caption in sets:
-        ids = card_ids(parse_cards(cards) if isinstance(cards, str) else cards)
-        words = text_art(caption, _CAPTION, INK if ids else MUTED, bold=not ids)
-        fanned = TABLE.width + (len(ids) - 1) * TABLE.step if ids else 0.0
-        taken = max(fanned, text_width(caption, _CAPTION, bold=not ids))
+        texts = format_cards(parse_cards(cards) if isinstance(cards, str) else cards).split()
+        words = text_art(caption, _CAPTION, INK if texts else MUTED, bold=not texts)
+        fanned = TABLE.width + (len(texts) - 1) * TABLE.step if texts else 0.0
+        taken = max(fanned, text_width(caption, _CAPTION, bold=not texts))
         if x > _GAP and x + taken + _GAP > width:
             x, y = float(_GAP), y + line
         middle = x + taken / 2
-        placed += fan(ids, TABLE, middle, y + TABLE.height / 2, fanned, False)
-        under = TABLE.height + 1.1 * _CAPTION if ids else TABLE.height / 2
+        placed += fan(texts, TABLE, middle, y + TABLE.height / 2, fanned, False)
+        under = TABLE.height + 1.1 * _CAPTION if texts else TABLE.height / 2
         placed.append(Placed(words, middle, y + under))
-        spoken.append(" ".join([*(CARD_TEXT[card] for card in ids), caption]))
+        spoken.append(" ".join([*texts, caption]))
         x += taken + _GAP
         right = max(right, x)
     height = y + line - 8

@@ -33,27 +33,15 @@ from tienlen_env.engine.one_game import OneGame
 from tienlen_env.engine.view import View
 from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
 from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules, Payment, Refusal
-from tienlen_env.games.common.notation import (
-    Words,
-    key_text,
-    number,
-    parse_key,
-    parse_leader,
-    parse_plays,
-    parse_results,
-    parse_rules,
-    rules_text,
-)
 from tienlen_env.games.common.state import GameState
-from tienlen_env.games.registry import PRESETS, game_named, get_rules
-from tienlen_env.rendering import PlainView, TableView, TrickView, for_stream, render_ansi, render_svg
-from tienlen_env.rendering.cards import cards_of
-from tienlen_env.single.by_game import ByGame
+from tienlen_env.games.registry import ByGame, game_named, get_rules
+from tienlen_env.rendering import PlainView, for_stream, render_ansi, render_svg
+from tienlen_env.single import record
+from tienlen_env.single.painter import Painter, seat_names
 
-Picture = PlainView | TableView | TrickView
-Facts = dict[str, "Json"]
-Json = None | bool | int | float | str | list["Json"] | Facts
+Facts = dict[str, Json]
 
 
 class Play(Protocol):
@@ -93,53 +81,6 @@ RulesT = TypeVar("RulesT", bound=AnyRules)
 PlayT = TypeVar("PlayT", bound=Play)
 
 
-class BasePainter:
-    """Draws a game of a batch, for any game: hands, places, scores, and the last play.
-
-    Args:
-        batch: the games.
-        game: which of them.
-    """
-
-    def __init__(self, batch: Batch, game: int = 0) -> None:
-        self._batch = batch
-        self._game = as_index(game, batch.num_games, "game")
-        self.reset()
-
-    def reset(self) -> None:
-        """Start a new game."""
-        self._last_seat, self._last_play = -1, 0  # a card mask
-        self._before: list[int] = self._batch.state.played[self._game].tolist()
-
-    def record_play(self, seat: int) -> None:
-        """Record a play of a seat."""
-        seat = as_index(seat, self._batch.num_players, "seat")
-        played: list[int] = self._batch.state.played[self._game].tolist()
-        if played and (cards := played[seat] & ~self._before[seat]):
-            self._last_seat, self._last_play = seat, cards
-        self._before = played
-
-    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> Picture:
-        """The data of a picture.
-
-        Args:
-            face_up: seats whose hands are shown; None for all.
-            names: of the seats; None for ``"player_0"`` and so on.
-        """
-        batch, state, game = self._batch, self._batch.state, self._game
-        return PlainView(
-            hands=tuple(state.hands[game].tolist()),
-            face_up=tuple(face_up is None or seat in face_up for seat in range(batch.num_players)),
-            turn=int(state.turn[game]),
-            places=tuple(state.places[game].tolist()),
-            scores=tuple(state.scores[game].tolist()),
-            names=seat_names(batch.num_players, names),
-            title=title_of(batch, game),
-            table=tuple(cards_of(self._last_play)),
-            owner=self._last_seat,
-        )
-
-
 class _Shared(Generic[RulesT]):
     """Data that all rounds with the same rules and backend share.
 
@@ -157,6 +98,9 @@ class _Shared(Generic[RulesT]):
 @lru_cache(maxsize=64, typed=True)
 def _share(rules: str | AnyRules, num_players: int | None, backend: BackendName) -> _Shared[Any]:
     return _Shared(Batch(rules, 1, num_players=num_players, backend=backend))
+
+
+_DEAL: Final = ("key", "round_index", "leader", "_hands", "_extra_cards", "_first_row")  # how it was dealt
 
 
 class BaseRound(Generic[RulesT, PlayT]):
@@ -182,11 +126,8 @@ class BaseRound(Generic[RulesT, PlayT]):
     """
 
     game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
-    unit: ClassVar[str] = "round"  # word for one round
-    has_card_choice: ClassVar[bool] = False  # an action stands for several sets of cards
-    painter: ClassVar[type[BasePainter]] = BasePainter
-    cause_texts: ClassVar[Mapping[str, str]] = {}  # words for the causes of payments
-    _about_ints: ClassVar[str] = ""
+    has_card_choice: ClassVar[bool] = False  # `play` takes any legal set of cards of an action
+    _int_hint: ClassVar[str] = ""
 
     rules: RulesT
     key: int | None
@@ -226,7 +167,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         self.leader = as_leader(leader, shared.batch.num_players)
         self._hands: tuple[int, ...] | None = None
         self._first_row: list[int] | None = None
-        self._aside: dict[str, int] = {}
+        self._extra_cards: dict[str, int] = {}
         self._plays: list[PlayT] = []
         self._bind(shared.batch.copy())
 
@@ -239,7 +180,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     def _deal(self) -> None:
         leader = -1 if self.leader is None else self.leader
         if self._hands is not None:
-            self._batch.set_hands([self._hands], leader, **self._aside)
+            self._batch.set_hands([self._hands], leader, **self._extra_cards)
         elif self._first_row is not None:
             self._rows[0] = self._first_row
         else:
@@ -265,7 +206,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         *,
         leader: int | None = None,
         backend: BackendName = "numba",
-        **aside: str | int,
+        **extra_cards: str | int,
     ) -> Self:
         """A round with given hands.
 
@@ -274,7 +215,7 @@ class BaseRound(Generic[RulesT, PlayT]):
             hands: one per seat, as text or masks.
             leader: the seat that leads; None: see `Batch.set_hands`.
             backend: ``"numba"`` or ``"python"``.
-            aside: other cards that `Batch.set_hands` takes, as text or masks: in Thirteens ``dummy``,
+            extra_cards: other cards that `Batch.set_hands` takes, as text or masks: in Thirteens ``dummy``,
                 ``remainder`` and ``starter``.
 
         Raises:
@@ -288,7 +229,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         new._begin(rules, len(hands), leader, backend)
         new.key, new.round_index = None, 0
         new._hands = tuple(new._read_cards(cards) for cards in hands)
-        new._aside = {name: new._read_cards(cards) for name, cards in aside.items()}
+        new._extra_cards = {name: new._read_cards(cards) for name, cards in extra_cards.items()}
         new._deal()
         return new
 
@@ -373,12 +314,12 @@ class BaseRound(Generic[RulesT, PlayT]):
         Raises:
             ValueError: not P names.
         """
-        who = seat_names(self.num_players, names, "seat ")
+        who, causes = seat_names(self.num_players, names, "seat "), self._batch.game.text.causes
         lines = []
         for payer, payee, amount, cause in self.payment_list:
             pays = "pay" if who[payer] == "you" else "pays"
             units = "1 unit" if amount == 1 else f"{amount} units"
-            lines.append(f"{who[payer]} {pays} {who[payee]} {units}: {self.cause_texts.get(cause, cause)}")
+            lines.append(f"{who[payer]} {pays} {who[payee]} {units}: {causes.get(cause, cause)}")
         return lines
 
     @property
@@ -426,7 +367,9 @@ class BaseRound(Generic[RulesT, PlayT]):
         known = self._shared.known
         play = known.get((action, cards))
         if play is None:
-            play = known[action, cards] = TextPlay(self.play_text(self._batch, action, cards), action, cards)
+            batch = self._batch
+            text = batch.game.text.play_text(batch.action_table, action, cards)
+            play = known[action, cards] = TextPlay(text, action, cards)
         return cast(PlayT, play)
 
     # ------------------------------------------------------------ playing
@@ -483,17 +426,21 @@ class BaseRound(Generic[RulesT, PlayT]):
         number = index(action)
         if not 0 <= number < self._batch.num_actions:
             raise self._error(
-                f"action {number}: expected 0..{self._batch.num_actions - 1}{self._about_ints}", number
+                f"action {number}: expected 0..{self._batch.num_actions - 1}{self._int_hint}", number
             )
         return number
 
     def pass_(self) -> None:
-        """Pass.
+        """Pass: play the action with the name ``"pass"``.
 
         Raises:
-            IllegalPlayError: a pass is not legal here, or not in this game.
+            IllegalPlayError: a pass is not legal here, or the game has none.
         """
-        raise self._error(f"the game {self._batch.game.name!r} has no pass", None)
+        try:
+            action = self._batch.text_to_action("pass")
+        except ValueError:
+            raise self._error(f"the game {self._batch.game.name!r} has no pass", None) from None
+        self.play(action)
 
     def undo(self) -> PlayT:
         """Take the last play back.
@@ -519,7 +466,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     def position(self) -> str:
         """The position of the seat to act in a few words."""
         if self.is_over:
-            return f"the {self.unit} is over"
+            return f"the {self._batch.game.text.unit} is over"
         batch = self._batch
         words = batch.game.text.describe(batch.action_table, self._rows[0].tolist())
         return f"seat {self.current_seat}; {words}"
@@ -558,42 +505,39 @@ class BaseRound(Generic[RulesT, PlayT]):
         return {
             "rules": self.rules,
             "backend": self.backend,
-            "deal": (self.key, self.round_index, self.leader, self._hands, self._aside, self._first_row),
+            "deal": {name: getattr(self, name) for name in _DEAL},
             "plays": [(play.action, play.cards) for play in self._plays],
             "row": self._rows[0].tolist(),
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self._begin(state["rules"], None, None, state["backend"])
-        self.key, self.round_index, self.leader, self._hands, self._aside, self._first_row = state["deal"]
+        self.__dict__.update(state["deal"])
         self._plays = [self.play_of(*play) for play in state["plays"]]
         self._rows[0] = state["row"]
 
     # ------------------------------------------------------------ records
 
     def record(self) -> str:
-        """The round so far as one line of text; the plays are action ids, the results scores.
+        """The round so far as one line of text (`tienlen_env.single.record`).
 
         Raises:
             TienLenError: the round was made by `from_view`.
         """
         self._check_recordable()
-        batch = self._batch
-        words = [f"{batch.game.name}/1", rules_text(self.rules, PRESETS), f"p{self.num_players}"]
-        if self._hands is None:
-            assert self.key is not None  # a round has a key or hands
-            words.append(key_text(self.key, self.round_index))
-        else:
-            write = batch.game.text.format_cards
-            for cards_name, cards in (("hands", self._hands), *((n, (c,)) for n, c in self._aside.items())):
-                words.append(f"{cards_name}=" + "/".join(write(c).replace(" ", "") for c in cards))
-        if self.leader is not None:
-            words.append(f"lead={self.leader}")
-        words.append(":")
-        words += [str(play.action) for play in self._plays]
-        if self.is_over:
-            words += ["=", *map(str, self.scores)]
-        return " ".join(words)
+        given = None
+        if self._hands is not None:
+            given = {"hands": self._hands, **{name: (cards,) for name, cards in self._extra_cards.items()}}
+        return record.write(
+            self._batch.game,
+            self.rules,
+            self.key,
+            self.round_index,
+            given,
+            self.leader,
+            [play.action for play in self._plays],
+            self.scores if self.is_over else None,
+        )
 
     def _check_recordable(self) -> None:
         if self._first_row is not None:
@@ -612,36 +556,26 @@ class BaseRound(Generic[RulesT, PlayT]):
             NotationError: text that cannot be read, an impossible deal, an illegal play, or results that do
                 not follow from the plays; the message has the column.
         """
-        name = text.lstrip().partition("/")[0] if isinstance(text, str) else ""
-        words = Words(text, f"{name}/1")
-        found = parse_rules(words, rules, _read_players, _find)
-        key, round_index = (None, 0) if words.peek().startswith("hands=") else parse_key(words)
-        hands: list[str] = []
-        if key is None:
-            value = words.take_value("hands")
-            if value is None:
-                raise NotationError("expected key= or hands=", words.items[words.at - 1][1])
-            hands = value[0].split("/")
-        aside: dict[str, str | int] = {}
-        while "=" in words.peek() and not words.peek().startswith(("=", "lead=")):
-            word, _ = words.take("cards")
-            name, _, cards = word.partition("=")
-            aside[name] = cards
-        leader = parse_leader(words, found.num_players)
-        plays, columns = parse_plays(words, lambda w, c: number(w, c, 2**31 - 1, "an action id"))
-        results = parse_results(words, found.num_players, "a score")
+        found = record.read(text, rules)
         try:
-            if key is None:
-                new = cls.from_hands(found, hands, leader=leader, backend=backend, **aside)
+            if found.given is None:
+                new = cls(
+                    cast(RulesT, found.rules),
+                    found.key,
+                    round_index=found.round_index,
+                    leader=found.leader,
+                    backend=backend,
+                )
             else:
-                new = cls(found, key, round_index=round_index, leader=leader, backend=backend)
+                hands, extra = found.given
+                new = cls.from_hands(
+                    cast(RulesT, found.rules), hands, leader=found.leader, backend=backend, **extra
+                )
         except ValueError as error:
             raise NotationError(str(error), 1) from error
-        if new._batch.game.name != name:
-            raise NotationError(f"{found.name}: not rules of the game {name!r}", 1)
-        new._replay(plays, columns)
-        if results is not None and [w for w, _ in results] != [str(score) for score in new.scores]:
-            raise NotationError(f"the plays lead to the scores {new.scores}", results[0][1])
+        new._replay(found.plays, found.columns)
+        if found.results is not None and found.results != new.scores:
+            raise NotationError(f"the plays lead to the scores {new.scores}", found.results_column)
         return new
 
     def _replay(self, plays: Iterable[PlayT | int | str], columns: Iterable[int]) -> None:
@@ -658,44 +592,6 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     # ------------------------------------------------------------ text and pictures
 
-    @classmethod
-    def play_text(cls, batch: Batch, action: int, cards: int) -> str:
-        """The text of a play, as `play` reads it.
-
-        Args:
-            batch: games under the same rules.
-            action: the action id.
-            cards: its cards, as a mask; 0 for none.
-        """
-        return batch.action_to_text(action)
-
-    @classmethod
-    def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
-        """`play_text` of several plays."""
-        return [cls.play_text(batch, *play) for play in zip(actions, cards, strict=True)]
-
-    @classmethod
-    def cards_text(cls, batch: Batch, cards: int) -> str:
-        """The text of a set of cards, given as a mask."""
-        return batch.game.text.format_cards(cards)
-
-    @classmethod
-    def public_facts(
-        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
-    ) -> list[Facts]:
-        """The public facts of a position of this game, for `tienlen_env.single.messages.positions`.
-
-        Args:
-            batch: the games.
-            games: which of them, n indices.
-            legal_cards: n lists, the card masks of the legal actions; empty if the observing seat is not
-                to act.
-
-        Returns:
-            n dictionaries of JSON values, without hidden information.
-        """
-        return [{} for _ in games]
-
     def view(
         self,
         *,
@@ -703,7 +599,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         names: Sequence[str] | None = None,
         title: str | None = None,
         scores: Sequence[int] | None = None,
-    ) -> Picture:
+    ) -> PlainView:
         """The data of a picture.
 
         Args:
@@ -712,11 +608,17 @@ class BaseRound(Generic[RulesT, PlayT]):
             title: heading; None for the rules and the round.
             scores: P points in the game; None for those of the round.
         """
-        return changed(self._view(face_up, names), title, scores)
-
-    def _view(self, face_up: Sequence[int] | None, names: Sequence[str] | None) -> Picture:
-        view: Picture = self.painter(self._batch).view(face_up, names)
-        return view
+        again = self.copy()
+        again._deal()
+        painter = Painter(again._batch)
+        for play in self._plays:
+            seat = again.current_seat
+            again.play(play)
+            painter.record_play(seat)
+        view = painter.view(face_up, names)
+        if title is not None:
+            view = replace(view, title=title)
+        return view if scores is None else replace(view, scores=tuple(scores))
 
     def _repr_svg_(self) -> str:
         return render_svg(self.view())
@@ -731,17 +633,7 @@ class BaseRound(Generic[RulesT, PlayT]):
 
 
 AnyRound: TypeAlias = BaseRound[Any, Any]
-_ROUNDS: Final[ByGame[type[AnyRound]]] = ByGame("tienlen_env.single", "ROUND", BaseRound)
-
-
-def register_round(game: str, round_type: type[AnyRound]) -> None:
-    """Set the class of the rounds of a game.
-
-    Args:
-        game: the game's name.
-        round_type: a subclass of `BaseRound`.
-    """
-    _ROUNDS.register(game, round_type)
+_ROUNDS: Final[ByGame[type[AnyRound]]] = ByGame("round", "tienlen_env.single", lambda game: BaseRound)
 
 
 def round_type(rules: AnyRules) -> type[AnyRound]:
@@ -759,40 +651,6 @@ def round_type_of(game: str) -> type[AnyRound]:
 
 
 # ---------------------------------------------------------------- helpers
-
-
-def changed(view: Picture, title: str | None, scores: Sequence[int] | None) -> Picture:
-    """A picture with another heading and other scores; None keeps them."""
-    if title is not None:
-        view = replace(view, title=title)
-    return view if scores is None else replace(view, scores=tuple(scores))
-
-
-def seat_names(num_players: int, names: Sequence[str] | None, word: str = "player_") -> tuple[str, ...]:
-    """P labels: the given ones, or a word with the number of the seat.
-
-    Raises:
-        ValueError: not P names.
-    """
-    found = tuple(f"{word}{seat}" for seat in range(num_players)) if names is None else tuple(names)
-    if len(found) != num_players:
-        raise ValueError(f"names={names!r}: expected {num_players} names")
-    return found
-
-
-def title_of(batch: Batch, game: int, unit: str = "round") -> str:
-    """The heading of a picture: the rules and the number of the round."""
-    return f"{batch.rules.name} · {unit} {int(batch.state.round[game]) + 1}"
-
-
-def _find(rules: str | RulesT, **size: int) -> RulesT:
-    return cast(RulesT, get_rules(rules, **size))
-
-
-def _read_players(word: str, column: int) -> dict[str, int]:
-    if not word.startswith("p"):
-        raise NotationError(f"{word!r}: expected the number of players, like p4", column)
-    return {"num_players": number(word[1:], column + 1, 99, "a number of players")}
 
 
 def _is_int(value: object, start: int, stop: int) -> bool:

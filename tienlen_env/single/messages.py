@@ -15,19 +15,32 @@ same fields:
 | ``legal`` | if ``seat`` is to act: the text of each legal play; else empty |
 | ``legal_ids`` | their action ids, in the same order |
 
-Each game adds its public facts. Tiến lên: ``table`` (the cards to be beaten), ``owner`` (the seat that played
-them, or null), ``must`` (a card that the play must contain), ``passed`` (seats), ``played`` (the cards that
-each seat has played). Thirteens: see `tienlen_env.single.thirteens.Deal.public_facts`.
+Each game adds its public facts (`GameText.facts`). Tiến lên, and every other climbing game: ``table`` (the
+cards to be beaten), ``owner`` (the seat that played them, or null), ``must`` (a card that the play must
+contain), ``passed`` (seats), ``played`` (the cards that each seat has played). Thirteens:
+`tienlen_env.games.thirteens.game.FACTS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
 from tienlen_env.engine.batch import Batch, LegalActions
-from tienlen_env.single.base import Facts, round_type
+from tienlen_env.games.common.facts import Json
+from tienlen_env.games.common.game import ActionTable, GameText
+
+Texts = tuple[Callable[[int], str], Callable[[int, int], str]]
+
+
+@lru_cache(maxsize=64)
+def _texts(text: GameText[Any, Any], table: ActionTable) -> Texts:
+    """`GameText.format_cards` and `GameText.play_text` of a table, both with a memory."""
+    size = 1 << 16
+    return lru_cache(size)(text.format_cards), lru_cache(size)(partial(text.play_text, table))
 
 
 def positions(
@@ -36,7 +49,7 @@ def positions(
     seats: Sequence[int | None],
     legal: LegalActions | None = None,
     rows: Sequence[int] | None = None,
-) -> list[Facts]:
+) -> list[dict[str, Json]]:
     """The information of seats about their games.
 
     Args:
@@ -52,37 +65,38 @@ def positions(
     legal = batch.list_legal() if legal is None else legal
     ends = np.append(legal.start[1:], len(legal.action)).tolist()
     starts, ids, masks = legal.start.tolist(), legal.action.tolist(), legal.cards.tolist()
-    state, kind = batch.state, round_type(batch.rules)
+    rows_of_legal = games if rows is None else rows
+    state, num_players = batch.state, batch.num_players
     chosen = np.asarray(games, np.int64)
+    write, write_play = _texts(batch.game.text, batch.action_table)
+    facts = batch.game.facts(batch.rules, batch.kernel_arrays.spec)
     hands = state.hands[chosen]
-    turns: list[int] = state.turn[chosen].tolist()
-    own = [
-        slice(starts[row], ends[row]) if seat == turn else slice(0, 0)
-        for row, seat, turn in zip(games if rows is None else rows, seats, turns, strict=True)
-    ]
-    facts = kind.public_facts(batch, chosen.tolist(), [masks[part] for part in own])
     columns = (
+        state.turn[chosen],
+        state.rows[chosen],
         hands,
         np.bitwise_count(hands),
         state.places[chosen],
         state.scores[chosen],
         batch.balances()[chosen],
     )
-    everything = zip(
-        seats, turns, own, facts, *(np.asarray(column).tolist() for column in columns), strict=True
-    )
-    return [
-        {
-            "seat": seat,
-            "current_seat": None if turn < 0 else turn,
-            "hand": "" if seat is None else kind.cards_text(batch, hand[seat]),
-            "counts": counts,
-            "places": [None if place < 0 else place for place in places],
-            "scores": scores,
-            **({"balances": balances} if batch.has_payments else {}),
-            **public,
-            "legal": kind.play_texts(batch, ids[part], masks[part]),
-            "legal_ids": ids[part],
-        }
-        for seat, turn, part, public, hand, counts, places, scores, balances in everything
-    ]
+    found: list[dict[str, Json]] = []
+    for index, seat, turn, row, hand, counts, places, scores, balances in zip(
+        rows_of_legal, seats, *(column.tolist() for column in columns), strict=True
+    ):
+        own = slice(starts[index], ends[index]) if seat == turn else slice(0, 0)
+        found.append(
+            {
+                "seat": seat,
+                "current_seat": None if turn < 0 else turn,
+                "hand": "" if seat is None else write(hand[seat]),
+                "counts": counts,
+                "places": [None if place < 0 else place for place in places],
+                "scores": scores,
+                **({"balances": balances} if batch.has_payments else {}),
+                **{fact.name: fact.read(row, num_players, masks[own], write) for fact in facts},
+                "legal": list(map(write_play, ids[own], masks[own])),
+                "legal_ids": ids[own],
+            }
+        )
+    return found

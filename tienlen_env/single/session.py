@@ -12,9 +12,10 @@ from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
+from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, main_reward
-from tienlen_env.single.base import AnyRound, Facts, Json, Play, round_type
+from tienlen_env.single.base import AnyRound, Facts, Play, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.messages import positions
 
@@ -192,7 +193,8 @@ class Session:
         cards = [play.cards] if played.has_card_choice else None
         self.batch.step([play.action], cards)
         self._plays.append(play)
-        number, text = played.round_index, played.play_text(self.batch, play.action, play.cards)
+        number, batch = played.round_index, self.batch
+        text = batch.game.text.play_text(batch.action_table, play.action, play.cards)
         self.events.append({"type": "play", "round": number, "seat": seat, "id": play.action, "text": text})
         if played.is_over:
             event: dict[str, Json] = {

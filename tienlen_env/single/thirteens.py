@@ -8,50 +8,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import as_indices
 from tienlen_env.errors import NotationError, TienLenError
-from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards
-from tienlen_env.games.thirteens.explain import SUIT_NAME
+from tienlen_env.games.common.cards import SUIT_NAME
+from tienlen_env.games.thirteens.cards import CARD_TEXT
 from tienlen_env.games.thirteens.melds import pack
 from tienlen_env.games.thirteens.notation import (
     DealRecord,
     format_record,
     parse_play,
     parse_record,
-    play_text,
 )
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.state import State
 from tienlen_env.rendering import TrickView
-from tienlen_env.single.base import BasePainter, BaseRound, Facts, TextPlay, seat_names, title_of
+from tienlen_env.single import painter
+from tienlen_env.single.base import BaseRound, TextPlay
 
 
-def trick_view(
-    batch: Batch,
-    game: int = 0,
-    *,
-    face_up: Sequence[int] | None = None,
-    names: Sequence[str] | None = None,
-) -> TrickView:
-    """The picture of a game of Thirteens, from its state.
-
-    Args:
-        batch: the games.
-        game: which of them.
-        face_up: seats whose hands are shown; None for all.
-        names: P labels; None for ``"player_0"`` and so on.
-    """
-    state = cast(State, batch.state)
-    seats = range(batch.num_players)
-    names = seat_names(batch.num_players, names)
+def picture(batch: Batch, game: int = 0, **settings: Any) -> TrickView:
+    """The picture of a game of Thirteens; arguments as of `tienlen_env.single.painter.picture`."""
+    state, view = cast(State, batch.state), painter.picture(batch, game, **settings)
     trick = tuple(card for card in state.trick_cards[game].tolist() if card >= 0)
     pile, last_winner = int(state.pile[game]), int(state.last_winner[game])
-    turn, aside = int(state.turn[game]), int(state.aside[game])
+    aside = int(state.aside[game])
     note = ""
     if pile:
         note = f"to meld: {melds_text(pile)}"
@@ -61,24 +44,17 @@ def trick_view(
         suit = starter_suit(int(state.follow[game]))
         note = f"starter suit: {suit}" if suit else "set aside"
     elif last_winner >= 0:
-        note = f"{names[last_winner]} took {melds_text(int(state.last_pile[game]))}"
+        note = f"{view.names[last_winner]} took {melds_text(int(state.last_pile[game]))}"
     return TrickView(
-        hands=tuple(state.hands[game].tolist()),
-        face_up=tuple(face_up is None or seat in face_up for seat in seats),
+        **vars(view) | {"table_cards": 0, "owner": -1, "table_text": note},
         trick=trick,
         leader=int(state.leader[game]),
         winner=int(state.winner[game]),
         aside=aside,
         pile=pile or int(state.last_pile[game]),
-        note=note,
-        turn=turn,
         task="melds" if pile else "to play" if trick else "leads",
-        places=tuple(state.places[game].tolist()),
         tricks=tuple(state.tricks[game].tolist()),
         points=tuple(state.points[game].tolist()),
-        scores=tuple(state.scores[game].tolist()),
-        names=names,
-        title=title_of(batch, game, "deal"),
     )
 
 
@@ -99,14 +75,6 @@ def melds_text(pile: int) -> str:
     return " and ".join(filter(None, (", ".join(melds[:-1]), melds[-1])))
 
 
-class ThirteensPainter(BasePainter):
-    """Draws a game of Thirteens."""
-
-    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TrickView:
-        """See `BasePainter.view`."""
-        return trick_view(self._batch, self._game, face_up=face_up, names=names)
-
-
 class Deal(BaseRound[ThirteensRules, TextPlay]):
     """One deal of Thirteens, until the hands are empty and all nulls are paid (RULES.md 8.9).
 
@@ -124,8 +92,6 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     """
 
     game_name: ClassVar[str] = "thirteens"
-    unit: ClassVar[str] = "deal"
-    painter: ClassVar[type[BasePainter]] = ThirteensPainter
     _state: State
 
     def __init__(
@@ -191,16 +157,16 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     def record(self) -> str:
         """The deal so far as one line of text (`tienlen_env.games.thirteens.notation`)."""
         self._check_recordable()
-        aside = self._aside
+        extra = self._extra_cards
         return format_record(
             DealRecord(
                 self.rules,
                 self.key,
                 self.round_index,
                 self._hands,
-                aside.get("dummy", 0),
-                aside.get("remainder", 0),
-                aside.get("starter", 0),
+                extra.get("dummy", 0),
+                extra.get("remainder", 0),
+                extra.get("starter", 0),
                 self.leader,
                 tuple(play.action for play in self._plays),
                 self.scores if self.is_over else None,
@@ -232,10 +198,10 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
                 backend=backend,
             )
         else:
-            aside = {name: getattr(record, name) for name in ("dummy", "remainder", "starter")}
+            extra = {name: getattr(record, name) for name in ("dummy", "remainder", "starter")}
             try:
                 new = cls.from_hands(
-                    record.rules, record.hands, leader=record.leader, backend=backend, **aside
+                    record.rules, record.hands, leader=record.leader, backend=backend, **extra
                 )
             except TienLenError as error:
                 raise NotationError(str(error), text.index("hands=") + 1) from error
@@ -247,45 +213,6 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
             )
         return new
 
-    @classmethod
-    def play_text(cls, batch: Batch, action: int, cards: int) -> str:
-        """The text of a play: ``"Kd"``, ``"6+5+2"``, ``"5&5"``, ``"end"``."""
-        return play_text(cast(ThirteensRules, batch.rules), action)
-
-    @classmethod
-    def public_facts(
-        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
-    ) -> list[Facts]:
-        """See `BaseRound.public_facts`.
-
-        ``trick`` has the cards in the order of play, ``leader`` the seat that led it, ``winner`` the seat
-        that is winning it, ``aside`` the cards beside it. ``pile`` has the cards to meld. ``last_winner``
-        took ``last_pile``. ``tricks`` and ``points`` are those of this deal. ``starter`` is the suit that
-        must be led, in the first trick.
-        """
-        state = cast(State, batch.state)
-        found: list[Facts] = []
-        for game in as_indices(games, batch.num_games).tolist():
-            trick = [CARD_TEXT[card] for card in state.trick_cards[game].tolist() if card >= 0]
-            pile, last_winner = int(state.pile[game]), int(state.last_winner[game])
-            winner, aside = int(state.winner[game]), int(state.aside[game])
-            facts: Facts = {
-                "trick": " ".join(trick),
-                "leader": int(state.leader[game]),
-                "winner": None if winner < 0 else winner,
-                "aside": format_cards(aside),
-                "starter": "" if trick or pile else starter_suit(int(state.follow[game])),
-                "pile": format_cards(pile),
-                "last_winner": None if last_winner < 0 else last_winner,
-                "last_pile": format_cards(int(state.last_pile[game])),
-                "tricks": state.tricks[game].tolist(),
-                "points": state.points[game].tolist(),
-            }
-            found.append(facts)
-        return found
-
-    def _view(self, face_up: Sequence[int] | None, names: Sequence[str] | None) -> TrickView:
-        return trick_view(self._batch, face_up=face_up, names=names)
-
 
 ROUND = Deal
+PICTURE = picture

@@ -9,21 +9,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import combinations, product
-from operator import and_, index
-from typing import ClassVar, Final, Self, cast
+from operator import index
+from typing import Any, ClassVar, Self, cast
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import as_index, as_indices
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.notation import (
     DECLARE_TEXT,
     DECLARED,
+    PASS_TEXT,
     RoundRecord,
     format_record,
     parse_record,
@@ -31,10 +31,10 @@ from tienlen_env.games.tienlen.notation import (
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.state import State
 from tienlen_env.rendering import TableView
-from tienlen_env.single.base import BasePainter, BaseRound, Facts, Json, seat_names, title_of
+from tienlen_env.single import painter
+from tienlen_env.single.base import BaseRound
 
 MAX_KNOWN_PLAYS = 1 << 17
-_text = lru_cache(maxsize=1 << 16)(format_cards)
 
 
 class Cards(int):
@@ -56,7 +56,7 @@ class Cards(int):
         return super().__new__(cls, mask)
 
     def __str__(self) -> str:
-        return format_cards(self) or "-"
+        return format_cards(self) or PASS_TEXT
 
     def __repr__(self) -> str:
         return f"Cards({format_cards(self)!r})"
@@ -102,108 +102,10 @@ def _make_play(cards: int, action: int, table: ActionTable | None = None) -> Pla
     return play
 
 
-CAUSE_TEXTS: Final = {
-    "chop": "chopped",
-    "place": "place",
-    "cong": "no card played (cóng)",
-    "held_twos": "2s in hand (thối)",
-    "held_bombs": "bombs in hand (thối)",
-    "cards": "cards in hand",
-    "instant": "instant win (tới trắng)",
-    "last_two": "ending on a 2",
-    "last_three": "the last 3♠",
-}
-
-
-def table_view(
-    batch: Batch,
-    game: int = 0,
-    *,
-    face_up: Sequence[int] | None = None,
-    names: Sequence[str] | None = None,
-    last_plays: Sequence[int | None] | None = None,
-) -> TableView:
-    """The picture of a game of Tiến lên.
-
-    Args:
-        batch: the games.
-        game: which of them.
-        face_up: seats whose hands are shown; None for all.
-        names: P labels; None for ``"player_0"`` and so on.
-        last_plays: P masks, the last play of each seat in this trick: cards, 0 for a pass, None for no play;
-            None: only the facts of the state, the seats that have passed and the table.
-    """
-    state, num_players = cast(State, batch.state), batch.num_players
-    seats = range(num_players)
-    owner, passed = int(state.owner[game]), int(state.passed[game] & state.live[game])
-    shown = list(last_plays or (None,) * num_players)
-    for seat in seats:
-        if seat == owner:
-            shown[seat] = int(state.table_cards[game])
-        elif shown[seat] is None and passed >> seat & 1:
-            shown[seat] = 0
-    net = [0] * num_players
-    for payment in batch.owed(game):
-        net[payment.payer] -= payment.amount
-        net[payment.payee] += payment.amount
-    return TableView(
-        hands=tuple(state.hands[game].tolist()),
-        face_up=tuple(face_up is None or seat in face_up for seat in seats),
-        table_cards=int(state.table_cards[game]),
-        table_text="" if owner < 0 else batch.action_to_text(int(state.table[game])),
-        owner=owner,
-        turn=int(state.turn[game]),
-        passed=frozenset(seat for seat in seats if passed >> seat & 1),
-        places=tuple(state.places[game].tolist()),
-        scores=tuple(state.scores[game].tolist()),
-        last_plays=tuple(shown),
-        names=seat_names(num_players, names),
-        title=title_of(batch, game),
-        units=tuple(batch.balances()[game].tolist()) if batch.has_payments else None,
-        owed=tuple(net) if batch.has_payments else None,
-        declares=bool(state.must_declare[game]),
-    )
-
-
-def required_cards(masks: Sequence[int]) -> int:
-    """The cards that all legal plays of a leader contain (RULES.md 1.3), as a mask; 0 for no plays."""
-    return reduce(and_, masks) if masks else 0
-
-
-class TienLenPainter(BasePainter):
-    """Draws a game of Tiến lên; stores the plays of the trick, because the state has only a part of them.
-
-    Args:
-        batch: the games.
-        game: which of them.
-    """
-
-    def __init__(self, batch: Batch, game: int = 0) -> None:
-        super().__init__(batch, game)
-        self.reset()
-
-    def reset(self) -> None:
-        """Start a new game, with no plays in the trick."""
-        self._before = self._played()
-        self._last_plays: list[int | None] = [None] * self._batch.num_players
-
-    def _played(self) -> list[int]:
-        played: list[int] = self._batch.state.played[self._game].tolist()
-        return played
-
-    def record_play(self, seat: int) -> None:
-        """Record a play or a pass of a seat."""
-        seat = as_index(seat, self._batch.num_players, "seat")
-        played = self._played()
-        if cast(State, self._batch.state).owner[self._game] < 0:
-            self._last_plays = [None] * self._batch.num_players
-        else:
-            self._last_plays[seat] = played[seat] & ~self._before[seat]
-        self._before = played
-
-    def view(self, face_up: Sequence[int] | None = None, names: Sequence[str] | None = None) -> TableView:
-        """See `BasePainter.view`."""
-        return table_view(self._batch, self._game, face_up=face_up, names=names, last_plays=self._last_plays)
+def picture(batch: Batch, game: int = 0, **settings: Any) -> TableView:
+    """The picture of a game of Tiến lên; arguments as of `tienlen_env.single.painter.picture`."""
+    view = cast(TableView, painter.picture(batch, game, **settings))
+    return replace(view, declares=bool(cast(State, batch.state).must_declare[game]))
 
 
 class Round(BaseRound[Rules, Play]):
@@ -226,9 +128,7 @@ class Round(BaseRound[Rules, Play]):
     _state: State
     game_name: ClassVar[str] = "tienlen"
     has_card_choice: ClassVar[bool] = True
-    painter: ClassVar[type[BasePainter]] = TienLenPainter
-    cause_texts: ClassVar[Mapping[str, str]] = CAUSE_TEXTS
-    _about_ints: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
+    _int_hint: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
 
     def __init__(
         self,
@@ -363,7 +263,7 @@ class Round(BaseRound[Rules, Play]):
                 known.clear()
             play = known[key] = _make_play(cards, action, self._table)
         if play is None or play.action != action:
-            raise InvalidComboError(f"action {action} does not have the cards {_text(cards)}")
+            raise InvalidComboError(f"action {action} does not have the cards {format_cards(cards)}")
         return play
 
     # ------------------------------------------------------------ playing
@@ -373,7 +273,7 @@ class Round(BaseRound[Rules, Play]):
 
         Args:
             move: text like ``"3s 3h"``, a `Cards`, one of `legal_plays`, or an action id (int), which plays
-                the lowest inner suits held (RULES.md 7.1); no cards and the action 0 are the pass,
+                the lowest inner suits held (RULES.md 7.1); no cards, ``"-"`` and the action 0 are the pass,
                 ``"declare"`` is the declaration of an instant win. A mask of cards is ``Cards(mask)``.
 
         Raises:
@@ -395,8 +295,12 @@ class Round(BaseRound[Rules, Play]):
         if not isinstance(move, Cards | str):
             return self._of_action(self._checked(move))
         declare = self._table.declare
-        if isinstance(move, str) and move.strip().lower() == DECLARE_TEXT and declare is not None:
-            return self.play_of(declare, 0)
+        if isinstance(move, str):
+            word = move.strip().lower()
+            if word in (PASS_TEXT, "pass"):
+                return PASS_PLAY
+            if word == DECLARE_TEXT and declare is not None:
+                return self.play_of(declare, 0)
         if isinstance(move, Play) and move.is_declaration:
             return self._of_action(self._checked(move.action))
         cards = Cards(move)
@@ -416,7 +320,7 @@ class Round(BaseRound[Rules, Play]):
                 return play
         text, why = self._table.text(action), self._why_refused(action, None)
         raise self._error(
-            f"action {action} ({text}) is not legal here: {why} ({self.position}){self._about_ints}",
+            f"action {action} ({text}) is not legal here: {why} ({self.position}){self._int_hint}",
             action,
             why.clause,
         )
@@ -480,67 +384,7 @@ class Round(BaseRound[Rules, Play]):
             )
         return new
 
-    @classmethod
-    def play_text(cls, batch: Batch, action: int, cards: int) -> str:
-        """The text of a play: its cards; ``""`` for the pass, ``"declare"`` for an instant win."""
-        return _text(cards) or (DECLARE_TEXT if action else "")
-
-    @classmethod
-    def play_texts(cls, batch: Batch, actions: Sequence[int], cards: Sequence[int]) -> list[Json]:
-        """`play_text` of several plays.
-
-        Raises:
-            ValueError: not as many actions as card masks.
-        """
-        if len(actions) != len(cards):
-            raise ValueError(f"actions: expected {len(cards)}, one for each set of cards, not {len(actions)}")
-        texts: list[Json] = list(map(_text, cards))
-        if len(texts) == 1 and not texts[0] and any(actions):
-            return [DECLARE_TEXT]  # the only legal action
-        return texts
-
-    @classmethod
-    def cards_text(cls, batch: Batch, cards: int) -> str:
-        """The text of a set of cards, given as a mask."""
-        return _text(cards)
-
-    @classmethod
-    def public_facts(
-        cls, batch: Batch, games: Sequence[int], legal_cards: Sequence[Sequence[int]]
-    ) -> list[Facts]:
-        """See `BaseRound.public_facts`: ``table``, ``owner``, ``must``, ``passed``, ``played``."""
-        which = as_indices(games, batch.num_games)
-        state, everyone = cast(State, batch.state), range(batch.num_players)
-        columns = (state.table_cards, state.owner, state.passed & state.live, state.played)
-        rows = zip(*(column[which].tolist() for column in columns), legal_cards, strict=True)
-        return [
-            {
-                "table": _text(table),
-                "owner": None if owner < 0 else owner,
-                "must": _text(required_cards(masks) if owner < 0 else 0),
-                "passed": [seat for seat in everyone if passed >> seat & 1],
-                "played": [_text(cards) for cards in played],
-            }
-            for table, owner, passed, played, masks in rows
-        ]
-
-    def _view(self, face_up: Sequence[int] | None, names: Sequence[str] | None) -> TableView:
-        return table_view(self._batch, face_up=face_up, names=names, last_plays=self._trick())
-
-    def _trick(self) -> list[int | None]:
-        """The last play of each seat in this trick: cards, 0 for a pass, None for no play."""
-        trick: list[int | None] = [None] * self.num_players
-        if not self._plays:
-            return trick
-        replay = self.copy()
-        replay._deal()
-        for play in self._plays:
-            trick[replay.current_seat] = int(play)
-            replay.play(play)
-            if replay.table is None:
-                trick = [None] * self.num_players
-        return trick
-
 
 PASS_PLAY = _make_play(0, PASS)
 ROUND = Round
+PICTURE = picture

@@ -36,10 +36,9 @@ from tienlen_agents.settings import (
     setting,
     several_files,
 )
-from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.versions import versions
 from tienlen_env.engine.agent import Agent
-from tienlen_env.games.registry import game_named, get_rules, has_payments, variants_of
+from tienlen_env.games.registry import game_named, game_of, get_rules, has_payments, variants_of
 from tienlen_train.benchmarks.speed import cpu_name
 from tienlen_train.config import ANY_SEED, command
 from tienlen_train.runs import write_atomic
@@ -149,7 +148,7 @@ def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
     rules = get_rules(made_for.rules, made_for.num_players)
     figure = "units" if has_payments(rules) else "points"
     lines = [
-        f"| alone against {rules.num_players - 1} | parity | {figure} a {dialogue_of(rules).unit} "
+        f"| alone against {rules.num_players - 1} | parity | {figure} a {game_of(rules).text.unit} "
         "| first places | network alone | first places |",
         "|---|---|---|---|---|---|",
     ]

@@ -30,18 +30,16 @@ from tienlen_agents.external.messages import (
     STDERR_KEPT,
     VERSION,
     Failure,
-    Message,
-    Request,
     encode,
     hello_message,
     no_question,
     play_requests,
-    protocol_of,
     read_message,
     shortened,
     validate_answer,
     visible,
 )
+from tienlen_agents.words import Message, Request, words_of
 from tienlen_env.engine.agent import Forfeit
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import IntArray
@@ -366,7 +364,7 @@ class ProcessAgent:
     def _rounds_of(self, view: View) -> list[int]:
         """The number of each decision's round; it is constant until that round is over."""
         numbers = []
-        deals = protocol_of(view.rules).deal_ids(view)
+        deals = words_of(view.rules).deal_ids(view)
         decisions = zip(view.games.tolist(), view.seat.tolist(), deals, view.hand.tolist(), strict=True)
         for game, seat, deal, hand in decisions:
             if deal is None:  # a hand with a card that was not in the last one belongs to a new round

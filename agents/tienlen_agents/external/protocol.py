@@ -18,18 +18,17 @@ import numpy as np
 from tienlen_agents.command import program
 from tienlen_agents.external.messages import (
     Failure,
-    Position,
     encode,
     hello_message,
     no_question,
     play_requests,
-    protocol_of,
     read_message,
     validate_answer,
 )
 from tienlen_agents.external.process import Child, ProcessAgent
 from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.settings import Range
+from tienlen_agents.words import Position, words_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.game import AnyRules
@@ -66,7 +65,7 @@ def check(
     first = get_rules(rules)
     try:
         yield _handshake(agent, first)
-        for position in protocol_of(first).positions:
+        for position in words_of(first).positions:
             yield _position(agent, position)
         yield _later_version(agent, first)
         yield _questions_at_once(agent, first)
@@ -141,7 +140,7 @@ def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) ->
     """Whole rounds, one question at a time; every other seat plays at random."""
     rng = np.random.default_rng(seed)
     times: list[float] = []
-    for rules, num_players in protocol_of(first).tables(first):
+    for rules, num_players in words_of(first).tables(first):
         agent.reset(seed)
         for game in range(num_rounds):
             batch = Batch(rules, 1, num_players=num_players)

@@ -1,39 +1,25 @@
-"""The registry of searches: what `search` and `ismcts` use for each game.
+"""The searches of games: what `search` and `ismcts` use for each game.
 
-A game's own search is a function from rules to a `SearchSetup`. Ours lie in this package, in a module with
-the game's name; another package adds one by `register`. All other games are searched by
-`tienlen_agents.search.uniform`.
+A game's own search is a function from rules to a `SearchSetup`: ``SEARCH`` in the module of this package with
+the game's name, or what another package registers with its game (``tienlen_env.games.register(GAME,
+search=...)``). All other games are searched by `tienlen_agents.search.uniform`.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable
+from functools import partial
+from typing import Final
 
 from tienlen_agents.search import uniform
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import SearchSetup
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import game_of
+from tienlen_env.games.registry import ByGame, game_named
 
-_setups: dict[str, Callable[..., SearchSetup]] = {}
-
-
-def register(game_name: str, setup: Callable[..., SearchSetup]) -> None:
-    """Set the search of a game.
-
-    Args:
-        game_name: ``Game.name``.
-        setup: a function from rules to functions and new arrays; `tienlen_agents.search.uniform.setup_with`
-            makes one of a baseline policy. A game with payments gets the keyword argument
-            ``reward="payments"`` where they are to be maximised.
-
-    Raises:
-        ValueError: the game has a search.
-    """
-    if _setups.setdefault(game_name, setup) is not setup:
-        raise ValueError(f"game {game_name!r} has a search already")
+_SETUPS: Final[ByGame[Callable[..., SearchSetup]]] = ByGame(
+    "search", "tienlen_agents.search", lambda game: partial(uniform.setup, game_named(game))
+)
 
 
 def new_context(rules: AnyRules, reward: str = "") -> SearchContext:
@@ -51,11 +37,5 @@ def setup_of(rules: AnyRules, reward: str = "") -> SearchSetup:
     Raises:
         WrongGameError: see `tienlen_agents.search.uniform.setup`.
     """
-    game = game_of(rules)
-    module = f"{__package__}.{game.name}"
-    if game.name not in _setups and importlib.util.find_spec(module) is not None:
-        importlib.import_module(module)  # it registers the game's search
-    setup = _setups.get(game.name)
-    if setup is None:
-        return uniform.setup(game, rules, reward=reward)
+    setup = _SETUPS.of(rules)
     return setup(rules, reward=reward) if reward else setup(rules)

@@ -21,7 +21,6 @@ from tienlen_agents.search import deals
 from tienlen_agents.search.deals import DealPlan
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, random_word, set_seed
-from tienlen_agents.search.registry import register
 from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels, spec as S, state as R
@@ -175,4 +174,4 @@ def setup(rules: ThirteensRules) -> SearchSetup:
     return SearchSetup(GAME, line, R.LEGAL, WORLD_SIZE, np.zeros(1, np.int64), memory)
 
 
-register("thirteens", setup)
+SEARCH = setup

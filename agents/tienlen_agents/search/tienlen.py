@@ -17,7 +17,6 @@ from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search import tienlen_beliefs, tienlen_determinizations as worlds
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, set_seed
-from tienlen_agents.search.registry import register
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount
@@ -256,4 +255,4 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     return SearchSetup(GAME, line, num_columns(spec), NUM_LOCATIONS, stream, memory, reward, float(point))
 
 
-register("tienlen", setup)
+SEARCH = setup

@@ -122,5 +122,5 @@ def setup(
 
 
 def setup_with(baseline: Baseline) -> Callable[..., SearchSetup]:
-    """A setup with a game's own baseline, for `tienlen_agents.search.registry.register`."""
+    """A setup with a game's own baseline, for `tienlen_env.games.register`."""
     return lambda rules, reward="": setup(game_of(rules), rules, baseline, reward=reward)

@@ -13,7 +13,8 @@ import numpy as np
 from tienlen_agents.terminal.prompt import Command, Hints, ask
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import IntArray
-from tienlen_env.single.base import AnyRound, Picture, round_type
+from tienlen_env.rendering import PlainView
+from tienlen_env.single.base import AnyRound, round_type
 
 
 class Leave(KeyboardInterrupt):
@@ -29,7 +30,7 @@ class _ViewDecision:
     hints: Hints
     played: AnyRound
 
-    def picture(self) -> Picture:
+    def picture(self) -> PlainView:
         seat, players = self.played.current_seat, range(self.played.num_players)
         names = tuple("you" if other == seat else f"seat {other}" for other in players)
         return self.played.view(face_up=[seat], names=names)

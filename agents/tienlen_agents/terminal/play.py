@@ -18,14 +18,15 @@ from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.settings import Range
-from tienlen_agents.terminal.dialogue import dialogue_of
 from tienlen_agents.terminal.prompt import Command, Hints, ask, read_line, say, tell
+from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
 from tienlen_env.errors import RulesError
 from tienlen_env.games.registry import PRESETS, get_rules
+from tienlen_env.rendering import PlainView
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.rendering.view import PLACE_TEXT, plural, printable
-from tienlen_env.single.base import AnyRound, Picture, Play
+from tienlen_env.single.base import AnyRound, Play
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 
@@ -88,7 +89,7 @@ class Table:
     def _ask(self) -> Play | Command:
         """Read a person's play; a forced pass is played without a prompt."""
         session, seat = self.session, self.session.current_seat
-        if dialogue_of(session.rules).is_forced_pass(session.round):
+        if words_of(session.rules).is_forced_pass(session.round):
             return session.legal[0]
         if seat != self._at_screen:
             say(CLEAR)
@@ -113,10 +114,10 @@ class Table:
 
     def _apply(self, play: Play) -> None:
         session, played, seat = self.session, self.session.round, self.session.current_seat
-        dialogue = dialogue_of(session.rules)
-        is_forced = self.seats[seat] is None and dialogue.is_forced_pass(played)
+        words = words_of(session.rules)
+        is_forced = self.seats[seat] is None and words.is_forced_pass(played)
         session.apply(play)
-        text = dialogue.report(played, seat, self.names, play)
+        text = words.report(played, seat, self.names, play)
         tell(f"{text}: nothing else is legal" if is_forced else text)
         if played.is_over:
             say(self._result(played))
@@ -139,7 +140,7 @@ class Table:
         """Print the result of a round, and of the game if it is over."""
         session, names = self.session, self.names
         totals = session.scores
-        lines = [f"\n  {dialogue_of(session.rules).unit} {played.round_index + 1} is over"]
+        lines = [f"\n  {session.batch.game.text.unit} {played.round_index + 1} is over"]
         places = [-1 if place is None else place for place in played.places]
         for seat in sorted(range(len(names)), key=lambda seat: places[seat]):
             points = f"{played.scores[seat]:+d}"
@@ -168,7 +169,7 @@ class TableDecision:
     played: AnyRound
     seat: int
 
-    def picture(self) -> Picture:
+    def picture(self) -> PlainView:
         """The table with names and the trick."""
         return self.played.view(face_up=[self.seat], names=self.table.names, scores=self.table.session.scores)
 
@@ -280,7 +281,7 @@ def _set_table(options: argparse.Namespace) -> Table:
     """
     rules = get_rules(options.rules)
     if options.seats is None:
-        options.seats = ["human"] + [dialogue_of(rules).opponent] * (rules.num_players - 1)
+        options.seats = ["human"] + [words_of(rules).opponent] * (rules.num_players - 1)
     try:
         rules = get_rules(options.rules, len(options.seats))
     except RulesError as error:

@@ -8,14 +8,14 @@ from enum import Enum
 from typing import Protocol
 
 from tienlen_agents import load
-from tienlen_agents.terminal.dialogue import COLUMNS, dialogue_of
+from tienlen_agents.words import COLUMNS, words_of
 from tienlen_env.engine.agent import Agent, choose_cards
 from tienlen_env.engine.view import View
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
-from tienlen_env.rendering import for_stream, render_ansi
-from tienlen_env.single.base import AnyRound, Picture, Play
+from tienlen_env.rendering import PlainView, for_stream, render_ansi
+from tienlen_env.single.base import AnyRound, Play
 
 HELP = """\
   ?       list what may be played
@@ -39,7 +39,7 @@ class Decision(Protocol):
 
     played: AnyRound
 
-    def picture(self) -> Picture:
+    def picture(self) -> PlainView:
         """The table as the person sees it."""
 
     def suggestion(self) -> str:
@@ -60,7 +60,7 @@ class Decision(Protocol):
 def ask(decision: Decision) -> Play | Command:
     """Show the table and ask until there is a legal play, or a command for whoever runs the table."""
     played = decision.played
-    dialogue = dialogue_of(played.rules)
+    words = words_of(played.rules)
     say("\n" + render_ansi(decision.picture()))
     while True:
         line = read_line("your play (? lists, h helps): ")
@@ -72,11 +72,11 @@ def ask(decision: Decision) -> Play | Command:
                 case "":
                     continue
                 case "h" | "help":
-                    say(dialogue.help + HELP)
+                    say(words.help + HELP)
                 case "t" | "table":
                     say(render_ansi(decision.picture()))
                 case "?" | "list":
-                    say("\n".join(dialogue.listing(played)) + "\n")
+                    say("\n".join(words.listing(played)) + "\n")
                 case "s" | "hint":
                     tell(decision.suggestion())
                 case "u" | "undo":
@@ -86,14 +86,15 @@ def ask(decision: Decision) -> Play | Command:
                     return Command.LEAVE
                 case _:
                     after = played.copy()
-                    after.play(dialogue.read(played, typed))
+                    after.play(words.read_typed(played, typed))
                     play: Play = after.plays[-1]
                     return play
         except NotationError as error:
             tell(f"{error}; h for help")
         except TienLenError as error:
             reason = str(error).partition(" (seat")[0]  # the brackets hold what the picture shows
-            tell(reason if "RULES.md" in reason else f"{reason} (RULES.md)")
+            clause = getattr(error, "clause", "") and "RULES.md" not in reason
+            tell(f"{reason} (RULES.md)" if clause else reason)
         except ValueError as error:
             tell(str(error))
 
@@ -129,7 +130,7 @@ class Hints:
                 raise ValueError(f"there are no suggestions here: {self._named.name} plays another game")
             return self._named
         if game not in self._own:
-            self._own[game] = load(dialogue_of(rules).hint)
+            self._own[game] = load(words_of(rules).hint)
             self._own[game].reset(self._seed)
         return self._own[game]
 
@@ -147,7 +148,7 @@ class Hints:
         agent = self.agent(view.rules)
         actions, cards = choose_cards(agent, view)
         play = played.play_of(int(actions[index]), int(cards[index]))
-        return f"{agent.name} would {dialogue_of(view.rules).advice(played, play)}"
+        return f"{agent.name} would {words_of(view.rules).advice(played, play)}"
 
 
 # ---------------------------------------------------------------- input and output

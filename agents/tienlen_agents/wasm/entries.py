@@ -35,7 +35,7 @@ from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import new_workspace, num_values, search_loops
 from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.registry import setup_of
-from tienlen_agents.wasm.words import words_named
+from tienlen_agents.words import words_of
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.backends.wasm.entries import (
     BYTES,
@@ -190,8 +190,8 @@ def entries_of(game: AnyGame) -> list[Entry]:
 
 
 def card_entries(game: AnyGame) -> list[Entry]:
-    """``find_action`` and ``extensions``, for a game whose actions stand for several sets of cards."""
-    words = words_named(game.name)
+    """``find_action`` and ``extensions``, for a game in which an action stands for several sets of cards."""
+    words = words_of(next(iter(game.presets.values())))
     if words.find_action is None or words.can_extend is None:
         return []
     find, is_part = words.find_action, words.can_extend

@@ -461,7 +461,7 @@ export class Round {
       throw new RangeError(`seat ${seat}: expected 0 to ${this.numPlayers - 1}, or null`);
     const legal = seat !== null && seat === game.turn ? game.listLegal() : [];
     const facts = {};
-    for (const fact of loaded.words.facts) facts[fact.name] = this.fact(fact, legal);
+    for (const fact of this.variant.tables.facts) facts[fact.name] = this.fact(fact, legal);
     return {
       seat,
       current_seat: game.turn < 0 ? null : game.turn,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import repeat, takewhile
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.networks import inference
@@ -15,11 +17,12 @@ from tienlen_agents.networks.network import NetworkConfig, general_inputs
 from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory, search_setup
-from tienlen_agents.wasm.words import GameWords, words_named
+from tienlen_agents.words import GameWords, words_of
 from tienlen_env.engine.backends.wasm.memory import add_constant, layout_of
 from tienlen_env.engine.backends.wasm.tables import tables_of
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.cards import SUIT_NAME
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import game_of, variants_of
 
@@ -36,14 +39,14 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
 
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
     (by the digest of the rules); ``constants``, contents of arrays; ``without_history``, a variant whose rows
-    store no plays; and in each variant ``size``, ``next_leader``, ``episode_game`` (where in ``spec`` 1
-    stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
+    store no plays; and in each variant ``size``, ``facts``, ``next_leader``, ``episode_game`` (where in
+    ``spec`` 1 stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
     ``play_texts`` and ``play_words`` (keys of
     ``texts``, or null for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says),
     ``point`` (the factor on the amounts in the options of a search) and ``memory`` (the arrays of the search
     and of the network).
     """
-    words = words_named(game.name)
+    words = words_of(next(iter(game.presets.values())))
     constants: dict[str, list[int | float | str]] = {}
     texts: dict[str, list[str]] = {}
     can_read = features_by_name(game.name).compiled_reader is not None
@@ -55,16 +58,20 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
         variant["next_leader"] = words.next_leader(rules)
         variant["episode_game"] = S.EPISODE_GAME if rules.target else -1
         variant["history"] = variant["row_size"] - tables["settings"]["history_length"]
+        # Where an action stands for several sets of cards, the text of a play is that of its cards.
+        of_actions = [game.text.play_text(table, action, 0) for action in range(table.num_actions)]
         for name, found in (
-            ("play_texts", words.play_texts(rules, table)),
-            ("play_words", words.play_words(rules, table)),
+            ("play_texts", None if game.has_card_choice else of_actions),
+            ("play_words", words.record_plays(rules, table)),
         ):
             variant[name] = None
             if found is not None:
                 variant[name] = f"{variant['action_table']}.{name}"
                 texts[variant[name]] = found
         variant["named_plays"] = words.named_plays(rules, table)
-        payments = words.payments(rules, [int(number) for number in variant["spec"]])
+        spec = np.array(variant["spec"], np.int64)
+        variant["facts"] = [fact._asdict() for fact in game.facts(rules, spec)]
+        payments = words.payment_columns(rules, spec.tolist())
         variant["payments"] = None if payments is None else payments._asdict()
         variant["memory"] = {}
         try:
@@ -91,7 +98,7 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     # As environments have it by default: for measurements of speed.
     *_, widest = (found for found in variants_of(game) if found[0] == tables["variants"][0]["rules"])
     tables["without_history"] = tables_of(game, variants=[widest])["variants"]
-    tables["words"] = _words_data(words)
+    tables["words"] = _words_data(game, words)
     tables["texts"] = texts
     tables["constants"] = constants
     tables["networks"] = networks
@@ -139,16 +146,25 @@ def _constant(array: npt.NDArray[Any], constants: dict[str, list[int | float | s
     return add_constant(array.dtype.name, array.tolist(), constants)  # all numbers: their count is the length
 
 
-def _words_data(words: GameWords) -> dict[str, Any]:
+def _words_data(game: AnyGame, words: GameWords) -> dict[str, Any]:
+    write = game.text.format_cards
+    texts = list(takewhile(bool, map(_card_text, repeat(write), range(63))))
     return {
-        "record": words.record,
-        "card_texts": list(words.card_texts),
-        "card_order": list(words.card_order),
-        "suit_texts": list(words.suit_texts),
-        "facts": [fact._asdict() for fact in words.facts],
-        "result_column": words.result_column,
+        "record": f"{game.name}/1",
+        "card_texts": texts,
+        "card_order": [texts.index(text) for text in write((1 << len(texts)) - 1).split()],
+        "suit_texts": SUIT_NAME,
+        "result_column": words.result_column(next(iter(game.presets.values()))),
         "undealt_column": words.undealt_column,
     }
+
+
+def _card_text(write: Callable[[int], str], card: int) -> str:
+    """The text of a card; empty where the game has no such card."""
+    try:
+        return write(1 << card)
+    except (ValueError, IndexError):
+        return ""
 
 
 def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[str, Any]]:

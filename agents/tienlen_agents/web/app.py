@@ -38,8 +38,9 @@ from tienlen_agents.web.messages import (
     read,
 )
 from tienlen_agents.web.table import PERSON, Table
+from tienlen_env.games.common.facts import Json
 from tienlen_env.games.registry import PRESETS
-from tienlen_env.single.base import Facts, Json
+from tienlen_env.single.base import Facts
 
 STATIC: Final = Path(__file__).with_name("static")
 MAX_CONNECTIONS: Final = 500

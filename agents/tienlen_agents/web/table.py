@@ -10,14 +10,15 @@ from typing import Any, Final, Protocol, cast
 
 import numpy as np
 
-from tienlen_agents.wasm.words import words_named
 from tienlen_agents.web.messages import MessageError
 from tienlen_agents.web.store import Store, Stored
+from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, ScoringAgent, choose_cards, history_of
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.errors import TienLenError
+from tienlen_env.games.common.facts import Json
 from tienlen_env.rendering.view import printable
-from tienlen_env.single.base import AnyRound, Facts, Json, Play, round_type
+from tienlen_env.single.base import AnyRound, Facts, Play, round_type
 from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 
@@ -375,7 +376,7 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
         cards: a mask.
     """
     legal, game = session.legal, session.batch.game
-    words = words_named(game.name)
+    words = words_of(session.rules)
     if words.find_action is None or words.can_extend is None:
         masks = [play.cards for play in legal]
         return cards != 0 and cards in masks, any(cards & ~mask == 0 and mask != cards for mask in masks)

@@ -27,6 +27,7 @@ NO_CARD: Final = -1
 RANK_TEXT: Final = "3456789TJQKA2"
 SUIT_TEXT: Final = "scdh"
 SUIT_SYMBOLS: Final = "♠♣♦♥"
+SUIT_NAME: Final = ("spades", "clubs", "diamonds", "hearts")
 RANK_OF_TWO: Final = 12
 
 FULL_DECK: Final = (1 << NUM_CARDS) - 1

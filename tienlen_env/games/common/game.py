@@ -7,16 +7,19 @@ and registers it (`tienlen_env.games.registry`). The code above uses the `Game` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
+
 from tienlen_env.errors import TienLenError
-from tienlen_env.games.common import cards
+from tienlen_env.games.common import cards, spec as S
 from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Row, Spec
+from tienlen_env.games.common.facts import Fact, climbing_facts
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.legal import LegalKernels
 from tienlen_env.games.common.spec import Episode, KernelTables
-from tienlen_env.games.common.state import Columns, GameState
+from tienlen_env.games.common.state import ClimbingState, Columns, GameState
 
 
 @runtime_checkable
@@ -201,6 +204,10 @@ def _no_description(table: ActionTable, row: Sequence[int]) -> str:
     return ""
 
 
+def _action_text(table: ActionTable, action: int, cards: int) -> str:
+    return table.text(action)
+
+
 def _find_action(table: ActionTable, text: str) -> int:
     for action in range(table.num_actions):
         if table.text(action) == text:
@@ -219,7 +226,13 @@ class GameText(Generic[RulesT, TableT]):
         worst_reward: ``(rules, reward)``: the lowest possible reward of a round.
         parse_action: ``(table, text)``: the action of a text; raises `TienLenError` if there is none.
         parse_cards: the cards of a text, as a mask.
-        format_cards: the text of a card mask.
+        format_cards: the text of a card mask, cards divided by blanks. A card is written as its rank and then
+            a letter of ``scdh`` for its suit; a card without a suit has another end.
+        play_text: ``(table, action, cards)``: the text of a play.
+        facts: the public facts of a position; None: those of `climbing_facts` if the state is a
+            `ClimbingState`, else none.
+        unit: word for one round.
+        causes: words for the causes of payments.
     """
 
     worst_reward: Callable[[RulesT, str], float]
@@ -228,6 +241,10 @@ class GameText(Generic[RulesT, TableT]):
     parse_action: Callable[[TableT, str], int] = _find_action
     parse_cards: Callable[[str], int] = cards.parse_cards
     format_cards: Callable[[int], str] = cards.format_cards
+    play_text: Callable[[TableT, int, int], str] = _action_text
+    facts: tuple[Fact, ...] | None = None
+    unit: str = "round"
+    causes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -279,6 +296,28 @@ class Game(Generic[RulesT, TableT]):
     def has_card_choice(self) -> bool:
         """Whether an action stands for several sets of cards, so that players may choose the cards."""
         return self.kernels.can_play_cards is not None
+
+    def state_of(self, rows: IntArray, rules: RulesT, num_words: int) -> GameState:
+        """Named live views of the columns of rows of a variant.
+
+        Args:
+            rows: int64 (n, ROW).
+            rules: the variant.
+            num_words: W, words of its packed mask.
+        """
+        columns = self.columns._replace(num_extra=self.num_extra_columns(rules))
+        return self.state(rows, columns, rules.num_players, num_words)
+
+    def facts(self, rules: RulesT, spec: Spec) -> tuple[Fact, ...]:
+        """The public facts of a position under these rules, `spec` being theirs."""
+        if self.text.facts is not None:
+            return self.text.facts
+        # In a row of which every column holds its own index, the views are the indices of their columns.
+        probe = self.state_of(np.arange(spec[S.ROW_SIZE])[None], rules, int(spec[S.NUM_WORDS]))
+        if not isinstance(probe, ClimbingState):
+            return ()
+        table, owner, passed = (int(column[0]) for column in (probe.table_cards, probe.owner, probe.passed))
+        return climbing_facts(table, owner, passed, self.columns.played)
 
 
 AnyGame = Game[AnyRules, ActionTable]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tienlen_env.games.common.cards import SUIT_TEXT
+from tienlen_env.games.common.cards import SUIT_NAME, SUIT_TEXT
 from tienlen_env.games.common.game import Refusal
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import ThirteensTable
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, is_joker
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
-SUIT_NAME: Final = ("spades", "clubs", "diamonds", "hearts")
 _MOST_MELDED: Final = 84  # the pips of the deck make 28 thirteens
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
+from tienlen_env.games.common.cards import format_cards
+from tienlen_env.games.common.facts import Fact, climbing_facts
 from tienlen_env.games.common.game import Game, GameText, Kernels
 from tienlen_env.games.tienlen import actions, explain, hands, kernels, observe, payments, state
 from tienlen_env.games.tienlen.actions import ActionTable
 from tienlen_env.games.tienlen.layout import observation_layout
+from tienlen_env.games.tienlen.notation import DECLARE_TEXT
 from tienlen_env.games.tienlen.rules import PRESETS, Rules
 from tienlen_env.games.tienlen.spec import Reward, build_spec
 from tienlen_env.games.tienlen.state import COLUMNS, State
@@ -19,6 +22,16 @@ def pays_late(rules: Rules, reward: str) -> bool:
     A knocked-out seat pays the first one out; payments are booked when the round ends.
     """
     return reward == "payments" or (reward == "cards" and rules.knockout == "round")
+
+
+def play_text(table: ActionTable, action: int, cards: int) -> str:
+    """The text of a play: its cards; ``""`` for the pass, ``"declare"`` for an instant win."""
+    return format_cards(cards) or (DECLARE_TEXT if action else "")
+
+
+def _in_round(fact: Fact) -> Fact:
+    """Of the seats that have passed, those that are still in the round."""
+    return fact._replace(within=state.LIVE) if fact.name == "passed" else fact
 
 
 TIENLEN: Final = Game[Rules, ActionTable](
@@ -47,6 +60,11 @@ TIENLEN: Final = Game[Rules, ActionTable](
         worst_reward=explain.worst_reward,
         why_refused=explain.why_refused,
         describe=explain.describe,
+        play_text=play_text,
+        facts=tuple(
+            map(_in_round, climbing_facts(state.TABLE_CARDS, state.OWNER, state.PASSED, state.PLAYED))
+        ),
+        causes=payments.CAUSE_TEXTS,
     ),
     set_hands=hands.set_hands,
     has_history=True,

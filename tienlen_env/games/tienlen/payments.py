@@ -25,17 +25,18 @@ from tienlen_env.games.tienlen import spec as S, state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.suited import chain_of
 
-CAUSES: Final = (
-    "chop",
-    "place",
-    "cong",
-    "held_twos",
-    "held_bombs",
-    "cards",
-    "instant",
-    "last_two",
-    "last_three",
-)
+CAUSE_TEXTS: Final = {
+    "chop": "chopped",
+    "place": "place",
+    "cong": "no card played (cóng)",
+    "held_twos": "2s in hand (thối)",
+    "held_bombs": "bombs in hand (thối)",
+    "cards": "cards in hand",
+    "instant": "instant win (tới trắng)",
+    "last_two": "ending on a 2",
+    "last_three": "the last 3♠",
+}
+CAUSES: Final = tuple(CAUSE_TEXTS)
 CHOP, PLACE, CONG, HELD_TWOS, HELD_BOMBS, CARDS, INSTANT, LAST_TWO, LAST_THREE = range(9)
 
 BLACK_TWOS: Final = 3 << 48

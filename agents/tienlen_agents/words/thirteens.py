@@ -1,24 +1,25 @@
-"""The terminal texts of Thirteens."""
+"""The words of Thirteens."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Final, cast
 
-from tienlen_agents.terminal.dialogue import Dialogue, Move, subject, symbols
+from tienlen_agents.words import GameWords, Move, subject, symbols
 from tienlen_env.errors import NotationError
-from tienlen_env.games.common.cards import NUM_CARDS
+from tienlen_env.games.common.cards import NUM_CARDS, SUIT_NAME
+from tienlen_env.games.common.game import ActionTable, AnyRules
+from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import build_action_table
-from tienlen_env.games.thirteens.cards import is_joker, parse_cards
-from tienlen_env.games.thirteens.explain import SUIT_NAME
-from tienlen_env.games.thirteens.notation import parse_play
-from tienlen_env.rendering.cards import by_suits
+from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, is_joker, parse_cards
+from tienlen_env.games.thirteens.notation import parse_play, play_text
+from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.single.base import AnyRound, Play
 from tienlen_env.single.thirteens import Deal, melds_text
 
 
-class ThirteensDialogue(Dialogue):
-    """See `Dialogue`."""
+class ThirteensWords(GameWords):
+    """See `GameWords`."""
 
     help = """\
   Kh      play this card: ranks 23456789TJQKA, suits s c d h, jokers *1 *2
@@ -29,29 +30,29 @@ class ThirteensDialogue(Dialogue):
 """
     hint = "trickster"
     opponent = "trickster"
-    unit = "deal"
 
     def choices(self, played: AnyRound) -> list[Play]:
-        """See `Dialogue.choices`: cards in the order of the hand, or melds."""
+        """See `GameWords.choices`: cards in the order in which a hand is held, or melds."""
         plays = played.legal_plays()
         if any(play.action >= played.rules.num_cards for play in plays):
             return plays
         by_card = {play.action: play for play in plays}
-        return [by_card[card] for card in by_suits(sum(1 << card for card in by_card))]
+        texts = format_cards(sum(1 << card for card in by_card)).split()
+        return [by_card[CARD_TEXT.index(text)] for text in texts]
 
     def kind(self, played: AnyRound, play: Play) -> str:
-        """See `Dialogue.kind`."""
+        """See `GameWords.kind`."""
         table, action = build_action_table(played.rules), play.action
         if action >= table.num_cards:
             return "end" if action == table.num_cards else table.melds[action - table.num_cards - 1].kind
         return "jokers" if is_joker(action) else SUIT_NAME[action & 3]
 
-    def words(self, played: AnyRound, play: Play) -> str:
-        """See `Dialogue.words`: ``"K♥"``, ``"*1"``, ``"6+5+2"``."""
-        return symbols(1 << play.action) if play.action < NUM_CARDS else str(play).replace("T", "10")
+    def shown(self, played: AnyRound, play: Play) -> str:
+        """See `GameWords.shown`: ``"K♥"``, ``"*1"``, ``"6+5+2"``."""
+        return symbols(CARD_TEXT[play.action]) if play.action < NUM_CARDS else str(play).replace("T", "10")
 
-    def parse(self, played: AnyRound, typed: str) -> Move:
-        """See `Dialogue.parse`."""
+    def parse_typed(self, played: AnyRound, typed: str) -> Move:
+        """See `GameWords.parse_typed`."""
         rules = played.rules
         for text in (typed, typed.upper().replace("10", "T")):
             try:
@@ -66,13 +67,13 @@ class ThirteensDialogue(Dialogue):
         return cards.bit_length() - 1
 
     def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
-        """See `Dialogue.report`."""
+        """See `GameWords.report`."""
         deal, name, num_cards = cast(Deal, played), names[seat], played.rules.num_cards
         if play.action == num_cards:
             return f"{subject(name, 'meld')} no more"
         if play.action > num_cards:
-            return f"{subject(name, 'meld')} {self.words(played, play)}"
-        text = f"{subject(name, 'play')} {self.words(played, play)}"
+            return f"{subject(name, 'meld')} {self.shown(played, play)}"
+        text = f"{subject(name, 'play')} {self.shown(played, play)}"
         if len(deal.trick) in (0, deal.num_players):
             winner = names[deal.last_winner]
             text += " and" if winner == name else f"; {winner}"
@@ -81,5 +82,17 @@ class ThirteensDialogue(Dialogue):
                 text += f": {melds_text(deal.last_pile)}"
         return text
 
+    def result_column(self, rules: AnyRules) -> int:
+        """See `GameWords.result_column`: points of the deal."""
+        return R.POINTS
 
-DIALOGUE = ThirteensDialogue()
+    def size(self, rules: AnyRules) -> list[str]:
+        """See `GameWords.size`: players and jokers."""
+        return [f"p{rules.num_players}", f"j{cast(ThirteensRules, rules).jokers}"]
+
+    def record_plays(self, rules: AnyRules, table: ActionTable) -> list[str]:
+        """See `GameWords.record_plays`."""
+        return [play_text(cast(ThirteensRules, rules), action) for action in range(table.num_actions)]
+
+
+WORDS: Final = ThirteensWords()

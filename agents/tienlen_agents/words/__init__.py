@@ -1,0 +1,284 @@
+"""How a game is shown and spoken about: at a terminal, to programs, in a browser.
+
+Each game has one `GameWords`, found by its rules (`words_of`): the object ``WORDS`` of the module of this
+package with the game's name, or the one that another package registers with its game
+(``tienlen_env.games.register(GAME, words=...)``). It contains no rules: the round checks whether a play is
+legal (`tienlen_env.single.base.BaseRound`). What `tienlen_env` says of a game is in the game's own
+`GameText`.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.view import View
+from tienlen_env.games.common.facts import Json
+from tienlen_env.games.common.game import ActionTable, AnyRules
+from tienlen_env.games.registry import ByGame, game_of
+from tienlen_env.rendering.view import PLACE_TEXT, with_symbol
+from tienlen_env.single.base import AnyRound, Play, round_type
+
+COLUMNS: Final = 78
+
+Message = Mapping[str, Json]
+Move = Play | int | str  # the argument of `BaseRound.play`
+
+
+class Request(NamedTuple):
+    """A decision that is sent to a program.
+
+    Attributes:
+        decision: its index in the view.
+        number: its id in the protocol.
+        message: the message to send.
+        actions: the legal action ids.
+        cards: their cards (masks).
+    """
+
+    decision: int
+    number: int
+    message: Message
+    actions: list[int]
+    cards: list[int]
+
+
+class Position(NamedTuple):
+    """A position in which programs often fail.
+
+    Attributes:
+        title: name of the check.
+        rules: name of a preset.
+        hands: cards by seat.
+        leader: the seat that leads; -1: by the rules.
+        plays: the cards of the plays made so far.
+    """
+
+    title: str
+    rules: str
+    hands: tuple[str, ...]
+    leader: int
+    plays: tuple[str, ...] = ()
+
+    def batch(self) -> Batch:
+        """The position as a batch of one game."""
+        batch = Batch(self.rules, 1, num_players=len(self.hands))
+        leader = None if self.leader < 0 else self.leader
+        played = round_type(batch.rules).from_hands(batch.rules, self.hands, leader=leader)
+        for play in self.plays:
+            played.play(play)
+        batch.state.rows[0] = played.row
+        return batch
+
+
+class PaymentColumns(NamedTuple):
+    """Where a row has the payments of a round: a list of numbers, whose bits are the fields.
+
+    Attributes:
+        first: column of the first payment.
+        number: column of their number.
+        fields: shift and number of bits of ``payer``, ``payee``, ``amount`` and ``cause``; 0: all others.
+        causes: the names of the causes.
+    """
+
+    first: int
+    number: int
+    fields: dict[str, tuple[int, int]]
+    causes: Sequence[str]
+
+
+class GameWords:
+    """The words of one game; this class is for games without their own.
+
+    Attributes:
+        help: at a terminal: the valid inputs.
+        hint: default agent for suggestions.
+        opponent: default agent for the other seats.
+        leading: the fields of a `play` message to a program before the public facts of the game.
+        trailing: the fields after them.
+        named: the fields that identify a position in error messages.
+        positions: positions in which programs often fail.
+        undealt_column: of the cards in no hand, for records with hands in a browser; -1 for none.
+        find_action: ``(spec, actions, cards)``, also compiled for the page: the action of exactly these
+            cards, -1 for none; None in a game whose actions stand for one set of cards.
+        can_extend: ``(actions, action, cards, selected)``: whether the selected cards are a part of some
+            cards of the action, whose own are `cards`; None as `find_action`.
+    """
+
+    help: str = """\
+  7       play number 7 of the list, or type it as it is listed
+"""
+    hint: str = "random"
+    opponent: str = "random"
+    leading: tuple[str, ...] = ("seat", "hand")
+    trailing: tuple[str, ...] = ("counts", "places", "scores", "legal")
+    named: tuple[str, ...] = ("game", "seat", "hand")
+    positions: tuple[Position, ...] = ()
+    undealt_column: int = -1
+    find_action: Callable[..., int] | None = None
+    can_extend: Callable[..., bool] | None = None
+
+    # ------------------------------------------------------------ at a terminal
+
+    def choices(self, played: AnyRound) -> list[Play]:
+        """The legal plays that have a number, in the order of the list, from 1."""
+        return played.legal_plays()
+
+    def kind(self, played: AnyRound, play: Play) -> str:
+        """The heading of a play in the list."""
+        return "play"
+
+    def shown(self, played: AnyRound, play: Play) -> str:
+        """The text of a play."""
+        return str(play)
+
+    def is_forced_pass(self, played: AnyRound) -> bool:
+        """Whether the seat to act can only pass, so that no input is needed."""
+        return False
+
+    def read_typed(self, played: AnyRound, typed: str) -> Move:
+        """Parse a typed move.
+
+        Args:
+            played: the round.
+            typed: lower-case text without blanks around it.
+
+        Raises:
+            ValueError: it is not a move.
+        """
+        if typed.isascii() and typed.isdigit():
+            plays = self.choices(played)
+            if not 0 < int(typed[:9]) <= len(plays):
+                raise ValueError(f"{typed[:9]} is not a valid number: the list has {len(plays)} plays")
+            return plays[int(typed) - 1]
+        return self.parse_typed(played, typed)
+
+    def parse_typed(self, played: AnyRound, typed: str) -> Move:
+        """Parse a typed move that is not a number.
+
+        Raises:
+            ValueError: it is not a move.
+        """
+        plays: list[Play] = played.legal_plays()
+        return next((play for play in plays if self.shown(played, play).lower() == typed), typed)
+
+    def listing(self, played: AnyRound) -> Iterator[str]:
+        """The legal plays, numbered, as lines."""
+        plays = enumerate(self.choices(played), 1)
+        for kind, group in groupby(plays, lambda numbered: self.kind(played, numbered[1])):
+            yield filled(kind, (f"{number}: {self.shown(played, play)}" for number, play in group))
+
+    def advice(self, played: AnyRound, play: Play) -> str:
+        """A play as a suggestion: ``"play 3♠"``, ``"pass"``."""
+        return f"play {self.shown(played, play)}"
+
+    def report(self, played: AnyRound, seat: int, names: Sequence[str], play: Play) -> str:
+        """Text for the last play and its effect.
+
+        Args:
+            played: the round, after the play.
+            seat: the seat that played.
+            names: of the seats; ``"you"`` is addressed in the second person.
+            play: the play.
+        """
+        text = f"{subject(names[seat], 'play')} {self.shown(played, play)}"
+        place = played.places[seat]
+        return text if place is None else f"{text}: {PLACE_TEXT[place]}"
+
+    # ------------------------------------------------------------ to a program
+
+    def rule_fields(self, rules: AnyRules) -> dict[str, Json]:
+        """``rules`` of the first message: JSON values."""
+        fields: object = asdict(rules) if is_dataclass(rules) and not isinstance(rules, type) else {}
+        plain: Json = json.loads(json.dumps(fields, default=str))
+        return {
+            "game": game_of(rules).name,
+            "name": rules.name,
+            "digest": rules.digest(),
+            "fields": plain,
+        }
+
+    def message_fields(self, position: Message) -> dict[str, Json]:
+        """The fields of a `play` message, from those of `tienlen_env.single.messages.positions`."""
+        known = {*self.leading, *self.trailing, "current_seat", "legal_ids"}
+        facts = [word for word in position if word not in known]
+        return {word: position[word] for word in (*self.leading, *facts, *self.trailing)}
+
+    def tables(self, rules: AnyRules) -> list[tuple[str, int]]:
+        """The presets and numbers of players for which a program is checked."""
+        return [(name, preset.num_players) for name, preset in game_of(rules).presets.items()]
+
+    def read_answer(self, request: Request, answer: str, rules: AnyRules) -> tuple[int, int] | str:
+        """The action id and card mask of an answer, or why the play is not legal.
+
+        Raises:
+            TienLenError: the answer is not a valid play.
+        """
+        legal = request.message["legal"]
+        assert isinstance(legal, list)
+        if answer not in legal:
+            return "not one of the legal plays"
+        number = legal.index(answer)
+        return request.actions[number], request.cards[number]
+
+    def deal_ids(self, view: View) -> Sequence[object]:
+        """For each decision a value that is constant in a deal and differs between deals; None: unknown."""
+        return [None] * len(view)
+
+    # ------------------------------------------------------------ in a browser
+
+    def result_column(self, rules: AnyRules) -> int:
+        """First of the columns with the results in a record."""
+        return game_of(rules).columns.score
+
+    def size(self, rules: AnyRules) -> list[str]:
+        """The words of a record for the size of the table."""
+        return [f"p{rules.num_players}"]
+
+    def record_plays(self, rules: AnyRules, table: ActionTable) -> list[str] | None:
+        """The text of each action in records; None: the cards of the play."""
+        return [str(action) for action in range(table.num_actions)]
+
+    def named_plays(self, rules: AnyRules, table: ActionTable) -> dict[int, str]:
+        """The texts of actions without cards that are not a pass, in a game with `find_action`."""
+        return {}
+
+    def payment_columns(self, rules: AnyRules, spec: Sequence[int]) -> PaymentColumns | None:
+        """Where a row of these rules has the payments of its round; None: there are none."""
+        return None
+
+    def next_leader(self, rules: AnyRules) -> bool:
+        """Whether the seat that is first leads the next round; else the deal decides."""
+        return False
+
+
+_WORDS: Final[ByGame[GameWords]] = ByGame("words", "tienlen_agents.words", lambda game: GameWords())
+
+
+def words_of(rules: AnyRules) -> GameWords:
+    """The words of the game with these rules."""
+    return _WORDS.of(rules)
+
+
+def subject(name: str, verb: str) -> str:
+    """``"you play"``, ``"greedy plays"``, ``"greedy passes"``."""
+    ending = "" if name == "you" else "es" if verb.endswith("s") else "s"
+    return f"{name} {verb}{ending}"
+
+
+def filled(kind: str, items: Iterable[str]) -> str:
+    """A paragraph of the list."""
+    # No break inside a play: its blanks are non-breaking until the lines are filled.
+    text = "   ".join(item.replace(" ", "\u00a0") for item in items)
+    text = textwrap.fill(text, COLUMNS, initial_indent=f"  {kind:<16}", subsequent_indent=" " * 18)
+    return text.replace("\u00a0", " ")
+
+
+def symbols(cards: str) -> str:
+    """The text of cards as people read it: ``"3s Th"`` as ``"3♠ 10♥"``."""
+    return " ".join(map(with_symbol, cards.split()))
