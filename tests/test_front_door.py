@@ -39,5 +39,5 @@ def test_unknown_name() -> None:
     "order", ["tienlen_env, gymnasium, pettingzoo", "pettingzoo, gymnasium, tienlen_env"][:2]
 )
 def test_registries(order: str) -> None:
-    assert "TienLenEnv" in run(f"import {order}; print(gymnasium.make('tienlen_env/TienLen-v1'))")
+    assert "OneSeatEnv" in run(f"import {order}; print(gymnasium.make('tienlen_env/TienLen-v1'))")
     assert run(f"import {order}; print(pettingzoo.make('aec', 'tienlen_env/tienlen_v1'))") == "tienlen_v1"

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 import tienlen_env  # noqa: F401 - registers the environment where the package is not installed
 from tienlen_env.engine.agent import RandomAgent, View
-from tienlen_env.envs.tienlen_gymnasium import TienLenEnv
+from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import PRESETS
 
@@ -64,7 +64,7 @@ def test_episodes(episode: str) -> None:
 
 def test_illegal_action() -> None:
     for illegal in ("terminate", "raise"):
-        env = TienLenEnv(illegal=illegal, reward="zero_sum")
+        env = OneSeatEnv(illegal=illegal, reward="zero_sum")
         _, info = env.reset(seed=0)
         rows = env.games.batch.kernel_arrays.rows.copy()
         bad = int(np.flatnonzero(info["action_mask"] == 0)[0])
@@ -119,11 +119,11 @@ def test_line_up_and_fixed_seat() -> None:
 )
 def test_bad_arguments(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=str(next(iter(arguments)))):
-        TienLenEnv(**arguments)
+        OneSeatEnv(**arguments)
 
 
 def test_pictures() -> None:
-    env = TienLenEnv(render_mode="ansi", seat=1)
+    env = OneSeatEnv(render_mode="ansi", seat=1)
     env.reset(seed=0)
     text = env.render()
     assert "player_1" in text

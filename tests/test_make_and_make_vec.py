@@ -11,10 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as wrappers
 
 import tienlen_env  # noqa: F401 - registers the environments
-from tienlen_env.envs.tienlen_gymnasium import (
-    TienLenEnv,
-    TienLenVectorEnv,
-)
+from tienlen_env.envs import OneSeatEnv, OneSeatVectorEnv
 from tienlen_env.errors import IllegalPlayError
 
 IDS = ("tienlen_env/TienLen-v1", "tienlen_env/Thirteens-v1")
@@ -153,7 +150,7 @@ def test_infos_are_built_as_gymnasium_builds_them(env_id: str, mode: AutoresetMo
 
 @pytest.mark.parametrize("mode", MODES)
 def test_modes_of_automatic_resets_in_many_games(mode: AutoresetMode) -> None:
-    env = TienLenVectorEnv(6, autoreset_mode=mode)
+    env = OneSeatVectorEnv(6, autoreset_mode=mode)
     rng = np.random.default_rng(0)
     _, infos = env.reset(seed=0)
     ended = np.zeros(6, np.bool_)
@@ -180,7 +177,7 @@ def test_modes_of_automatic_resets_in_many_games(mode: AutoresetMode) -> None:
         else:
             assert (infos["action_mask"].any(axis=1) == ~ended).all()
             assert "final_obs" not in infos
-            assert ("place" in infos) == ended.any()
+            assert ((infos["place"] >= 0) == ended).all()
         if mode is AutoresetMode.NEXT_STEP:
             assert not rewards[before].any()
             assert not (ended & before).any()
@@ -209,7 +206,7 @@ WRAPPERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_gymnasiums_vector_wrappers(name: str) -> None:
-    env = WRAPPERS[name](TienLenVectorEnv(4, autoreset_mode=AutoresetMode.NEXT_STEP))
+    env = WRAPPERS[name](OneSeatVectorEnv(4, autoreset_mode=AutoresetMode.NEXT_STEP))
     observation, _ = env.reset(seed=0)
     num_ended = 0
     for _ in range(60):
@@ -224,13 +221,13 @@ def test_gymnasiums_vector_wrappers(name: str) -> None:
 
 def test_human_rendering_has_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The wrapper draws with pygame, which is not a dependency: everything before the window is tried."""
-    env = wrappers.HumanRendering(TienLenVectorEnv(2, render_mode="rgb_array"))
+    env = wrappers.HumanRendering(OneSeatVectorEnv(2, render_mode="rgb_array"))
     frames = []
     monkeypatch.setattr(env, "_render_frame", lambda: frames.append(env.env.render()))
     env.reset(seed=0)
     assert len(frames[0]) == 2
     assert all(frame.dtype == np.uint8 and frame.shape == frames[0][0].shape for frame in frames[0])
-    assert env.metadata["render_fps"] == TienLenEnv.metadata["render_fps"]
+    assert env.metadata["render_fps"] == OneSeatEnv.metadata["render_fps"]
 
 
 # ------------------------------------------------------------ illegal actions
@@ -244,7 +241,7 @@ def test_an_illegal_action_ends_the_episode_in_the_last_place(env_id: str) -> No
         env = gymnasium.make(env_id, reward=reward)
         _, info = env.reset(seed=0)
         assert not info["illegal"]
-        assert "place" not in info
+        assert info["place"] == -1
         for bad in (int(np.flatnonzero(info["action_mask"] == 0)[0]), 10**6, -1):
             env.reset(seed=0)
             _, found, terminated, truncated, info = env.unwrapped.step(bad)
@@ -261,7 +258,7 @@ def test_an_illegal_action_ends_the_episode_in_the_last_place(env_id: str) -> No
 
 
 def test_only_the_offenders_lose_their_episode() -> None:
-    env = TienLenVectorEnv(5, seat=0, reward="points")
+    env = OneSeatVectorEnv(5, seat=0, reward="points")
     _, infos = env.reset(seed=4)
     keys = env.games.batch.state.key.copy()
     actions = infos["action_mask"].argmax(axis=1)
@@ -270,15 +267,15 @@ def test_only_the_offenders_lose_their_episode() -> None:
     np.testing.assert_array_equal(terminations, [False, True, False, True, False])
     np.testing.assert_array_equal(rewards[[1, 3]], [-1, -1])
     np.testing.assert_array_equal(infos["final_info"]["illegal"], terminations)
-    np.testing.assert_array_equal(infos["final_info"]["place"], [0, 3, 0, 3, 0])
+    np.testing.assert_array_equal(infos["final_info"]["place"], [-1, 3, -1, 3, -1])
     np.testing.assert_array_equal(env.games.batch.state.key != keys, terminations)
     assert not infos["illegal"].any()
 
 
-@pytest.mark.parametrize("make", [lambda **s: TienLenEnv(**s), lambda **s: TienLenVectorEnv(1, **s)])
+@pytest.mark.parametrize("make", [lambda **s: OneSeatEnv(**s), lambda **s: OneSeatVectorEnv(1, **s)])
 def test_illegal_random_plays_on(make: Any) -> None:
     env = make(illegal="random")
-    wrap = (lambda a: a) if isinstance(env, TienLenEnv) else (lambda a: np.array([a]))
+    wrap = (lambda a: a) if isinstance(env, OneSeatEnv) else (lambda a: np.array([a]))
     for seed in range(10):
         _, info = env.reset(seed=seed)
         mask = info["action_mask"].reshape(-1)
@@ -289,10 +286,10 @@ def test_illegal_random_plays_on(make: Any) -> None:
 
 
 def test_illegal_raise_says_how_else() -> None:
-    for env in (TienLenEnv(illegal="raise"), TienLenVectorEnv(1, illegal="raise")):
+    for env in (OneSeatEnv(illegal="raise"), OneSeatVectorEnv(1, illegal="raise")):
         _, info = env.reset(seed=1)
         bad = int(info["action_mask"].argmin())
-        action: Any = bad if isinstance(env, TienLenEnv) else np.array([bad])
+        action: Any = bad if isinstance(env, OneSeatEnv) else np.array([bad])
         before = env.games.batch.state.rows.copy()
         with pytest.raises(IllegalPlayError, match=r"action mask, or set illegal='terminate' or 'random'"):
             env.step(action)
@@ -303,7 +300,7 @@ def test_illegal_raise_says_how_else() -> None:
 
 
 def test_keys_and_unknown_options() -> None:
-    one, many = TienLenEnv(seat=0), TienLenVectorEnv(3, seat=0)
+    one, many = OneSeatEnv(seat=0), OneSeatVectorEnv(3, seat=0)
     first = one.reset(seed=1, options={"key": 77})[0]
     np.testing.assert_array_equal(one.reset(seed=2, options={"key": 77})[0][:52], first[:52])
     observations = many.reset(seed=1, options={"key": [77, 78, 77]})[0]
@@ -334,7 +331,7 @@ def test_keys_and_unknown_options() -> None:
 
 
 def test_a_key_whose_deal_is_over_at_once_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    env = TienLenEnv(seat=0)
+    env = OneSeatEnv(seat=0)
     deal = env.games._deal
 
     def over_at_once(games: Any, keys: Any = None) -> Any:
@@ -360,4 +357,68 @@ def test_steps_before_reset_say_so(env_id: str) -> None:
 @pytest.mark.parametrize("bad", ["x", None, True, 1, "same_step"])
 def test_modes_that_are_none(bad: Any) -> None:
     with pytest.raises(ValueError, match=r"autoreset_mode=.*'NextStep'"):
-        TienLenVectorEnv(2, autoreset_mode=bad)
+        OneSeatVectorEnv(2, autoreset_mode=bad)
+
+
+@pytest.mark.parametrize("name", ["cardgames", "south", "thirteens"])
+def test_every_info_has_the_same_keys(name: str) -> None:
+    """Recorders of data sets, such as Minari's, stack the infos of an episode."""
+    env, rng = OneSeatEnv(name), np.random.default_rng(0)
+    _, info = env.reset(seed=1)
+    keys, place, over = set(info), info["place"], False
+    assert place == -1
+    assert ("payments" in keys) == (name == "south")
+    while not over:
+        _, _, over, _, info = env.step(choose(rng, info["action_mask"], 0))
+        assert set(info) == keys
+        assert (info["place"] >= 0) == over
+    envs = OneSeatVectorEnv(3, rules=name)
+    _, first = envs.reset(seed=1)
+    for _ in range(40):
+        _, _, ended, _, infos = envs.step([choose(rng, mask, 0) for mask in envs.action_masks()])
+        assert set(infos) - {"final_obs", "_final_obs", "final_info", "_final_info"} == set(first)
+        assert ("final_info" in infos) == ended.any()
+
+
+def test_seeds_of_many_games_are_one_seed() -> None:
+    envs = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=3)
+    first, again, other = (envs.reset(seed=seed)[0] for seed in ([1, 2, 3], np.array([1, 2, 3]), [1, 2, 4]))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    for wrong in ([1, 2], [1, 2, -3], [1, 2, "3"]):
+        with pytest.raises(ValueError, match=r"seed=.*3 of them"):
+            envs.reset(seed=wrong)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_observations_may_be_floats(id: str) -> None:
+    """The same numbers, in everything that is an observation."""
+    one, whole = (gymnasium.make(id, dtype=dtype, seat=0) for dtype in ("float32", "uint8"))
+    many = gymnasium.make_vec(id, num_envs=2, dtype="float32", seat=0)
+    seen, info = one.reset(seed=3)
+    expected, _ = whole.reset(seed=3)
+    rng, over = np.random.default_rng(0), False
+    while not over:
+        assert seen in one.observation_space
+        assert seen.dtype == np.float32
+        np.testing.assert_array_equal(seen, expected)
+        action = choose(rng, info["action_mask"], 0)
+        (seen, _, over, _, info), (expected, *_) = one.step(action), whole.step(action)
+    assert seen.dtype == np.float32
+    batch, infos = many.reset(seed=3)
+    while "final_obs" not in infos:
+        assert batch in many.observation_space
+        batch, _, ended, _, infos = many.step([choose(rng, mask, 0) for mask in infos["action_mask"]])
+    assert infos["final_obs"][ended.argmax()].dtype == np.float32
+    with pytest.raises(ValueError, match="dtype='float64'"):
+        OneSeatEnv(dtype="float64")  # type: ignore[arg-type]
+
+
+def test_fields_of_the_rules_are_keywords() -> None:
+    for make in (OneSeatEnv, OneSeatVectorEnv):
+        assert make(rules="thirteens", jokers=2).games.batch.rules.jokers == 2
+        assert make(rules="cardgames", run_min=5, target=None).games.batch.rules.run_min == 5
+        with pytest.raises(TypeError, match="'joker' is not a setting or a field of the rules"):
+            make(rules="thirteens", joker=2)
+        with pytest.raises(ValueError, match="jokers"):
+            make(rules="thirteens", jokers=9)

@@ -18,7 +18,6 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.envs.one_seat import OneSeatGames
 from tienlen_env.envs.pettingzoo import GameEnv
-from tienlen_env.envs.tienlen_gymnasium import TienLenEnv, TienLenVectorEnv
 from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.spec import NUM_WORDS
@@ -267,7 +266,7 @@ def test_set_opponents_under_way() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda n: OneSeatGames("cardgames", n), lambda n: TienLenVectorEnv(n, illegal="raise").games]
+    "make", [lambda n: OneSeatGames("cardgames", n), lambda n: OneSeatVectorEnv(n, illegal="raise").games]
 )
 def test_illegal_action_moves_no_game(make: Any) -> None:
     games = make(8)
@@ -343,7 +342,7 @@ def test_vector_env_follows_gymnasium() -> None:
 
 
 def test_vector_env_under_gymnasiums_wrappers() -> None:
-    env = RecordEpisodeStatistics(TienLenVectorEnv(8, reward="zero_sum"))
+    env = RecordEpisodeStatistics(OneSeatVectorEnv(8, reward="zero_sum"))
     rng = np.random.default_rng(0)
     _, infos = env.reset(seed=0)
     seen = 0
@@ -360,25 +359,25 @@ def test_vector_env_under_gymnasiums_wrappers() -> None:
                 assert infos["episode"]["l"][game] in (length - 1, length)
             seen += 1
     assert seen > 8
-    listed = DictInfoToList(TienLenVectorEnv(3))
+    listed = DictInfoToList(OneSeatVectorEnv(3))
     _, infos_list = listed.reset(seed=0)
-    assert [sorted(info) for info in infos_list] == [["action_mask", "illegal", "seat"]] * 3
+    assert [sorted(info) for info in infos_list] == [["action_mask", "illegal", "place", "seat"]] * 3
 
 
 def test_vector_env_is_reproducible_and_hands_out_its_own_arrays() -> None:
     for copy in (True, False):
-        first, second = (run(TienLenVectorEnv(4, copy=copy), 40, seed=9) for _ in range(2))
+        first, second = (run(OneSeatVectorEnv(4, copy=copy), 40, seed=9) for _ in range(2))
         for a, b in zip(first, second, strict=True):
             for x, y in zip(a, b, strict=True):
                 np.testing.assert_array_equal(x, y)
-    env = TienLenVectorEnv(4)
+    env = OneSeatVectorEnv(4)
     observation, infos = env.reset(seed=0)
     kept = observation.copy(), infos["action_mask"].copy()
     for _ in range(3):
         env.step(np.array([np.flatnonzero(row)[0] for row in env.action_masks()]))
     np.testing.assert_array_equal(observation, kept[0])
     np.testing.assert_array_equal(infos["action_mask"], kept[1])
-    env = TienLenVectorEnv(4, copy=False, render_mode="ansi")
+    env = OneSeatVectorEnv(4, copy=False, render_mode="ansi")
     observation, _ = env.reset(seed=0)
     kept_once = observation.copy()
     env.step(np.array([np.flatnonzero(row)[0] for row in env.action_masks()]))
@@ -535,7 +534,7 @@ def test_an_opponents_illegal_action_is_not_the_learners() -> None:
         def act(self, view: View) -> np.ndarray:
             return np.full(len(view), 452)
 
-    env = TienLenEnv(opponents=Cheat(), seat=0)
+    env = OneSeatEnv(opponents=Cheat(), seat=0)
 
     def play() -> None:
         for seed in range(9):
@@ -598,7 +597,7 @@ def test_games_that_are_over_right_after_dealing(strange_deals: Any) -> None:
         assert now.action_mask.any(axis=1).all()
         np.testing.assert_array_equal(now.observation, env.batch.observe())
         now = env.step(env.batch.sample(rng))
-    one = TienLenEnv(backend="python")
+    one = OneSeatEnv(backend="python")
     for seed in range(12):
         _, info = one.reset(seed=seed)
         assert info["action_mask"].any()

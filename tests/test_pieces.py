@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-import tienlen_env.envs.tienlen_gymnasium  # noqa: F401  registers the environments
+import tienlen_env  # noqa: F401  registers the environments
 from tienlen_agents.networks.champion import WEIGHTS
 from tienlen_agents.networks.general import load_policy
 from tienlen_env.engine.agent import View

@@ -17,7 +17,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 
 from tests.games import copies
 from tienlen_env.engine.agent import RandomAgent
-from tienlen_env.envs.tienlen_sb3 import TienLenVecEnv
+from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.tienlen.rules import get_rules
 
@@ -27,9 +27,9 @@ def choose(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
 
 
 def test_steps_masks_and_infos() -> None:
-    env = TienLenVecEnv(16, reward="zero_sum", seed=3)
+    env = OneSeatVecEnv(16, reward="zero_sum", seed=3)
     with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
-        monitored = VecMonitor(TienLenVecEnv(16, reward="zero_sum", seed=3))
+        monitored = VecMonitor(OneSeatVecEnv(16, reward="zero_sum", seed=3))
     rng = np.random.default_rng(0)
     observation = env.reset()
     np.testing.assert_array_equal(observation, monitored.reset())
@@ -62,7 +62,7 @@ def test_steps_masks_and_infos() -> None:
 
 
 def test_seeds() -> None:
-    env, other = TienLenVecEnv(4, seed=1), TienLenVecEnv(4, seed=1)
+    env, other = OneSeatVecEnv(4, seed=1), OneSeatVecEnv(4, seed=1)
     first = env.reset().copy()
     np.testing.assert_array_equal(first, other.reset())
     assert not np.array_equal(first, env.reset())
@@ -71,7 +71,7 @@ def test_seeds() -> None:
 
 
 def test_vec_env_methods() -> None:
-    env = TienLenVecEnv(5, rules=get_rules("mobile", 3), render_mode="rgb_array", seat=1)
+    env = OneSeatVecEnv(5, rules=get_rules("mobile", 3), render_mode="rgb_array", seat=1)
     env.reset()
     assert env.rules == get_rules("mobile", 3)
     assert len(env.env_method("action_masks", indices=[0, 3])) == 2
@@ -93,7 +93,7 @@ def test_vec_env_methods() -> None:
 
 @copies
 def test_copies_go_on_alike(duplicate: Callable[[Any], Any]) -> None:
-    env = TienLenVecEnv(6, seed=2, opponents=["random", RandomAgent()])
+    env = OneSeatVecEnv(6, seed=2, opponents=["random", RandomAgent()])
     rng = np.random.default_rng(0)
     env.reset()
     env.step(choose(rng, env.action_masks()))
@@ -108,19 +108,19 @@ def test_copies_go_on_alike(duplicate: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("episode", ["round", "game"])
 def test_maskable_ppo_learns_on_it(episode: Any) -> None:
-    env = TienLenVecEnv(32, episode=episode, seed=0)
+    env = OneSeatVecEnv(32, episode=episode, seed=0)
     model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=256, n_epochs=1, seed=0, device="cpu")
     model.learn(32 * 16 * (2 if episode == "round" else 8))
     assert len(model.ep_info_buffer) > 0
     if episode == "round":
-        mean, _ = evaluate_policy(model, TienLenVecEnv(8, seed=1), n_eval_episodes=16)
+        mean, _ = evaluate_policy(model, OneSeatVecEnv(8, seed=1), n_eval_episodes=16)
         assert 0 <= mean <= 3
 
 
 def test_returned_arrays_are_the_callers() -> None:
     """Also infos; with ``copy=False`` observations are reused by the second step after."""
     for copy in (True, False):
-        env = TienLenVecEnv(4, seed=0, copy=copy)
+        env = OneSeatVecEnv(4, seed=0, copy=copy)
         rng = np.random.default_rng(0)
         first = env.reset()
         mask, rows = env.action_masks(), env.env_method("action_masks")
@@ -139,7 +139,7 @@ def test_returned_arrays_are_the_callers() -> None:
 def test_algorithms_without_masks_run(illegal: Any) -> None:
     from stable_baselines3 import PPO
 
-    env = TienLenVecEnv(8, seed=0, illegal=illegal)
+    env = OneSeatVecEnv(8, seed=0, illegal=illegal)
     model = PPO("MlpPolicy", env, n_steps=16, batch_size=64, n_epochs=1, seed=0, device="cpu")
     model.learn(256)
     lengths = [episode["l"] for episode in model.ep_info_buffer]
@@ -151,7 +151,7 @@ def test_algorithms_without_masks_run(illegal: Any) -> None:
         assert dones.all()
         assert (rewards == -1).all()
         assert [info["place"] for info in infos] == [3] * 8
-    masked = TienLenVecEnv(2, seed=0)
+    masked = OneSeatVecEnv(2, seed=0)
     masked.reset()
     with pytest.raises(IllegalPlayError, match="action mask, or set illegal='terminate'"):
         masked.step(masked.action_masks().argmin(axis=1))

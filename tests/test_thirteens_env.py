@@ -18,7 +18,6 @@ from tienlen_env import thirteens_v0
 from tienlen_env.engine.agent import RandomAgent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.one_seat import OneSeatGames
-from tienlen_env.envs.thirteens import make_rules
 from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.errors import IllegalPlayError, RulesError, WrongGameError
 from tienlen_env.games.registry import PRESETS, game_of, get_rules
@@ -89,8 +88,8 @@ def test_illegal_action_leaves_raw_env_as_it_was() -> None:
 )
 def test_settings_replace_fields_of_the_rules(rules: Any, setting: str, value: Any) -> None:
     """They were ignored where rules were given."""
-    assert getattr(make_rules(rules, **{setting: value}), setting) == value
-    assert getattr(make_rules(rules, **{setting: None}), setting) == getattr(ThirteensRules(), setting)
+    assert getattr(get_rules(rules, **{setting: value}), setting) == value
+    assert getattr(get_rules(rules, **{setting: None}), setting) == getattr(ThirteensRules(), setting)
     for made in (
         thirteens_v0.env(rules, **{setting: value}).unwrapped,
         thirteens_v0.raw_env(rules, **{setting: value}),
@@ -101,15 +100,15 @@ def test_settings_replace_fields_of_the_rules(rules: Any, setting: str, value: A
 
 
 def test_settings_that_exclude_one_another_are_refused() -> None:
-    assert make_rules("thirteens", dummy=True, num_players=3).dummy
-    assert not make_rules("thirteens_dummy", dummy=False, num_players=5).dummy
+    assert get_rules("thirteens", dummy=True, num_players=3).dummy
+    assert not get_rules("thirteens_dummy", dummy=False, num_players=5).dummy
     with pytest.raises(RulesError, match="dummy"):
-        make_rules("thirteens_dummy", num_players=4)
+        get_rules("thirteens_dummy", num_players=4)
     with pytest.raises(RulesError, match="dummy"):
         thirteens_v0.env(dummy=True)
     with pytest.raises(TypeError, match="player_count"):
         thirteens_v0.env(player_count=4)
-    with pytest.raises(RulesError, match="rules come first"):
+    with pytest.raises(RulesError, match="rules=5"):
         thirteens_v0.env(5)
 
 

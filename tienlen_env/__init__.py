@@ -5,7 +5,7 @@ The import registers the environments; everything else is loaded when it is firs
 * PettingZoo: ``from tienlen_env import tienlen_v1; tienlen_v1.env()``, or
   ``pettingzoo.make("aec", "tienlen_env/tienlen_v1")``; likewise ``thirteens_v0``
 * Gymnasium: ``gymnasium.make("tienlen_env/TienLen-v1")``, ``"tienlen_env/Thirteens-v1"``, and ``make_vec``
-* batched: `Batch`, `SelfPlayEnv`, `TienLenVectorEnv`; stable-baselines3: `tienlen_env.envs.sb3`
+* batched: `Batch`, `SelfPlayEnv`, `OneSeatVectorEnv`; stable-baselines3: `tienlen_env.envs.sb3`
 * people and bots: `Round`, `Deal`, `Game`, `Session`
 """
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from tienlen_env import thirteens_v0, tienlen_v1
     from tienlen_env.engine.agent import Agent, RandomAgent, View
     from tienlen_env.engine.batch import Batch
-    from tienlen_env.envs.tienlen_gymnasium import TienLenVectorEnv
-    from tienlen_env.envs.vector import SelfPlayEnv
+    from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
     from tienlen_env.games.registry import get_rules
     from tienlen_env.games.thirteens.rules import ThirteensRules
     from tienlen_env.games.tienlen.rules import PRESETS, Rules
@@ -39,13 +38,13 @@ __all__ = [
     "Batch",
     "Deal",
     "Game",
+    "OneSeatVectorEnv",
     "RandomAgent",
     "Round",
     "Rules",
     "SelfPlayEnv",
     "Session",
     "ThirteensRules",
-    "TienLenVectorEnv",
     "View",
     "get_rules",
     "thirteens_v0",
@@ -58,13 +57,13 @@ _HOME = {
     "Batch": "engine.batch",
     "Deal": "single.thirteens",
     "Game": "single.game",
+    "OneSeatVectorEnv": "envs.vector",
     "RandomAgent": "engine.agent",
     "Round": "single.tienlen",
     "Rules": "games.tienlen.rules",
     "SelfPlayEnv": "envs.vector",
     "Session": "single.session",
     "ThirteensRules": "games.thirteens.rules",
-    "TienLenVectorEnv": "envs.tienlen_gymnasium",
     "View": "engine.agent",
     "get_rules": "games.registry",
 }
@@ -97,12 +96,13 @@ def __dir__() -> list[str]:
 
 def _register_envs() -> None:
     """Make the environments known to ``gymnasium.make`` and ``pettingzoo.make``; nothing is loaded yet."""
-    for name, module in (("TienLen", "tienlen_gymnasium"), ("Thirteens", "thirteens_gymnasium")):
+    for name, rules in (("TienLen", "cardgames"), ("Thirteens", "thirteens")):
         if f"tienlen_env/{name}-v1" not in gymnasium.registry:
             gymnasium.register(
                 f"tienlen_env/{name}-v1",
-                entry_point=f"tienlen_env.envs.{module}:{name}Env",
-                vector_entry_point=f"tienlen_env.envs.{module}:{name}VectorEnv",
+                entry_point="tienlen_env.envs.gymnasium:OneSeatEnv",
+                vector_entry_point="tienlen_env.envs.vector:OneSeatVectorEnv",
+                kwargs={"rules": rules},
             )
     # PettingZoo has a registry since 1.27. It lists an id that is registered as name_v0 as name-v0.
     if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v1" not in pettingzoo.aec_registry:

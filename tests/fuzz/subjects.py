@@ -24,12 +24,6 @@ from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.envs.one_seat import OneSeatGames
 from tienlen_env.envs.pettingzoo import GameEnv
 from tienlen_env.envs.sb3 import OneSeatVecEnv
-from tienlen_env.envs.thirteens_gymnasium import (
-    ThirteensEnv,
-    ThirteensVectorEnv,
-)
-from tienlen_env.envs.tienlen_gymnasium import TienLenEnv, TienLenVectorEnv
-from tienlen_env.envs.tienlen_sb3 import TienLenVecEnv
 from tienlen_env.envs.vector import Decisions, OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.games.common.rules import RulesBase
 from tienlen_env.games.common.state import ClimbingState, GameState
@@ -229,13 +223,8 @@ MAKERS: dict[type, Maker] = {
     View: of_view,
     OneSeatGames: of_games,
     OneSeatEnv: of_one_seat(OneSeatEnv, several=False),
-    TienLenEnv: of_one_seat(TienLenEnv, several=False),
-    ThirteensEnv: plain(lambda batch: ThirteensEnv()),
     OneSeatVectorEnv: of_one_seat(OneSeatVectorEnv, several=True),
-    TienLenVectorEnv: of_one_seat(TienLenVectorEnv, several=True),
-    ThirteensVectorEnv: plain(lambda batch: ThirteensVectorEnv()),
     OneSeatVecEnv: of_one_seat(OneSeatVecEnv, several=True),
-    TienLenVecEnv: of_one_seat(TienLenVecEnv, several=True),
     GameEnv: of_aec,
     tienlen.raw_env: of_aec,
     thirteens.raw_env: of_aec,

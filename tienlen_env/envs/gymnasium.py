@@ -8,7 +8,7 @@ sb3-contrib, in `OneSeatEnv.action_masks`.
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex, Unpack
+from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -16,7 +16,15 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from tienlen_env.engine.checks import as_key, check_options
-from tienlen_env.envs.one_seat import GameSettings, Illegal, OneSeatGames, Opponents, Seat, payment_infos
+from tienlen_env.envs.one_seat import (
+    DTypeName,
+    Illegal,
+    OneSeatGames,
+    Opponents,
+    Seat,
+    as_dtype,
+    payment_infos,
+)
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import ByteArray, MaskArray
 from tienlen_env.games.common.game import AnyRules
@@ -31,9 +39,9 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
     overwritten.
 
     Every info has ``"action_mask"``, int8 (A,), 1 = legal, all-zero at the end of the episode; ``"seat"``,
-    the learner's seat; and ``"illegal"``, whether the last action was illegal. At the end there is also
-    ``"place"``, 0 = first, and under rules with payments ``"payments"``, a list of dicts
-    (`tienlen_env.envs.one_seat.payment_infos`).
+    the learner's seat; ``"illegal"``, whether the last action was illegal; and ``"place"``, 0 = first, -1
+    before the end. Under rules with payments there is also ``"payments"``, a list of dicts
+    (`tienlen_env.envs.one_seat.payment_infos`), empty before the end.
 
     Args:
         rules: a preset's name, or the rules of any game.
@@ -51,7 +59,8 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
             with a choice then.
         render_mode: None, ``"human"``, ``"ansi"``, ``"rgb_array"`` or ``"svg"``; only the learner's hand
             is face up.
-        settings: see `tienlen_env.engine.Batch`.
+        dtype: of the observations, ``"uint8"`` or ``"float32"``.
+        settings: see `tienlen_env.envs.one_seat.OneSeatGames`, with fields of the rules such as ``jokers=0``.
 
     Attributes:
         games: the game, with the opponents; ``games.batch`` is the engine's `Batch` of one game.
@@ -64,7 +73,7 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
 
     def __init__(
         self,
-        rules: str | AnyRules,
+        rules: str | AnyRules = "cardgames",
         opponents: Opponents = "random",
         *,
         line_up: bool = True,
@@ -73,7 +82,8 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         illegal: Illegal = "terminate",
         skip_forced: bool = True,
         render_mode: str | None = None,
-        **settings: Unpack[GameSettings],
+        dtype: DTypeName = "uint8",
+        **settings: Any,
     ) -> None:
         self.games = OneSeatGames(
             rules,
@@ -88,7 +98,8 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
             **settings,
         )
         batch = self.games.batch
-        self.observation_space = spaces.Box(0, 1, (batch.observation_size,), np.uint8)
+        self._dtype = as_dtype(dtype)
+        self.observation_space = spaces.Box(0, 1, (batch.observation_size,), self._dtype.type)
         self.action_space = spaces.Discrete(batch.num_actions)
         self.render_mode = check_render_mode(render_mode)
 
@@ -123,13 +134,20 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         observation = np.empty((1, games.batch.observation_size), np.uint8)
         mask = np.empty((1, games.batch.num_actions), np.int8)
         games.observe(observation, mask)
-        info = {"action_mask": mask[0], "seat": int(games.seat[0]), "illegal": bool(games.illegal[0])}
+        info: dict[str, Any] = {
+            "action_mask": mask[0],
+            "seat": int(games.seat[0]),
+            "illegal": bool(games.illegal[0]),
+            "place": -1,
+        }
+        if games.batch.has_payments:
+            info["payments"] = []
         if games.is_over[0]:
-            info["action_mask"][:] = 0
+            mask[:] = 0
             info["place"] = games.finished.place.item()
             if games.batch.has_payments:
                 info["payments"] = payment_infos(games.finished.payments[0])
-        return observation[0], info
+        return observation[0].astype(self._dtype, copy=False), info
 
     def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:
         """Play, and advance to the seat's next decision or the end of its episode.

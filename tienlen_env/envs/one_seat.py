@@ -19,7 +19,7 @@ without a query (except the first one of a deal).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple, TypedDict, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules, Payment
 from tienlen_env.games.common.spec import Episode
+from tienlen_env.games.registry import get_rules
 
 Opponents = str | Agent | Sequence[str | Agent]
 Seat = int | Literal["random"]
@@ -42,30 +43,18 @@ LEARNER: Final = -1  # in `OneSeatGames._player`
 OVER, ASKED = int(Turn.OVER), int(Turn.ASKED)  # NumPy compares with plain ints faster
 
 
-class GameSettings(TypedDict, total=False):
-    """Keyword arguments that every adapter passes to `Batch`; see there."""
-
-    num_players: int | None
-    episode: Episode
-    reward: str
-    history: int
-    backend: BackendName
+DTypeName = Literal["uint8", "float32"]
 
 
-class PoolSettings(GameSettings, total=False):
-    """Keyword arguments that every one-seat adapter of B games passes to `OneSeatGames`; see there."""
+def as_dtype(dtype: DTypeName) -> np.dtype[np.uint8] | np.dtype[np.float32]:
+    """The type of an environment's observations, which are 0 and 1.
 
-    opponents: Opponents
-    probabilities: npt.ArrayLike | None
-    seat: Seat
-    skip_forced: bool
-
-
-class OneSeatSettings(PoolSettings, total=False):
-    """`PoolSettings`, and those that have another default elsewhere."""
-
-    illegal: Illegal
-    line_up: bool
+    Raises:
+        ValueError: not one of the two.
+    """
+    if dtype not in get_args(DTypeName):
+        raise ValueError(f"dtype={dtype!r}: expected 'uint8' or 'float32'")
+    return np.dtype(dtype)  # type: ignore[return-value]
 
 
 def payment_infos(payments: Sequence[Payment]) -> list[dict[str, int | str]]:
@@ -155,6 +144,8 @@ class OneSeatGames:
         skip_forced: play the learner's decisions with a single legal action automatically.
         auto_reset: deal a game anew when its episode ends; else it does not change until `deal` or `reset`.
         backend: ``"numba"`` or ``"python"``.
+        fields: fields of the rules that replace those in `rules`, for example ``target=0``; None keeps a
+        field.
 
     Attributes:
         batch: the games; every one of them waits for its learner.
@@ -173,7 +164,7 @@ class OneSeatGames:
 
     def __init__(
         self,
-        rules: str | AnyRules,
+        rules: str | AnyRules = "cardgames",
         num_games: int = 1,
         *,
         num_players: int | None = None,
@@ -188,11 +179,11 @@ class OneSeatGames:
         skip_forced: bool = True,
         auto_reset: bool = True,
         backend: BackendName = "numba",
+        **fields: object,
     ) -> None:
         self.batch = batch = Batch(
-            rules,
+            get_rules(rules, num_players, **fields),
             num_games,
-            num_players=num_players,
             episode=episode,
             reward=reward,
             history=history,

@@ -6,7 +6,7 @@ The environments with versioned names are subclasses of `GameEnv`, each in a fil
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -19,11 +19,12 @@ from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_key, check_options
-from tienlen_env.envs.one_seat import illegal_reward, payment_infos
+from tienlen_env.envs.one_seat import DTypeName, as_dtype, illegal_reward, payment_infos
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import Episode
+from tienlen_env.games.registry import check_game, get_rules
 from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
 
 Observation = dict[str, npt.NDArray[Any]]
@@ -46,7 +47,9 @@ class GameEnv(AECEnv):
         reward: one of the game's.
         render_mode: None or one of `RENDER_MODES`.
         history: number of past plays in the observation.
+        dtype: of the observations, ``"uint8"`` or ``"float32"``.
         backend: ``"numba"`` or ``"python"``.
+        fields: fields of the rules that replace those in `rules`; None keeps a field.
 
     Attributes:
         batch: the engine's `Batch` of one game.
@@ -55,6 +58,7 @@ class GameEnv(AECEnv):
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
     """
 
+    game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's convention
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
@@ -63,34 +67,38 @@ class GameEnv(AECEnv):
 
     def __init__(
         self,
-        rules: str | AnyRules,
+        rules: str | AnyRules = "cardgames",
         *,
         num_players: int | None = None,
         episode: Episode = "round",
         reward: str = "points",
         render_mode: str | None = None,
         history: int = 0,
+        dtype: DTypeName = "uint8",
         backend: BackendName = "numba",
+        **fields: object,
     ) -> None:
         super().__init__()
         self.render_mode = check_render_mode(render_mode)
-        self.batch = batch = Batch(
-            rules, num_players=num_players, episode=episode, reward=reward, history=history, backend=backend
-        )
+        self._dtype = as_dtype(dtype)
+        found = get_rules(rules, num_players, **fields)
+        if self.game_name:
+            check_game(found, self.game_name)
+        self.batch = batch = Batch(found, episode=episode, reward=reward, history=history, backend=backend)
         if "name" not in self.metadata:
             self.metadata = {**self.metadata, "name": batch.game.name}
         self.possible_agents = [f"player_{seat}" for seat in range(batch.num_players)]
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": spaces.Box(0, 1, (batch.observation_size,), np.uint8),
+                    "observation": spaces.Box(0, 1, (batch.observation_size,), self._dtype.type),
                     "action_mask": spaces.Box(0, 1, (batch.num_actions,), np.int8),
                 }
             )
             for agent in self.possible_agents
         }
         self.action_spaces = {agent: spaces.Discrete(batch.num_actions) for agent in self.possible_agents}
-        self.state_space = spaces.Box(0, 1, (batch.global_observation_size,), np.uint8)
+        self.state_space = spaces.Box(0, 1, (batch.global_observation_size,), self._dtype.type)
         self._painter = Painter(batch)
         self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
         self._gained = np.zeros(batch.num_players, np.float32)  # the rewards of the last step
@@ -160,7 +168,7 @@ class GameEnv(AECEnv):
         else:
             self.agent_selection = agents[seat]
             self._current = {
-                "observation": self.batch.observe()[0],
+                "observation": self._observe(seat),
                 "action_mask": self.batch.action_mask()[0],
             }
         if self.render_mode is not None:
@@ -231,6 +239,8 @@ class GameEnv(AECEnv):
             seat = REFUSED
         if seat < 0:
             raise self._refusal(action)
+        if self._dtype is not _UINT8:
+            observation = observation.astype(self._dtype)
         self._current = {"observation": observation, "action_mask": mask}
         if seat < PAID:
             self.agent_selection = self.possible_agents[seat]
@@ -323,7 +333,7 @@ class GameEnv(AECEnv):
         }
 
     def _observe(self, seat: int) -> ByteArray:
-        observation: ByteArray = self.batch.observe(seat)[0]
+        observation: ByteArray = self.batch.observe(seat)[0].astype(self._dtype, copy=False)
         return observation
 
     def action_to_text(self, action: int) -> str:
@@ -335,8 +345,8 @@ class GameEnv(AECEnv):
         return self.batch.text_to_action(text)
 
     def state(self) -> ByteArray:
-        """uint8 (`state_space.shape`): the whole state, hidden cards included, for centralised critics."""
-        everything: ByteArray = self.batch.global_observation()[0]
+        """`state_space`: the whole state, hidden cards included, for centralised critics."""
+        everything: ByteArray = self.batch.global_observation()[0].astype(self._dtype, copy=False)
         return everything
 
     def render(self) -> Any:
@@ -360,41 +370,17 @@ class GameEnv(AECEnv):
         self._play = self.batch._stepper_into(self._gained)
 
 
-def make_aec(
-    rules: str | AnyRules,
-    *,
-    num_players: int | None = None,
-    episode: Episode = "round",
-    reward: str = "points",
-    render_mode: str | None = None,
-    history: int = 0,
-    backend: BackendName = "numba",
-) -> AECEnv:
+def make_aec(rules: str | AnyRules = "cardgames", **settings: Any) -> AECEnv:
     """A game of any rules as a PettingZoo environment, with the wrappers of PettingZoo's classic games.
 
     Args:
-        rules: see `GameEnv`, as for the others.
-        num_players: P.
-        episode: ``"round"`` or ``"game"``.
-        reward: one of the game's.
-        render_mode: None or one of `RENDER_MODES`.
-        history: number of past plays in the observation.
-        backend: ``"numba"`` or ``"python"``.
+        rules: a preset's name, or the rules of any game.
+        settings: see `GameEnv`.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
     """
-    return wrap(
-        GameEnv(
-            rules,
-            num_players=num_players,
-            episode=episode,
-            reward=reward,
-            render_mode=render_mode,
-            history=history,
-            backend=backend,
-        )
-    )
+    return wrap(GameEnv(rules, **settings))
 
 
 def wrap(bare: GameEnv) -> AECEnv:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from tienlen_env.engine.checks import as_index
-from tienlen_env.envs.one_seat import OneSeatGames, OneSeatSettings, Opponents, payment_infos
+from tienlen_env.envs.one_seat import OneSeatGames, Opponents, payment_infos
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import Painter, check_render_mode
 
@@ -29,9 +29,9 @@ class OneSeatVecEnv(VecEnv):
     `tienlen_env.envs.one_seat` defines episodes and rewards. A game that ends is dealt anew in the same step,
     as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 = first) and
     ``"episode"`` with the sum of the rewards ``"r"``, the number of decisions ``"l"`` and the time ``"t"``,
-    as from SB3's `Monitor`; under rules with payments also ``"payments"``
-    (`tienlen_env.envs.one_seat.payment_infos`). After an illegal action that is not an error it holds
-    ``"illegal"``, True.
+    as from SB3's `Monitor`, so a `VecMonitor` around it is needless, and SB3 warns of it; under rules with
+    payments also ``"payments"`` (`tienlen_env.envs.one_seat.payment_infos`). After an illegal action that is
+    not an error it holds ``"illegal"``, True.
 
     Algorithms with masks (``sb3_contrib.MaskablePPO``) never choose an illegal action. For those without
     (``stable_baselines3.PPO``), set ``illegal="terminate"`` or ``"random"``.
@@ -44,7 +44,7 @@ class OneSeatVecEnv(VecEnv):
             algorithms of SB3 and sb3-contrib store both before that.
         render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
         seed: of the first `reset`; later ones continue its stream unless `seed()` was called.
-        settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
+        settings: see `tienlen_env.envs.one_seat.OneSeatGames`, with fields of the rules such as ``jokers=0``.
 
     Attributes:
         rules: the rules.
@@ -55,11 +55,11 @@ class OneSeatVecEnv(VecEnv):
         self,
         num_envs: int = 1,
         *,
-        rules: str | AnyRules,
+        rules: str | AnyRules = "cardgames",
         copy: bool = True,
         render_mode: str | None = None,
         seed: int | None = None,
-        **settings: Unpack[OneSeatSettings],
+        **settings: Any,
     ) -> None:
         self.games = OneSeatGames(rules, num_envs, **settings)
         batch = self.games.batch

@@ -22,14 +22,16 @@ Arguments:
 | episode | 'round' | 'round': one deal; 'game': deals until one total reaches the target and is unique |
 | reward | 'points' | 'points', 'zero_sum' or 'win', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
+| dtype | 'uint8' | type of the observations, 'uint8' or 'float32' |
 | num_players | None | 3 to 7; exactly 3 with a dummy |
 | jokers | None | 0, 1 or 2 jokers in the deck |
 | melding | None | 'auto': a trick's winner melds the most it can; 'manual': declares meld after meld |
 | dummy | None | three players and a hidden hand that gives a card to every trick |
 | target | None | points that end a game; 0: a game is one deal |
 
-All arguments but `rules` are keyword-only. The last five replace fields of the rules; None keeps the value of
-the rules: with the default rules 4 players, 1 joker, 'auto', no dummy and a target of 50.
+All arguments but `rules` are given by name. The last five replace fields of the rules, as every name of a
+field does; None keeps the value of the rules: with the default rules 4 players, 1 joker, 'auto', no dummy and
+a target of 50.
 
 `reset(seed=...)` seeds the environment's own generator; without a seed its stream continues. It draws a
 64-bit key, and the deal is a pure function of the key. ``options={"key": k}`` deals that key;
@@ -41,7 +43,7 @@ page `tienlen_env.envs.tienlen` has a table of the arrays that are reused.
 
 Observation
 -----------
-A dict of ``"observation"``, uint8 (O,) of 0 and 1, and ``"action_mask"``, int8 (A,), 1 = legal. Seats are
+A dict of ``"observation"``, `dtype` (O,) of 0 and 1, and ``"action_mask"``, int8 (A,), 1 = legal. Seats are
 relative to the observer: 0 is the observer, 1 the next to play. The mask is all-zero off turn and at the
 end. Returned arrays are never overwritten. The pieces with the default arguments:
 
@@ -67,8 +69,8 @@ end. Returned arrays are never overwritten. The pieces with the default argument
 | lead | 1132:1133 | (1,) | no card has been played to the trick |
 | first_trick | 1133:1134 | (1,) | this is the first trick of the deal |
 
-`state()` is uint8 too: the observation of player_0, the turn (one-hot P), the hands of the other seats and
-the dummy's. In a notebook ``env.unwrapped`` shows the table.
+`state()` has the same type: the observation of player_0, the turn (one-hot P), the hands of the other seats
+and the dummy's. In a notebook ``env.unwrapped`` shows the table.
 
 Actions
 -------
@@ -119,40 +121,17 @@ Version history
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypedDict, Unpack
+from typing import Any, cast
 
 from pettingzoo import AECEnv
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
-from tienlen_env.errors import RulesError
-from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.observe import observation_layout
-from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, Melding, ThirteensRules
-from tienlen_env.games.thirteens.spec import Reward
-from tienlen_env.single.painter import RENDER_MODES
-
-
-class ThirteensSettings(TypedDict, total=False):
-    """Fields of the rules that the arguments of an environment replace; None or absent: as in the rules.
-
-    Attributes:
-        num_players: 3..7; exactly 3 with a dummy.
-        jokers: 0..2.
-        melding: ``"auto"`` or ``"manual"``.
-        dummy: play with a dummy's hand.
-        target: points that end a game; 0: a game is one deal.
-    """
-
-    num_players: int | None
-    jokers: int | None
-    melding: Melding | None
-    dummy: bool | None
-    target: int | None
+from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, ThirteensRules
 
 
 class raw_env(GameEnv):
@@ -160,81 +139,36 @@ class raw_env(GameEnv):
 
     Args:
         rules: a preset's name or a `ThirteensRules`.
-        episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"`` or ``"win"``.
-        render_mode: None or one of `RENDER_MODES`.
-        settings: fields of the rules that replace those in `rules`, see `ThirteensSettings`.
+        settings: the other arguments, by name; see `GameEnv`.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        TypeError: not a setting, nor a field of the rules.
     """
 
-    metadata = {  # noqa: RUF012 - PettingZoo's convention
-        "name": "thirteens_v0",
-        "render_modes": list(RENDER_MODES),
-        "is_parallelizable": False,
-        "render_fps": 2,
-    }
+    game_name = "thirteens"
+    metadata = {**GameEnv.metadata, "name": "thirteens_v0"}  # noqa: RUF012 - PettingZoo's convention
 
-    def __init__(
-        self,
-        rules: str | ThirteensRules = "thirteens",
-        *,
-        episode: Episode = "round",
-        reward: Reward = "points",
-        render_mode: str | None = None,
-        **settings: Unpack[ThirteensSettings],
-    ) -> None:
-        super().__init__(
-            make_rules(rules, **settings), episode=episode, reward=reward, render_mode=render_mode
-        )
+    def __init__(self, rules: str | ThirteensRules = "thirteens", **settings: Any) -> None:
+        super().__init__(rules, **settings)
 
 
-def env(
-    rules: str | ThirteensRules = "thirteens",
-    *,
-    episode: Episode = "round",
-    reward: Reward = "points",
-    render_mode: str | None = None,
-    **settings: Unpack[ThirteensSettings],
-) -> AECEnv:
+def env(rules: str | ThirteensRules = "thirteens", **settings: Any) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
 
-    An illegal move ends the game at the expense of its player; an action outside the space or a call out of
-    order is an error.
+    An illegal move ends the game, and only its player is penalised; an action outside the space or a call out
+    of order is an error.
     """
-    return wrap(raw_env(rules, episode=episode, reward=reward, render_mode=render_mode, **settings))
+    return wrap(raw_env(rules, **settings))
 
 
-def make_rules(
-    rules: str | ThirteensRules = "thirteens", **settings: Unpack[ThirteensSettings]
-) -> ThirteensRules:
-    """The rules for the arguments of an environment.
-
-    Args:
-        rules: a preset's name or a `ThirteensRules`.
-        settings: fields that replace those in `rules`; None keeps a field.
-
-    Raises:
-        RulesError: a setting that is unknown or out of range, settings that exclude one another, or the rules
-            of another game.
-    """
-    if isinstance(rules, int):
-        raise RulesError(f"rules={rules!r}: the rules come first; num_players and the like need their names")
-    found = get_rules(rules)
-    if not isinstance(found, ThirteensRules):
-        raise RulesError(f"rules={rules!r}: expected a preset of Thirteens or a ThirteensRules")
-    if unknown := set(settings) - set(ThirteensSettings.__annotations__):
-        raise TypeError(
-            f"unknown settings {sorted(unknown)}; expected {[*ThirteensSettings.__annotations__]}"
-        )
-    changed: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
-    return replace(found, **changed)
+def _rules(**changes: object) -> ThirteensRules:
+    return cast(ThirteensRules, get_rules("thirteens", **changes))
 
 
 def page_tables() -> dict[str, str]:
     """The generated tables of this module's docstring; a test compares them."""
-    table = build_action_table(make_rules(melding="manual"))
+    table = build_action_table(_rules(melding="manual"))
     actions = [f"| 0..{table.num_cards - 1} | the card of that id |"]
     actions.append(f"| {table.num_cards} | end: meld no more of this trick |")
     first = table.num_cards + 1
@@ -247,14 +181,14 @@ def page_tables() -> dict[str, str]:
     for melding in ("auto", "manual"):
         for jokers in range(3):
             rules = [
-                make_rules(num_players=p, jokers=jokers, melding=melding)
+                _rules(num_players=p, jokers=jokers, melding=melding)
                 for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)
             ]
             lengths = ", ".join(str(observation_layout(r, 0).size) for r in rules)
             num_actions = Batch(rules[0], backend="python").num_actions
             sizes.append(f"| {melding} | {jokers} | {num_actions} | {lengths} |")
     return {
-        "observation": observation_rows(Batch(make_rules(), backend="python")),
+        "observation": observation_rows(Batch(_rules(), backend="python")),
         "actions": "\n".join(actions),
         "sizes": "\n".join(sizes),
     }

@@ -14,7 +14,7 @@ becomes certain.
 
 Arguments:
 ---------
-`env` and `raw_env` have the same arguments.
+`env` and `raw_env` have the same arguments. All but `rules` are given by name.
 
 | argument | default | meaning |
 |---|---|---|
@@ -24,6 +24,9 @@ Arguments:
 | reward | 'points' | 'points', 'zero_sum', 'win', 'cards' or 'payments', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
 | history | 0 | K, number of past plays in the observation |
+| dtype | 'uint8' | type of the observations, 'uint8' or 'float32' |
+
+Every field of `Rules` is an argument, too: ``env(target=20)`` replaces it in the rules.
 
 `reset(seed=...)` seeds the environment's own generator; without a seed its stream continues. It draws a
 64-bit key, and the deal is a pure function of the key. ``options={"key": k}`` deals that key.
@@ -34,7 +37,7 @@ leader the holder of the lowest card opens.
 
 Observation
 -----------
-A dict of ``"observation"``, uint8 (O,) of 0 and 1, and ``"action_mask"``, int8 (A,), 1 = legal. Seats are
+A dict of ``"observation"``, `dtype` (O,) of 0 and 1, and ``"action_mask"``, int8 (A,), 1 = legal. Seats are
 relative to the observer: 0 is the observer, 1 the next to play. The mask is all-zero off turn and at the
 end. Returned arrays are never overwritten. The pieces with P = 4 players and the `cardgames` rules:
 
@@ -55,8 +58,8 @@ end. Returned arrays are never overwritten. The pieces with P = 4 players and th
 | opening_duty | 450:451 | (1,) | this play must contain the opening card, the lowest card dealt |
 | lead | 451:452 | (1,) | the table is empty |
 
-`state()` is uint8 too: the observation of player_0, the turn (one-hot P) and the hands of the other seats.
-In a notebook ``env.unwrapped`` shows the table.
+`state()` has the same type: the observation of player_0, the turn (one-hot P) and the hands of the other
+seats. In a notebook ``env.unwrapped`` shows the table.
 
 Actions
 -------
@@ -97,6 +100,7 @@ Rewards
 | zero_sum | the points minus their mean: 1.5, 0.5, -0.5, -1.5 |
 | win | +1 for the first place, -1 for any other |
 | cards | when the first player goes out, every other player pays this player 1 per card left in the hand |
+| payments | units got less units paid, when the round ends (rules with payments only; RULES.md 4.15) |
 
 `infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last round) and
 ``"score"`` (points of the whole game). After an illegal move on `env` they stay empty: the round was not
@@ -109,9 +113,9 @@ Arrays that the environments and the engine return, and the call that overwrites
 | returned by | overwritten |
 |---|---|
 | `env`, `raw_env` (PettingZoo) | never |
-| `TienLenEnv` (Gymnasium) | never |
-| `TienLenVectorEnv` | never; with ``copy=False``, observations and masks by the second step after |
-| `TienLenVecEnv` (stable-baselines3) | never; with ``copy=False`` as above, masks by the next step |
+| `OneSeatEnv` (Gymnasium) | never |
+| `OneSeatVectorEnv` | never; with ``copy=False``, observations and masks by the second step after |
+| `OneSeatVecEnv` (stable-baselines3) | never; with ``copy=False`` as above, masks by the next step |
 | `SelfPlayEnv` | by the second step after |
 | `Batch.step` | rewards and dones by the next step, unless the caller passes its own |
 
@@ -130,16 +134,15 @@ Version history
 
 from __future__ import annotations
 
+from typing import Any
+
 from pettingzoo import AECEnv
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
-from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.tienlen.actions import build_action_table, kind_name
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape, get_rules
-from tienlen_env.games.tienlen.spec import Reward
-from tienlen_env.single.painter import RENDER_MODES
 
 
 class raw_env(GameEnv):
@@ -147,55 +150,27 @@ class raw_env(GameEnv):
 
     Args:
         rules: a preset's name or a `Rules`.
-        num_players: 2..4; None keeps the number in `rules`.
-        episode: ``"round"`` or ``"game"``.
-        reward: ``"points"``, ``"zero_sum"``, ``"win"``, ``"cards"`` or (rules with payments) ``"payments"``.
-        render_mode: None or one of `RENDER_MODES`.
-        history: number of past plays in the observation.
+        settings: the other arguments, by name; see `GameEnv`.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
+        TypeError: not a setting, nor a field of the rules.
     """
 
-    metadata = {  # noqa: RUF012 - PettingZoo's convention
-        "name": "tienlen_v1",
-        "render_modes": list(RENDER_MODES),
-        "is_parallelizable": False,
-        "render_fps": 2,
-    }
+    game_name = "tienlen"
+    metadata = {**GameEnv.metadata, "name": "tienlen_v1"}  # noqa: RUF012 - PettingZoo's convention
 
-    def __init__(
-        self,
-        rules: str | Rules = "cardgames",
-        num_players: int | None = None,
-        episode: Episode = "round",
-        reward: Reward = "points",
-        render_mode: str | None = None,
-        history: int = 0,
-    ) -> None:
-        super().__init__(
-            get_rules(rules, num_players),
-            episode=episode,
-            reward=reward,
-            render_mode=render_mode,
-            history=history,
-        )
+    def __init__(self, rules: str | Rules = "cardgames", **settings: Any) -> None:
+        super().__init__(rules, **settings)
 
 
-def env(
-    rules: str | Rules = "cardgames",
-    num_players: int | None = None,
-    episode: Episode = "round",
-    reward: Reward = "points",
-    render_mode: str | None = None,
-    history: int = 0,
-) -> AECEnv:
+def env(rules: str | Rules = "cardgames", **settings: Any) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.
 
-    An illegal move ends the game at the expense of its player; an action outside the space or a call out of
-    order is an error.
+    An illegal move ends the game, and only its player is penalised; an action outside the space or a call out
+    of order is an error.
     """
-    return wrap(raw_env(rules, num_players, episode, reward, render_mode, history))
+    return wrap(raw_env(rules, **settings))
 
 
 def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:

@@ -6,7 +6,8 @@ of one seat per game, and agents play the others.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Unpack
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -18,12 +19,12 @@ from gymnasium.vector.utils import batch_space
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_integers, check_options
 from tienlen_env.envs.one_seat import (
+    DTypeName,
     Finished,
-    GameSettings,
     Illegal,
     OneSeatGames,
     Opponents,
-    PoolSettings,
+    as_dtype,
     payment_infos,
 )
 from tienlen_env.errors import IllegalPlayError
@@ -78,7 +79,7 @@ class SelfPlayEnv:
         num_games: int = 1,
         *,
         threads: int = 1,
-        **settings: Unpack[GameSettings],
+        **settings: Any,
     ) -> None:
         self.batch = batch = Batch(rules, num_games, auto_reset=True, threads=threads, **settings)
         self.num_games, self.num_players = batch.num_games, batch.num_players
@@ -170,15 +171,7 @@ def as_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
         raise ValueError(f"autoreset_mode={mode!r}: expected one of {known}") from None
 
 
-def _payments_of(finished: Finished, num_envs: int) -> npt.NDArray[Any]:
-    """object (B,): the payments of the games that ended, as lists of dicts; None for the others."""
-    paid = np.full(num_envs, None, dtype=object)
-    for game, payments in zip(finished.game.tolist(), finished.payments, strict=True):
-        paid[game] = payment_infos(payments)
-    return paid
-
-
-def _with_masks(games: BoolArray, **infos: npt.NDArray[Any]) -> dict[str, Any]:
+def _with_masks(games: BoolArray, infos: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
     """Infos of some games, each with its mask."""
     found: dict[str, Any] = {}
     for key, array in infos.items():
@@ -208,7 +201,8 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         render_mode: None or one of `tienlen_env.single.painter.RENDER_MODES`.
         illegal: see `OneSeatEnv`.
         line_up: see `OneSeatEnv`.
-        settings: see `tienlen_env.envs.one_seat.OneSeatGames`.
+        dtype: of the observations, ``"uint8"`` or ``"float32"``; the second are always new arrays.
+        settings: see `tienlen_env.envs.one_seat.OneSeatGames`, with fields of the rules such as ``jokers=0``.
 
     Raises:
         ValueError: a setting that is unknown or out of range (`RulesError` for the rules).
@@ -224,13 +218,14 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         self,
         num_envs: int = 1,
         *,
-        rules: str | AnyRules,
+        rules: str | AnyRules = "cardgames",
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         copy: bool = True,
         render_mode: str | None = None,
         illegal: Illegal = "terminate",
         line_up: bool = True,
-        **settings: Unpack[PoolSettings],
+        dtype: DTypeName = "uint8",
+        **settings: Any,
     ) -> None:
         self._autoreset = as_autoreset_mode(autoreset_mode)
         is_same_step = self._autoreset is AutoresetMode.SAME_STEP
@@ -239,7 +234,9 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         )
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
         self.num_envs = self.games.batch.num_games
-        self.single_observation_space = spaces.Box(0, 1, (self.games.batch.observation_size,), np.uint8)
+        self._dtype = as_dtype(dtype)
+        size = self.games.batch.observation_size
+        self.single_observation_space = spaces.Box(0, 1, (size,), self._dtype.type)
         self.single_action_space = spaces.Discrete(self.games.batch.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -255,8 +252,10 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
             np.zeros((self.num_envs, batch.num_actions), np.int8),
         )
 
-    def _observe(self, games: BoolArray | None = None) -> tuple[ByteArray, dict[str, Any]]:
-        """The observations, and the infos of some games; None for all."""
+    def _observe(
+        self, games: BoolArray | None = None, finished: Finished | None = None
+    ) -> tuple[ByteArray, dict[str, Any]]:
+        """The observations, and the infos of some games (None: all); those of `finished` show an end."""
         one_seat = self.games
         if self._copy:
             observation, self._mask = self._new_arrays()
@@ -268,9 +267,23 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
             self._mask[one_seat.is_over] = 0
         which = np.ones(self.num_envs, np.bool_) if games is None else games
         illegal = one_seat.illegal & (one_seat.is_over | ~one_seat.terminations)  # False after a new deal
-        return observation, _with_masks(
-            which, action_mask=self._mask, seat=one_seat.seat.copy(), illegal=illegal
-        )
+        infos: dict[str, Any] = {"action_mask": self._mask, "seat": one_seat.seat.copy(), "illegal": illegal}
+        infos |= self._ends(finished)
+        return observation.astype(self._dtype, copy=False), _with_masks(which, infos)
+
+    def _ends(self, finished: Finished | None) -> dict[str, npt.NDArray[Any]]:
+        """``place`` and, under rules with payments, ``payments`` of all games; -1 and [] before the end."""
+        place = np.full(self.num_envs, -1)
+        if finished is not None:
+            place[finished.game] = finished.place
+        if not self.games.batch.has_payments:
+            return {"place": place}
+        paid = np.empty(self.num_envs, object)
+        paid[:] = [[] for _ in range(self.num_envs)]
+        if finished is not None:
+            for game, payments in zip(finished.game.tolist(), finished.payments, strict=True):
+                paid[game] = payment_infos(payments)
+        return {"place": place, "payments": paid}
 
     def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
         """Change the agents of the other seats; see `OneSeatGames.set_opponents`."""
@@ -281,12 +294,13 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         return self._mask
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ByteArray, dict[str, Any]]:
         """Deal games anew.
 
         Args:
-            seed: of deals, seats, opponents and their play; None continues the present streams.
+            seed: of deals, seats, opponents and their play; None continues the present streams. A list of B
+                integers, as `SyncVectorEnv` takes it, is one seed, too: all games draw from one stream.
             options: ``"key"``: of the deals, integers (B,) or one number, as in `OneSeatEnv.reset`;
                 ``"reset_mask"``: bool (B,), the games to deal, at least one; the others do not change.
 
@@ -303,7 +317,7 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
             keys = as_integers(np.asarray(chosen["key"]), "key")
             if keys.shape not in ((), (self.num_envs,)):
                 raise ValueError(f"key: expected one number or shape {(self.num_envs,)}, got {keys.shape}")
-        super().reset(seed=seed)
+        super().reset(seed=self._as_seed(seed))
         if seed is not None or not self.games.is_dealt:
             self.games.reseed(self.np_random)
         if mask is None:
@@ -313,6 +327,20 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
                 mask.nonzero()[0], None if keys is None else np.broadcast_to(keys, mask.shape)[mask]
             )
         return self._observe(mask)
+
+    def _as_seed(self, seed: int | Sequence[int] | None) -> int | None:
+        """One seed out of the seeds of all games.
+
+        Raises:
+            ValueError: not B integers from 0.
+        """
+        if not isinstance(seed, Sequence | np.ndarray):
+            return seed
+        if len(seed) != self.num_envs or not all(
+            isinstance(one, int | np.integer) and one >= 0 for one in seed
+        ):
+            raise ValueError(f"seed={seed!r}: expected an integer, or {self.num_envs} of them from 0")
+        return int(np.random.SeedSequence([int(one) for one in seed]).generate_state(1)[0])
 
     def _reset_mask(self, value: object) -> BoolArray:
         """The games to reset.
@@ -361,32 +389,24 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
         finished, rewards, ended, illegal = games.finished, games.rewards, games.terminations, games.illegal
         if len(waiting):
             games.deal(waiting)
-        observation, infos = self._observe()
-        if len(finished.game):
-            place = np.zeros(self.num_envs, np.int64)
-            place[finished.game] = finished.place
-            if self._autoreset is AutoresetMode.SAME_STEP:
-                final_obs = np.full(self.num_envs, None, dtype=object)
-                for game, seen in zip(finished.game.tolist(), finished.observation, strict=True):
-                    final_obs[game] = seen
-                seat = np.zeros(self.num_envs, np.int64)
-                seat[finished.game] = finished.seat
-                no_action = np.zeros((self.num_envs, games.batch.num_actions), np.int8)
-                final: dict[str, Any] = {
-                    "action_mask": no_action,
-                    "seat": seat,
-                    "illegal": illegal & ended,
-                    "place": place,
-                }
-                if games.batch.has_payments:
-                    final["payments"] = _payments_of(finished, self.num_envs)
-                infos["final_obs"], infos["_final_obs"] = final_obs, ended.copy()
-                infos["final_info"], infos["_final_info"] = _with_masks(ended, **final), ended.copy()
-            else:
-                infos["place"], infos["_place"] = place, ended.copy()
-                if games.batch.has_payments:
-                    paid = _payments_of(finished, self.num_envs)
-                    infos["payments"], infos["_payments"] = paid, ended.copy()
+        is_same_step = self._autoreset is AutoresetMode.SAME_STEP
+        observation, infos = self._observe(finished=None if is_same_step else finished)
+        if is_same_step and len(finished.game):
+            final_obs = np.full(self.num_envs, None, dtype=object)
+            last = finished.observation.astype(self._dtype, copy=False)
+            for game, seen in zip(finished.game.tolist(), last, strict=True):
+                final_obs[game] = seen
+            seat = np.zeros(self.num_envs, np.int64)
+            seat[finished.game] = finished.seat
+            no_action = np.zeros((self.num_envs, games.batch.num_actions), np.int8)
+            final: dict[str, Any] = {
+                "action_mask": no_action,
+                "seat": seat,
+                "illegal": illegal & ended,
+                **self._ends(finished),
+            }
+            infos["final_obs"], infos["_final_obs"] = final_obs, ended.copy()
+            infos["final_info"], infos["_final_info"] = _with_masks(ended, final), ended.copy()
         return observation, rewards, ended, np.zeros(self.num_envs, np.bool_), infos
 
     def action_to_text(self, action: int) -> str:

@@ -176,6 +176,17 @@ def get_rules(
     return replace(found, **changes)  # type: ignore[type-var]
 
 
+def check_game(rules: AnyRules, game: str) -> None:
+    """Refuse rules of another game.
+
+    Raises:
+        RulesError: the rules are not those of the game of this name.
+    """
+    if game_of(rules).name != game:
+        presets = ", ".join(game_named(game).presets)
+        raise RulesError(f"rules={rules.name!r}: expected one of {presets}, or rules of {game!r}")
+
+
 def variants_of(game: AnyGame) -> Iterator[tuple[str, AnyRules]]:
     """``(preset, rules)``: the presets of a game, each with every number of players that it allows."""
     for name, preset in game.presets.items():

@@ -31,12 +31,12 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_index
 from tienlen_env.engine.one_game import OneGame
 from tienlen_env.engine.view import View
-from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
+from tienlen_env.errors import IllegalPlayError, NotationError, TienLenError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules, Payment, Refusal
 from tienlen_env.games.common.state import GameState
-from tienlen_env.games.registry import ByGame, game_named, get_rules
+from tienlen_env.games.registry import ByGame, check_game, get_rules
 from tienlen_env.rendering import PlainView, for_stream, render_ansi, render_svg
 from tienlen_env.single import record
 from tienlen_env.single.painter import Painter, seat_names
@@ -158,9 +158,8 @@ class BaseRound(Generic[RulesT, PlayT]):
         except TypeError:  # not hashable
             get_rules(rules, num_players)
             raise
-        if self.game_name and shared.batch.game.name != self.game_name:
-            presets = ", ".join(game_named(self.game_name).presets)
-            raise RulesError(f"rules={rules!r}: expected one of {presets}, or rules of {self.game_name!r}")
+        if self.game_name:
+            check_game(shared.rules, self.game_name)
         self._shared = shared
         self._backend_name: BackendName = backend
         self.rules = shared.rules
