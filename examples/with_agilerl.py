@@ -22,10 +22,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     num_rounds = parser.parse_args().rounds
     torch.manual_seed(0)
-    env = tienlen_v1.env(reward="zero_sum")
-    size = env.observation_space("player_0")["observation"].shape[0]
+    env = tienlen_v1.env(reward="zero_sum", dtype="float32")
     agent = DQN(
-        spaces.Box(0, 1, (size,), np.float32),
+        env.observation_space("player_0")["observation"],
         env.action_space("player_0"),
         net_config={"encoder_config": {"hidden_size": [128]}, "head_config": {"hidden_size": [128]}},
         batch_size=128,
@@ -39,7 +38,7 @@ def main() -> None:
         for name in env.agent_iter():
             seen, reward, termination, truncation, _ = env.last()
             over = termination or truncation
-            now = seen["observation"].astype(np.float32)
+            now = seen["observation"]
             if name in before:
                 observation, action = before[name]
                 transition = {

@@ -27,7 +27,7 @@ class Policy(nn.Module):
 
     def forward(self, observation: torch.Tensor, mask: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
         """The distribution over the legal actions, and the value."""
-        hidden = self.torso(observation.float())
+        hidden = self.torso(observation)
         logits = self.actor(hidden).masked_fill(mask == 0, -1e9)
         return Categorical(logits=logits), self.critic(hidden)[:, 0]
 
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20_000)
     num_updates = max(1, parser.parse_args().steps // (NUM_ENVS * NUM_STEPS))
     torch.manual_seed(0)
-    envs = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=NUM_ENVS, reward="zero_sum")
+    envs = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=NUM_ENVS, reward="zero_sum", dtype="float32")
     policy = Policy(envs.single_observation_space.shape[0], envs.single_action_space.n)
     adam = torch.optim.Adam(policy.parameters(), lr=5e-4)
     seen, infos = envs.reset(seed=1)

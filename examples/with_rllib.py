@@ -3,7 +3,7 @@
     pip install -r examples/requirements/rllib.txt tienlen-env
     python examples/with_rllib.py --iterations 20
 
-RLlib's module for masks reads the key "observations" where PettingZoo has "observation", and wants float32.
+RLlib's module for masks reads the key "observations" where PettingZoo has "observation", and wants float32 masks.
 """
 
 import argparse
@@ -56,7 +56,7 @@ class MaskedEnv(PettingZooEnv):
 def renamed(seen: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """An observation as the module reads it."""
     return {
-        "observations": seen["observation"].astype(np.float32),
+        "observations": seen["observation"],
         "action_mask": seen["action_mask"].astype(np.float32),
     }
 
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=2)
     iterations = parser.parse_args().iterations
     ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
-    register_env("tienlen", lambda _: MaskedEnv(tienlen_v1.env(reward="zero_sum")))
+    register_env("tienlen", lambda _: MaskedEnv(tienlen_v1.env(reward="zero_sum", dtype="float32")))
     spec = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": [128]})
     algorithm = (
         PPOConfig()

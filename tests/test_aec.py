@@ -15,7 +15,7 @@ from tests.games import TIENLEN, Case, Settings, choose, copies, each_game, over
 from tienlen_env import tienlen_v1
 from tienlen_env.engine.backends.protocol import REFUSED
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import IllegalPlayError, TienLenError
+from tienlen_env.errors import IllegalPlayError, RulesError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, parse_cards
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, get_rules
 
@@ -431,3 +431,32 @@ def test_calls_before_reset_say_so(game: Case) -> None:
             call()
     with pytest.raises(ValueError, match=r"game 0 has not been dealt; call reset\(\)"):
         game.make_batch().step([0])
+
+
+@each_game
+def test_observations_may_be_floats(game: Case) -> None:
+    """The same numbers, in everything that is an observation."""
+    env, other = (game.module.env(dtype=dtype) for dtype in ("float32", "uint8"))
+    env.reset(seed=1)
+    other.reset(seed=1)
+    rng = np.random.default_rng(0)
+    for agent in env.agent_iter(60):
+        (seen, _, over, _, _), (expected, *_) = env.last(), other.last()
+        assert seen in env.observation_space(agent)
+        assert seen["observation"].dtype == env.state().dtype == np.float32
+        np.testing.assert_array_equal(seen["observation"], expected["observation"])
+        assert env.state() in env.unwrapped.state_space
+        for each in (env, other):
+            each.step(None if over else int(np.flatnonzero(expected["action_mask"])[rng.integers(1)]))
+    with pytest.raises(ValueError, match="dtype='f4'"):
+        game.module.raw_env(dtype="f4")
+
+
+@each_game
+def test_fields_of_the_rules_are_keywords(game: Case) -> None:
+    assert game.module.raw_env(target=7).batch.rules.target == 7
+    with pytest.raises(TypeError, match="'targets' is not a setting or a field of the rules"):
+        game.module.raw_env(targets=7)
+    other = "cardgames" if game.name.startswith("thirteens") else "thirteens"
+    with pytest.raises(RulesError, match=f"rules={other!r}: expected one of"):
+        game.module.env(other)

@@ -707,19 +707,28 @@ def as_cell(value: object) -> str:
     return ", ".join(map(str, value)) or "–"
 
 
+def tables_of(text: str) -> list[dict[str, dict[str, str]]]:
+    """The tables of a Markdown text: first cell of a row to head of a column to cell."""
+    tables = []
+    for block in text.split("\n\n"):
+        rows = [[c.strip().strip("`") for c in line.split("|")[1:-1]] for line in block.splitlines()]
+        if len(rows) > 2 and set(rows[1]) == {"---"}:
+            tables.append({row[0]: dict(zip(rows[0], row, strict=True)) for row in rows[2:]})
+    return tables
+
+
 def test_6_2_table_of_presets_in_the_document_is_that_of_the_code() -> None:
     document = (files("tienlen_env") / "RULES.md").read_text(encoding="utf-8")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in document.splitlines() if "|" in line]
-    every = {row[0].strip("`"): row[1:-1] for row in rows if len(row) == 2 + len(PRESETS)}
-    paying = {row[0].strip("`"): row[1:-1] for row in rows if len(row) == 6}
-    for name in (field.name for field in fields(Rules)):
-        cells = {preset: as_cell(getattr(rules, name)) for preset, rules in PRESETS.items()}
-        if name in every:
-            assert every[name] == list(cells.values())
-        else:
-            others = {cell for preset, cell in cells.items() if not PRESETS[preset].has_payments}
-            assert paying[name] == [*others, cells["south"], cells["south_count"], cells["north"]]
-    assert every["digest"] == list(DIGESTS.values())
+    every, paying = tables_of(document.partition("\n6.2 ")[2].partition("\n6.3 ")[0])
+    for preset, rules in PRESETS.items():
+        where = f"the preset {preset!r} needs a column in RULES.md 6.2"
+        assert preset in every["digest"], where
+        assert preset in paying["round_end"] or not rules.has_payments, f"{where}, under payments, too"
+        assert every["digest"][preset] == DIGESTS[preset]
+        for name in (field.name for field in fields(Rules)):
+            column = preset if name in every or rules.has_payments else "the other presets"
+            row = every[name] if name in every else paying[name]
+            assert row[column] == as_cell(getattr(rules, name)).strip("`"), (preset, name)
 
 
 def test_1_9_and_2_bombs_of_the_presets() -> None:

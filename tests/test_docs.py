@@ -23,6 +23,7 @@ import pytest
 from tienlen_env import PRESETS
 from tienlen_env.envs import tienlen as aec
 from tienlen_env.errors import TienLenError
+from tienlen_env.games import registry
 from tienlen_train import cli
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +111,7 @@ def test_python_blocks_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(
         tienlen_agents, "_factories", dict(tienlen_agents._factories)
     )  # examples register agents
+    monkeypatch.setattr(registry, "_parts", dict(registry._parts))  # and parts of games
     monkeypatch.chdir(tmp_path)
     for number, block in enumerate(blocks("python", TEXTS[name]), 1):
         exec(compile(block, f"{name}, block {number}", "exec"), {"__name__": "__main__"})

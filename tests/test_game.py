@@ -18,7 +18,7 @@ from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, mask_of
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.registry import PRESETS as ALL_PRESETS, get_rules
 from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.plays import action_to_cards, cards_to_action
 from tienlen_env.games.tienlen.rules import CARDGAMES, PRESETS, Rules
@@ -450,3 +450,21 @@ def test_a_round_from_the_view_of_a_player() -> None:
             seen.play(seen.legal_plays()[0])
             seen.undo()
             assert seen.legal_actions() == legal.action[legal.game == i].tolist()
+
+
+@pytest.mark.parametrize("name", [*ALL_PRESETS])
+def test_the_text_of_every_play_is_a_move(name: str) -> None:
+    """A pass, a declaration, and a meld, too."""
+    seen = set()
+    for key in range(12):
+        game = Game(name, key)
+        rng = random.Random(key)
+        while not game.round.is_over and not game.records:
+            play = rng.choice(game.legal_plays())
+            seat = game.current_seat
+            game.play(str(play))
+            made = game.round.plays[-1] if game.round.plays else play
+            assert (made.action, made.cards) == (play.action, play.cards)
+            assert seat >= 0
+            seen.add(str(play))
+    assert ("-" in seen) == (game.round.game_name == "tienlen")

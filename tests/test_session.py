@@ -100,6 +100,22 @@ def test_events_since():
             session.view(*bad)
 
 
+@pytest.mark.parametrize("whole_game", [False, True])
+def test_the_lead_of_the_trick(whole_game: bool) -> None:
+    """By another way: the table of the round, play after play, and after taking plays back."""
+    session, leads = Session("south", 7, whole_game=whole_game), [0]
+    while not session.is_over and len(session.plays) < 300:
+        assert session.view(None)["lead_at"] == leads[-1]
+        session.apply(session.legal[-1])
+        is_empty = session.round.table is None
+        leads.append(len(session.plays) if is_empty else leads[-1])
+    session.undo(len(session.plays) // 2)
+    assert session.view(None)["lead_at"] == leads[len(session.plays)]
+    deal = Session("thirteens", 7)
+    deal.apply(deal.legal[0])
+    assert deal.view(None)["lead_at"] == 1
+
+
 def test_a_refusal_changes_nothing():
     session = Session("cardgames", 7)
     before = session.view(3)

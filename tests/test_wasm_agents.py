@@ -257,7 +257,7 @@ def test_expected_points(name: str, preset: str, built: Folder) -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("name", ["tienlen", "thirteens"])
+@pytest.mark.parametrize("name", ["tienlen", "thirteens", "high_card"])
 def test_views_and_records(name: str, built: Folder) -> None:
     """Each seat's view at each decision, after undoing and playing again, is that of Python."""
     rounds = [
@@ -274,9 +274,12 @@ def test_views_and_records(name: str, built: Folder) -> None:
         assert found["leader"] == whole.next_leader
         assert found["payments"] == [payment._asdict() for payment in whole.payment_list]
         played = kind(preset, whole.key, num_players=rules.num_players)
+        lead = 0
         for n, views in enumerate(found["views"]):
             seats = [None, *range(rules.num_players)]
             assert views == positions(played._batch, [0] * len(seats), seats)
+            lead = n if views[0].get("owner") is None else lead
+            assert found["leads"][n] == lead
             if n < len(whole.plays):
                 played.play(whole.plays[n])
 

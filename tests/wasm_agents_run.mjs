@@ -48,6 +48,7 @@ async function advice() {
 function rounds() {
   return job.records.map((line) => {
     const whole = game.fromRecord(line);
+    const leads = [];
     const views = Array.from({ length: whole.numPlays + 1 }, (_, n) => {
       const round = whole.at(n);
       if (n) {
@@ -57,12 +58,13 @@ function rounds() {
       }
       const seats = [null, ...Array.from({ length: round.numPlayers }, (_, seat) => seat)];
       const found = seats.map((seat) => round.view(seat));
+      leads.push(round.leadAt);
       round.free();
       return found;
     });
     const again = game.fromData(JSON.parse(JSON.stringify(whole.data)));
     const { nextLeader: leader, payments } = whole;
-    return { views, record: again.record(), hands: whole.hands(), leader, payments };
+    return { views, leads, record: again.record(), hands: whole.hands(), leader, payments };
   });
 }
 

@@ -237,6 +237,11 @@ class Batch:
         """Named live views of every column."""
         return self.state_of(self._rows)
 
+    @property
+    def turn(self) -> IntArray:
+        """int64 (B,): the seat to act, -1 in a game that is over; a live view."""
+        return self.state.turn
+
     def state_of(self, rows: IntArray) -> GameState:
         """Named live views of the columns of rows of this variant, int64 (n, ROW).
 

@@ -19,7 +19,7 @@ without a query (except the first one of a deal).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ OVER, ASKED = int(Turn.OVER), int(Turn.ASKED)  # NumPy compares with plain ints 
 DTypeName = Literal["uint8", "float32"]
 
 
-def as_dtype(dtype: DTypeName) -> np.dtype[np.uint8] | np.dtype[np.float32]:
+def as_dtype(dtype: DTypeName) -> np.dtype[Any]:
     """The type of an environment's observations, which are 0 and 1.
 
     Raises:
@@ -54,7 +54,7 @@ def as_dtype(dtype: DTypeName) -> np.dtype[np.uint8] | np.dtype[np.float32]:
     """
     if dtype not in get_args(DTypeName):
         raise ValueError(f"dtype={dtype!r}: expected 'uint8' or 'float32'")
-    return np.dtype(dtype)  # type: ignore[return-value]
+    return np.dtype(dtype)
 
 
 def payment_infos(payments: Sequence[Payment]) -> list[dict[str, int | str]]:

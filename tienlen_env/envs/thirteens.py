@@ -162,7 +162,7 @@ def env(rules: str | ThirteensRules = "thirteens", **settings: Any) -> AECEnv:
     return wrap(raw_env(rules, **settings))
 
 
-def _rules(**changes: object) -> ThirteensRules:
+def _rules(**changes: Any) -> ThirteensRules:
     return cast(ThirteensRules, get_rules("thirteens", **changes))
 
 

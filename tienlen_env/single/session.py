@@ -14,6 +14,7 @@ from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.state import ClimbingState
 from tienlen_env.games.registry import game_of, get_rules, main_reward
 from tienlen_env.single.base import AnyRound, Facts, Play, round_type
 from tienlen_env.single.game import Game
@@ -74,11 +75,17 @@ class Session:
         )
         self.events: list[Facts] = []
         self._plays: list[Play] = []
+        self._leads = [0]  # numbers of plays after which the table was empty
         self._deal()
 
     def _deal(self) -> None:
         assert self.game.key is not None  # sessions are dealt
         self.batch.deal(np.array([self.game.key], np.int64))
+
+    def _note_lead(self) -> None:
+        state = self.batch.state
+        if not isinstance(state, ClimbingState) or state.owner[0] < 0:
+            self._leads.append(len(self._plays))
 
     # ------------------------------------------------------------ the position
 
@@ -149,6 +156,8 @@ class Session:
 
             * ``rules``: ``{"game", "name", "digest"}``
             * ``round``: index of the round in play
+            * ``lead_at``: the number of plays before the combination on the table was led; the number of all
+              plays if the table is empty, and in a game that does not climb
             * ``events``: the events from number `since` on; ``num_events``: the number of all events
             * ``result``: null, or at the end ``{"scores": [...], "winner": seat or null}``
 
@@ -167,6 +176,7 @@ class Session:
         return {
             "rules": {"game": game_of(rules).name, "name": rules.name, "digest": rules.digest()},
             "round": self.round.round_index,
+            "lead_at": self._leads[-1],
             **seen,
             "events": [dict(event) for event in events],
             "num_events": len(self.events),
@@ -193,6 +203,7 @@ class Session:
         cards = [play.cards] if played.has_card_choice else None
         self.batch.step([play.action], cards)
         self._plays.append(play)
+        self._note_lead()
         number, batch = played.round_index, self.batch
         text = batch.game.text.play_text(batch.action_table, play.action, play.cards)
         self.events.append({"type": "play", "round": number, "seat": seat, "id": play.action, "text": text})
@@ -225,6 +236,7 @@ class Session:
             self._plays.pop()
             while self.events.pop()["type"] != "play":
                 pass
+        self._leads = [number for number in self._leads if number <= len(self._plays)]
         self._deal()
         for play in self._plays:
             self.batch.step([play.action], [play.cards] if self.round.has_card_choice else None)

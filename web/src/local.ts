@@ -34,7 +34,6 @@ export class LocalHost implements Host {
   private timer = 0;
   private abort = new AbortController();
   private adviser: AgentInfo | undefined;
-  private lead = { round: -1, numPlays: 0 }; // where the trick on the table began
 
   constructor(
     private readonly stored: LocalGame,
@@ -96,23 +95,6 @@ export class LocalHost implements Host {
     });
   }
 
-  /** The number of plays of the round before the trick on the table; a stored game begins in the middle of one. */
-  private leadOfTrick(): number {
-    const { round, lead } = this;
-    const number = this.rounds.length - 1;
-    if (lead.round === number && lead.numPlays <= round.numPlays && (round.view(null) as SeatView).owner != null) return lead.numPlays;
-    for (let at = round.numPlays; at >= 0; at--) {
-      const before = round.at(at);
-      const isLead = (before.view(null) as SeatView).owner == null;
-      before.free();
-      if (isLead || at === 0) {
-        this.lead = { round: number, numPlays: at };
-        break;
-      }
-    }
-    return this.lead.numPlays;
-  }
-
   /** Show the position, store it, and let agents go on. */
   private changed(): void {
     this.version++;
@@ -126,7 +108,7 @@ export class LocalHost implements Host {
     this.view = {
       ...round.view(seat),
       turn: numPlays,
-      lead_at: numPlays - round.numPlays + this.leadOfTrick(),
+      lead_at: numPlays - round.numPlays + round.leadAt,
       seats: config.seats.map((name) => ({ name, is_person: name === PERSON, is_here: true })),
       target: 0,
       waiting: this.isWaiting,

@@ -130,6 +130,8 @@ export class Round {
   /** Points of the game, this round included. */
   readonly scores: number[];
   readonly numPlays: number;
+  /** The number of plays before the combination on the table was led; `numPlays` if the table is empty. */
+  readonly leadAt: number;
   /** Whether anything is paid under these rules. */
   readonly hasPayments: boolean;
   /** What has been paid in the round; [] under rules without payments. */

@@ -255,12 +255,14 @@ export class Round {
     if (!isScores) throw new RangeError("scores: expected a whole number for each seat, or null");
     this.game = loaded.take(this.variant);
     loaded.cleaner.register(this, { variant: this.variant, game: this.game }, this);
+    this.owner = this.variant.tables.facts.find((fact) => fact.name === "owner")?.column ?? -1;
     this.plays = [];
     this.deal();
   }
 
   deal() {
     const { game, start } = this;
+    this.leadAt = 0;
     if (start.hands) this.setHands(start.hands, start.leader ?? -1);
     else game.deal(BigInt.asIntN(64, BigInt(`0x${start.key}`)), start.round, start.leader ?? -1);
     start.scores?.forEach((score, seat) => (game.row[game.columns.score + seat] = BigInt(score)));
@@ -432,6 +434,7 @@ export class Round {
     const code = mask === own ? game.play(action) : game.play(action, mask);
     if (code === REFUSED) throw new IllegalPlay(`action ${action}: not a legal play`);
     this.plays.push({ action, mask, seat });
+    if (this.owner < 0 || game.row[this.owner] < 0n) this.leadAt = this.plays.length;
     const rewards = Array.from(game.rewards);
     return { seat, ...this.asPlay(action, mask), rewards, isOver: (code & ~PAID) === FINISHED };
   }
@@ -512,7 +515,11 @@ export class Round {
   }
 
   results() {
-    return Array.from(this.game.row.subarray(this.loaded.words.result_column).subarray(0, this.numPlayers), Number);
+    const { game, loaded, numPlayers, start } = this;
+    const found = Array.from(game.row.subarray(loaded.words.result_column).subarray(0, numPlayers), Number);
+    // A record has the points of the round, a row those of the game.
+    const before = loaded.words.result_column === game.columns.score ? start.scores : null;
+    return before ? found.map((points, seat) => points - before[seat]) : found;
   }
 
   record() {

@@ -86,10 +86,8 @@ class Table:
             whole_game=stored.whole_game,
             history_length=history_of(thinking),
         )
-        self._leads = [0]  # numbers of plays after which the table was empty
         for text in stored.plays:
             self.session.apply(text)
-            self._note_lead()
 
     # ------------------------------------------------------------ what all may know
 
@@ -107,10 +105,6 @@ class Table:
     def is_waiting(self) -> bool:
         """Whether a round is over and a person has to go on."""
         return bool(self.people) and not self.session.is_over and self.num_rounds > self._rounds_seen
-
-    def _note_lead(self) -> None:
-        if getattr(self.session.round, "table", None) is None:
-            self._leads.append(len(self.session.plays))
 
     def _decision_before(self, seat: int) -> int | None:
         """The number of plays before a seat's last play; None if it has made none."""
@@ -143,7 +137,6 @@ class Table:
             "type": "view",
             "since": since,
             "turn": len(session.plays),
-            "lead_at": self._leads[-1],
             "seats": seats,
             "target": int(getattr(session.rules, "target", 0)) if session.whole_game else 0,
             "waiting": self.is_waiting,
@@ -221,7 +214,6 @@ class Table:
         except BaseException:
             session.undo()  # what is not stored has not happened
             raise
-        self._note_lead()
         if session.is_over:
             self._store.finish(self.id, session.record())
 
@@ -252,7 +244,6 @@ class Table:
             back = self._decision_before(seat)
             assert back is not None  # checked by `_can_undo`
             self.session.undo(len(self.session.plays) - back)
-            self._leads = [number for number in self._leads if number <= back]
             self._rounds_seen = min(self._rounds_seen, self.num_rounds)
             self._store.cut(self.id, back, self._rounds_seen)
             for listener in self.listeners:
