@@ -17,7 +17,7 @@ class Centre(NamedTuple):
     """What lies in the middle of the table.
 
     Attributes:
-        cards: texts in the order in which they are drawn; none on an empty table.
+        cards: texts in drawing order; none on an empty table.
         above: a line over them, e.g. whose they are.
         below: a line under them: what they are.
         labels: a word under each card, or none.
@@ -88,7 +88,7 @@ class PlainView:
         return self.format_cards(mask).split()
 
     def hand(self, seat: int) -> list[str]:
-        """The texts of a hand in the order in which they are drawn, `BACK` for each hidden card."""
+        """The texts of a hand in drawing order, `BACK` for each hidden card."""
         hand = int(self.hands[seat])
         return self.cards(hand) if self.face_up[seat] else [BACK] * hand.bit_count()
 
@@ -133,7 +133,7 @@ class PlainView:
 
 @dataclass(frozen=True, kw_only=True)
 class TableView(PlainView):
-    """One moment of a game in which combinations beat the one on the table; seats absolute.
+    """One moment of a game whose combinations beat the one on the table; seats absolute.
 
     Attributes:
         passed: seats that passed in this trick.

@@ -190,7 +190,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
 
 
 def card_entries(game: AnyGame) -> list[Entry]:
-    """``find_action`` and ``extensions``, for a game in which an action stands for several sets of cards."""
+    """``find_action`` and ``extensions``, for a game whose actions stand for several sets of cards."""
     words = words_of(next(iter(game.presets.values())))
     if words.find_action is None or words.can_extend is None:
         return []

@@ -49,7 +49,7 @@ class Request(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A position in which programs often fail.
+    """A position where programs often fail.
 
     Attributes:
         title: name of the check.
@@ -102,7 +102,7 @@ class GameWords:
         leading: the fields of a `play` message to a program before the public facts of the game.
         trailing: the fields after them.
         named: the fields that identify a position in error messages.
-        positions: positions in which programs often fail.
+        positions: positions where programs often fail.
         undealt_column: of the cards in no hand, for records with hands in a browser; -1 for none.
         find_action: ``(spec, actions, cards)``, also compiled for the page: the action of exactly these
             cards, -1 for none; None in a game whose actions stand for one set of cards.

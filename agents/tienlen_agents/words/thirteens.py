@@ -32,7 +32,7 @@ class ThirteensWords(GameWords):
     opponent = "trickster"
 
     def choices(self, played: AnyRound) -> list[Play]:
-        """See `GameWords.choices`: cards in the order in which a hand is held, or melds."""
+        """See `GameWords.choices`: cards in the order of the hand, or melds."""
         plays = played.legal_plays()
         if any(play.action >= played.rules.num_cards for play in plays):
             return plays

@@ -312,7 +312,7 @@ class Game(Generic[RulesT, TableT]):
         """The public facts of a position under these rules, `spec` being theirs."""
         if self.text.facts is not None:
             return self.text.facts
-        # In a row of which every column holds its own index, the views are the indices of their columns.
+        # If every column of a row holds its own index, the views are the indices of their columns.
         probe = self.state_of(np.arange(spec[S.ROW_SIZE])[None], rules, int(spec[S.NUM_WORDS]))
         if not isinstance(probe, ClimbingState):
             return ()
