@@ -235,7 +235,7 @@ def _spaces() -> Iterator[str]:
     )
     for name in PRESETS:
         for num_players in (2, 3, 4):
-            env = aec.raw_env(name, num_players)
+            env = aec.raw_env(name, num_players=num_players)
             space = env.observation_space("player_0")
             boxes = (space["observation"], space["action_mask"], env.state_space)
             observation, mask, state = (f"{box.dtype} {box.shape}" for box in boxes)

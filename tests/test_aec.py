@@ -337,7 +337,7 @@ def test_accepts_rules() -> None:
     for maker in (tienlen_v1.env, tienlen_v1.raw_env):
         assert maker(rules=get_rules("foicica", 3)).max_num_agents == 3
         assert maker(Rules(num_players=2)).max_num_agents == 2
-        assert maker(Rules(num_players=2), 3).max_num_agents == 3
+        assert maker(Rules(num_players=2), num_players=3).max_num_agents == 3
         assert maker().max_num_agents == 4
 
 
