@@ -14,7 +14,7 @@ import numpy as np
 
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import ActionFields, Output, Row, Spec, offsets
+from tienlen_env.games.common.arrays import ActionFields, Fields, Output, Rewards, Row, Spec
 from tienlen_env.games.common.bits import FULL, highest_index, write_bits
 from tienlen_env.games.common.cards import CARD_TEXT
 from tienlen_env.games.common.dealing import draw_cards, redeal_others
@@ -62,20 +62,19 @@ class CardTable:
 
 # ---------------------------------------------------------------- state and kernels
 
-(
-    HAND,  # cards in each seat's hand (mask)
-    PLAYED,  # cards played by each seat (mask)
-    SCORE,
-    PLACE,
-    KEY,
-    ROUND,
-    TURN,
-    BEST,  # the highest card of the trick, -1 before the lead
-    WINNER,  # who played it
-    NUM_IN_TRICK,
-    LEGAL,
-    ROW_SIZE,
-) = offsets(NUM_SEATS, NUM_SEATS, NUM_SEATS, NUM_SEATS, 1, 1, 1, 1, 1, 1, 1)
+column = Fields()
+HAND = column(NUM_SEATS)  # cards in each seat's hand (mask)
+PLAYED = column(NUM_SEATS)  # cards played by each seat (mask)
+SCORE = column(NUM_SEATS)  # tricks taken
+PLACE = column(NUM_SEATS)  # place at the end, -1 before
+KEY = column()  # of the deal
+ROUND = column()
+TURN = column()  # seat to act, -1 when the game is over
+BEST = column()  # the highest card of the trick, -1 before the lead
+WINNER = column()  # who played it
+NUM_IN_TRICK = column()
+LEGAL = column()  # the packed legal-action mask
+ROW_SIZE = column.size
 HIDDEN = (*range(HAND, HAND + NUM_SEATS), KEY)
 
 
@@ -107,7 +106,7 @@ def action_cards(hand: int, actions: ActionFields, action: int) -> int:
     return (1 << action) & hand
 
 
-def play(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Output) -> None:
+def play(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards) -> None:
     """Play a card; the last one of a trick decides it."""
     seat, num_players = row[TURN], spec[S.NUM_PLAYERS]
     row[HAND + seat] &= ~cards

@@ -46,6 +46,7 @@ from tienlen_env.engine.backends.wasm.entries import (
     INTS,
     WORDS,
     Entry,
+    Ptr,
     grid,
     sizes_of,
     view,
@@ -199,7 +200,7 @@ def card_entries(game: AnyGame) -> list[Entry]:
     list_legal, is_refused_with = game.kernels.legal.list_legal, per_game(game).is_refused_with
     HAND, TURN = game.columns.hand, game.columns.turn
 
-    def find_action(spec_at, actions_at, row_at, cards_at):  # type: ignore[no-untyped-def]
+    def find_action(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
         """The legal action that these cards of the hand to act are; -1 for none."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -211,7 +212,9 @@ def card_entries(game: AnyGame) -> list[Entry]:
             return -1
         return int(action)
 
-    def extensions(spec_at, actions_at, row_at, selected_at, ids_at, cards_at):  # type: ignore[no-untyped-def]
+    def extensions(
+        spec_at: Ptr, actions_at: Ptr, row_at: Ptr, selected_at: Ptr, ids_at: Ptr, cards_at: Ptr
+    ) -> int:
         """Write the legal actions that contain the selected cards and more; returns their number."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -240,9 +243,16 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
     evaluate_all = loops.evaluate.py_func
     open_memory = opener(template)
 
-    def search(  # type: ignore[no-untyped-def]
-        spec_at, actions_at, row_at, events_at, num_events, prior_at, weights_at, memory_at
-    ):
+    def search(
+        spec_at: Ptr,
+        actions_at: Ptr,
+        row_at: Ptr,
+        events_at: Ptr,
+        num_events: int,
+        prior_at: Ptr,
+        weights_at: Ptr,
+        memory_at: Ptr,
+    ) -> int:
         """The action of a search.
 
         `prior_at` points to log-probabilities if the options say `has_prior`, and `weights_at` to card
@@ -275,7 +285,9 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
         )
         return int(ids[search_worlds(decision, memory.options, memory.workspace, memory.game)])
 
-    def evaluate(spec_at, actions_at, row_at, events_at, num_events, memory_at):  # type: ignore[no-untyped-def]
+    def evaluate(
+        spec_at: Ptr, actions_at: Ptr, row_at: Ptr, events_at: Ptr, num_events: int, memory_at: Ptr
+    ) -> int:
         """Write the estimates of the legal actions, which are written too; returns the number of worlds."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -306,7 +318,7 @@ def network_entries(game: AnyGame, features: Features, template: NetworkMemory) 
     pick, add = pick_columns.py_func, add_rule_inputs.py_func
     open_memory = opener(template)
 
-    def network(spec_at, actions_at, row_at, memory_at):  # type: ignore[no-untyped-def]
+    def network(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, memory_at: Ptr) -> int:
         """Write log-probabilities and card weights; returns the most probable action, the first of equals."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -340,24 +352,30 @@ def network_entries(game: AnyGame, features: Features, template: NetworkMemory) 
                 best = i
         return int(inputs.action[best])
 
-    def write_tiles(weight_at, num_outputs, num_inputs, tiles_at, num_tiles, num_rows):  # type: ignore[no-untyped-def]
+    def write_tiles(
+        weight_at: Ptr, num_outputs: int, num_inputs: int, tiles_at: Ptr, num_tiles: int, num_rows: int
+    ) -> int:
         """`tienlen_agents.networks.inference.write_tiles`."""
         tile(grid(weight_at, (num_outputs, num_inputs)), grid(tiles_at, (num_tiles, num_rows, TILE)))
         return 0
 
-    def pick_columns_(weights_at, num_outputs, num_inputs, index_at, num_columns, out_at):  # type: ignore[no-untyped-def]
+    def pick_columns_(
+        weights_at: Ptr, num_outputs: int, num_inputs: int, index_at: Ptr, num_columns: int, out_at: Ptr
+    ) -> int:
         """`tienlen_agents.networks.features.general.pick_columns`."""
         out = grid(out_at, (num_outputs, num_columns))
         pick(grid(weights_at, (num_outputs, num_inputs)), view(index_at, num_columns), out)
         return 0
 
-    def add_rule_inputs_(weights_at, num_outputs, num_inputs, inputs_at, num_rules, bias_at):  # type: ignore[no-untyped-def]
+    def add_rule_inputs_(
+        weights_at: Ptr, num_outputs: int, num_inputs: int, inputs_at: Ptr, num_rules: int, bias_at: Ptr
+    ) -> int:
         """`tienlen_agents.networks.features.general.add_rule_inputs`."""
         inputs, bias = view(inputs_at, num_rules), view(bias_at, num_outputs)
         add(grid(weights_at, (num_outputs, num_inputs)), inputs, bias)
         return 0
 
-    def widen(halves_at, words_at, count):  # type: ignore[no-untyped-def]
+    def widen(halves_at: Ptr, words_at: Ptr, count: int) -> int:
         """Write float16 as float32, as their bits."""
         halves, words = view(halves_at, count), view(words_at, count)
         for i in range(count):

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.per_game import per_game
-from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, DrawArray
 from tienlen_env.engine.turn import Turn
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Row, Spec
+from tienlen_env.games.common.arrays import BoolArray, ByteOutput, IntArray, MaskOutput, RewardArray
 from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.hints import noinline
@@ -35,14 +35,16 @@ def _loops(game: AnyGame) -> SimpleNamespace:
 
     # Apart, so that a step without exact cards stays as fast.
     @noinline
-    def check_cards(rows: Row, spec: Spec, actions: ActionFields, ids: Row, cards: Row) -> int:
+    def check_cards(rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray) -> int:
         for b in range(rows.shape[0]):
             if is_refused_with(rows[b], spec, actions, ids[b], cards[b]):
                 return b
         return -1
 
     # Two loops that several compiled functions share.
-    def check_actions(rows: Row, spec: Spec, actions: ActionFields, ids: Row, cards: Row) -> int:
+    def check_actions(
+        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray
+    ) -> int:
         if cards.shape[0] > 0:
             return check_cards(rows, spec, actions, ids, cards)
         for b in range(rows.shape[0]):
@@ -51,8 +53,9 @@ def _loops(game: AnyGame) -> SimpleNamespace:
         return -1
 
     def play_range(
-        rows: Row, spec: Spec, actions: ActionFields, ids: Row, cards: Row, rewards: Output, dones: Output,
-        mask: Output, obs: Output, draws: Row, next_ids: Output, first: int, end: int,
+        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray,
+        rewards: RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: DrawArray,
+        next_ids: IntArray, first: int, end: int,
     ) -> None:  # fmt: skip
         for b in range(first, end):
             row = rows[b]
@@ -75,14 +78,19 @@ def _loops(game: AnyGame) -> SimpleNamespace:
                 next_ids[b] = choose_legal(row, spec, draws[b])
 
     @jit.loop
-    def begin(rows, spec, actions, keys, rounds, leaders):  # type: ignore[no-untyped-def]
+    def begin(
+        rows: IntArray, spec: IntArray, actions: IntArray, keys: IntArray, rounds: IntArray,
+        leaders: IntArray,
+    ) -> None:  # fmt: skip
         for b in range(rows.shape[0]):
             begin_one(rows[b], spec, actions, keys[b], rounds[b], leaders[b])
 
     @jit.loop
-    def step(  # type: ignore[no-untyped-def]
-        rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids
-    ):
+    def step(
+        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray, rewards:
+        RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: DrawArray,
+        next_ids: IntArray,
+    ) -> int:  # fmt: skip
         refused = check_actions(rows, spec, actions, ids, cards)
         if refused < 0:
             play_range(
@@ -92,62 +100,74 @@ def _loops(game: AnyGame) -> SimpleNamespace:
         return refused
 
     @jit.loop
-    def first_refused(rows, spec, actions, ids, cards):  # type: ignore[no-untyped-def]
+    def first_refused(
+        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray
+    ) -> int:
         return check_actions(rows, spec, actions, ids, cards)
 
     @jit.loop
-    def step_range(  # type: ignore[no-untyped-def]
-        rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end
-    ):
+    def step_range(
+        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray, rewards:
+        RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: DrawArray,
+        next_ids: IntArray, first: int, end: int,
+    ) -> None:  # fmt: skip
         play_range(
             rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, first, end,
         )  # fmt: skip
 
     @jit.loop
-    def sample(rows, spec, draws, out):  # type: ignore[no-untyped-def]
+    def sample(rows: IntArray, spec: IntArray, draws: DrawArray, out: IntArray) -> None:
         for b in range(rows.shape[0]):
             out[b] = choose_legal(rows[b], spec, draws[b])
 
     @jit.loop
-    def begin_round(rows, spec, actions, leaders):  # type: ignore[no-untyped-def]
+    def begin_round(rows: IntArray, spec: IntArray, actions: IntArray, leaders: IntArray) -> None:
         for b in range(rows.shape[0]):
             begin_a_round(rows[b], spec, leaders[b])
             update_legal(rows[b], spec, actions)
 
     @jit.loop
-    def write_masks(rows, spec, out):  # type: ignore[no-untyped-def]
+    def write_masks(rows: IntArray, spec: IntArray, out: MaskOutput) -> None:
         for b in range(rows.shape[0]):
             write_mask(rows[b], spec, as_output(out[b]), 0)
 
     @jit.loop
-    def observe_seats(rows, spec, actions, seats, out):  # type: ignore[no-untyped-def]
+    def observe_seats(
+        rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteOutput,
+    ) -> None:  # fmt: skip
         for b in range(rows.shape[0]):
             observe(rows[b], spec, actions, seats[b], as_output(out[b]), 0)
 
     @jit.loop
-    def observe_all(rows, spec, actions, out):  # type: ignore[no-untyped-def]
+    def observe_all(rows: IntArray, spec: IntArray, actions: IntArray, out: ByteOutput) -> None:
         for b in range(rows.shape[0]):
             observe_everything(rows[b], spec, actions, as_output(out[b]), 0)
 
     @jit.loop
-    def count_legal(rows, spec, out):  # type: ignore[no-untyped-def]
+    def count_legal(rows: IntArray, spec: IntArray, out: IntArray) -> None:
         for b in range(rows.shape[0]):
             out[b] = num_legal(rows[b], spec)
 
     @jit.loop
-    def list_legal(rows, spec, actions, starts, ids, cards):  # type: ignore[no-untyped-def]
+    def list_legal(
+        rows: IntArray, spec: IntArray, actions: IntArray, starts: IntArray, ids: IntArray, cards:
+        IntArray,
+    ) -> int:  # fmt: skip
         end = 0
         for b in range(rows.shape[0]):
             end = list_of_legal(rows[b], spec, actions, ids, cards, starts[b])
         return end
 
     @jit.loop
-    def action_cards(rows, actions, ids, out):  # type: ignore[no-untyped-def]
+    def action_cards(rows: IntArray, actions: IntArray, ids: IntArray, out: IntArray) -> None:
         for b in range(rows.shape[0]):
             out[b] = cards_of(rows[b, HAND + rows[b, TURN]], actions, ids[b])
 
     @jit.loop
-    def play_one(row, spec, actions, rewards, mask, obs, action):  # type: ignore[no-untyped-def]
+    def play_one(
+        row: IntArray, spec: IntArray, actions: IntArray, rewards: RewardArray, mask: MaskOutput,
+        obs: ByteOutput, action: int,
+    ) -> int:  # fmt: skip
         seat = row[TURN]
         if seat < 0 or not is_legal(row, spec, action):
             return REFUSED
@@ -167,7 +187,10 @@ def _loops(game: AnyGame) -> SimpleNamespace:
         return is_paid + (FINISHED if seat < 0 else seat)
 
     @jit.loop
-    def step_games(rows, spec, actions, games, ids, seats, skip_forced, until_placed, rewards, turns):  # type: ignore[no-untyped-def]
+    def step_games(
+        rows: IntArray, spec: IntArray, actions: IntArray, games: IntArray, ids: IntArray, seats:
+        IntArray, skip_forced: bool, until_placed: bool, rewards: RewardArray, turns: IntArray,
+    ) -> int:  # fmt: skip
         for i in range(games.shape[0]):
             row = rows[games[i]]
             if row[TURN] < 0 or not is_legal(row, spec, ids[i]):

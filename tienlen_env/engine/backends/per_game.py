@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import ActionFields, Output, Row, Spec
+from tienlen_env.games.common.arrays import ActionFields, Rewards, Row, Spec
 from tienlen_env.games.common.bits import KEY_STEP, add
 from tienlen_env.games.common.game import AnyGame
 
@@ -29,7 +29,7 @@ class PerGame(NamedTuple):
     begin: Callable[[Row, Spec, ActionFields, int, int, int], None]
     is_refused: Callable[[Row, Spec, int], bool]
     is_refused_with: Callable[[Row, Spec, ActionFields, int, int], bool]
-    advance: Callable[[Row, Spec, ActionFields, int, int, Output], bool]
+    advance: Callable[[Row, Spec, ActionFields, int, int, Rewards], bool]
 
 
 @cache
@@ -62,7 +62,7 @@ def per_game(game: AnyGame) -> PerGame:
     can_play = plays_its_own if can_play_cards is None else can_play_cards
 
     def advance(
-        row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Output
+        row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards
     ) -> bool:
         play(row, spec, actions, action, cards, rewards)
         is_over = row[TURN] < 0

@@ -6,7 +6,9 @@ numbers are signed 64-bit words, so that NumPy, Numba and CUDA hold them as ``in
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from tienlen_env.games.common.arrays import Items, Output, Row
 
 FULL: Final = (1 << 52) - 1
 LOWEST_SUIT: Final = 0x1111111111111  # the spade of every rank
@@ -73,13 +75,13 @@ class PackedBits(NamedTuple):
         words: int64 (ceil(n / 64),), for n items.
     """
 
-    words: Any
+    words: Row
 
     def __setitem__(self, i: int, value: int) -> None:
         put_bits(self.words, i, value, 1)
 
 
-def put_bits(words: Any, start: int, bits: int, num_bits: int) -> None:
+def put_bits(words: Row, start: int, bits: int, num_bits: int) -> None:
     """Overwrite `num_bits` (1..64) bits of words of 64, from bit `start` on, by the lowest bits of a word."""
     at, offset = start >> 6, start & 63
     field = -1 if num_bits == 64 else (1 << num_bits) - 1
@@ -90,7 +92,7 @@ def put_bits(words: Any, start: int, bits: int, num_bits: int) -> None:
         words[at + 1] = (int(words[at + 1]) & ~shift_right(field, behind)) | shift_right(new, behind)
 
 
-def as_output(row: Any) -> Any:
+def as_output(row: Items) -> Output:
     """A row of a mask or an observation as an output of kernels.
 
     Args:
@@ -102,7 +104,7 @@ def as_output(row: Any) -> Any:
     return PackedBits(row)
 
 
-def write_word(out: Any, start: int, word: int) -> None:
+def write_word(out: Output, start: int, word: int) -> None:
     """Expand a word to 64 items of 0 and 1, ``out[start:start + 64]``.
 
     Writers of shorter pieces go from left to right, so that the next piece covers the surplus zeros, and
@@ -111,12 +113,12 @@ def write_word(out: Any, start: int, word: int) -> None:
     write_bits(out, start, word, 64)
 
 
-def write_half(out: Any, start: int, word: int) -> None:
+def write_half(out: Output, start: int, word: int) -> None:
     """Expand the low 32 bits of a word to 0 and 1 in ``out[start:start + 32]``, for short rows."""
     write_bits(out, start, word, 32)
 
 
-def write_bits(out: Any, start: int, word: int, num_bits: int) -> None:
+def write_bits(out: Output, start: int, word: int, num_bits: int) -> None:
     """Expand the lowest 0..64 bits of a word to ``out[start:start + num_bits]``, and change no other item."""
     if isinstance(out, PackedBits):
         if num_bits > 0:
@@ -126,13 +128,13 @@ def write_bits(out: Any, start: int, word: int, num_bits: int) -> None:
             out[start + i] = word >> i & 1
 
 
-def clear_items(out: Any, start: int, size: int) -> None:
+def clear_items(out: Output, start: int, size: int) -> None:
     """Write zeros to ``out[start:start + size]``."""
     for first in range(0, size, 64):
         write_bits(out, start + first, 0, min(64, size - first))
 
 
-def or_bits(words: Any, start: int, first: int, bits: int) -> None:
+def or_bits(words: Row, start: int, first: int, bits: int) -> None:
     """Set up to 64 bits, from bit `first` on, in words of 64 that begin at index `start`."""
     word = start + (first >> 6)
     offset = first & 63

@@ -14,7 +14,7 @@ import numpy as np
 
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common import cards, spec as S
-from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Row, Spec
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Rewards, Row, Spec
 from tienlen_env.games.common.facts import Fact, climbing_facts
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.legal import LegalKernels
@@ -173,7 +173,7 @@ class Kernels(NamedTuple):
     begin_round: Callable[[Row, Spec, int], None]
     update_legal: Callable[[Row, Spec, ActionFields], None]
     action_cards: Callable[[int, ActionFields, int], int]
-    play: Callable[[Row, Spec, ActionFields, int, int, Output], None]
+    play: Callable[[Row, Spec, ActionFields, int, int, Rewards], None]
     observe: Callable[[Row, Spec, ActionFields, int, Output, int], None]
     observe_all: Callable[[Row, Spec, ActionFields, Output, int], None]
     legal: LegalKernels

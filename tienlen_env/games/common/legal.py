@@ -42,7 +42,7 @@ class LegalKernels(NamedTuple):
     num_legal: Callable[[Row, Spec], int]
     nth_legal: Callable[[Row, Spec, int], int]
     choose_legal: Callable[[Row, Spec, float], int]
-    list_legal: Callable[[Row, Spec, ActionFields, Output, Output, int], int]
+    list_legal: Callable[[Row, Spec, ActionFields, Row, Row, int], int]
 
 
 def no_cards(hand: int, actions: ActionFields, action: int) -> int:
@@ -142,9 +142,7 @@ def legal_kernels(
         # The product may round up to `count` itself.
         return nth_legal(row, spec, min(int(draw * count), count - 1))
 
-    def list_legal(
-        row: Row, spec: Spec, actions: ActionFields, ids: Output, cards: Output, start: int
-    ) -> int:
+    def list_legal(row: Row, spec: Spec, actions: ActionFields, ids: Row, cards: Row, start: int) -> int:
         if row[turn] < 0:
             return start
         held = row[hand + row[turn]]

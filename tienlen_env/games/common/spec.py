@@ -10,19 +10,20 @@ from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import Fields, IntArray
 
 Episode = Literal["round", "game"]
 MAX_HISTORY: Final = 256
 
-NUM_PLAYERS: Final = 0
-NUM_ACTIONS: Final = 1
-NUM_WORDS: Final = 2  # words of the packed legal-action mask
-ROW_SIZE: Final = 3
-EPISODE_GAME: Final = 4  # 1: a game of several rounds; 0: one round
-REWARD: Final = 5  # index in the game's rewards
-AUTO_RESET: Final = 6
-HEADER_SIZE: Final = 7
+setting = Fields()
+NUM_PLAYERS: Final = setting()
+NUM_ACTIONS: Final = setting()
+NUM_WORDS: Final = setting()  # words of the packed legal-action mask
+ROW_SIZE: Final = setting()
+EPISODE_GAME: Final = setting()  # 1: a game of several rounds; 0: one round
+REWARD: Final = setting()  # index in the game's rewards
+AUTO_RESET: Final = setting()
+HEADER_SIZE: Final = setting.size
 
 
 class KernelTables(NamedTuple):

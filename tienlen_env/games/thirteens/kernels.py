@@ -7,8 +7,9 @@ deal runs `begin_trick`, `play_card` .., `take_trick`,
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from tienlen_env.games.common.arrays import ActionFields, Rewards, Row, Spec
 from tienlen_env.games.common.bits import (
     LOWEST_SUIT,
     lowest_index,
@@ -34,7 +35,7 @@ DUMMY_BLOCK: Final = 16  # and on: the dummy's card of each trick
 
 
 @noinline
-def deal(row: Any, spec: Any) -> None:
+def deal(row: Row, spec: Spec) -> None:
     """Deal hands, the dummy's hand and the remainder from the row's key and round, uniformly.
 
     Cards are handed out one by one, as in Tiến lên: card c goes to a hand with probability (places left in
@@ -95,7 +96,7 @@ def draw(key: int, game_round: int, block: int, n: int) -> int:
 
 
 @noinline
-def begin_game(row: Any, spec: Any, key: int, game_round: int, leader: int) -> None:
+def begin_game(row: Row, spec: Spec, key: int, game_round: int, leader: int) -> None:
     """Start a game (or a single deal) from a key, its round and who leads (see `begin_round`)."""
     row[R.KEY] = key
     row[R.ROUND] = game_round
@@ -106,7 +107,7 @@ def begin_game(row: Any, spec: Any, key: int, game_round: int, leader: int) -> N
 
 
 @noinline
-def begin_round(row: Any, spec: Any, leader: int) -> None:
+def begin_round(row: Row, spec: Spec, leader: int) -> None:
     """Set up a deal of the hands in the row; `update_legal` is due afterwards.
 
     Args:
@@ -138,7 +139,7 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
         row[R.FOLLOW] = LOWEST_SUIT << (lowest_index(row[R.STARTER]) & 3)
 
 
-def begin_trick(row: Any, spec: Any, leader: int) -> None:
+def begin_trick(row: Row, spec: Spec, leader: int) -> None:
     """Clear the table for a lead; the dummy's card is flipped (8.10)."""
     row[R.LEADER] = leader
     row[R.TURN] = leader
@@ -153,7 +154,7 @@ def begin_trick(row: Any, spec: Any, leader: int) -> None:
 
 
 @noinline
-def flip_dummy(row: Any) -> None:
+def flip_dummy(row: Row) -> None:
     """Turn up a card of the dummy's hand, each with the same probability."""
     hand = row[R.DUMMY]
     if hand != 0:
@@ -167,7 +168,7 @@ def flip_dummy(row: Any) -> None:
 # ---------------------------------------------------------------- legal actions (RULES.md 8.4, 8.5, 8.11)
 
 
-def update_legal(row: Any, spec: Any, actions: Any) -> None:
+def update_legal(row: Row, spec: Spec, actions: ActionFields) -> None:
     """Recompute the packed legal-action mask of the seat to act; none when the game is over."""
     seat = row[R.TURN]
     for word in range(1, spec[S.NUM_WORDS]):
@@ -184,7 +185,7 @@ def update_legal(row: Any, spec: Any, actions: Any) -> None:
 
 
 @noinline
-def add_melds(row: Any, spec: Any, actions: Any) -> None:
+def add_melds(row: Row, spec: Spec, actions: ActionFields) -> None:
     """Set the bits of the melds that the pile holds, and of the end (8.11)."""
     counts, end = pip_counts(row[R.PILE]), spec[S.NUM_CARDS]
     row[R.LEGAL] |= shift_left(1, end)
@@ -193,7 +194,7 @@ def add_melds(row: Any, spec: Any, actions: Any) -> None:
             row[R.LEGAL + (action >> 6)] |= shift_left(1, action & 63)
 
 
-def action_cards(hand: int, actions: Any, action: int) -> int:
+def action_cards(hand: int, actions: ActionFields, action: int) -> int:
     """The card that an action plays as a mask; 0 for melds and the end."""
     return shift_left(1, action) & hand if action < 54 else 0
 
@@ -207,7 +208,7 @@ clear_legal, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_lega
 # ---------------------------------------------------------------- playing (RULES.md 8.5-8.11)
 
 
-def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
+def play(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards) -> None:
     """Play a legal action; `update_legal` is due afterwards.
 
     Args:
@@ -224,7 +225,7 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
         play_meld(row, spec, actions, action, rewards)
 
 
-def play_card(row: Any, spec: Any, actions: Any, card: int, rewards: Any) -> None:
+def play_card(row: Row, spec: Spec, actions: ActionFields, card: int, rewards: Rewards) -> None:
     """`play` a card to the trick."""
     num_players, seat, follow = spec[S.NUM_PLAYERS], row[R.TURN], row[R.FOLLOW]
     bit = 1 << card
@@ -252,7 +253,7 @@ def play_card(row: Any, spec: Any, actions: Any, card: int, rewards: Any) -> Non
         row[R.TURN] = wrap(seat + 1, num_players)
 
 
-def pay(row: Any, spec: Any, rewards: Any, seat: int, points: int) -> None:
+def pay(row: Row, spec: Spec, rewards: Rewards, seat: int, points: int) -> None:
     """Give a seat points and their reward."""
     row[R.POINTS + seat] += points
     row[R.SCORE + seat] += points
@@ -267,7 +268,7 @@ def pay(row: Any, spec: Any, rewards: Any, seat: int, points: int) -> None:
         rewards[seat] += num_players * share
 
 
-def take_trick(row: Any, spec: Any, rewards: Any) -> None:
+def take_trick(row: Row, spec: Spec, rewards: Rewards) -> None:
     """The winner takes the trick and what goes with it, and melds (8.7, 8.8)."""
     winner = row[R.WINNER]
     pile = row[R.ON_TABLE] | row[R.ASIDE]
@@ -297,7 +298,7 @@ def take_trick(row: Any, spec: Any, rewards: Any) -> None:
 
 
 @noinline
-def play_meld(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> None:
+def play_meld(row: Row, spec: Spec, actions: ActionFields, action: int, rewards: Rewards) -> None:
     """`play` a declared meld or the end; the turn to meld also ends when nothing is left to meld (8.11)."""
     winner = row[R.WINNER]
     at = action * S.ACTION_FIELDS
@@ -311,7 +312,7 @@ def play_meld(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> N
         end_trick(row, spec, rewards)
 
 
-def end_trick(row: Any, spec: Any, rewards: Any) -> None:
+def end_trick(row: Row, spec: Spec, rewards: Rewards) -> None:
     """The winner leads the next trick, or the deal ends."""
     if row[R.NUM_TRICKS] == spec[S.HAND_SIZE]:
         end_round(row, spec, rewards)
@@ -320,7 +321,7 @@ def end_trick(row: Any, spec: Any, rewards: Any) -> None:
 
 
 @noinline
-def end_round(row: Any, spec: Any, rewards: Any) -> None:
+def end_round(row: Row, spec: Spec, rewards: Rewards) -> None:
     """Pay the nulls, settle the places, and deal again or end the game (8.8, 8.9)."""
     num_players = spec[S.NUM_PLAYERS]
     for seat in range(num_players):

@@ -12,8 +12,9 @@ the sets of pips on which straights begin are tried, and all else is paired.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
+from tienlen_env.games.common.arrays import Spec
 from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import spec as S, state as R
@@ -64,7 +65,7 @@ def best_rest(counts: int) -> int:
 
 
 @noinline
-def best_melds(spec: Any, cards: int) -> int:
+def best_melds(spec: Spec, cards: int) -> int:
     """The worth of the best melds of a pile of at most 12 cards (and jokers)."""
     counts = pip_counts(cards)
     num_cards = popcount(cards & FULL) - (counts >> KINGS)

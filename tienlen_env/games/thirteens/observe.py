@@ -7,8 +7,9 @@ cards that the observer cannot see.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
+from tienlen_env.games.common.arrays import ActionFields, Output, Row, Spec
 from tienlen_env.games.common.bits import clear_items, rotate, shift_left, wrap, write_bits, write_word
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.thirteens import spec as S, state as R
@@ -61,7 +62,7 @@ def thermometer(n: int, size: int) -> int:
     return (1 << min(max(n, 0), size)) - 1
 
 
-def observe(row: Any, spec: Any, actions: Any, seat: int, out: Any, start: int) -> None:
+def observe(row: Row, spec: Spec, actions: ActionFields, seat: int, out: Output, start: int) -> None:
     """Write the observation of `seat` to ``out[start:start + O]``, all zero for seat -1.
 
     Pieces are written from left to right in words of 64 (see `write_word`); the last word ends with the row.
@@ -73,7 +74,7 @@ def observe(row: Any, spec: Any, actions: Any, seat: int, out: Any, start: int) 
         write_pieces(row, spec, seat, out, start, spec[S.NUM_PLAYERS])
 
 
-def size_of(spec: Any) -> int:
+def size_of(spec: Spec) -> int:
     """O."""
     num_players, num_cards = spec[S.NUM_PLAYERS], spec[S.NUM_CARDS]
     seat_bits = (
@@ -83,7 +84,7 @@ def size_of(spec: Any) -> int:
     return size
 
 
-def write_pieces(row: Any, spec: Any, seat: int, out: Any, start: int, num_players: int) -> None:
+def write_pieces(row: Row, spec: Spec, seat: int, out: Output, start: int, num_players: int) -> None:
     """`observe` for a given number of players."""
     num_cards, num_tricks, score_bits = spec[S.NUM_CARDS], spec[S.HAND_SIZE], spec[S.NUM_SCORE_BITS]
     size = size_of(spec)
@@ -158,7 +159,7 @@ def write_pieces(row: Any, spec: Any, seat: int, out: Any, start: int, num_playe
     )
 
 
-def observe_all(row: Any, spec: Any, actions: Any, out: Any, start: int) -> None:
+def observe_all(row: Row, spec: Spec, actions: ActionFields, out: Output, start: int) -> None:
     """Write the global observation: the observation of seat 0, the turn, all hidden cards.
 
     ``out[start:start + O + P + C * P]``: the hands of seats 1..P-1 and the dummy's; absolute seats.

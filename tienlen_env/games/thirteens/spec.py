@@ -10,7 +10,7 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from tienlen_env.games.common.arrays import offsets
+from tienlen_env.games.common.arrays import Fields
 from tienlen_env.games.common.bits import LOWEST_SUIT
 from tienlen_env.games.common.spec import (
     AUTO_RESET as AUTO_RESET,
@@ -33,30 +33,28 @@ from tienlen_env.games.thirteens.rules import ThirteensRules
 
 Reward = Literal["points", "zero_sum", "win"]
 
-(
-    NUM_CARDS,  # C = 52 + jokers
-    HAND_SIZE,  # cards in a hand, tricks in a deal
-    HAS_DUMMY,
-    MANUAL,  # 1: the winner of a trick declares melds
-    TARGET,
-    FIRST_DRAWN,  # 1: the first leader of a game is drawn from its key; 0: seat 0
-    ASIDE_JOKERS,  # 1: jokers of the remainder cost, too
-    NUM_SCORE_BITS,  # observation: bits of the unary score of a seat, 0 without a target
-    SCORE_STEP,  # points a bit
-    NUM_UP_TO,  # 16: thirteens of at most k cards
-    NEEDS,  # their needs (see `melds`), those of fewest cards first; the king alone is left out
-    NEED_SIZES,  # their numbers of cards
-    SPEC_SIZE,
-) = (HEADER_SIZE + offset for offset in offsets(*[1] * 9, 16, len(THIRTEENS), len(THIRTEENS)))
+setting = Fields(HEADER_SIZE)
+NUM_CARDS = setting()  # C = 52 + jokers
+HAND_SIZE = setting()  # cards in a hand, tricks in a deal
+HAS_DUMMY = setting()  # 1: a hand of the dummy is dealt (RULES.md 8.10)
+MANUAL = setting()  # 1: the winner of a trick declares melds
+TARGET = setting()  # points to which a game is played, 0 for none
+FIRST_DRAWN = setting()  # 1: the first leader of a game is drawn from its key; 0: seat 0
+ASIDE_JOKERS = setting()  # 1: jokers of the remainder cost, too
+NUM_SCORE_BITS = setting()  # observation: bits of the unary score of a seat, 0 without a target
+SCORE_STEP = setting()  # points a bit
+NUM_UP_TO = setting(16)  # thirteens of at most n cards (index n)
+NEEDS = setting(len(THIRTEENS))  # their needs (`melds`), fewest cards first, without the king alone
+NEED_SIZES = setting(len(THIRTEENS))  # their numbers of cards
+SPEC_SIZE: Final = setting.size
 
 # One action: `actions[action * ACTION_FIELDS + FIELD]`
-(
-    KIND,  # lane of `state.COUNTS` of a meld, 0 for cards and the end
-    SUIT,  # all cards of the card's suit as a mask, 0 for jokers and melds
-    STRENGTH,  # of a card, `JOKER_STRENGTH` for jokers
-    NEED,  # of a meld: cards of each pip, 4 bits a pip; 0 for cards and the end
-    ACTION_FIELDS,
-) = range(5)
+field = Fields()
+KIND = field()  # lane of `state.COUNTS` of a meld, 0 for cards and the end
+SUIT = field()  # all cards of the card's suit as a mask, 0 for jokers and melds
+STRENGTH = field()  # of a card, `JOKER_STRENGTH` for jokers
+NEED = field()  # of a meld: cards of each pip, 4 bits a pip; 0 for cards and the end
+ACTION_FIELDS: Final = field.size
 JOKER_STRENGTH: Final = 13
 
 

@@ -13,39 +13,38 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_env.games.common.arrays import IntArray, offsets
+from tienlen_env.games.common.arrays import Fields, IntArray
 from tienlen_env.games.common.state import Columns, GameState
 
-(
-    HAND,  # 7 columns: cards in each seat's hand (mask)
-    DUMMY,  # cards in the dummy's hand (mask), RULES.md 8.10
-    PLAYED,  # 7 columns: cards played by each seat this deal (mask)
-    TAKEN,  # 7 columns: cards of the tricks taken by each seat this deal (mask)
-    POINTS,  # 7 columns: points of this deal so far
-    COUNTS,  # 7 columns: what the points are for, 8 bits each, see below
-    SCORE,  # 7 columns: points of the game so far, this deal included
-    PLACE,  # 7 columns: place 0 (first) .. P-1 once the deal is over, -1 before; equals share
-    KEY,  # the deal is a pure function of this 64-bit key and the round
-    ROUND,  # deals played before this one in the game
-    TURN,  # seat to act; -1 when the game is over
-    LEADER,  # seat that leads this trick
-    TRICK,  # its cards in order: 1 + card in 6 bits each, the lead lowest
-    ON_TABLE,  # its cards (mask)
-    ASIDE,  # what else goes with this trick: the remainder, the dummy's card (mask)
-    FOLLOW,  # all cards of the suit that must be played if held (mask), 0 for none
-    WINNER,  # seat that is winning the trick; -1 before the lead
-    BEST,  # strength of the winning card; -1 before the lead
-    NUM_TRICKS,  # tricks finished in this deal
-    VOID,  # 4 bits a seat: suits that it is known not to hold
-    SHOWN,  # remainder and the dummy's cards flipped so far (mask)
-    REMAINDER,  # the cards set aside at the deal (mask)
-    STARTER,  # the first of them (mask); 0 if no card was set aside
-    ELDEST,  # seat that led first in this deal
-    PILE,  # cards that the winner may still meld (mask); not 0 only while melds are declared
-    LAST_PILE,  # the trick taken last with what went along (mask)
-    LAST_WINNER,  # who took it; -1 before the first
-    LEGAL,  # W columns: bit a of the words is True where action a is legal for `turn`
-) = offsets(7, 1, 7, 7, 7, 7, 7, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+column = Fields()
+HAND = column(7)  # cards in each seat's hand (mask)
+DUMMY = column()  # cards in the dummy's hand (mask), RULES.md 8.10
+PLAYED = column(7)  # cards played by each seat this deal (mask)
+TAKEN = column(7)  # cards of the tricks taken by each seat this deal (mask)
+POINTS = column(7)  # points of this deal so far
+COUNTS = column(7)  # what the points are for, 8 bits each, see below
+SCORE = column(7)  # points of the game so far, this deal included
+PLACE = column(7)  # place 0 (first) .. P-1 once the deal is over, -1 before; equals share
+KEY = column()  # the deal is a pure function of this 64-bit key and the round
+ROUND = column()  # deals played before this one in the game
+TURN = column()  # seat to act; -1 when the game is over
+LEADER = column()  # seat that leads this trick
+TRICK = column()  # its cards in order: 1 + card in 6 bits each, the lead lowest
+ON_TABLE = column()  # its cards (mask)
+ASIDE = column()  # what else goes with this trick: the remainder, the dummy's card (mask)
+FOLLOW = column()  # all cards of the suit that must be played if held (mask), 0 for none
+WINNER = column()  # seat that is winning the trick; -1 before the lead
+BEST = column()  # strength of the winning card; -1 before the lead
+NUM_TRICKS = column()  # tricks finished in this deal
+VOID = column()  # 4 bits a seat: suits that it is known not to hold
+SHOWN = column()  # remainder and the dummy's cards flipped so far (mask)
+REMAINDER = column()  # the cards set aside at the deal (mask)
+STARTER = column()  # the first of them (mask); 0 if no card was set aside
+ELDEST = column()  # seat that led first in this deal
+PILE = column()  # cards that the winner may still meld (mask); not 0 only while melds are declared
+LAST_PILE = column()  # the trick taken last with what went along (mask)
+LAST_WINNER = column()  # who took it; -1 before the first
+LEGAL: Final = column.size  # W columns: bit a of the words is True where action a is legal for `turn`
 
 # Lanes of `COUNTS`
 NUM_TAKEN: Final = 0  # tricks

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tienlen_env.games.common.arrays import Rewards, Row, Spec
 from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import payments as pay, spec as S, state as R
@@ -12,7 +11,7 @@ THREE_OF_SPADES = 1
 
 
 @noinline
-def settle(row: Any, spec: Any, rewards: Any, seat: int, place: int) -> None:
+def settle(row: Row, spec: Spec, rewards: Rewards, seat: int, place: int) -> None:
     """Give a seat its place: it leaves the round and gets its points and reward."""
     row[R.PLACE + seat] = place
     row[R.LIVE] &= ~(1 << seat)
@@ -33,20 +32,20 @@ def settle(row: Any, spec: Any, rewards: Any, seat: int, place: int) -> None:
                 rewards[seat] += num_left
 
 
-def settle_first(row: Any, spec: Any, rewards: Any, seat: int) -> None:
+def settle_first(row: Row, spec: Spec, rewards: Rewards, seat: int) -> None:
     """Give a seat the best free place."""
     settle(row, spec, rewards, seat, row[R.NUM_FIRST])
     row[R.NUM_FIRST] += 1
 
 
-def settle_last(row: Any, spec: Any, rewards: Any, seat: int) -> None:
+def settle_last(row: Row, spec: Spec, rewards: Rewards, seat: int) -> None:
     """Give a seat the last free place."""
     settle(row, spec, rewards, seat, spec[S.NUM_PLAYERS] - 1 - row[R.NUM_LAST])
     row[R.NUM_LAST] += 1
 
 
 @noinline
-def settle_rest(row: Any, spec: Any, rewards: Any, after: int) -> None:
+def settle_rest(row: Row, spec: Spec, rewards: Rewards, after: int) -> None:
     """Give all live seats the free places: fewest cards first, equals in turn order after a seat."""
     num_players = spec[S.NUM_PLAYERS]
     while row[R.LIVE] != 0:
@@ -59,7 +58,7 @@ def settle_rest(row: Any, spec: Any, rewards: Any, after: int) -> None:
         settle_first(row, spec, rewards, best)
 
 
-def owe_to_all(row: Any, spec: Any, payer: int, amount: int, cause: int) -> None:
+def owe_to_all(row: Row, spec: Spec, payer: int, amount: int, cause: int) -> None:
     """One seat owes every other seat an amount, instead of all payments for places and hands."""
     for other in range(spec[S.NUM_PLAYERS]):
         if other != payer:
@@ -67,7 +66,7 @@ def owe_to_all(row: Any, spec: Any, payer: int, amount: int, cause: int) -> None
     row[spec[S.EXTRA] + R.IS_PAID] = 1
 
 
-def owe_from_all(row: Any, spec: Any, payee: int, amount: int, cause: int) -> None:
+def owe_from_all(row: Row, spec: Spec, payee: int, amount: int, cause: int) -> None:
     """Every other seat owes a seat an amount, instead of all payments for places and hands."""
     for other in range(spec[S.NUM_PLAYERS]):
         if other != payee:
@@ -76,7 +75,7 @@ def owe_from_all(row: Any, spec: Any, payee: int, amount: int, cause: int) -> No
 
 
 @noinline
-def declare(row: Any, spec: Any, rewards: Any) -> None:
+def declare(row: Row, spec: Spec, rewards: Rewards) -> None:
     """The seat to act declares its instant win: it is first, and the round is over."""
     winner = row[R.TURN]
     row[spec[S.EXTRA] + R.MUST_DECLARE] = 0
@@ -86,7 +85,7 @@ def declare(row: Any, spec: Any, rewards: Any) -> None:
 
 
 @noinline
-def go_out(row: Any, spec: Any, rewards: Any, seat: int) -> None:
+def go_out(row: Row, spec: Spec, rewards: Rewards, seat: int) -> None:
     """A seat has played its last card: give it a place; end the round if the variant says so."""
     if row[R.PLACE + seat] >= 0:
         return  # the play ended the round already
@@ -105,7 +104,7 @@ def go_out(row: Any, spec: Any, rewards: Any, seat: int) -> None:
             settle_rest(row, spec, rewards, seat)
 
 
-def find_cong(row: Any, spec: Any, rewards: Any, first: int) -> None:
+def find_cong(row: Row, spec: Spec, rewards: Rewards, first: int) -> None:
     """Mark the live seats that have played no card as cóng; where that puts them out, give them places."""
     num_players = spec[S.NUM_PLAYERS]
     for i in range(num_players - 1, 0, -1):
@@ -116,7 +115,7 @@ def find_cong(row: Any, spec: Any, rewards: Any, first: int) -> None:
                 settle_last(row, spec, rewards, seat)
 
 
-def catch_last_three(row: Any, spec: Any, rewards: Any, seat: int) -> None:
+def catch_last_three(row: Row, spec: Spec, rewards: Rewards, seat: int) -> None:
     """The table, whose player holds nothing but the 3♠, is beaten: the round ends."""
     owner = row[R.OWNER]
     pay.owe(row, spec, owner, seat, spec[S.PAY_LAST_THREE], pay.LAST_THREE)
@@ -127,7 +126,7 @@ def catch_last_three(row: Any, spec: Any, rewards: Any, seat: int) -> None:
 
 
 @noinline
-def win_with_last_three(row: Any, spec: Any, rewards: Any) -> None:
+def win_with_last_three(row: Row, spec: Spec, rewards: Rewards) -> None:
     """All have passed on the play of a seat that holds nothing but the 3♠: it wins, and the round ends."""
     owner = row[R.OWNER]
     owe_from_all(row, spec, owner, spec[S.PAY_LAST_THREE], pay.LAST_THREE)

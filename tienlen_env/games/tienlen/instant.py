@@ -6,8 +6,9 @@ pattern. Patterns are looked for in hands of any size.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, highest_index, lowest_of_rank, popcount, ranks_of
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import spec as S, state as R
@@ -116,7 +117,7 @@ def instant_top(cards: int, kind: int, suits_bind: int, quad_is_two: int, is_fir
 
 
 @noinline
-def find_instant_winner(row: Any, spec: Any, is_first: int) -> int:
+def find_instant_winner(row: Row, spec: Spec, is_first: int) -> int:
     """The seat with the best instant win of the hands in a row, or -1."""
     winner = -1
     k = 0

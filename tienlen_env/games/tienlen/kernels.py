@@ -10,8 +10,9 @@ a set" over itself gives the ranks on which a sequence can end.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from tienlen_env.games.common.arrays import ActionFields, Rewards, Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
     LOWEST_SUIT,
@@ -43,7 +44,7 @@ from tienlen_env.games.tienlen.suited import add_suited_follow_actions, add_suit
 
 
 @noinline
-def deal(row: Any, spec: Any) -> None:
+def deal(row: Row, spec: Spec) -> None:
     """Deal 13 cards to each seat from the row's key and round, uniformly over all deals.
 
     Cards 0..51 are handed out one by one; card c goes to a seat with probability (places left in its
@@ -77,7 +78,7 @@ def deal(row: Any, spec: Any) -> None:
 
 
 @noinline
-def begin_game(row: Any, spec: Any, key: int, game_round: int, leader: int) -> None:
+def begin_game(row: Row, spec: Spec, key: int, game_round: int, leader: int) -> None:
     """Start a game (or a single round) from a key, its round and who leads (see `begin_round`)."""
     row[R.KEY] = key
     row[R.ROUND] = game_round
@@ -91,7 +92,7 @@ def begin_game(row: Any, spec: Any, key: int, game_round: int, leader: int) -> N
 
 
 @noinline
-def begin_round(row: Any, spec: Any, leader: int) -> None:
+def begin_round(row: Row, spec: Spec, leader: int) -> None:
     """Set up a round of the hands in the row; `update_legal` is due afterwards.
 
     Args:
@@ -125,7 +126,7 @@ def begin_round(row: Any, spec: Any, leader: int) -> None:
 
 
 @noinline
-def begin_effects(row: Any, spec: Any, is_first: bool) -> None:
+def begin_effects(row: Row, spec: Spec, is_first: bool) -> None:
     """Set up the extra columns of a round; who wins at the deal is to declare it (4.12)."""
     extra = spec[S.EXTRA]
     if spec[S.REJOIN_TWOS]:
@@ -141,7 +142,7 @@ def begin_effects(row: Any, spec: Any, is_first: bool) -> None:
             clear_table(row, winner)
 
 
-def clear_table(row: Any, leader: int) -> None:
+def clear_table(row: Row, leader: int) -> None:
     """Clear the table; `leader` leads anything (1.8)."""
     row[R.TABLE] = 0
     row[R.TABLE_CARDS] = 0
@@ -156,7 +157,7 @@ def clear_table(row: Any, leader: int) -> None:
 # ---------------------------------------------------------------- legal actions (RULES.md 1.5-1.10, 3.2-3.6)
 
 
-def add_actions(row: Any, spec: Any, width: int, length: int, suited: int, tops: int) -> None:
+def add_actions(row: Row, spec: Spec, width: int, length: int, suited: int, tops: int) -> None:
     """Set the bits of a group's actions whose top card is in `tops`."""
     first = spec[S.GROUP_FIRST + (width - 1) * 32 + length * 2 + suited]
     or_bits(row, R.LEGAL, first, squeeze(tops >> (4 * (length - 1)), width))
@@ -180,13 +181,13 @@ def suited_tops(hand: int, length: int) -> int:
     return tops
 
 
-def sequence_hand(spec: Any, width: int, cards: int) -> int:
+def sequence_hand(spec: Spec, width: int, cards: int) -> int:
     """The cards that may be in sequences of this width: without the 2s where they may not (1.5)."""
     has_twos = spec[S.RUN_TWOS] if width == 1 else spec[S.SET_RUN_TWOS]
     return cards if has_twos else cards & (FULL >> 4)
 
 
-def add_lead_actions(row: Any, spec: Any, hand: int) -> None:
+def add_lead_actions(row: Row, spec: Spec, hand: int) -> None:
     """All combinations in a hand; under the opening duty those that can contain the opening card.
 
     The duty card is the lowest of the hand, so it is in a set of its rank or at the bottom of a sequence.
@@ -212,7 +213,7 @@ def add_lead_actions(row: Any, spec: Any, hand: int) -> None:
         add_sequences(row, spec, 4, quads, duty)
 
 
-def add_sets(row: Any, singles: int, pairs: int, triples: int, quads: int) -> None:
+def add_sets(row: Row, singles: int, pairs: int, triples: int, quads: int) -> None:
     """Set the bits of sets by their top cards. In every variant they are the actions 1..130.
 
     Singles begin at bit 1, pairs at 53, triples at 92 = 64 + 28, quads at 118 = 64 + 54.
@@ -223,7 +224,7 @@ def add_sets(row: Any, singles: int, pairs: int, triples: int, quads: int) -> No
     row[R.LEGAL + 2] = quads >> 10
 
 
-def add_sequences(row: Any, spec: Any, width: int, tops: int, duty: int) -> None:
+def add_sequences(row: Row, spec: Spec, width: int, tops: int, duty: int) -> None:
     """Set the bits of sequences of sets of `width`, given the cards that can top such a set."""
     minimum = spec[S.SEQUENCE_MIN + width - 1]
     if minimum == 0:
@@ -251,7 +252,7 @@ def add_sequences(row: Any, spec: Any, width: int, tops: int, duty: int) -> None
         length += 1
 
 
-def tops_of_shape(spec: Any, hand: int, width: int, length: int) -> int:
+def tops_of_shape(spec: Spec, hand: int, width: int, length: int) -> int:
     """Cards of a hand that top a combination of this shape, whatever its suits."""
     tops = hand
     for _ in range(1, width):
@@ -266,7 +267,7 @@ def tops_of_shape(spec: Any, hand: int, width: int, length: int) -> int:
     return tops & (chain * 15)
 
 
-def add_follow_actions(row: Any, spec: Any, actions: Any, hand: int, seat: int) -> None:
+def add_follow_actions(row: Row, spec: Spec, actions: ActionFields, hand: int, seat: int) -> None:
     """What beats the table: higher of the same shape, and the shapes that beat its class (1.6, 1.9)."""
     action = row[R.TABLE] * S.ACTION_FIELDS
     width, length, top = actions[action + S.WIDTH], actions[action + S.LENGTH], actions[action + S.TOP]
@@ -297,7 +298,7 @@ def add_follow_actions(row: Any, spec: Any, actions: Any, hand: int, seat: int) 
             beater += 1
 
 
-def update_legal(row: Any, spec: Any, actions: Any) -> None:
+def update_legal(row: Row, spec: Spec, actions: ActionFields) -> None:
     """Recompute the packed legal-action mask of the seat to act; none when the game is over."""
     if row[R.TURN] >= 0 and row[R.TABLE] == 0:
         update_lead(row, spec)
@@ -305,7 +306,7 @@ def update_legal(row: Any, spec: Any, actions: Any) -> None:
         update_follow(row, spec, actions)
 
 
-def update_lead(row: Any, spec: Any) -> None:
+def update_lead(row: Row, spec: Spec) -> None:
     """`update_legal` on an empty table."""
     clear_legal(row, spec)
     hand = row[R.HAND + row[R.TURN]]
@@ -316,7 +317,7 @@ def update_lead(row: Any, spec: Any) -> None:
 
 
 @noinline
-def add_other_leads(row: Any, spec: Any, hand: int) -> None:
+def add_other_leads(row: Row, spec: Spec, hand: int) -> None:
     """The declaration of an instant win, or leads where suits bind."""
     if spec[S.DECLARE] >= 0 and row[spec[S.EXTRA] + R.MUST_DECLARE]:
         or_bits(row, R.LEGAL, spec[S.DECLARE], 1)
@@ -324,7 +325,7 @@ def add_other_leads(row: Any, spec: Any, hand: int) -> None:
         add_suited_lead_actions(row, spec, hand)
 
 
-def update_follow(row: Any, spec: Any, actions: Any) -> None:
+def update_follow(row: Row, spec: Spec, actions: ActionFields) -> None:
     """`update_legal` where there is something to beat, or the game is over."""
     clear_legal(row, spec)
     seat = row[R.TURN]
@@ -336,7 +337,7 @@ def update_follow(row: Any, spec: Any, actions: Any) -> None:
         row[R.LEGAL] |= 1  # a follower may always pass (1.7)
 
 
-def can_play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int) -> bool:
+def can_play_cards(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int) -> bool:
     """Whether a legal action can be played with exactly these cards (7.2).
 
     They are in the hand: as many of each of the action's ranks as its shape has, and no others. The highest
@@ -366,7 +367,7 @@ def can_play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int) -
     return bool(suited == 0 or is_in_one_suit == (suited == 2))
 
 
-def action_cards(hand: int, actions: Any, action: int) -> int:
+def action_cards(hand: int, actions: ActionFields, action: int) -> int:
     """The cards that an action plays from a hand that holds it: its top, and the lowest suits (7.1).
 
     A run that must be mixed and whose lowest cards are of one suit takes the second card of the highest
@@ -418,7 +419,7 @@ def next_seat(seats: int, seat: int) -> int:
 
 
 @noinline
-def end_round(row: Any, spec: Any, rewards: Any) -> None:
+def end_round(row: Row, spec: Spec, rewards: Rewards) -> None:
     """Book what is still to be paid; start the next round of the game, or end it (1.12)."""
     if spec[S.HAS_PAYMENTS]:
         pay.book_round(row, spec, rewards)
@@ -442,7 +443,7 @@ def end_round(row: Any, spec: Any, rewards: Any) -> None:
         row[R.PENDING] = 0
 
 
-def end_trick(row: Any, spec: Any, rewards: Any) -> bool:
+def end_trick(row: Row, spec: Spec, rewards: Rewards) -> bool:
     """Apply the variant's end-of-trick rules. Returns True if they end the round.
 
     Hardly any trick brings a payment, and a call costs as much as several tests. So the tests are
@@ -461,7 +462,7 @@ def end_trick(row: Any, spec: Any, rewards: Any) -> bool:
     return False
 
 
-def advance(row: Any, spec: Any, rewards: Any, seat: int) -> None:
+def advance(row: Row, spec: Spec, rewards: Rewards, seat: int) -> None:
     """Give the turn to the next seat that must answer, or clear the table for who leads next."""
     pending, owner = row[R.PENDING], row[R.OWNER]
     owner_is_out = not row[R.LIVE] >> owner & 1
@@ -483,7 +484,7 @@ def advance(row: Any, spec: Any, rewards: Any, seat: int) -> None:
         row[R.TURN] = next_seat(pending, seat)
 
 
-def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
+def play(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards) -> None:
     """Play a legal action with `cards` (0 for the pass); `update_legal` is due afterwards.
 
     Args:
@@ -500,7 +501,7 @@ def play(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: An
         play_cards(row, spec, actions, action, cards, rewards)
 
 
-def append_event(row: Any, spec: Any, event: int) -> None:
+def append_event(row: Row, spec: Spec, event: int) -> None:
     """Add a play or pass to the play summary and to the front of the history."""
     num_kept = spec[S.NUM_KEPT]
     if num_kept > 0:
@@ -511,7 +512,7 @@ def append_event(row: Any, spec: Any, event: int) -> None:
         row[newest] = event
 
 
-def play_pass(row: Any, spec: Any, rewards: Any) -> None:
+def play_pass(row: Row, spec: Spec, rewards: Rewards) -> None:
     """`play` a pass."""
     seat = row[R.TURN]
     append_event(row, spec, (1 + seat) << R.HISTORY_SEAT_SHIFT)
@@ -521,7 +522,7 @@ def play_pass(row: Any, spec: Any, rewards: Any) -> None:
 
 
 @noinline
-def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> None:
+def knock_out(row: Row, spec: Spec, actions: ActionFields, action: int, rewards: Rewards) -> None:
     """Knock out the player of the 2s on the table if `action` chops them (3.7)."""
     at, before, owner = action * S.ACTION_FIELDS, row[R.TABLE] * S.ACTION_FIELDS, row[R.OWNER]
     is_twos = 1 <= actions[before + S.CLASS] <= 4
@@ -537,7 +538,7 @@ def knock_out(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> N
             row[R.NUM_LAST] += 1
 
 
-def before_play(row: Any, spec: Any, actions: Any, action: int, rewards: Any) -> bool:
+def before_play(row: Row, spec: Spec, actions: ActionFields, action: int, rewards: Rewards) -> bool:
     """What a play brings besides its cards on the table; whether it was the declaration of an instant win.
 
     As in `end_trick`, the tests are here, and what they seldom find is in functions that are called.
@@ -563,7 +564,9 @@ def before_play(row: Any, spec: Any, actions: Any, action: int, rewards: Any) ->
     return False
 
 
-def play_cards(row: Any, spec: Any, actions: Any, action: int, cards: int, rewards: Any) -> None:
+def play_cards(
+    row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards
+) -> None:
     """`play` a combination."""
     if spec[S.PLAY_HAS_EFFECTS] and before_play(row, spec, actions, action, rewards):
         return

@@ -7,8 +7,7 @@ cards that the observer cannot see.
 
 from __future__ import annotations
 
-from typing import Any
-
+from tienlen_env.games.common.arrays import ActionFields, Output, Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
     LOWEST_SUIT,
@@ -26,7 +25,7 @@ from tienlen_env.games.tienlen.payments import owed_bits
 from tienlen_env.games.tienlen.rules import Rules
 
 
-def observe(row: Any, spec: Any, actions: Any, seat: int, out: Any, start: int) -> None:
+def observe(row: Row, spec: Spec, actions: ActionFields, seat: int, out: Output, start: int) -> None:
     """Write the observation of `seat` to ``out[start:start + O]``, all zero for seat -1.
 
     Pieces are written from left to right in words of 64 (see `write_word`); the last word ends with the row.
@@ -41,7 +40,7 @@ def observe(row: Any, spec: Any, actions: Any, seat: int, out: Any, start: int) 
 
 
 def write_pieces(
-    row: Any, spec: Any, actions: Any, seat: int, out: Any, start: int, num_players: int
+    row: Row, spec: Spec, actions: ActionFields, seat: int, out: Output, start: int, num_players: int
 ) -> None:
     """`observe` for a given number of players."""
     score_bits = spec[S.NUM_SCORE_BITS]
@@ -112,7 +111,7 @@ def suits_of(cards: int) -> int:
     return found
 
 
-def observe_all(row: Any, spec: Any, actions: Any, out: Any, start: int) -> None:
+def observe_all(row: Row, spec: Spec, actions: ActionFields, out: Output, start: int) -> None:
     """Write the global observation: the observation of seat 0, the turn, the other hands.
 
     ``out[start:start + O + P + 52 * (P - 1)]``; absolute seats. See `global_observation_size`.

@@ -8,9 +8,9 @@ balances and the rewards, and both sum to zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Rewards, Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
     LOWEST_SUIT,
@@ -47,7 +47,7 @@ _REWARD_PAYMENTS: Final = 4  # index in `spec.Reward`
 # ---------------------------------------------------------------- the ledger
 
 
-def owe(row: Any, spec: Any, payer: int, payee: int, amount: int, cause: int) -> None:
+def owe(row: Row, spec: Spec, payer: int, payee: int, amount: int, cause: int) -> None:
     """Add an entry to the ledger, to be booked with the next `book`; nothing for an amount of 0."""
     extra = spec[S.EXTRA]
     if amount > 0:
@@ -57,7 +57,7 @@ def owe(row: Any, spec: Any, payer: int, payee: int, amount: int, cause: int) ->
 
 
 @noinline
-def book(row: Any, spec: Any, rewards: Any) -> None:
+def book(row: Row, spec: Spec, rewards: Rewards) -> None:
     """Book all that is owed: change balances and rewards."""
     extra = spec[S.EXTRA]
     for i in range(row[extra + R.NUM_BOOKED], row[extra + R.NUM_ENTRIES]):
@@ -73,7 +73,7 @@ def book(row: Any, spec: Any, rewards: Any) -> None:
     row[extra + R.CHAIN] = 0
 
 
-def clear_ledger(row: Any, spec: Any) -> None:
+def clear_ledger(row: Row, spec: Spec) -> None:
     """Forget the payments of the round before."""
     extra = spec[S.EXTRA]
     for i in range(row[extra + R.NUM_ENTRIES]):
@@ -86,7 +86,7 @@ def clear_ledger(row: Any, spec: Any) -> None:
 # ---------------------------------------------------------------- chops
 
 
-def chop_price(spec: Any, actions: Any, table: int, table_cards: int, action: int) -> int:
+def chop_price(spec: Spec, actions: ActionFields, table: int, table_cards: int, action: int) -> int:
     """The price of the table (its action and cards) that `action` beats; 0 if that is not a chop."""
     at, before = action * S.ACTION_FIELDS, table * S.ACTION_FIELDS
     width, length = actions[before + S.WIDTH], actions[before + S.LENGTH]
@@ -105,7 +105,7 @@ def chop_price(spec: Any, actions: Any, table: int, table_cards: int, action: in
 
 
 @noinline
-def chop(row: Any, spec: Any, price: int, seat: int) -> None:
+def chop(row: Row, spec: Spec, price: int, seat: int) -> None:
     """Owe the price, above 0, of the table that `seat` chops."""
     extra, owner = spec[S.EXTRA], row[R.OWNER]
     pays = not spec[S.NOBODY_PAYS] or row[R.LIVE] >> owner & 1 != 0
@@ -125,13 +125,13 @@ def chop(row: Any, spec: Any, price: int, seat: int) -> None:
         row[extra + R.NUM_CHOPS] += 1
 
 
-def twos_price(spec: Any, first: int, cards: int) -> int:
+def twos_price(spec: Spec, first: int, cards: int) -> int:
     """The price of the 2s in some cards; `first` is the setting of a black 2, followed by a red 2's."""
     price: int = popcount(cards & BLACK_TWOS) * spec[first] + popcount(cards & RED_TWOS) * spec[first + 1]
     return price
 
 
-def owed_bits(row: Any, spec: Any, seat: int, num_players: int) -> int:
+def owed_bits(row: Row, spec: Spec, seat: int, num_players: int) -> int:
     """What each seat would pay and get if the trick ended now: two bytes for each seat from `seat` on."""
     extra = spec[S.EXTRA]
     word = 0
@@ -156,13 +156,13 @@ def owed_bits(row: Any, spec: Any, seat: int, num_players: int) -> int:
 # ---------------------------------------------------------------- hands at the end
 
 
-def run_score(spec: Any, length: int, card: int) -> int:
+def run_score(spec: Spec, length: int, card: int) -> int:
     """Extra price of a double sequence over its cards, packed as in `bombs_score`; 0 if it has none."""
     more = spec[S.PAY_HELD_RUN + length] - 2 * length * card
     return more * 64 - 2 * length if more > 0 else 0
 
 
-def runs_score(spec: Any, card: int, pairs: int, second: int) -> int:
+def runs_score(spec: Spec, card: int, pairs: int, second: int) -> int:
     """The best of one or two double sequences; the ranks of pairs, and those of a second pair, as spade bits.
 
     13 cards have six pairs at most: two runs have three pairs each. A longer run than the longest that has a
@@ -186,7 +186,7 @@ def runs_score(spec: Any, card: int, pairs: int, second: int) -> int:
 
 
 @noinline
-def bombs_score(spec: Any, hand: int, card: int) -> int:
+def bombs_score(spec: Spec, hand: int, card: int) -> int:
     """The dearest bombs in a hand that share no cards, as ``more * 64 - number of cards``.
 
     `card` is the price of a card, `more` what the bombs cost above that of their cards. Of equally
@@ -221,7 +221,7 @@ def bombs_score(spec: Any, hand: int, card: int) -> int:
 
 
 @noinline
-def owe_hand(row: Any, spec: Any, seat: int, first: int, payee: int) -> None:
+def owe_hand(row: Row, spec: Spec, seat: int, first: int, payee: int) -> None:
     """Owe what a seat pays for its hand: to the first for its cards, to `payee` for 2s and bombs."""
     hand, extra = row[R.HAND + seat], spec[S.EXTRA]
     is_cong = row[extra + R.CONG] >> seat & 1
@@ -248,7 +248,7 @@ def owe_hand(row: Any, spec: Any, seat: int, first: int, payee: int) -> None:
     owe(row, spec, seat, payee, more + card * num_in_bombs, HELD_BOMBS)
 
 
-def seat_of_place(row: Any, num_players: int, place: int) -> int:
+def seat_of_place(row: Row, num_players: int, place: int) -> int:
     """The seat that has a place."""
     found = 0
     for seat in range(num_players):
@@ -258,7 +258,7 @@ def seat_of_place(row: Any, num_players: int, place: int) -> int:
 
 
 @noinline
-def book_round(row: Any, spec: Any, rewards: Any) -> None:
+def book_round(row: Row, spec: Spec, rewards: Rewards) -> None:
     """Book the chops that are still owed, and what places and hands cost at the end of a round."""
     extra, num_players = spec[S.EXTRA], spec[S.NUM_PLAYERS]
     if not row[extra + R.IS_PAID]:
@@ -280,24 +280,24 @@ def book_round(row: Any, spec: Any, rewards: Any) -> None:
 # ---------------------------------------------------------------- reading the ledger
 
 
-def _entries(row: Sequence[int], spec: Any, first: int, end: int) -> list[Payment]:
+def _entries(row: Sequence[int], spec: Spec, first: int, end: int) -> list[Payment]:
     ledger = int(spec[S.EXTRA]) + R.LEDGER
     entries = [int(entry) for entry in row[ledger + first : ledger + end]]
     return [Payment(e & 3, e >> 2 & 3, e >> R.AMOUNT_SHIFT, CAUSES[e >> R.CAUSE_SHIFT & 15]) for e in entries]
 
 
-def booked_payments(row: Sequence[int], spec: Any) -> list[Payment]:
+def booked_payments(row: Sequence[int], spec: Spec) -> list[Payment]:
     """The payments of the round that runs, or that ended in the last step."""
     return _entries(row, spec, 0, int(row[int(spec[S.EXTRA]) + R.NUM_BOOKED]))
 
 
-def owed_payments(row: Sequence[int], spec: Any) -> list[Payment]:
+def owed_payments(row: Sequence[int], spec: Spec) -> list[Payment]:
     """What would be paid for the chops of the trick if it ended now."""
     extra = int(spec[S.EXTRA])
     return _entries(row, spec, int(row[extra + R.NUM_BOOKED]), int(row[extra + R.NUM_ENTRIES]))
 
 
-def forget_payments(rows: IntArray, spec: Any) -> None:
+def forget_payments(rows: IntArray, spec: Spec) -> None:
     """Forget the payments of a round that ended, in rows int64 (B, ROW) that begin a round."""
     extra = int(spec[S.EXTRA])
     rows[:, extra + R.IS_NEW : extra + R.BALANCE] = 0

@@ -10,8 +10,9 @@ table's kind and higher; a chop counts as a lead, too.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from tienlen_env.games.common.arrays import Row
 from tienlen_env.games.common.bits import FULL, highest_index, popcount, ranks_of
 from tienlen_env.games.tienlen.state import HISTORY_SEAT_SHIFT, LAST_PLAY
 
@@ -26,7 +27,7 @@ def is_set(cards: int) -> bool:
     return bool(ranks & (ranks - 1) == 0)
 
 
-def update_play_summary(row: Any, summary: int, event: int) -> None:
+def update_play_summary(row: Row, summary: int, event: int) -> None:
     """Add an event of the history to the play summary that begins at column `summary`."""
     seat, play = (event >> HISTORY_SEAT_SHIFT) - 1, event & FULL
     last = row[summary + LAST_PLAY]

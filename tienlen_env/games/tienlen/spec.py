@@ -11,7 +11,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from tienlen_env.errors import RulesError
-from tienlen_env.games.common.arrays import IntArray, offsets
+from tienlen_env.games.common.arrays import Fields, IntArray
 from tienlen_env.games.common.cards import RANK_OF_TWO
 from tienlen_env.games.common.spec import (
     AUTO_RESET as AUTO_RESET,
@@ -36,112 +36,72 @@ Reward = Literal["points", "zero_sum", "win", "cards", "payments"]
 
 BEATERS_SIZE: Final = 24  # more than any variant has
 
-(
-    NUM_HISTORY,  # plays that the observation shows
-    OPENING_EVERY,
-    OPENING_PLAY,  # 0 free, 1 include, 2 alone
-    FLUSH_LOCK,
-    PASS_LOCK,
-    KNOCKOUT,  # 0 none, 1 trick, 2 round
-    HEIR_LAST_LIVE,
-    TARGET,
-    NUM_SCORE_BITS,  # observation: bits of the unary score of a seat, 0 without a target
-    OBSERVATION_SIZE,  # O
-    POINTS,  # 4: points of each place
-    POINTS_SUM,
-    RUN_TWOS,  # a run may end in a 2
-    SET_RUN_TWOS,  # a sequence of sets may
-    HISTORY,  # column where the history begins
-    SEQUENCE_MIN,  # 4: fewest ranks of a sequence of this width (index width - 1), 0 for none
-    NUM_KEPT,  # plays that are stored, no fewer than are shown
-    PLAY_SUMMARY,  # column where the record begins, if plays are stored
-    GROUP_FIRST,  # 4 × 16 × 2: first action id of (width - 1, length, suited), -1 for none
-    GROUP_REJOIN,  # 4 × 16: 1 where a player who passed may still play the shape
-    BEATERS,  # 24 classes × BEATERS_SIZE: shapes that beat a class, as width * 16 + length, 0 ends the list
-    EXTRA,  # column where the columns begin that only some variants have
-    HAS_OTHER_LEADS,  # 1: `add_other_leads` may have something to do
-    PLAY_HAS_EFFECTS,  # 1: `before_play` and `end_trick` have something to do
-    REJOIN_TWOS,
-    SUITS_BIND,
-    ROUND_END_FIRST,
-    LAST_TWO_ENDS,
-    DECLARE,  # action id of the declaration of an instant win, -1 for none
-    INSTANT_WINS,  # 11: the kinds, strongest first, 1 + index in `InstantWin`; 0 ends the list
-    QUAD_IS_TWO_PAIRS,
-    GROUP_BOMB,  # 4 × 16: 1 where a shape is a bomb
-    HAS_PAYMENTS,
-    PAY_PLACES,  # 2
-    PAY_CARD,
-    PAY_HELD_TWOS,  # 2
-    PAY_HELD_QUAD,
-    PAY_HELD_RUN,  # 16: units for k pairs in a row in hand
-    QUADS_FIRST,
-    HELD_TO_FIRST,
-    PAY_CONG,
-    CONG_IS_OUT,
-    CONG_HELD_IS_ADDED,
-    PAY_CHOP_TWOS,  # 2
-    PAY_CHOP,  # 4 × 16: units for a bomb that is beaten
-    EACH_PAYS,  # 1: each chopped player pays its own; 0: the last one for all
-    CHOP_DOUBLES,
-    FOLLOW_IS_FREE,
-    NOBODY_PAYS,  # 1: who is out when chopped does not pay
-    PAY_INSTANT,
-    PAY_LAST_TWO,
-    PAY_LAST_THREE,
-    SPEC_SIZE,
-) = (
-    HEADER_SIZE + offset
-    for offset in offsets(
-        *(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 1, 1, 1, 1, 4, 1, 1, 4 * 16 * 2, 4 * 16, 24 * BEATERS_SIZE),
-        *(
-            1,
-            1,
-            1,
-            1,
-            1,
-            1,
-            1,
-            1,
-            11,
-            1,
-            4 * 16,
-            1,
-            2,
-            1,
-            2,
-            1,
-            16,
-            1,
-            1,
-            1,
-            1,
-            1,
-            2,
-            4 * 16,
-            1,
-            1,
-            1,
-            1,
-            1,
-            1,
-            1,
-        ),
-    )
-)
+setting = Fields(HEADER_SIZE)
+NUM_HISTORY = setting()  # plays that the observation shows
+OPENING_EVERY = setting()  # 1: the holder of the opening card leads every round (3.1)
+OPENING_PLAY = setting()  # 0 free, 1 include, 2 alone
+FLUSH_LOCK = setting()  # 1: a suited run locks the trick (RULES.md 3.4)
+PASS_LOCK = setting()  # 1: who passed keeps passing until the table is cleared (1.7)
+KNOCKOUT = setting()  # 0 none, 1 trick, 2 round
+HEIR_LAST_LIVE = setting()  # 1: the last who has not passed leads for a winner that is out (1.14)
+TARGET = setting()  # points to which a game is played, 0 for none
+NUM_SCORE_BITS = setting()  # observation: bits of the unary score of a seat, 0 without a target
+OBSERVATION_SIZE = setting()  # O, items of an observation
+POINTS = setting(4)  # points of each place
+POINTS_SUM = setting()  # their sum
+RUN_TWOS = setting()  # 1: a run may end in a 2
+SET_RUN_TWOS = setting()  # 1: a sequence of sets may
+HISTORY = setting()  # column where the history begins
+SEQUENCE_MIN = setting(4)  # fewest ranks of a sequence of this width (index width - 1), 0 for none
+NUM_KEPT = setting()  # plays that are stored, no fewer than are shown
+PLAY_SUMMARY = setting()  # column where the record begins, if plays are stored
+GROUP_FIRST = setting(4 * 16 * 2)  # first action id of (width - 1, length, suited), -1 for none
+GROUP_REJOIN = setting(4 * 16)  # 1 where a player who passed may still play the shape
+BEATERS = setting(24 * BEATERS_SIZE)  # shapes that beat each class: width * 16 + length, 0 at the end
+EXTRA = setting()  # column where the columns begin that only some variants have
+HAS_OTHER_LEADS = setting()  # 1: `add_other_leads` may have something to do
+PLAY_HAS_EFFECTS = setting()  # 1: `before_play` and `end_trick` have something to do
+REJOIN_TWOS = setting()  # 1: only 2s in play reopen a trick to players who passed (3.6)
+SUITS_BIND = setting()  # 1: combinations and answers are bound to suits (4.20, 4.21)
+ROUND_END_FIRST = setting()  # 1: the first player out ends the round
+LAST_TWO_ENDS = setting()  # 1: going out with a 2 ends the round, its player is last
+DECLARE = setting()  # action id of the declaration of an instant win, -1 for none
+INSTANT_WINS = setting(11)  # the kinds, strongest first, 1 + index in `InstantWin`; 0 ends the list
+QUAD_IS_TWO_PAIRS = setting()  # 1: four of a rank count as two of six pairs
+GROUP_BOMB = setting(4 * 16)  # 1 where a shape is a bomb
+HAS_PAYMENTS = setting()  # 1: something is paid in this variant
+PAY_PLACES = setting(2)  # units that the last pays the first, the last but one the second
+PAY_CARD = setting()  # units for each card left, to the first
+PAY_HELD_TWOS = setting(2)  # units for a black 2, a red 2 in hand
+PAY_HELD_QUAD = setting()  # units for four of a rank in hand
+PAY_HELD_RUN = setting(16)  # units for n pairs in a row in hand (index n)
+QUADS_FIRST = setting()  # 1: quads in hand are counted first, then the dearest of the rest
+HELD_TO_FIRST = setting()  # 1: the first gets what is paid for cards in hand; 0: the next better place
+PAY_CONG = setting()  # units of a cóng player to the first, 0: there is no cóng
+CONG_IS_OUT = setting()  # 1: a cóng player is out at once
+CONG_HELD_IS_ADDED = setting()  # 1: a cóng player pays for 2s and bombs in hand besides
+PAY_CHOP_TWOS = setting(2)  # units for a black 2, a red 2 that is chopped
+PAY_CHOP = setting(4 * 16)  # units for a bomb that is beaten
+EACH_PAYS = setting()  # 1: each chopped player pays its own; 0: the last one for all
+CHOP_DOUBLES = setting()  # 1: each further chop in a trick costs twice as much as the one before
+FOLLOW_IS_FREE = setting()  # 1: a bomb beaten by one of its own shape is free, unless it is a quad
+NOBODY_PAYS = setting()  # 1: who is out when chopped does not pay
+PAY_INSTANT = setting()  # units of each other player for an instant win
+PAY_LAST_TWO = setting()  # units to each other player for each 2 in the last play
+PAY_LAST_THREE = setting()  # units for the 3♠ as the last card, won or caught
+SPEC_SIZE: Final = setting.size
 
 # One action: `actions[action * ACTION_FIELDS + FIELD]`
-(
-    WIDTH,
-    LENGTH,
-    TOP,
-    SUITED,  # 0 suits do not matter, 1 must be mixed, 2 must be one suit; else the exact cards << 2
-    CLASS,  # 0: only its own shape beats it; 1..4: that number of 2s; 5..: rung of the ladder
-    REOPENS_TRICK,  # 1: a player who passed is offered the turn again, a bomb could beat it
-    TOP_CARD,  # the top card as a mask, 0 for the pass
-    SHAPE_BITS,  # observation: bit width - 1, and bit 3 + length; 0 for the pass
-    ACTION_FIELDS,
-) = range(9)
+field = Fields()
+WIDTH = field()  # its cards of each rank, 0 for the pass
+LENGTH = field()  # its consecutive ranks
+TOP = field()  # its highest card (id)
+SUITED = field()  # 0 suits do not matter, 1 must be mixed, 2 must be one suit; else the exact cards << 2
+CLASS = field()  # 0: only its own shape beats it; 1..4: that many 2s; 5..: rung of the ladder
+REOPENS_TRICK = field()  # 1: a player who passed is offered the turn again, a bomb could beat it
+TOP_CARD = field()  # the top card as a mask, 0 for the pass
+SHAPE_BITS = field()  # observation: bit width - 1, and bit 3 + length; 0 for the pass
+ACTION_FIELDS: Final = field.size
 
 
 def build_spec(

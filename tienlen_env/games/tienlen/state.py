@@ -19,32 +19,31 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_env.games.common.arrays import BoolArray, IntArray, offsets
+from tienlen_env.games.common.arrays import BoolArray, Fields, IntArray
 from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT as HISTORY_SEAT_SHIFT, ClimbingState, Columns
 from tienlen_env.games.tienlen.rules import Rules
 
-(
-    HAND,  # 4 columns: cards in each seat's hand (mask)
-    UNDEALT,  # cards in no hand (2 and 3 players)
-    REQUIRED_CARD,  # the opening card that the play must contain (mask of one card), 0 for no duty
-    KEY,  # the deal is a pure function of this 64-bit key and the round
-    ROUND,  # rounds played before this one in the game
-    PLAYED,  # 4 columns: cards played by each seat this round (mask)
-    PLACE,  # 4 columns: place 0 (first) .. P-1, -1 while in
-    SCORE,  # 4 columns: points of the game so far, this round's settled places included
-    TABLE,  # action on the table; PASS (0) when it is empty
-    TABLE_CARDS,  # its cards (mask)
-    OWNER,  # the seat that played it; -1 when the table is empty
-    TURN,  # seat to act; -1 when the game is over
-    LIVE,  # seat mask: still in the round
-    PASSED,  # seat mask: passed in this trick
-    PENDING,  # seat mask: still to answer the play on the table
-    KNOCKED_OUT,  # seat mask: knocked out of this trick (RULES.md 3.7)
-    LOCK,  # 1: only suited runs in this trick (RULES.md 3.4)
-    NUM_FIRST,  # places settled from the top
-    NUM_LAST,  # places settled from the bottom (knocked out of the round)
-    LEGAL,  # W columns: bit a of the words is True where action a is legal for `turn`
-) = offsets(4, 1, 1, 1, 1, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+column = Fields()
+HAND = column(4)  # cards in each seat's hand (mask)
+UNDEALT = column()  # cards in no hand (2 and 3 players)
+REQUIRED_CARD = column()  # the opening card that the play must contain (mask of one card), 0 for no duty
+KEY = column()  # the deal is a pure function of this 64-bit key and the round
+ROUND = column()  # rounds played before this one in the game
+PLAYED = column(4)  # cards played by each seat this round (mask)
+PLACE = column(4)  # place 0 (first) .. P-1, -1 while in
+SCORE = column(4)  # points of the game so far, this round's settled places included
+TABLE = column()  # action on the table; PASS (0) when it is empty
+TABLE_CARDS = column()  # its cards (mask)
+OWNER = column()  # the seat that played it; -1 when the table is empty
+TURN = column()  # seat to act; -1 when the game is over
+LIVE = column()  # seat mask: still in the round
+PASSED = column()  # seat mask: passed in this trick
+PENDING = column()  # seat mask: still to answer the play on the table
+KNOCKED_OUT = column()  # seat mask: knocked out of this trick (RULES.md 3.7)
+LOCK = column()  # 1: only suited runs in this trick (RULES.md 3.4)
+NUM_FIRST = column()  # places settled from the top
+NUM_LAST = column()  # places settled from the bottom (knocked out of the round)
+LEGAL: Final = column.size  # W columns: bit a of the words is True where action a is legal for `turn`
 
 # What a player may not know, but for the own hand: cards and the key of the deal.
 HIDDEN: Final = (HAND, HAND + 1, HAND + 2, HAND + 3, UNDEALT, KEY)
@@ -54,20 +53,19 @@ PLAY_SUMMARY_SIZE: Final = LAST_PLAY + 1
 
 # Columns of some variants, counted from the first of them (`spec.EXTRA`).
 LEDGER_SIZE: Final = 24  # 12 chops (a bomb has 4 cards or more), 2 places, 3 entries of 3 seats: 23 at most
-(
-    TWOS_IN_TRICK,  # 1: a set of 2s lies, or has lain, on the table in this trick
-    MUST_DECLARE,  # 1: the seat to act declares its instant win
-    CONG,  # seat mask: had played no card when the first went out
-    IS_PAID,  # 1: the round ends without payments for places and hands
-    NUM_CHOPS,  # chops in this trick; where each pays, those that are paid
-    CHAIN,  # the sum of their prices
-    IS_NEW,  # 1: nothing has been played in this round, the ledger is that of the round before
-    NUM_BOOKED,  # entries of the ledger that are booked; the others are owed
-    NUM_ENTRIES,
-    BALANCE,  # 4 columns: units that each seat got in this game, less those that it paid
-    LEDGER,  # the payments of the round, 0 behind the last one
-    EXTRA_SIZE,
-) = offsets(1, 1, 1, 1, 1, 1, 1, 1, 1, 4, LEDGER_SIZE)
+extra = Fields()
+TWOS_IN_TRICK = extra()  # 1: a set of 2s lies, or has lain, on the table in this trick
+MUST_DECLARE = extra()  # 1: the seat to act declares its instant win
+CONG = extra()  # seat mask: had played no card when the first went out
+IS_PAID = extra()  # 1: the round ends without payments for places and hands
+NUM_CHOPS = extra()  # chops in this trick; where each pays, those that are paid
+CHAIN = extra()  # the sum of their prices
+IS_NEW = extra()  # 1: nothing has been played in this round, the ledger is that of the round before
+NUM_BOOKED = extra()  # entries of the ledger that are booked; the others are owed
+NUM_ENTRIES = extra()  # entries of the ledger
+BALANCE = extra(4)  # units that each seat got in this game, less those that it paid
+LEDGER = extra(LEDGER_SIZE)  # the payments of the round, 0 behind the last one
+EXTRA_SIZE: Final = extra.size
 
 # An entry of the ledger: amount << 8 | cause << 4 | payee << 2 | payer.
 AMOUNT_SHIFT: Final = 8

@@ -11,8 +11,9 @@ and in it
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from tienlen_env.games.common.arrays import ActionFields, Row, Spec
 from tienlen_env.games.common.bits import FULL, LOWEST_SUIT, highest_index, lowest_index, or_bits, squeeze
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import spec as S, state as R
@@ -72,7 +73,7 @@ def squeeze_pairs(tops: int) -> int:
     return (x | x >> 16) & 0x00000000FFFFFFFF
 
 
-def add_group(row: Any, spec: Any, width: int, length: int, tops: int) -> None:
+def add_group(row: Row, spec: Spec, width: int, length: int, tops: int) -> None:
     """Set the bits of the actions of a shape that are in `tops`."""
     from_lowest = tops >> (4 * (length - 1))
     if width == 2:
@@ -84,7 +85,7 @@ def add_group(row: Any, spec: Any, width: int, length: int, tops: int) -> None:
     or_bits(row, R.LEGAL, spec[S.GROUP_FIRST + (width - 1) * 32 + length * 2], bits)
 
 
-def add_mixed_twos(row: Any, spec: Any, hand: int, top_suit: int) -> None:
+def add_mixed_twos(row: Row, spec: Spec, hand: int, top_suit: int) -> None:
     """Set the bits of the pairs of 2s of two colours whose higher card is above `top_suit` (-1: all)."""
     spade, club, diamond, heart = hand >> 48 & 1, hand >> 49 & 1, hand >> 50 & 1, hand >> 51 & 1
     bits = 0
@@ -96,7 +97,7 @@ def add_mixed_twos(row: Any, spec: Any, hand: int, top_suit: int) -> None:
 
 
 @noinline
-def add_suited_lead_actions(row: Any, spec: Any, hand: int) -> None:
+def add_suited_lead_actions(row: Row, spec: Spec, hand: int) -> None:
     """All combinations in a hand; under the opening duty those with the opening card.
 
     The opening card is the lowest of the deal, so it is at the bottom of a sequence.
@@ -140,7 +141,7 @@ def bits_with(card: int, width: int) -> int:
 
 
 @noinline
-def add_suited_follow_actions(row: Any, spec: Any, actions: Any, hand: int, seat: int) -> None:
+def add_suited_follow_actions(row: Row, spec: Spec, actions: ActionFields, hand: int, seat: int) -> None:
     """What beats the table: higher in its suits, 2s, and the bombs that beat its class."""
     action = row[R.TABLE] * S.ACTION_FIELDS
     width, length, top = actions[action + S.WIDTH], actions[action + S.LENGTH], actions[action + S.TOP]
@@ -170,7 +171,7 @@ def add_suited_follow_actions(row: Any, spec: Any, actions: Any, hand: int, seat
 
 
 @noinline
-def suited_action_of(spec: Any, cards: int, width: int, length: int) -> int:
+def suited_action_of(spec: Spec, cards: int, width: int, length: int) -> int:
     """The action id of a combination of two cards of a rank or more (RULES.md 7.1)."""
     top = highest_index(cards)
     at = S.GROUP_FIRST + (width - 1) * 32 + length * 2

@@ -20,7 +20,7 @@ from numba.extending import intrinsic, overload
 from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.cuda.arrays import host_view, is_on_device, native
 from tienlen_env.engine.backends.cuda.device import check_stream, is_simulated, stream_of
-from tienlen_env.games.common.arrays import AnyArray, Output
+from tienlen_env.games.common.arrays import AnyArray, Items, Row
 from tienlen_env.games.common.hints import is_noinline
 
 THREADS_PER_BLOCK: Final = 128
@@ -57,7 +57,7 @@ class IntView:
         self._array[key] = value
 
 
-def ints(array: Any) -> Output:
+def ints(array: Any) -> Row:
     """An array of a kernel as `IntView`; in compiled code the array itself."""
     return array if isinstance(array, IntView) else IntView(array)
 
@@ -68,7 +68,7 @@ class _Words(list[int]):
     dtype = np.dtype(np.int64)
 
 
-def scratch(array: Any) -> Output:
+def scratch(array: Any) -> Items:
     """Whole numbers of a thread's own: ``scratch(cuda.local.array(size, types.int64))``, not initialised."""
     return _Words([0] * len(array))
 

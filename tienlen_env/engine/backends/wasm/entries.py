@@ -29,7 +29,7 @@ from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
 from tienlen_env.engine.backends.wasm.memory import array_at
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import ActionFields, Output, Row, Spec
+from tienlen_env.games.common.arrays import ActionFields, Output, Rewards, Row, Spec
 from tienlen_env.games.common.bits import KEY_STEP, shift_right
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.hints import noinline
@@ -49,6 +49,10 @@ _MIX_1, _MIX_2 = 0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64)
 _PRIME: Final = 0x100000001B3
 # Length of arrays that is not known here; compiled code needs it for negative indices only.
 ANY_LENGTH: Final = 1 << 24
+
+
+class Ptr:
+    """An address in the module's memory, for the type checker; `view` and `grid` make arrays of it."""
 
 
 class Entry(NamedTuple):
@@ -144,17 +148,17 @@ def agent_entries(
     """
     spec_size, fields = sizes_of(game)
 
-    def size():  # type: ignore[no-untyped-def]
+    def size() -> int:
         """The length of the state."""
         return state_size
 
-    def start(state_at):  # type: ignore[no-untyped-def]
+    def start(state_at: Ptr) -> int:
         """Write the agent's initial state to memory that is 0."""
         if write_state is not None:
             write_state(view(state_at, state_size))
         return 0
 
-    def choice(spec_at, actions_at, row_at, state_at, ids_at, cards_at):  # type: ignore[no-untyped-def]
+    def choice(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, state_at: Ptr, ids_at: Ptr, cards_at: Ptr) -> int:
         """The agent's action, -1 if the game is over."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -190,7 +194,9 @@ def entries_of(game: AnyGame) -> list[Entry]:
         update_legal(row, spec, actions)
 
     @noinline
-    def advance(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Output) -> int:
+    def advance(
+        row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards
+    ) -> int:
         num_players = spec[S.NUM_PLAYERS]
         for i in range(num_players):
             rewards[i] = 0
@@ -214,7 +220,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
 
     # ------------------------------------------------------------ entries
 
-    def begin(spec_at, actions_at, row_at, number):  # type: ignore[no-untyped-def]
+    def begin(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, number: Ptr) -> int:
         """Start a game; `number` points to its key, round and leader (-1: as the rules say)."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -222,7 +228,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
         deal(row, spec, actions, numbers[0], numbers[1], numbers[2])
         return int(row[TURN])
 
-    def begin_round(spec_at, actions_at, row_at, leader):  # type: ignore[no-untyped-def]
+    def begin_round(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, leader: int) -> int:
         """Start a round from the hands in the row."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -230,7 +236,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
         update_legal(row, spec, actions)
         return int(row[TURN])
 
-    def play(spec_at, actions_at, row_at, action, rewards_at):  # type: ignore[no-untyped-def]
+    def play(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, rewards_at: Ptr) -> int:
         """Play an action; see `Backend.play_one` for what is returned."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -240,7 +246,9 @@ def entries_of(game: AnyGame) -> list[Entry]:
         cards = cards_of(row[HAND + row[TURN]], actions, action)
         return advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
 
-    def play_cards(spec_at, actions_at, row_at, action, cards_at, rewards_at):  # type: ignore[no-untyped-def]
+    def play_cards(
+        spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, cards_at: Ptr, rewards_at: Ptr
+    ) -> int:
         """`play` with exact cards; refused if the action cannot be played with them."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -250,7 +258,9 @@ def entries_of(game: AnyGame) -> list[Entry]:
             return REFUSED
         return advance(row, spec, actions, action, cards, view(rewards_at, spec[S.NUM_PLAYERS]))
 
-    def step(spec_at, actions_at, row_at, action, rewards_at, mask_at, out_at):  # type: ignore[no-untyped-def]
+    def step(
+        spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, rewards_at: Ptr, mask_at: Ptr, out_at: Ptr
+    ) -> int:
         """`play`, then write the next mask and the next player's observation."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
@@ -262,68 +272,68 @@ def entries_of(game: AnyGame) -> list[Entry]:
         look(row, spec, actions, view(mask_at, ANY_LENGTH), view(out_at, ANY_LENGTH))
         return code
 
-    def write_mask(spec_at, row_at, mask_at):  # type: ignore[no-untyped-def]
+    def write_mask(spec_at: Ptr, row_at: Ptr, mask_at: Ptr) -> int:
         """Write the legal-action mask."""
         spec = view(spec_at, spec_size)
         write_the_mask(view(row_at, spec[S.ROW_SIZE]), spec, view(mask_at, ANY_LENGTH), 0)
         return 0
 
-    def observe(spec_at, actions_at, row_at, seat, out_at):  # type: ignore[no-untyped-def]
+    def observe(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, seat: int, out_at: Ptr) -> int:
         """Write the observation of a seat, zeros for -1."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         observe_seat(row, spec, actions, int(seat), view(out_at, ANY_LENGTH), 0)
         return 0
 
-    def observe_all(spec_at, actions_at, row_at, out_at):  # type: ignore[no-untyped-def]
+    def observe_all(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, out_at: Ptr) -> int:
         """Write the global observation."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         observe_everything(row, spec, actions, view(out_at, ANY_LENGTH), 0)
         return 0
 
-    def count_legal(spec_at, row_at):  # type: ignore[no-untyped-def]
+    def count_legal(spec_at: Ptr, row_at: Ptr) -> int:
         """Count the legal actions."""
         spec = view(spec_at, spec_size)
         return int(num_legal(view(row_at, spec[S.ROW_SIZE]), spec))
 
-    def nth_legal(spec_at, row_at, n):  # type: ignore[no-untyped-def]
+    def nth_legal(spec_at: Ptr, row_at: Ptr, n: int) -> int:
         """The n-th legal action from 0, -1 if there are fewer."""
         spec = view(spec_at, spec_size)
         return int(nth(view(row_at, spec[S.ROW_SIZE]), spec, int(n)))
 
-    def choose_legal(spec_at, row_at, draw):  # type: ignore[no-untyped-def]
+    def choose_legal(spec_at: Ptr, row_at: Ptr, draw: float) -> int:
         """A uniform legal action by a draw in [0, 1), -1 if there is none."""
         spec = view(spec_at, spec_size)
         return int(choose(view(row_at, spec[S.ROW_SIZE]), spec, draw))
 
-    def list_legal(spec_at, actions_at, row_at, ids_at, cards_at):  # type: ignore[no-untyped-def]
+    def list_legal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, ids_at: Ptr, cards_at: Ptr) -> int:
         """Write the legal actions and the cards of each, int64 (A,) both; returns their number."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         size = spec[S.NUM_ACTIONS]
         return int(list_of_legal(row, spec, actions, view(ids_at, size), view(cards_at, size), 0))
 
-    def action_cards(spec_at, actions_at, row_at, action, cards_at):  # type: ignore[no-untyped-def]
+    def action_cards(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, cards_at: Ptr) -> int:
         """Write the cards that an action would play, as a mask."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         view(cards_at, 1)[0] = cards_of(row[HAND + row[TURN]], actions, int(action))
         return 0
 
-    def play_rounds(  # type: ignore[no-untyped-def]
-        spec_at,
-        actions_at,
-        row_at,
-        keys_at,
-        num_games,
-        digests_at,
-        rewards_at,
-        mask_at,
-        out_at,
-        words_at,
-        num_words,
-    ):
+    def play_rounds(
+        spec_at: Ptr,
+        actions_at: Ptr,
+        row_at: Ptr,
+        keys_at: Ptr,
+        num_games: int,
+        digests_at: Ptr,
+        rewards_at: Ptr,
+        mask_at: Ptr,
+        out_at: Ptr,
+        words_at: Ptr,
+        num_words: int,
+    ) -> int:
         """Deal and play `num_games` games at random, with mask and observation at every decision.
 
         The game of key k takes in its n-th decision the legal action of the draw ``uniform(k, n)``. Digests
@@ -378,7 +388,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
     ]
     if resample is not None:
 
-        def resample_hidden(spec_at, row_at, seat, key_at):  # type: ignore[no-untyped-def]
+        def resample_hidden(spec_at: Ptr, row_at: Ptr, seat: int, key_at: Ptr) -> int:
             """Replace the cards that a seat cannot see by a uniform sample, drawn from a key."""
             spec = view(spec_at, spec_size)
             resample(view(row_at, spec[S.ROW_SIZE]), spec, int(seat), view(key_at, 1)[0])
