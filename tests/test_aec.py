@@ -372,7 +372,7 @@ def test_observation_does_not_depend_on_unseen_cards(rules: str, players: int) -
 
 
 @pytest.mark.parametrize("rules", PRESETS)
-def test_a_stepper_is_the_same_on_both_backends(rules: str) -> None:
+def test_the_unchecked_way_is_the_same_on_both_backends(rules: str) -> None:
     batches = [Batch(rules, history=3, reward="zero_sum", backend=name) for name in ("numba", "python")]
     rng = np.random.default_rng(0)
     for key in range(3):
@@ -388,9 +388,9 @@ def test_a_stepper_is_the_same_on_both_backends(rules: str) -> None:
                     np.ones(batch.num_actions, np.int8),
                     np.ones(batch.observation_size, np.uint8),
                 )
-                play = batch.stepper(*arrays)
-                assert play(illegal) == REFUSED
-                found.append((np.array(play(action)), batch.kernel_arrays.rows[0], *arrays))
+                play = batch.unchecked().play_one
+                assert play(*arrays, illegal) == REFUSED
+                found.append((np.array(play(*arrays, action)), batch.kernel_arrays.rows[0], *arrays))
             for fast, plain in zip(*found, strict=True):
                 np.testing.assert_array_equal(fast, plain)
 

@@ -17,9 +17,8 @@ import pytest
 
 from tests.test_engine_oracle import CUSTOM, rare_hands
 from tienlen_env.engine.backends import get_backend, jit
-from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, Turn
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.engine.turn import Turn
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.cards import FULL_DECK, mask_of
@@ -275,13 +274,13 @@ def test_a_batch_plays_on_from_choice_to_choice() -> None:
         ids, before = batch.sample(rng)[games], batch.state.rows.copy()
         refused = np.append(ids[:-1], batch.num_actions)
         with pytest.raises(IllegalPlayError, match=f"game {games[-1]}: action .* is not legal"):
-            batch.play_on(games, refused, rewards)
+            batch.step_games(games, refused, rewards)
         same(batch.state.rows, before)
-        batch.play_on(games, ids, rewards)
+        batch.step_games(games, ids, rewards)
         assert (batch.count_legal()[batch.state.turn >= 0] > 1).all()
     assert np.array_equal(np.sort(rewards, axis=1), np.tile([0, 1, 2, 3], (20, 1)))
     with pytest.raises(IllegalPlayError, match="game 3 is over"):
-        batch.play_on([3], [0], rewards)
+        batch.step_games([3], [0], rewards)
 
 
 # ---------------------------------------------------------------- primitives

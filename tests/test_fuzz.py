@@ -188,15 +188,15 @@ def buffers(batch: Batch) -> dict[str, tuple[tuple[int, ...], Any, Call]]:
     def next_actions(b: Batch, out: Any) -> Any:
         return b.step(legal(b), next_actions=out)
 
-    def play_on(b: Batch, out: Any) -> Any:
-        return b.play_on([1], legal(b)[[1]], out)
+    def step_games(b: Batch, out: Any) -> Any:
+        return b.step_games([1], legal(b)[[1]], out)
 
     def draws(b: Batch, out: Any) -> Any:
         return b.step(legal(b), next_actions=np.zeros(B, np.int64), draws=out)
 
     return {
         "rewards": ((B, 4), np.float32, step("rewards")),
-        "play_on rewards": ((B, 4), np.float32, play_on),
+        "step_games rewards": ((B, 4), np.float32, step_games),
         "dones": ((B,), np.bool_, step("dones")),
         "mask": ((B, a), np.int8, step("mask")),
         "observation": ((B, o), np.uint8, step("observation")),
@@ -257,7 +257,7 @@ def test_selections_of_nothing() -> None:
     batch = batch_in_play()
     assert batch.select([]).num_games == len(View(batch, [])) == len(View(batch, copy=False, games=[])) == 0
     before = batch.state.rows.copy()
-    batch.play_on([], [], np.zeros((B, 4), np.float32))
+    batch.step_games([], [], np.zeros((B, 4), np.float32))
     assert np.array_equal(batch.state.rows, before)
 
 
@@ -287,7 +287,7 @@ def test_games_that_are_not_there(bad: str, backend: str) -> None:
     games, told = BAD_GAMES[bad]
     batch, rewards = batch_in_play(backend), np.zeros((B, 4), np.float32)
     actions = np.zeros(np.shape(games), np.int64)
-    calls: list[Call] = [lambda b: b.play_on(games, actions, rewards)]
+    calls: list[Call] = [lambda b: b.step_games(games, actions, rewards)]
     if games is not None:  # a view of all games
         calls.append(lambda b: View(b, games, copy=False))
     for call in calls:
@@ -299,26 +299,26 @@ def test_games_that_are_not_there(bad: str, backend: str) -> None:
 def test_games_that_come_twice(backend: str) -> None:
     batch, rewards = batch_in_play(backend), np.zeros((B, 4), np.float32)
     ids = legal(batch)
-    told = unharmed(batch, lambda b: b.play_on([2, 0, 2], ids[[2, 0, 2]], rewards), ValueError)
+    told = unharmed(batch, lambda b: b.step_games([2, 0, 2], ids[[2, 0, 2]], rewards), ValueError)
     assert told == "games: expected no game twice"
     assert len(View(batch, copy=False, games=np.array([2, 0, 2]))) == 3  # looking does no harm
 
 
 @pytest.mark.parametrize("bad", [name for name in BAD_INTS if name != "empty"])
 @pytest.mark.parametrize("backend", ["numba", "python"])
-def test_play_on_with_actions_that_do_not_fit(bad: str, backend: str) -> None:
+def test_step_games_with_actions_that_do_not_fit(bad: str, backend: str) -> None:
     rewards = np.zeros((B, 4), np.float32)
-    unharmed(batch_in_play(backend), lambda b: b.play_on(np.arange(B), BAD_INTS[bad], rewards), ValueError)
+    unharmed(batch_in_play(backend), lambda b: b.step_games(np.arange(B), BAD_INTS[bad], rewards), ValueError)
     assert not rewards.any()
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint64, np.dtype(">i8")])
-def test_play_on_takes_integers_of_any_width(dtype: Any) -> None:
+def test_step_games_takes_integers_of_any_width(dtype: Any) -> None:
     one, other = batch_in_play(), batch_in_play()
     ids, games = legal(one), np.array([3, 1])
     found, wanted = np.zeros((2, B, 4), np.float32)
-    one.play_on(games, ids[games], wanted)
-    other.play_on(np.repeat(games, 2).astype(dtype)[::2], ids[games].astype(np.int64), found)
+    one.step_games(games, ids[games], wanted)
+    other.step_games(np.repeat(games, 2).astype(dtype)[::2], ids[games].astype(np.int64), found)
     assert np.array_equal(one.state.rows, other.state.rows)
     assert np.array_equal(found, wanted)
 

@@ -16,6 +16,7 @@ import tienlen_env
 EXEMPT = {
     "tienlen_env.engine.backends": "compiled loops, which check nothing; `Batch` alone calls them",
     "tienlen_env.engine.backends.cuda": "on a device or in a simulator; refusals are tested in cuda_run.py",
+    "tienlen_env.engine.variant.Variant": "tables for `Batch`, which checks",
     "tienlen_env.engine.one_game": "a batch and its backend for `Round`, which checks",
     "tienlen_env.games.common.game": "parts of a game, called by the engine with rows of its own",
     "tienlen_env.games.common.notation": "the parser's cursor; records are fuzzed in test_fuzz.py",
@@ -99,6 +100,7 @@ def public_members() -> list[Member]:
                 and not getattr(value, "_is_protocol", False)
                 and not issubclass(value, BaseException)
                 and not is_typeddict(value)
+                and not is_exempt(f"{module.__name__}.{name}")
             ):
                 found += members_of(value)
     return found

@@ -18,6 +18,7 @@ from tienlen_agents.rule_based.trickster import TricksterAgent
 from tienlen_agents.search.agent import IsmctsAgent, SearchAgent
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.variant import VariantBatch
 from tienlen_env.engine.view import View
 from tienlen_env.envs import thirteens, tienlen
 from tienlen_env.envs.gymnasium import OneSeatEnv
@@ -220,6 +221,7 @@ class Cards:
 
 MAKERS: dict[type, Maker] = {
     Batch: of_batch,
+    VariantBatch: of_batch,
     View: of_view,
     OneSeatGames: of_games,
     OneSeatEnv: of_one_seat(OneSeatEnv, several=False),

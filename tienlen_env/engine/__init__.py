@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tienlen_env.engine.agent import Agent, RandomAgent
+from tienlen_env.engine.backends.protocol import Turn
 from tienlen_env.engine.batch import Batch, LegalActions
-from tienlen_env.engine.turn import Turn
 from tienlen_env.engine.view import View
 
 __all__ = ["Agent", "Batch", "LegalActions", "RandomAgent", "Turn", "View"]

@@ -7,9 +7,8 @@ the rules determines the game (`tienlen_env.games.registry`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache, partial
-from importlib import import_module
-from typing import Literal, NamedTuple, NoReturn, Self, TypedDict, TypeVar, cast
+from functools import cached_property, partial
+from typing import Literal, NamedTuple, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,6 @@ from tienlen_env.engine.backends import BackendName, get_backend
 from tienlen_env.engine.backends.protocol import Backend, DrawArray
 from tienlen_env.engine.checks import (
     as_distinct_indices,
-    as_index,
     as_indices,
     as_integer,
     as_integers,
@@ -26,8 +24,15 @@ from tienlen_env.engine.checks import (
     check_items,
 )
 from tienlen_env.engine.packed import packed_size
-from tienlen_env.errors import IllegalPlayError, TienLenError
-from tienlen_env.games.common import spec as S
+from tienlen_env.engine.variant import (
+    NO_ACTION as NO_ACTION,
+    KernelArrays,
+    Settings,
+    Variant,
+    VariantBatch,
+    filled,
+)
+from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import (
     AnyArray,
     BoolArray,
@@ -38,23 +43,11 @@ from tienlen_env.games.common.arrays import (
     MaskOutput,
     RewardArray,
 )
-from tienlen_env.games.common.cards import describe_cards
-from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Payment, PaymentReader
-from tienlen_env.games.common.layout import Layout
+from tienlen_env.games.common.game import AnyRules, Payment
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.common.state import GameState
-from tienlen_env.games.registry import game_of, get_rules
-
-NO_ACTION = -1
 
 Buffer = TypeVar("Buffer", bound=AnyArray)
-
-
-def _filled(length: int, number: int) -> IntArray:
-    """`np.full`, for callers that count microseconds."""
-    out = np.empty(length, np.int64)
-    out.fill(number)
-    return out
 
 
 class LegalActions(NamedTuple):
@@ -73,40 +66,30 @@ class LegalActions(NamedTuple):
     start: IntArray
 
 
-class KernelArrays(NamedTuple):
-    """A batch as compiled code reads it.
+class Unchecked(NamedTuple):
+    """The loops of `tienlen_env.engine.backends.protocol.Backend` with the games of a batch bound.
+
+    Only what a `Backend` refuses is refused: another wrong argument corrupts memory. Rows, spec and action
+    table, the first three arguments of each loop, are given already.
 
     Attributes:
-        rows: int64 (B, ROW), the states, hidden cards included; live.
-        spec: int64 (S,), the variant.
-        actions: int64 (A * F,), its action table.
+        begin: ``(keys, rounds, leaders)``.
+        step: ``(ids, cards, rewards, dones, mask, obs, draws, next_ids)``.
+        step_games: ``(games, ids, seats, skip_forced, until_placed, rewards, turns)``.
+        play_one: ``(rewards, mask, obs, action)``, in game 0.
+        list_legal: ``(starts, ids, cards)``.
     """
 
-    rows: IntArray
-    spec: IntArray
-    actions: IntArray
+    begin: Callable[[IntArray, IntArray, IntArray], None]
+    step: Callable[
+        [IntArray, IntArray, RewardArray, BoolArray, MaskOutput, ByteOutput, DrawArray, IntArray], int
+    ]
+    step_games: Callable[[IntArray, IntArray, IntArray, bool, bool, RewardArray, IntArray], int]
+    play_one: Callable[[RewardArray, MaskOutput, ByteOutput, int], int]
+    list_legal: Callable[[IntArray, IntArray, IntArray], int]
 
 
-class BatchSettings(TypedDict, total=False):
-    """Keyword arguments of `Batch` after the number of games."""
-
-    num_players: int | None
-    episode: Episode
-    reward: str
-    history: int
-    history_length: int
-    auto_reset: bool
-    backend: BackendName | Literal["cuda"]
-    threads: int
-
-
-@lru_cache(maxsize=64)
-def _one_game(rules: AnyRules, settings: tuple[tuple[str, object], ...]) -> Batch:
-    """A batch of one game, for the tables of its variant."""
-    return Batch(rules, 1, **cast(BatchSettings, dict(settings)))
-
-
-class Batch:
+class Batch(VariantBatch):
     """B games of one variant, dealt from 64-bit keys.
 
     A batch can be pickled and deep-copied; it alone owns the states of its games.
@@ -146,11 +129,11 @@ class Batch:
     """
 
     def __new__(cls, *args: object, **settings: object) -> Self:
-        """The class of the backend."""
-        if cls is Batch and settings.get("backend") == "cuda":
-            # By name: it is a subclass, and needs what others do not have to install.
-            device_batch = import_module("tienlen_env.engine.backends.cuda").CudaBatch
-            return cast(Self, object.__new__(device_batch))
+        """A batch on the host; with ``backend="cuda"`` a `CudaBatch`, which is not a subclass."""
+        if settings.get("backend") == "cuda":
+            from tienlen_env.engine.backends.cuda.batch import CudaBatch  # it needs a compiler for devices
+
+            return cast(Self, CudaBatch(cls, *args, **settings))
         return object.__new__(cls)
 
     def __init__(
@@ -167,58 +150,16 @@ class Batch:
         backend: BackendName | Literal["cuda"] = "numba",
         threads: int = 1,
     ) -> None:
-        if isinstance(num_games, bool) or not isinstance(num_games, int | np.integer) or num_games < 1:
-            raise ValueError(f"num_games={num_games!r}: expected 1 or more")
-        if not isinstance(auto_reset, bool | np.bool_):
-            raise ValueError(f"auto_reset={auto_reset!r}: expected True or False")
-        self.rules: AnyRules = get_rules(rules, num_players)
-        self.game: AnyGame = game_of(self.rules)
-        self._settings = BatchSettings(
-            episode=episode,
-            reward=reward,
-            history=history,
-            history_length=history_length,
-            auto_reset=auto_reset,
-            backend=backend,
-            threads=threads,
-        )
-        self.episode: Episode = episode
-        self.reward = reward
-        self.history = history
-        self.auto_reset = auto_reset
-        self.num_games = int(num_games)
-        self._set_up()
-        rows = np.zeros((self.num_games, int(self._spec[S.ROW_SIZE])), np.int64)
-        rows[:, self.game.columns.turn] = -1
-        self._bind(rows)
+        settings = Settings(episode, reward, history, history_length, auto_reset)
+        super().__init__(Variant(rules, num_players, settings), num_games)
+        self._run_by(cast(BackendName, backend), threads)
+        self._bind(self.variant.new_rows(self.num_games))
 
-    def _set_up(self) -> None:
-        """Derive all that follows from the rules and settings."""
-        game, settings = self.game, self._settings
-        self.action_table: ActionTable = game.build_table(self.rules)
-        self._spec, self._actions = game.build_spec(
-            self.rules,
-            episode=settings["episode"],
-            reward=settings["reward"],
-            auto_reset=settings["auto_reset"],
-            history=settings["history"],
-            history_length=settings["history_length"],
-        )
-        backend = settings["backend"]
-        # What a batch on the device does on the host, numba does.
-        self._backend: Backend = get_backend(
-            "numba" if backend == "cuda" else backend, game, settings["threads"]
-        )
-        self.num_players: int = self.rules.num_players
-        self.num_actions: int = self.action_table.num_actions
-        self.layout: Layout = game.observation(self.rules, self.history)
-        self.observation_size: int = self.layout.size
-        self.global_observation_size: int = game.global_observation_size(self.rules, self.history)
-
-        self.packed_mask_size = packed_size(self.num_actions)
-        self.packed_observation_size = packed_size(self.observation_size)
-        self.packed_global_observation_size = packed_size(self.global_observation_size)
-
+    def _run_by(self, backend: BackendName, threads: int) -> None:
+        """Choose the executor, and make the arrays that mean "not wanted"."""
+        self._runs = backend, threads
+        self._backend: Backend = get_backend(backend, self.game, threads)
+        self._spec, self._actions = self.variant.spec, self.variant.actions
         self._no_mask: MaskOutput = np.zeros((0, self.num_actions), np.int8)
         self._no_observation: ByteOutput = np.zeros((0, self.observation_size), np.uint8)
         self._no_cards = np.zeros(0, np.int64)
@@ -232,10 +173,19 @@ class Batch:
         self._dones = np.zeros(len(rows), np.bool_)
         self._draws = np.zeros(len(rows))
 
+    @classmethod
+    def _of(cls, variant: Variant, rows: IntArray, backend: BackendName = "numba", threads: int = 1) -> Self:
+        """A batch that owns rows of a variant, int64 (B, ROW), contiguous."""
+        new = object.__new__(cls)
+        new._adopt(variant, len(rows))
+        new._run_by(backend, threads)
+        new._bind(rows)
+        return new
+
     @cached_property
     def state(self) -> GameState:
         """Named live views of every column."""
-        return self.state_of(self._rows)
+        return self.variant.state(self._rows)
 
     @property
     def turn(self) -> IntArray:
@@ -248,10 +198,9 @@ class Batch:
         Raises:
             ValueError: rows of another shape.
         """
-        if getattr(rows, "ndim", 0) != 2 or rows.shape[1] != self._rows.shape[1]:
-            raise ValueError(f"rows: expected an int64 array of shape (n, {self._rows.shape[1]})")
-        columns = self.game.columns._replace(num_extra=self.game.num_extra_columns(self.rules))
-        return self.game.state(rows, columns, self.num_players, int(self._spec[S.NUM_WORDS]))
+        if getattr(rows, "ndim", 0) != 2 or rows.shape[1] != self.variant.row_size:
+            raise ValueError(f"rows: expected an int64 array of shape (n, {self.variant.row_size})")
+        return self.variant.state(rows)
 
     # ------------------------------------------------------------ starting
 
@@ -475,94 +424,19 @@ class Batch:
             self._refuse(int(which[refused]), int(ids[refused]))
         return turns
 
-    def _games_stepper(
-        self, rewards: RewardArray, seats: IntArray, *, skip_forced: bool = True, until_placed: bool = False
-    ) -> Callable[[IntArray, IntArray], IntArray]:
-        """`step_games` with its settings bound, for callers that make many small steps.
+    def unchecked(self) -> Unchecked:
+        """The loops bound to these games: the one fast way, for callers that make many small steps.
 
-        Args:
-            rewards: float32 (B, P), contiguous; each step adds its rewards to it.
-            seats: int64 (B,), contiguous, the seat of interest in every game; may be changed between steps.
-            skip_forced: see `step_games`.
-            until_placed: see `step_games`.
-
-        Returns:
-            ``step(games, actions)``, two int64 (n,), which returns what `step_games` returns. It checks that
-            the actions are legal, and nothing else: games out of range or twice corrupt memory.
-
-        Raises:
-            ValueError: a buffer of the wrong shape or type.
+        A checked step of one game spends most of its time on the checks. See `Unchecked`.
         """
-        check_buffer(rewards, "rewards", (self.num_games, self.num_players), np.float32)
-        check_buffer(seats, "seats", (self.num_games,), np.int64)
-        backend, rows, spec, table = self._backend, self._rows, self._spec, self._actions
-
-        def step(games: IntArray, actions: IntArray) -> IntArray:
-            turns = np.empty(len(games), np.int64)
-            refused = backend.step_games(
-                rows, spec, table, games, actions, seats, skip_forced, until_placed, rewards, turns
-            )
-            if refused >= 0:
-                self._refuse(int(games[refused]), int(actions[refused]))
-            return turns
-
-        return step
-
-    def play_on(self, games: npt.ArrayLike, actions: npt.ArrayLike, rewards: RewardArray) -> None:
-        """Play one action in some games, then all following decisions with a single legal action.
-
-        Afterwards each of them waits for a decision with a choice, or is over.
-
-        Args:
-            games: integers (n,), each in 0..B-1, none twice.
-            actions: integers (n,), a legal action for each.
-            rewards: float32 (B, P), contiguous; the rewards are added to it.
-
-        Raises:
-            IllegalPlayError: an action that is not legal; no game has moved.
-            ValueError: an argument of the wrong shape or type, or games out of range or twice.
-        """
-        self.step_games(games, actions, rewards)
-
-    def stepper(self, rewards: RewardArray, mask: MaskArray, observation: ByteArray) -> Callable[[int], int]:
-        """A function that plays one action, for a batch of one game and callers that count microseconds.
-
-        Args:
-            rewards: float32 (P,), contiguous; each step overwrites it.
-            mask: int8 (A,), contiguous; each step writes the next legal-action mask to it.
-            observation: uint8 (O,), contiguous; each step writes the next player's observation to it.
-
-        Returns:
-            ``step(action)``: `tienlen_env.engine.backends.protocol.REFUSED` if the action is not legal, and
-            nothing has changed; else the next seat or ``FINISHED``, plus ``PAID`` if a reward is not 0. The
-            action must be an int.
-
-        Raises:
-            ValueError: a buffer of the wrong shape or type, or a batch of several games.
-        """
-        if self.num_games != 1:
-            raise ValueError(f"a stepper plays one game; this batch has {self.num_games}")
-        check_buffer(rewards, "rewards", (self.num_players,), np.float32)
-        check_buffer(mask, "mask", (self.num_actions,), np.int8)
-        check_buffer(observation, "observation", (self.observation_size,), np.uint8)
-        return partial(self._stepper_into(rewards), mask, observation)
-
-    def _stepper_into(self, rewards: RewardArray) -> Callable[[MaskArray, ByteArray, int], int]:
-        """A stepper for callers that need a new mask and observation array in each step.
-
-        Args:
-            rewards: float32 (P,), contiguous; each step overwrites it.
-
-        Returns:
-            ``step(mask, observation, action)``, as the one of `stepper`. The two buffers are not checked.
-
-        Raises:
-            ValueError: a buffer of the wrong shape or type, or a batch of several games.
-        """
-        if self.num_games != 1:
-            raise ValueError(f"a stepper plays one game; this batch has {self.num_games}")
-        check_buffer(rewards, "rewards", (self.num_players,), np.float32)
-        return partial(self._backend.play_one, self._rows[0], self._spec, self._actions, rewards)
+        backend, bound = self._backend, (self._rows, self._spec, self._actions)
+        return Unchecked(
+            partial(backend.begin, *bound),
+            partial(backend.step, *bound),
+            partial(backend.step_games, *bound),
+            partial(backend.play_one, self._rows[0], self._spec, self._actions),
+            partial(backend.list_legal, *bound),
+        )
 
     def sample(
         self, rng: np.random.Generator, out: IntArray | None = None, draws: DrawArray | None = None
@@ -680,7 +554,7 @@ class Batch:
             which = as_indices(games, self.num_games)
             rows, turn = self._rows[which], self.state.turn[which]
         if type(seats) is int and -1 <= seats < self.num_players:
-            checked = _filled(len(rows), seats)
+            checked = filled(len(rows), seats)
         elif seats is None:
             checked = np.ascontiguousarray(turn)
         else:
@@ -726,22 +600,6 @@ class Batch:
         self._backend.action_cards(self._rows, self._actions, ids, out)
         return out
 
-    def action_to_text(self, action: int) -> str:
-        """The name of an action id.
-
-        Raises:
-            ValueError: not an action id.
-        """
-        return self.action_table.text(as_index(action, self.num_actions, "action"))
-
-    def text_to_action(self, text: str) -> int:
-        """The action id of a name that `action_to_text` gives.
-
-        Raises:
-            TienLenError: not the name of an action.
-        """
-        return self.game.text.parse_action(self.action_table, text)
-
     def scores(self) -> IntArray:
         """int64 (B, P): points so far, those of a running round included as places settle (copy)."""
         return self.state.scores.copy()
@@ -761,17 +619,12 @@ class Batch:
         Raises:
             ValueError: not a game of this batch.
         """
-        reader = self._payment_reader
+        reader = self.variant.payments
         return [] if reader is None else reader.booked(self._row_list(game), self._spec)
-
-    @property
-    def has_payments(self) -> bool:
-        """Whether this variant has payments."""
-        return self._payment_reader is not None
 
     def owed(self, game: int = 0) -> list[Payment]:
         """What would be paid for chops if the trick ended now, as for `payments`; it is not booked yet."""
-        reader = self._payment_reader
+        reader = self.variant.payments
         return [] if reader is None else reader.owed(self._row_list(game), self._spec)
 
     def balances(self) -> IntArray:
@@ -779,7 +632,7 @@ class Batch:
 
         0 in a game or variant without payments. Each row sums to 0.
         """
-        reader = self._payment_reader
+        reader = self.variant.payments
         if reader is None:
             return np.zeros((self.num_games, self.num_players), np.int64)
         first = reader.balances(self._spec)
@@ -787,14 +640,8 @@ class Batch:
 
     def forget_payments(self) -> None:
         """Forget the payments of rounds that ended, where a new one has just begun in every game."""
-        if (reader := self._payment_reader) is not None:
+        if (reader := self.variant.payments) is not None:
             reader.forget(self._rows, self._spec)
-
-    @property
-    def _payment_reader(self) -> PaymentReader[AnyRules] | None:
-        """The game's reader of payments; None for variants without them."""
-        reader = self.game.payments
-        return reader if reader is not None and reader.exist(self.rules) else None
 
     def _row_list(self, game: int) -> list[int]:
         row: list[int] = self._rows[as_indices([game], self.num_games)[0]].tolist()
@@ -839,18 +686,18 @@ class Batch:
         Raises:
             ValueError: not an integer.
         """
-        settings = BatchSettings(**self._settings)
-        wanted = as_integer(history_length, "history_length")
-        settings["history_length"] = max(wanted, settings["history_length"])
-        new = type(self)(self.rules, self.num_games, **settings)
-        width = self._rows.shape[1]
-        if new._rows.shape[1] <= width:
+        settings = self.variant.settings
+        wanted = max(as_integer(history_length, "history_length"), settings.history_length)
+        longer = Variant(self.rules, None, settings._replace(history_length=wanted))
+        width = self.variant.row_size
+        if longer.row_size <= width:
             return self
-        new._rows[:, :width] = self._rows  # the history ends the row, the newest play first
-        return new
+        rows = longer.new_rows(self.num_games)
+        rows[:, :width] = self._rows  # the history ends the row, the newest play first
+        return self._of(longer, rows, *self._runs)
 
-    def showing(self, history: int) -> Batch:
-        """The same games, which are not copied, with observations that show `history` past plays.
+    def showing(self, history: int) -> Self:
+        """The same games, which are not copied, with observations that show this many past plays.
 
         A policy reads what it was trained on, whatever the environment shows to its opponent.
 
@@ -859,13 +706,12 @@ class Batch:
         """
         if history == self.history:
             return self
-        stored = max(self.history, self._settings["history_length"])
+        stored = max(self.history, self.variant.settings.history_length)
         if not 0 <= history <= stored:
             raise ValueError(
                 f"history={history!r}: expected 0..{stored}, the number of plays that the batch stores"
             )
-        settings = {**self._settings, "history": history, "history_length": stored}
-        return _one_game(self.rules, tuple(settings.items()))._with_rows(self._rows)
+        return self._of(self.variant.showing(history), self._rows, *self._runs)
 
     def _with_rows(self, rows: IntArray) -> Self:
         new = object.__new__(type(self))
@@ -873,78 +719,19 @@ class Batch:
         new._bind(rows)
         return new
 
-    def __getstate__(self) -> tuple[AnyRules, BatchSettings, IntArray]:
-        return self.rules, self._settings, self._rows
+    def __getstate__(self) -> tuple[Variant, tuple[BackendName, int], IntArray]:
+        return self.variant, self._runs, self._rows
 
-    def __setstate__(self, state: tuple[AnyRules, BatchSettings, IntArray]) -> None:
-        self.rules, self._settings, rows = state
-        self.game = game_of(self.rules)
-        self.episode, self.reward = self._settings["episode"], self._settings["reward"]
-        self.history, self.auto_reset = self._settings["history"], self._settings["auto_reset"]
-        self._set_up()
+    def __setstate__(self, state: tuple[Variant, tuple[BackendName, int], IntArray]) -> None:
+        variant, runs, rows = state
+        self._adopt(variant, len(rows))
+        self._run_by(*runs)
         self._bind(np.array(rows))
 
     # ------------------------------------------------------------ arguments
 
     def _refuse(self, game: int, action: int, cards: int | None = None) -> NoReturn:
-        turn = int(self.state.turn[game])
-        if turn < 0 and np.count_nonzero(self._rows[game]) == 1:  # all of a row but its turn is 0 at first
-            raise IllegalPlayError(f"game {game} has not been dealt; call reset()", game=game, action=action)
-        if turn < 0:
-            raise IllegalPlayError(
-                f"game {game} is over; its action must be {NO_ACTION}, not {action}",
-                game=game,
-                action=action,
-            )
-        if not 0 <= action < self.num_actions:
-            raise IllegalPlayError(
-                f"game {game}: action {action} (outside 0..{self.num_actions - 1}) is not legal "
-                f"for seat {turn}",
-                game=game,
-                seat=turn,
-                action=action,
-            )
-        row = self._rows[game].tolist()
-        why = self.game.text.why_refused(self.action_table, row, action, cards)
-        played = "" if cards is None else f" with {describe_cards(cards, self.game.text.format_cards)}"
-        raise IllegalPlayError(
-            f"game {game}: action {action} ({self.action_table.text(action)}){played} is not legal "
-            f"for seat {turn}: {why}",
-            game=game,
-            seat=turn,
-            action=action,
-            cards=cards,
-            clause=why.clause,
-        )
-
-    def _for_games(self, values: npt.ArrayLike, name: str) -> IntArray:
-        array = as_integers(values, name)
-        if array.shape != (self.num_games,):
-            raise ValueError(f"{name}: expected shape ({self.num_games},), got {array.shape}")
-        return array
-
-    def _seats(self, seats: npt.ArrayLike, num_games: int | None = None) -> IntArray:
-        array = as_integers(seats, "seats")
-        expected = self.num_games if num_games is None else num_games
-        if array.shape != (expected,):
-            raise ValueError(f"seats: expected shape ({expected},), got {array.shape}")
-        # Seen as unsigned, negative numbers are the largest.
-        if array.size and (array + 1).view(np.uint64).max() > self.num_players:
-            raise ValueError(f"seats: expected -1..{self.num_players - 1}")
-        return array
-
-    def _spread(self, values: npt.ArrayLike, name: str) -> IntArray:
-        if type(values) is int and -(2**63) <= values < 2**63:
-            return _filled(self.num_games, values)
-        return self._for_games(np.broadcast_to(np.asarray(values), (self.num_games,)), name)
-
-    def _leaders(self, leader: npt.ArrayLike) -> IntArray:
-        if type(leader) is int and -1 <= leader < self.num_players:
-            return _filled(self.num_games, leader)
-        leaders = self._spread(leader, "leader")
-        if ((leaders < -1) | (leaders >= self.num_players)).any():
-            raise TienLenError(f"leader: expected a seat below {self.num_players}, or -1")
-        return leaders
+        raise self.variant.refusal(self._rows[game], game, action, cards)
 
     def _like(self, buffer: Buffer, name: str, example: AnyArray) -> Buffer:
         check_buffer(buffer, name, example.shape, example.dtype)

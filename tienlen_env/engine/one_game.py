@@ -29,17 +29,14 @@ class OneGame:
     """
 
     def __init__(self, batch: Batch, has_cards: bool) -> None:
-        backend, spec, actions, rows = batch._backend, batch._spec, batch._actions, batch._rows
+        loops = batch.unchecked()
         self.batch = batch
         self.action = np.empty(1, np.int64)
         self.cards = np.empty(1, np.int64) if has_cards else batch._no_cards
         self.ids, self.masks = np.empty((2, batch.num_actions), np.int64)
-        self._has_payments = batch.has_payments
+        self._begin = loops.begin
         self.step = partial(
-            backend.step,
-            rows,
-            spec,
-            actions,
+            loops.step,
             self.action,
             self.cards,
             batch._rewards,
@@ -49,14 +46,11 @@ class OneGame:
             batch._no_draws,
             batch._no_cards,
         )
-        self.list_legal = partial(
-            backend.list_legal, rows, spec, actions, np.zeros(1, np.int64), self.ids, self.masks
-        )
+        self.list_legal = partial(loops.list_legal, np.zeros(1, np.int64), self.ids, self.masks)
 
     def begin(self, key: int, round_index: int, leader: int) -> None:
         """Deal the game from its key (signed); leader -1: as the rules say."""
-        batch = self.batch
         keys, rounds, leaders = np.array([[key], [round_index], [leader]])
-        batch._backend.begin(batch._rows, batch._spec, batch._actions, keys, rounds, leaders)
-        if self._has_payments:
-            batch.forget_payments()
+        self._begin(keys, rounds, leaders)
+        if self.batch.has_payments:
+            self.batch.forget_payments()

@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of
 from tienlen_env.engine.backends import BackendName
+from tienlen_env.engine.backends.protocol import Turn
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_distinct_indices, as_integers, check_buffer
-from tienlen_env.engine.turn import Turn
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules, Payment
@@ -227,13 +227,19 @@ class OneSeatGames:
         self.set_opponents(opponents, probabilities)
 
     def _bind(self) -> None:
-        """Bind the engine's stepper to the arrays of this object; every copy does this again."""
-        self._step = self.batch._games_stepper(
-            self._earned, self.seat, skip_forced=self._skip_forced, until_placed=self._until_placed
-        )
+        """Bind the engine's loop to the games of this object; every copy does this again."""
+        self._step_games = self.batch.unchecked().step_games
+
+    def _step(self, games: IntArray, actions: IntArray) -> IntArray:
+        """`Batch.step_games` for the learners' seats; only the actions are checked."""
+        turns = np.empty(len(games), np.int64)
+        settings = self.seat, self._skip_forced, self._until_placed
+        if self._step_games(games, actions, *settings, self._earned, turns) >= 0:
+            self.batch.step_games(games, actions, self._earned)  # says which action is not legal
+        return turns
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_step"}
+        return {name: value for name, value in self.__dict__.items() if name != "_step_games"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

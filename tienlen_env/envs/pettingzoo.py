@@ -6,6 +6,7 @@ The environments with versioned names are subclasses of `GameEnv`, each in a fil
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import Any, ClassVar
 
 import gymnasium
@@ -102,7 +103,7 @@ class GameEnv(AECEnv):
         self._painter = Painter(batch)
         self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
         self._gained = np.zeros(batch.num_players, np.float32)  # the rewards of the last step
-        self._play = batch._stepper_into(self._gained)
+        self._play = partial(batch.unchecked().play_one, self._gained)
         self._key = np.zeros(1, np.int64)  # of the deal
         self._rng: np.random.Generator | None = None
         self.agents: list[str] = []
@@ -367,7 +368,7 @@ class GameEnv(AECEnv):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._play = self.batch._stepper_into(self._gained)
+        self._play = partial(self.batch.unchecked().play_one, self._gained)
 
 
 def make_aec(rules: str | AnyRules = "cardgames", **settings: Any) -> AECEnv:

@@ -421,7 +421,7 @@ def play_rounds(
     actions = batch.first_legal(games)  # the only legal action; the remaining decisions have a choice
     while True:
         rewards = np.zeros_like(scores)
-        batch.play_on(games, actions, rewards)
+        batch.step_games(games, actions, rewards)
         scores += rewards
         game, seat = np.nonzero(rewards)
         decision = last[game, seat]

@@ -140,6 +140,6 @@ def reward_scale(variant: Variant) -> float:
     scores = np.zeros((SCALE_ROUNDS, rules.num_players), np.float32)
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:
         rewards = np.zeros_like(scores)
-        batch.play_on(games, agent.act(View(batch, games, copy=False)), rewards)
+        batch.step_games(games, agent.act(View(batch, games, copy=False)), rewards)
         scores += rewards
     return float(scores.std()) or 1.0

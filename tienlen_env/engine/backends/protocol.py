@@ -9,6 +9,7 @@ item, in ceil(n / 64) words (`tienlen_env.engine.packed`). The dtype of the arra
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final, Protocol
 
 import numpy as np
@@ -22,6 +23,18 @@ PAID: Final = 8
 FINISHED: Final = 16
 
 DrawArray = npt.NDArray[np.float64]
+
+
+class Turn(IntEnum):
+    """The values that stand where a seat would.
+
+    Attributes:
+        OVER: no seat acts, the game is over (or stopped, see `Batch.step_games`).
+        ASKED: the seat of interest must decide (see `Batch.step_games`).
+    """
+
+    OVER = -1
+    ASKED = -2
 
 
 class Backend(Protocol):

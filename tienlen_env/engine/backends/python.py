@@ -11,8 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from tienlen_env.engine.backends.per_game import per_game
-from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, DrawArray
-from tienlen_env.engine.turn import Turn
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, DrawArray, Turn
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import BoolArray, ByteOutput, IntArray, MaskOutput, RewardArray
 from tienlen_env.games.common.bits import as_output

@@ -18,15 +18,14 @@ from tienlen_env.engine.backends.cuda.arrays import (
 from tienlen_env.engine.backends.cuda.device import check_stream, require_device
 from tienlen_env.engine.backends.cuda.expand import unpack
 from tienlen_env.engine.backends.cuda.loops import PLAYING, REFUSED_CARDS, DeviceLoops, device_loops
-from tienlen_env.engine.batch import Batch, BatchSettings, KernelArrays
 from tienlen_env.engine.checks import as_distinct_indices, as_integers
+from tienlen_env.engine.variant import KernelArrays, Settings, Variant, VariantBatch
 from tienlen_env.errors import DeviceError
-from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import DType, IntArray
 from tienlen_env.games.common.state import GameState
 
 
-class CudaBatch(Batch):
+class CudaBatch(VariantBatch):
     """B games on the device; what ``Batch(..., backend="cuda")`` gives.
 
     Methods take and give arrays on the device: a `DeviceArray`, a torch tensor, or whatever else has
@@ -34,13 +33,16 @@ class CudaBatch(Batch):
     only queue work, in the order of a stream, and the host does not wait for it. So an illegal action cannot
     raise at once: its game stays as it was, is *frozen* until it is dealt anew, and `check` raises the error.
 
-    Methods that are not listed here and only read (`list_legal`, `payments`, ...) copy all games to the host
-    first, which is slow. Those that play on the host (`step_games`, `stepper`, ...) raise `DeviceError`.
+    All else that a `Batch` does (`list_legal`, `payments`, `step_games`, ...) the batch of `to_host` does.
 
     Args:
+        host_type: the class of batches that `to_host` gives.
         rules: see `Batch`; all settings are the same.
         num_games: B, at least 1.
-        settings: see `Batch`. `threads` are those of `to_host`.
+        num_players: P; None: as in the rules.
+        backend: ``"cuda"``.
+        threads: of the batches that `to_host` gives.
+        settings: see `Batch`.
 
     Attributes:
         stream: handle of the stream that is used where a method is given none; it may be set. 0, the legacy
@@ -57,45 +59,73 @@ class CudaBatch(Batch):
     stream: int = 0
     debug: bool = False
 
-    def __init__(self, rules: Any = "cardgames", num_games: int = 1, **settings: Any) -> None:
+    def __init__(
+        self,
+        host_type: Any,
+        rules: Any = "cardgames",
+        num_games: Any = 1,
+        *,
+        num_players: Any = None,
+        backend: object = "cuda",
+        threads: Any = 1,
+        **settings: Any,
+    ) -> None:
         require_device()
-        super().__init__(rules, num_games, **{**settings, "backend": "cuda"})
-
-    def _set_up(self) -> None:
-        require_device()
-        super()._set_up()
+        super().__init__(Variant(rules, num_players, Settings(**settings)), num_games)
+        self._host_type, self._threads = host_type, threads
+        self._bind(self.variant.new_rows(self.num_games))
 
     def _bind(self, rows: IntArray) -> None:
         """Copy rows to the device, in Fortran order: 32 threads then read 32 neighbouring numbers."""
         num_games = self.num_games = len(rows)
         self.__dict__.pop("state", None)  # of other rows
         self._games = to_device(np.asfortranarray(rows))
-        self._variant = to_device(self._spec.copy()), to_device(self._actions.copy())
+        self._tables = to_device(self.variant.spec.copy()), to_device(self.variant.actions.copy())
         self._loops: DeviceLoops = device_loops(
             self.game, rows.shape[1], self.packed_observation_size, self.packed_global_observation_size
         )
         self.flags = to_device(np.full(num_games, PLAYING, np.uint8))
         self._refused = to_device(np.zeros((num_games, 2), np.int64))
-        self._rewards = cast(Any, to_device(np.zeros((num_games, self.num_players), np.float32)))
-        self._dones = cast(Any, to_device(np.zeros(num_games, np.bool_)))
+        self._rewards = to_device(np.zeros((num_games, self.num_players), np.float32))
+        self._dones = to_device(np.zeros(num_games, np.bool_))
         self._nothing: dict[Any, DeviceArray] = {}
         self._packed: dict[int, DeviceArray] = {}
 
-    # ------------------------------------------------------------ the host
+    def __getattr__(self, name: str) -> NoReturn:
+        if not name.startswith("_") and hasattr(self._host_type, name):
+            raise AttributeError(f"{name} is not on the device: call it on the batch that to_host() gives")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    @property
-    def _rows(self) -> IntArray:  # type: ignore[override]
-        """A copy on the host, for the methods of `Batch` that only read."""
-        return self._games.copy_to_host()
+    # ------------------------------------------------------------ copies and the host
 
-    def _host(self) -> Batch:
-        settings = BatchSettings(**{**self._settings, "backend": "numba"})
-        host = Batch(self.rules, 1, **settings)
-        host._bind(self._rows)
-        return host
+    def copy(self) -> Self:
+        """An independent batch in the same position, on the device."""
+        return self._with_rows(self._games.copy_to_host())
 
-    def to_host(self) -> Batch:
-        """A batch on the host in the same positions; waits for the device.
+    def select(self, games: npt.ArrayLike) -> Self:
+        """An independent batch with copies of some games, as `Batch.select`."""
+        return self._with_rows(self._host().select(games).state.rows)
+
+    def _with_rows(self, rows: IntArray) -> Self:
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new._bind(rows)
+        return new
+
+    def __getstate__(self) -> tuple[Any, int, Variant, IntArray]:
+        return self._host_type, self._threads, self.variant, self._games.copy_to_host()
+
+    def __setstate__(self, state: tuple[Any, int, Variant, IntArray]) -> None:
+        require_device()
+        self._host_type, self._threads, variant, rows = state
+        self._adopt(variant, len(rows))
+        self._bind(rows)
+
+    def _host(self) -> Any:
+        return self._host_type._of(self.variant, self._games.copy_to_host(), "numba", self._threads)
+
+    def to_host(self) -> Any:
+        """A `Batch` on the host in the same positions; waits for the device.
 
         Raises:
             IllegalPlayError: see `check`.
@@ -103,20 +133,24 @@ class CudaBatch(Batch):
         self.check()
         return self._host()
 
-    def from_host(self, host: Batch) -> None:
+    def from_host(self, host: Any) -> None:
         """Take the positions of a batch on the host; no game is frozen any more.
 
         Args:
-            host: of the same rules, settings and number of games.
+            host: a `Batch` of the same rules, settings and number of games.
 
         Raises:
             ValueError: another variant or number of games.
         """
-        rows = host.state.rows
-        same_variant = np.array_equal(host._spec, self._spec) and np.array_equal(host._actions, self._actions)
-        if not same_variant or rows.shape != self._games.shape or isinstance(host, CudaBatch):
+        same = (
+            isinstance(host, self._host_type)
+            and host.num_games == self.num_games
+            and np.array_equal(host.variant.spec, self.variant.spec)
+            and np.array_equal(host.variant.actions, self.variant.actions)
+        )
+        if not same:
             raise ValueError("host: expected a host's batch of the same rules, settings and number of games")
-        self._games.array.copy_to_device(np.asfortranarray(rows))
+        self._games.array.copy_to_device(np.asfortranarray(host.state.rows))
         self.flags.array.copy_to_device(np.full(self.num_games, PLAYING, np.uint8))
 
     def check(self) -> None:
@@ -130,7 +164,8 @@ class CudaBatch(Batch):
         if frozen.size:
             game = int(frozen[0])
             action, cards = self._refused.copy_to_host()[game].tolist()
-            self._host()._refuse(game, action, cards if flags[game] == REFUSED_CARDS else None)
+            row = self._games.copy_to_host()[game]
+            raise self.variant.refusal(row, game, action, cards if flags[game] == REFUSED_CARDS else None)
 
     @property
     def rows(self) -> DeviceArray:
@@ -140,14 +175,12 @@ class CudaBatch(Batch):
     @property
     def kernel_arrays(self) -> KernelArrays:
         """Rows, spec and action table on the device, for kernels."""
-        return KernelArrays(*cast(Any, (self._games, *self._variant)))
+        return KernelArrays(*cast(Any, (self._games, *self._tables)))
 
     @cached_property
     def state(self) -> GameState:
         """Named live views of every column, on the device. What is computed from columns is not there."""
-        columns = self.game.columns._replace(num_extra=self.game.num_extra_columns(self.rules))
-        rows = cast(Any, self._games)
-        return self.game.state(rows, columns, self.num_players, int(self._spec[S.NUM_WORDS]))
+        return self.variant.state(cast(Any, self._games))
 
     # ------------------------------------------------------------ starting
 
@@ -176,9 +209,8 @@ class CudaBatch(Batch):
         else:
             found = to_device(self._for_games(keys, "keys"))
         self._begin(self._empty(1), found, self._spread(rounds, "rounds"), self._leaders(leader), stream)
-        reader = self._payment_reader
-        if reader is not None:
-            reader.forget(cast(Any, self._games), self._spec)
+        if (reader := self.variant.payments) is not None:
+            reader.forget(cast(Any, self._games), self.variant.spec)
 
     def deal_games(self, games: npt.ArrayLike, keys: npt.ArrayLike, *, stream: int | None = None) -> None:
         """Start some games anew, as `Batch.deal_games`; arrays on the host.
@@ -198,7 +230,7 @@ class CudaBatch(Batch):
         self._loops.begin.launch(
             len(rounds),
             self._games,
-            *self._variant,
+            *self._tables,
             games,
             keys,
             to_device(rounds),
@@ -206,6 +238,11 @@ class CudaBatch(Batch):
             self.flags,
             stream=self._stream(stream),
         )
+
+    def reset(self, seed: int | np.random.Generator | None = None, *, stream: int | None = None) -> None:
+        """Start every game with a deal drawn on the host, as `Batch.reset`."""
+        keys = np.random.default_rng(seed).integers(-(2**63), 2**63, self.num_games, np.int64)
+        self.deal(keys, stream=stream)
 
     def set_hands(
         self, hands: npt.ArrayLike, leader: npt.ArrayLike = -1, **extra_hands: npt.ArrayLike
@@ -282,7 +319,7 @@ class CudaBatch(Batch):
         self._loops.step.launch(
             self.num_games,
             self._games,
-            *self._variant,
+            *self._tables,
             ids,
             exact,
             rewards,
@@ -333,7 +370,7 @@ class CudaBatch(Batch):
             raise ValueError("rng: expected a generator, or draws")
         out = self._result(out, np.int64)
         self._loops.sample.launch(
-            self.num_games, self._games, self._variant[0], source, out, stream=self._stream(stream)
+            self.num_games, self._games, self._tables[0], source, out, stream=self._stream(stream)
         )
         return out
 
@@ -343,7 +380,7 @@ class CudaBatch(Batch):
         """int64 (B, ceil(A / 64)) on the device: `action_mask` in packed form."""
         out = self._rows_of(out, self.num_actions)
         self._loops.write_masks.launch(
-            self.num_games, self._games, self._variant[0], out, stream=self._stream(stream)
+            self.num_games, self._games, self._tables[0], out, stream=self._stream(stream)
         )
         return out
 
@@ -376,7 +413,7 @@ class CudaBatch(Batch):
             checked = cast(Any, to_device(self._seats(np.broadcast_to(np.asarray(seats), (self.num_games,)))))
         out = self._rows_of(out, self.observation_size)
         self._loops.observe_seats.launch(
-            self.num_games, self._games, *self._variant, checked, out, stream=self._stream(stream)
+            self.num_games, self._games, *self._tables, checked, out, stream=self._stream(stream)
         )
         return out
 
@@ -394,7 +431,7 @@ class CudaBatch(Batch):
         """int64 (B, ceil(G / 64)) on the device: `global_observation` in packed form."""
         out = self._rows_of(out, self.global_observation_size)
         self._loops.observe_all.launch(
-            self.num_games, self._games, *self._variant, out, stream=self._stream(stream)
+            self.num_games, self._games, *self._tables, out, stream=self._stream(stream)
         )
         return out
 
@@ -408,7 +445,7 @@ class CudaBatch(Batch):
         """int64 (B,) on the device: number of legal actions."""
         out = self._result(out, np.int64)
         self._loops.count_legal.launch(
-            self.num_games, self._games, self._variant[0], out, stream=self._stream(stream)
+            self.num_games, self._games, self._tables[0], out, stream=self._stream(stream)
         )
         return out
 
@@ -416,25 +453,13 @@ class CudaBatch(Batch):
         """int64 (B,) on the device: the card masks that legal actions would play; 0 where there is none."""
         ids, out = self._of_games(actions, "actions", np.int64), self._result(out, np.int64)
         self._loops.action_cards.launch(
-            self.num_games, self._games, *self._variant, ids, out, stream=self._stream(stream)
+            self.num_games, self._games, *self._tables, ids, out, stream=self._stream(stream)
         )
         return out
 
-    def scores(self) -> Any:
+    def scores(self) -> IntArray:
         """int64 (B, P) on the host: points so far; waits for the device."""
-        return self.state.scores.copy_to_host()  # type: ignore[attr-defined]
-
-    # ------------------------------------------------------------ what plays on the host
-
-    def step_games(self, *args: Any, **settings: Any) -> NoReturn:
-        """Not on the device.
-
-        Raises:
-            DeviceError: always.
-        """
-        raise DeviceError("this plays on the host: call it on the batch that to_host() gives")
-
-    _games_stepper = play_on = first_legal = stepper = _stepper_into = forget_payments = step_games
+        return cast(DeviceArray, self.state.scores).copy_to_host()
 
     def with_history_length(self, history_length: int) -> Self:
         """This batch if it stores enough plays.
@@ -442,7 +467,7 @@ class CudaBatch(Batch):
         Raises:
             DeviceError: it stores fewer.
         """
-        if history_length <= self._settings["history_length"]:
+        if history_length <= self.variant.settings.history_length:
             return self
         raise DeviceError("a batch on the device stores as many plays as it was made for")
 
