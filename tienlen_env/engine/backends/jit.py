@@ -16,36 +16,28 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-import pickle
 import sys
-import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numba
 import numpy as np
-from numba import njit
-from numba.core.caching import FunctionCache, NullCache
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 from tienlen_env.engine.backends import overloads
-from tienlen_env.engine.backends.parts import PartCompiler
 from tienlen_env.games.common import bits
+from tienlen_env.games.common.arrays import AnyArray
 from tienlen_env.games.common.hints import is_fused, is_noinline
 
-if sys.platform != "win32":
-    import fcntl
-
-# How a damaged cache file fails when it is unpickled.
-DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
-# To wait for another process that compiles, in seconds. No loop takes so long, unless that process hangs.
-_PATIENCE = 600.0
-_PAUSE = 0.05  # seconds between two looks
+try:
+    from tienlen_env.engine.backends import private
+except ImportError as error:  # a later release of Numba
+    private = None  # type: ignore[assignment]
+    warnings.warn(f"loops are compiled anew in every process: {error}", RuntimeWarning, stacklevel=1)
 
 
 def loop(function: Callable[..., Any]) -> Any:
@@ -54,80 +46,65 @@ def loop(function: Callable[..., Any]) -> Any:
     It allocates nothing that is reference-counted: views of rows would cost several times what the rules
     cost. Where no folder for the cache can be written, the function is compiled in every process.
     """
-    compiled = njit(function, nogil=True, _nrt=False, fastmath=_fastmath(function))
-    if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
-        try:
-            compiled._cache = cache = _Cache(function)  # type: ignore[attr-defined]
-            compiled.compile = cache.guard(compiled.compile)  # type: ignore[method-assign]
-        except RuntimeError:  # no folder can be written
-            compiled._cache = _NoCache(function)  # type: ignore[attr-defined]
+    if numba.config.DISABLE_JIT:
+        return _interpreted(function)
+    compiled = numba.njit(function, nogil=True, fastmath=_fastmath(function), **overloads.NO_RUNTIME)
+    if private is None:
+        register(function)
+    else:
+        private.add_cache(compiled, register, digest_of)
     return compiled
 
 
-class _Cache(FunctionCache):
-    """A cache on disk whose key is the digest; what cannot be read or written is compiled anew."""
+class IntView:
+    """An array as a kernel sees it in plain Python: its numbers are Python's, as in the reference executor.
 
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        self._locks = ExitStack()
+    Args:
+        array: a NumPy array; writes go to it.
+    """
 
-    def guard(self, compile_: Callable[[Any], Any]) -> Any:
-        """Numba's compilation of a signature, after which other processes may compile the function, too."""
+    def __init__(self, array: AnyArray) -> None:
+        self._array = array
 
-        def guarded(sig: Any) -> Any:
-            with global_compiler_lock, ExitStack() as self._locks:
-                return compile_(sig)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._array, name)
 
-        return guarded
+    def __len__(self) -> int:
+        return len(self._array)
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        register(self._py_func)
-        found = self._load(sig, target_context)
-        if found is None:
-            self._lock()
-            found = self._load(sig, target_context)  # another process may have compiled it meanwhile
-        return found
+    def __getitem__(self, key: Any) -> Any:
+        # Python's numbers: compiled code computes a float32 with a float64 in double precision, too.
+        return as_ints(self._array[key])
 
-    def _load(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except (OSError, *DAMAGED):
-            return None
-
-    def _lock(self) -> None:
-        """Be the only process that compiles this function, if the system has such locks."""
-        if sys.platform == "win32":
-            return
-        end = time.monotonic() + _PATIENCE
-        with suppress(OSError):
-            self._impl.locator.ensure_cache_path()
-            path = Path(self.cache_path, f"{self._impl.filename_base}.lock")
-            file = self._locks.enter_context(path.open("ab"))
-            while time.monotonic() < end:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    return
-                except BlockingIOError:
-                    time.sleep(_PAUSE)
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):  # no space: this process has its code, the next one compiles it again
-            try:
-                super().save_overload(sig, data)
-            except DAMAGED:  # of the index: it is written anew
-                self.flush()
-                super().save_overload(sig, data)
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return sig, codegen.magic_tuple(), digest_of(self._py_func)
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, IntView):
+            value = value._array
+        elif isinstance(value, int) and self._array.dtype == np.int64:
+            value = bits.add(value, 0)  # compiled code wraps
+        self._array[key] = value
 
 
-class _NoCache(NullCache):
-    def __init__(self, function: Any) -> None:
-        self._py_func = function
+def as_ints(value: Any) -> Any:
+    """An argument of a kernel in plain Python: arrays as `IntView`, numbers as Python's; in tuples, too."""
+    if isinstance(value, np.ndarray):
+        return IntView(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple):
+        items = [as_ints(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
 
-    def load_overload(self, sig: Any, target_context: Any) -> None:
-        register(self._py_func)
+
+def _interpreted(function: Any) -> Any:
+    """A loop with NUMBA_DISABLE_JIT, for debuggers and the coverage of lines."""
+
+    @wraps(function)
+    def run(*args: Any) -> Any:
+        return function(*map(as_ints, args))
+
+    run.py_func = function  # type: ignore[attr-defined]
+    return run
 
 
 def register(function: Any) -> None:
@@ -139,23 +116,20 @@ def register(function: Any) -> None:
             if _calls_itself(reached):
                 _register_recursive(reached)
                 continue
-            register_part(
-                reached,
-                "cpu",
-                _nrt=False,
-                forceinline=not is_noinline(reached),
-                fastmath=_fastmath(reached),
-                pipeline_class=PartCompiler,
-            )
+            options: dict[str, Any] = {"fastmath": _fastmath(reached)}
+            if private is not None:
+                options |= {"forceinline": not is_noinline(reached), "pipeline_class": private.PartCompiler}
+            register_part(reached, "cpu", **options)
 
 
 def register_part(function: FunctionType, target: str, **options: Any) -> None:
     """Let compiled code of a target, ``"cpu"`` or ``"cuda"``, call a function as it stands."""
 
-    def overload_of(*args, **kwargs):  # type: ignore[no-untyped-def]
+    def overload_of(*args: Any, **kwargs: Any) -> FunctionType:
         return function
 
-    overload(function, jit_options=options, strict=False, target=target)(overload_of)
+    jit_options = options | overloads.NO_RUNTIME
+    overload(function, jit_options=jit_options, strict=False, target=target)(overload_of)
 
 
 def _calls_itself(function: FunctionType) -> bool:
@@ -166,13 +140,13 @@ def _calls_itself(function: FunctionType) -> bool:
 def _register_recursive(function: FunctionType) -> None:
     """`_register` for a function that calls itself, which Numba types for dispatchers only."""
     names = dict(function.__globals__)
-    compiled: Any = njit(FunctionType(function.__code__, names, function.__name__), nogil=True, _nrt=False)
-    names[function.__name__] = compiled
+    body = FunctionType(function.__code__, names, function.__name__)
+    names[function.__name__] = compiled = numba.njit(body, nogil=True, **overloads.NO_RUNTIME)
 
-    def overload_of(*args):  # type: ignore[no-untyped-def]
+    def overload_of(*args: Any) -> Callable[..., Any]:
         return lambda *args: compiled(*args)
 
-    overload(function, jit_options={"_nrt": False, "forceinline": True})(overload_of)
+    overload(function, jit_options=overloads.INLINE, strict=False)(overload_of)
 
 
 def _fastmath(function: Any) -> set[str] | bool:

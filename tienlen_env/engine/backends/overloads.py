@@ -7,18 +7,21 @@ Importing this module registers them, so that any compiled function may call tho
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Final
 
 from llvmlite import binding as llvm, ir
-from numba import types
-from numba.core import cgutils, config
+from numba import config, types
+from numba.core import cgutils, options
 from numba.extending import intrinsic, overload, register_jitable
 
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.bits import LOWEST_SUIT
 
 _I64 = ir.IntType(64)
-_INLINE = {"_nrt": False, "forceinline": True}
+# Options that are not public: code that counts no references, and calls that are always inlined.
+_OPTIONS: Final = vars(getattr(options, "DefaultOptions", object))
+NO_RUNTIME: Final = {"_nrt": False} if "_nrt" in _OPTIONS else {}
+INLINE: Final = NO_RUNTIME | ({"forceinline": True} if "forceinline" in _OPTIONS else {})
 
 
 def _cpu_features() -> dict[str, bool]:
@@ -137,7 +140,7 @@ def _bmi2(llvm_name: str) -> Any:
 
 _pdep, _pext = _bmi2("pdep"), _bmi2("pext")
 
-# An overload is a function of the argument types that returns the implementation.
+# An overload is a function of the argument types that returns the implementation, with the same signature.
 overload(bits.popcount)(lambda x: lambda x: _ctpop(x))
 overload(bits.lowest_index)(lambda x: lambda x: _cttz(x))
 overload(bits.highest_index)(lambda x: lambda x: 63 - _ctlz(x))
@@ -151,14 +154,14 @@ if _FEATURES.get("bmi2", False):
     )
 
 # An output is an array of bytes, or `bits.PackedBits`.
-_put_bits = register_jitable(_nrt=False, forceinline=True)(bits.put_bits)
+_put_bits = register_jitable(**INLINE)(bits.put_bits)
 
 
 def _is_packed(out: Any) -> bool:
     return isinstance(out, types.BaseNamedTuple) and out.instance_class is bits.PackedBits
 
 
-@overload(bits.as_output, jit_options=_INLINE)
+@overload(bits.as_output, jit_options=INLINE)
 def _as_output(row):  # type: ignore[no-untyped-def]
     if row.dtype.bitwidth == 8:
         return lambda row: row
@@ -171,28 +174,28 @@ def _as_output(row):  # type: ignore[no-untyped-def]
     return as_output
 
 
-@overload(operator.setitem, jit_options=_INLINE)
+@overload(operator.setitem, jit_options=INLINE)
 def _set_bit(out, i, value):  # type: ignore[no-untyped-def]
     if _is_packed(out):
         return lambda out, i, value: _put_bits(out.words, i, int(value), 1)
     return None
 
 
-@overload(bits.write_word, jit_options=_INLINE)
+@overload(bits.write_word, jit_options=INLINE)
 def _write_word(out, start, word):  # type: ignore[no-untyped-def]
     if _is_packed(out):
         return lambda out, start, word: _put_bits(out.words, start, word, 64)
     return lambda out, start, word: _store_word(out, start, word)
 
 
-@overload(bits.write_half, jit_options=_INLINE)
+@overload(bits.write_half, jit_options=INLINE)
 def _write_half(out, start, word):  # type: ignore[no-untyped-def]
     if _is_packed(out):
         return lambda out, start, word: _put_bits(out.words, start, word, 32)
     return lambda out, start, word: _store_half(out, start, word)
 
 
-@overload(bits.write_bits, jit_options=_INLINE)
+@overload(bits.write_bits, jit_options=INLINE)
 def _write_bits(out, start, word, num_bits):  # type: ignore[no-untyped-def]
     if _is_packed(out):
 

@@ -23,17 +23,17 @@ KEY_STEP: Final = 0x9E3779B97F4A7C15 - (1 << 64)
 
 def popcount(x: int) -> int:
     """Number of bits set in a word."""
-    return (x & 0xFFFFFFFFFFFFFFFF).bit_count()
+    return (int(x) & 0xFFFFFFFFFFFFFFFF).bit_count()
 
 
 def lowest_index(x: int) -> int:
     """Index of the lowest bit set; `x` is not 0."""
-    return (x & -x).bit_length() - 1
+    return (int(x) & -int(x)).bit_length() - 1
 
 
 def highest_index(x: int) -> int:
     """Index of the highest bit set; 0 < x < 2**63."""
-    return x.bit_length() - 1
+    return int(x).bit_length() - 1
 
 
 def nth_index(x: int, n: int) -> int:
@@ -45,17 +45,17 @@ def nth_index(x: int, n: int) -> int:
 
 def shift_left(x: int, n: int) -> int:
     """``x << n`` for 0 <= n < 64, wrapped to a signed word."""
-    return ((x << n) + _SIGN & 0xFFFFFFFFFFFFFFFF) - _SIGN
+    return ((int(x) << int(n)) + _SIGN & 0xFFFFFFFFFFFFFFFF) - _SIGN
 
 
 def shift_right(x: int, n: int) -> int:
     """``x >> n`` for 0 < n < 64, zeros shifted in."""
-    return (x & 0xFFFFFFFFFFFFFFFF) >> n
+    return (int(x) & 0xFFFFFFFFFFFFFFFF) >> int(n)
 
 
 def add(x: int, y: int) -> int:
     """``x + y`` wrapped to a signed word."""
-    return (x + y + _SIGN & 0xFFFFFFFFFFFFFFFF) - _SIGN
+    return (int(x) + int(y) + _SIGN & 0xFFFFFFFFFFFFFFFF) - _SIGN
 
 
 def wrap(x: int, n: int) -> int:

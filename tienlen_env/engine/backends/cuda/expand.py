@@ -11,6 +11,7 @@ from tienlen_env.engine.backends.cuda.arrays import check_array, native
 from tienlen_env.engine.backends.cuda.device import is_simulated
 from tienlen_env.engine.backends.cuda.kernel import kernel
 from tienlen_env.engine.packed import packed_size
+from tienlen_env.games.common.arrays import AnyArray, ByteArray, IntArray
 from tienlen_env.games.common.bits import shift_left
 
 _SPREAD: Final = 0x0002040810204081  # copies 7 bits so that each meets the lowest bit of a byte
@@ -21,7 +22,7 @@ _ONES: Final = {np.dtype(d): 1 for d in (np.bool_, np.int8, np.uint8, np.float32
 }
 
 
-def item(words: Any, i: int, size: int) -> int:
+def item(words: IntArray, i: int, size: int) -> int:
     """The i-th item of all rows together."""
     row = i // size
     column = i - row * size
@@ -29,7 +30,7 @@ def item(words: Any, i: int, size: int) -> int:
 
 
 @kernel
-def write_bytes(t, words, size, eights, rest):  # type: ignore[no-untyped-def]
+def write_bytes(t: int, words: IntArray, size: int, eights: IntArray, rest: ByteArray) -> None:
     """Eight items, as one number of 64 bits; behind the last eight, single ones."""
     first = 8 * t
     if t < eights.shape[0]:
@@ -51,7 +52,7 @@ def write_bytes(t, words, size, eights, rest):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def write_items(i, words, size, one, out):  # type: ignore[no-untyped-def]
+def write_items(i: int, words: IntArray, size: int, one: int, out: AnyArray) -> None:
     """One item."""
     out[i] = item(words, i, size) * one
 

@@ -20,46 +20,16 @@ from numba.extending import intrinsic, overload
 from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.cuda.arrays import host_view, is_on_device, native
 from tienlen_env.engine.backends.cuda.device import check_stream, is_simulated, stream_of
-from tienlen_env.games.common.arrays import AnyArray, Items, Row
+from tienlen_env.games.common.arrays import Items, Row
 from tienlen_env.games.common.hints import is_noinline
 
 THREADS_PER_BLOCK: Final = 128
 MAX_LAUNCHERS: Final = 256  # a kernel's settings of a launch that are kept
 
 
-class IntView:
-    """An array as a kernel sees it in plain Python: its numbers are Python's, as in the reference executor.
-
-    Args:
-        array: a NumPy array; writes go to it.
-
-    Attributes:
-        shape: as in NumPy.
-        dtype: as in NumPy.
-    """
-
-    def __init__(self, array: AnyArray) -> None:
-        self._array = array
-        self.shape = array.shape
-        self.dtype = array.dtype
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def __getitem__(self, key: Any) -> Any:
-        found = self._array[key]
-        if isinstance(found, np.ndarray):
-            return IntView(found)
-        # Python's numbers: compiled code computes a float32 with a float64 in double precision, too.
-        return found.item() if isinstance(found, np.generic) else found
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._array[key] = value
-
-
 def ints(array: Any) -> Row:
     """An array of a kernel as `IntView`; in compiled code the array itself."""
-    return array if isinstance(array, IntView) else IntView(array)
+    return array if isinstance(array, jit.IntView) else jit.IntView(array)
 
 
 class _Words(list[int]):
@@ -91,7 +61,7 @@ class Kernel:
         # The simulator gives local arrays to functions that it knows.
         run = cuda.jit(body, device=True) if is_simulated() else body
 
-        def entry(count, arguments):  # type: ignore[no-untyped-def]
+        def entry(count: int, arguments: tuple[Any, ...]) -> None:
             b = cuda.grid(1)
             if b < count:
                 run(b, *arguments)
@@ -143,7 +113,7 @@ class Kernel:
         """
         _register(self._entry)
         signature = (types.int64, types.Tuple(argument_types))
-        with _pretended_device(cc):
+        with _fake_device(cc):
             text, _ = cuda.compile_ptx(self._entry, signature, cc=cc)
         return str(text)
 
@@ -160,7 +130,8 @@ def _argument(value: Any, i: int) -> Any:
         items = [_argument(item, i) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if is_simulated():
-        return IntView(host_view(value)) if is_on_device(value) or isinstance(value, np.ndarray) else value
+        is_array = is_on_device(value) or isinstance(value, np.ndarray)
+        return jit.IntView(host_view(value)) if is_array else value
     return native(value, f"argument {i}")
 
 
@@ -173,7 +144,7 @@ def _compile(entry: Callable[..., None]) -> Any:
 
 
 @intrinsic
-def _stay_apart(typingctx):  # type: ignore[no-untyped-def]
+def _noinline_marker(typingctx: Any) -> Any:
     """Mark the function that contains this: the device calls it, and the compiler does not inline it."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -198,12 +169,12 @@ def _register(entry: Callable[..., None]) -> None:
         if is_plain and function not in known and function not in _REGISTERED:
             _REGISTERED.add(function)
             if is_noinline(function):
-                _register_apart(function)
+                _register_noinline(function)
             else:
-                jit.register_part(function, "cuda", _nrt=False, forceinline=True)
+                jit.register_part(function, "cuda", forceinline=True)
 
 
-def _register_apart(function: FunctionType) -> None:
+def _register_noinline(function: FunctionType) -> None:
     body = FunctionType(
         function.__code__,
         function.__globals__,
@@ -211,21 +182,27 @@ def _register_apart(function: FunctionType) -> None:
         function.__defaults__,
         function.__closure__,
     )
-    jit.register_part(body, "cuda", _nrt=False, forceinline=True)
+    jit.register_part(body, "cuda", forceinline=True)
 
-    def overload_of(*args):  # type: ignore[no-untyped-def]
-        def call(*args):  # type: ignore[no-untyped-def]
-            _stay_apart()
+    def overload_of(*args: Any) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            _noinline_marker()
             return body(*args)
 
         return call
 
-    overload(function, jit_options={"_nrt": False}, target="cuda")(overload_of)
+    overload(function, jit_options=overloads.NO_RUNTIME, target="cuda")(overload_of)
 
 
 def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
     """Cache on disk by the digest of all code; where no folder can be written, compile in every process."""
-    from numba.cuda.dispatcher import CUDACache
+    try:
+        from numba.cuda.dispatcher import CUDACache
+
+        from tienlen_env.engine.backends.private import DAMAGED
+    except ImportError as error:  # a later release
+        warnings.warn(f"kernels are compiled anew in every process: {error}", RuntimeWarning, stacklevel=2)
+        return
 
     class Cache(CUDACache):
         def _index_key(self, sig: Any, codegen: Any) -> Any:
@@ -235,13 +212,13 @@ def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
                 return super().load_overload(sig, target_context)
-            except (OSError, *jit.DAMAGED):
+            except (OSError, *DAMAGED):
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
             try:
                 super().save_overload(sig, data)
-            except jit.DAMAGED:  # of the index: it is written anew
+            except DAMAGED:  # of the index: it is written anew
                 self.flush()
                 super().save_overload(sig, data)
             except OSError:
@@ -254,11 +231,11 @@ def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
 
 
 @contextmanager
-def _pretended_device(cc: tuple[int, int]) -> Iterator[None]:
+def _fake_device(cc: tuple[int, int]) -> Iterator[None]:
     """While Numba compiles a called function, it asks for the device's compute capability."""
     import numba.cuda.dispatcher as dispatcher
 
-    real = dispatcher.get_current_device
+    real = getattr(dispatcher, "get_current_device", None)  # not a public name
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)
     try:
         yield

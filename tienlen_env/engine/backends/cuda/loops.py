@@ -15,6 +15,15 @@ from numba import cuda, types
 from tienlen_env.engine.backends.cuda.kernel import Kernel, scratch
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.arrays import (
+    ActionFields,
+    BoolArray,
+    ByteArray,
+    FloatArray,
+    IntArray,
+    RewardArray,
+    Spec,
+)
 from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
 
@@ -68,7 +77,10 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
     num_legal, choose_legal = kernels.legal.num_legal, kernels.legal.choose_legal
     TURN, HAND, LEGAL = game.columns.turn, game.columns.hand, game.columns.legal
 
-    def begin(b, rows, spec, actions, games, keys, rounds, leaders, flags):  # type: ignore[no-untyped-def]
+    def begin(
+        b: int, rows: IntArray, spec: Spec, actions: ActionFields, games: IntArray, keys: IntArray,
+        rounds: IntArray, leaders: IntArray, flags: ByteArray,
+    ) -> None:  # fmt: skip
         row = scratch(cuda.local.array(row_size, types.int64))
         some = games.shape[0] > 0
         at = games[b] if some else b
@@ -80,9 +92,11 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
             rows[at, column] = row[column]
         flags[at] = PLAYING
 
-    def step(  # type: ignore[no-untyped-def]
-        b, rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, flags, refused
-    ):
+    def step(
+        b: int, rows: IntArray, spec: Spec, actions: ActionFields, ids: IntArray, cards: IntArray,
+        rewards: RewardArray, dones: BoolArray, mask: IntArray, obs: IntArray, draws: FloatArray,
+        next_ids: IntArray, flags: ByteArray, refused: IntArray,
+    ) -> None:  # fmt: skip
         row = scratch(cuda.local.array(row_size, types.int64))
         for column in range(row_size):
             row[column] = rows[b, column]
@@ -116,30 +130,34 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
         if next_ids.shape[0] > 0:
             next_ids[b] = choose_legal(row, spec, draws[b])
 
-    def sample(b, rows, spec, draws, out):  # type: ignore[no-untyped-def]
+    def sample(b: int, rows: IntArray, spec: Spec, draws: FloatArray, out: IntArray) -> None:
         out[b] = choose_legal(rows[b], spec, draws[b])
 
-    def write_masks(b, rows, spec, out):  # type: ignore[no-untyped-def]
+    def write_masks(b: int, rows: IntArray, spec: Spec, out: IntArray) -> None:
         for word in range(spec[S.NUM_WORDS]):
             out[b, word] = rows[b, LEGAL + word]
 
-    def observe_seats(b, rows, spec, actions, seats, out):  # type: ignore[no-untyped-def]
+    def observe_seats(
+        b: int, rows: IntArray, spec: Spec, actions: ActionFields, seats: IntArray, out: IntArray,
+    ) -> None:  # fmt: skip
         words = scratch(cuda.local.array(observation_words, types.int64))
         seat = seats[b] if 0 <= seats[b] < spec[S.NUM_PLAYERS] else -1
         observe(rows[b], spec, actions, seat, as_output(words), 0)
         for word in range(observation_words):
             out[b, word] = words[word]
 
-    def observe_all(b, rows, spec, actions, out):  # type: ignore[no-untyped-def]
+    def observe_all(b: int, rows: IntArray, spec: Spec, actions: ActionFields, out: IntArray) -> None:
         words = scratch(cuda.local.array(global_words, types.int64))
         observe_everything(rows[b], spec, actions, as_output(words), 0)
         for word in range(global_words):
             out[b, word] = words[word]
 
-    def count_legal(b, rows, spec, out):  # type: ignore[no-untyped-def]
+    def count_legal(b: int, rows: IntArray, spec: Spec, out: IntArray) -> None:
         out[b] = num_legal(rows[b], spec)
 
-    def action_cards(b, rows, spec, actions, ids, out):  # type: ignore[no-untyped-def]
+    def action_cards(
+        b: int, rows: IntArray, spec: Spec, actions: ActionFields, ids: IntArray, out: IntArray,
+    ) -> None:  # fmt: skip
         # Where there is nothing to play, 0.
         is_action = rows[b, TURN] >= 0 and 0 <= ids[b] < spec[S.NUM_ACTIONS]
         out[b] = cards_of(rows[b, HAND + rows[b, TURN]], actions, ids[b]) if is_action else 0

@@ -20,7 +20,7 @@ from llvmlite import binding as llvm
 from numba import njit, types
 from numba.core import config
 
-from tienlen_env.engine.backends import jit
+from tienlen_env.engine.backends import jit, overloads
 from tienlen_env.engine.backends.wasm import ENVIRONMENT, resolve
 from tienlen_env.engine.backends.wasm.entries import Entry, entries_of
 from tienlen_env.engine.backends.wasm.link import link, linker
@@ -75,7 +75,7 @@ def _compile(entry: Entry) -> tuple[str, str]:
     compiled: Any = njit(
         types.int32(*entry.arguments),
         error_model="numpy",
-        _nrt=False,
+        **overloads.NO_RUNTIME,
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
     )(entry.function)
