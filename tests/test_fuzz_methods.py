@@ -69,7 +69,7 @@ def test_every_public_method_has_a_fuzz() -> None:
     for name in [*EXEMPT, *KEPT, *MADE_BY_THE_ENGINE]:
         module, _, last = name.rpartition(".")
         assert name in sys.modules or hasattr(sys.modules[module], last), name
-    assert {"step", "play_on", "observe", "select"} <= {m.name for m in members if m.owner is Batch}
+    assert {"step", "step_games", "observe", "select"} <= {m.name for m in members if m.owner is Batch}
     assert {"act", "reset"} <= {m.name for m in members if m.owner is SearchAgent}  # of its private base
     assert all(not is_exempt(m.owner.__module__) or m.owner.__module__ in KEPT for m in members)
 

@@ -16,7 +16,7 @@ import pytest
 from numba.core.caching import FunctionCache
 from numba.core.codegen import CPUCodeLibrary
 
-from tienlen_env.engine.backends import jit
+from tienlen_env.engine.backends import jit, private
 from tienlen_env.games.common import bits
 from tienlen_env.games.thirteens import kernels as thirteens
 from tienlen_env.games.tienlen import kernels, play_summary
@@ -88,7 +88,7 @@ import loops
 print(loops.total(np.arange(5)))
 """
 LOOPS = """
-from tienlen_env.engine.backends import jit
+from tienlen_env.engine.backends import jit, private
 STEP = {step}
 
 def each(x):
@@ -177,7 +177,7 @@ def test_a_compilation_that_fails_or_hangs_stops_no_other(
     right = jit.loop(names_of("def right(x):\n    return 2 * x", tmp_path)["right"])
     lock = Path(right._cache.cache_path, f"{right._cache._impl.filename_base}.lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
-    monkeypatch.setattr(jit, "_PATIENCE", 0.2)
+    monkeypatch.setattr(private, "PATIENCE", 0.2)
     with lock.open("ab") as file:  # a process that hangs
         fcntl.flock(file, fcntl.LOCK_EX)
         assert right(3) == 6
@@ -237,3 +237,105 @@ def test_only_loops_become_machine_code(monkeypatch: pytest.MonkeyPatch) -> None
     assert jit.loop(names["twice"])(np.int64(5)) == 36
     assert [name for name in optimised if "twice" in name]
     assert not [name for name in optimised if "fresh" in name]
+
+
+# ---------------------------------------------------------------- releases without Numba's private names
+
+NAMES = [(owner, name) for owner, names in private.NEEDED.items() for name in names]
+
+
+class Lacking:
+    """Stands for a class or module of a later release: it has all names of the real one but one."""
+
+    def __init__(self, real: object, name: str) -> None:
+        self._real, self._name = real, name
+        self.__mro__ = ()
+
+    def __getattr__(self, name: str) -> object:
+        if name == self._name:
+            raise AttributeError(name)
+        return getattr(self._real, name)
+
+
+@pytest.mark.parametrize(("owner", "name"), NAMES, ids=lambda value: value.rpartition(".")[2])
+def test_a_missing_name_is_found(owner: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not list(private.missing_names())
+    module, _, kind = owner.rpartition(".")
+    if kind[0].isupper():
+        real = getattr(sys.modules[module], kind)
+        monkeypatch.setattr(sys.modules[module], kind, Lacking(real, name))
+        missing = list(private.missing_names())
+        assert f"{owner}.{name}" in missing
+    else:
+        monkeypatch.delattr(sys.modules[owner], name)
+        assert any(found.startswith(f"{owner}.{name}") for found in private.missing_names())
+
+
+PUBLIC = """
+import sys, warnings
+import numpy as np
+import numba, numba.core.caching, numba.core.options
+del numba.core.caching.FunctionCache
+if sys.argv[2] == "options":
+    del numba.core.options.DefaultOptions
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    sys.path.insert(0, sys.argv[1])
+    import loops
+    from tienlen_env.engine import Batch
+assert len(caught) == 1 and "FunctionCache" in str(caught[0].message), caught
+warnings.simplefilter("error")
+assert loops.total(np.arange(5)) == 20
+found, rng = Batch("cardgames", 3), np.random.default_rng(0)
+wanted = Batch("cardgames", 3, backend="python")
+found.reset(1)
+wanted.reset(1)
+while (found.state.turn >= 0).any():
+    ids = found.sample(rng)
+    found.step(ids)
+    wanted.step(ids)
+    assert np.array_equal(found.state.rows, wanted.state.rows)
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("missing", ["cache", "options"])
+def test_without_a_private_name_all_is_compiled_by_the_public_way(missing: str, tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text(LOOPS.format(step=2))
+    command = [sys.executable, "-W", "error", "-c", PUBLIC, str(tmp_path), missing]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+
+
+INTERPRETED = """
+import numpy as np
+from tienlen_env.engine import Batch, View
+import tienlen_agents
+
+for rules, name in (("south", "search:worlds=2"), ("thirteens_manual", "random")):
+    found, wanted = Batch(rules, 2), Batch(rules, 2, backend="python")
+    agent = tienlen_agents.load(name)
+    agent.reset(0)
+    for batch in (found, wanted):
+        batch.reset(1)
+    for _ in range(12):
+        mask = np.empty((2, found.num_actions), np.int8)
+        words = np.empty((2, found.packed_observation_size), np.int64)
+        actions = agent.act(View(found))
+        rewards, _ = found.step(actions, mask=mask, observation=words)
+        assert np.array_equal(rewards, wanted.step(actions)[0])
+        assert np.array_equal(found.state.rows, wanted.state.rows)
+        assert np.array_equal(mask, wanted.action_mask())
+        assert np.array_equal(words, wanted.packed_observation())
+"""
+
+
+def test_loops_run_in_plain_python_for_debuggers() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", INTERPRETED],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        text=True,
+        capture_output=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
