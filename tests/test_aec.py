@@ -18,6 +18,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, RulesError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, parse_cards
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, get_rules
+from tienlen_env.single.tienlen import Round
 
 with warnings.catch_warnings():  # PettingZoo's tests import its own games by the deprecated way
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -323,13 +324,25 @@ def test_reset_streams_and_options() -> None:
     env.reset(options={"hands": [parse_cards("3s"), "4s 4c", "5s", "6s"], "leader": 1})
     assert env.agent_selection == "player_1"
     for options in (
-        {"key": 2**63},
+        {"key": 2**64},
         {"hands": ["3s", "3s", "4s", "5s"]},
         {"hands": ["3s"]},
         {"hands": ["3s", "4s", "5s", "6s"], "leader": 4},
     ):
         with pytest.raises((ValueError, TienLenError)):
             env.reset(options=options)
+
+
+def test_a_key_is_64_bits_signed_or_not() -> None:
+    """A key that is copied from a record may have its highest bit set."""
+    key = 0xFEDCBA9876543210
+    deals = []
+    for given in (key, key - 2**64, np.uint64(key)):
+        env = TIENLEN.module.raw_env()
+        env.reset(options={"key": given})
+        deals.append(env.batch.state.hands[0].tolist())
+        assert Round(key=given).key == key - 2**64
+    assert deals[0] == deals[1] == deals[2]
 
 
 def test_accepts_rules() -> None:

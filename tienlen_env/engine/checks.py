@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -105,10 +107,10 @@ def as_integer(value: object, name: str) -> int:
     Raises:
         ValueError: not an integer.
     """
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise ValueError(f"{name}={value!r}: expected an integer") from None
+    with suppress(TypeError):  # arrays of more than one number
+        if isinstance(value, SupportsIndex):
+            return operator.index(value)
+    raise ValueError(f"{name}={value!r}: expected an integer")
 
 
 def as_index(value: object, size: int, name: str) -> int:
@@ -150,18 +152,16 @@ def check_options(options: Mapping[str, object] | None, known: Collection[str]) 
 
 
 def as_key(value: object) -> int:
-    """The key of a deal.
+    """The key of a deal as a signed number; an unsigned one of the same 64 bits is the same key.
 
     Raises:
-        ValueError: not a signed 64-bit integer.
+        ValueError: not an integer of 64 bits.
     """
-    try:
-        key = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        key = 2**63
-    if isinstance(value, bool | np.bool_) or not -(2**63) <= key < 2**63:
-        raise ValueError(f"key={value!r}: expected a signed 64-bit number")
-    return key
+    with suppress(ValueError):
+        key = as_integer(value, "key")
+        if not isinstance(value, bool | np.bool_) and -(2**63) <= key < 2**64:
+            return as_seed(key)
+    raise ValueError(f"key={value!r}: expected an integer of 64 bits")
 
 
 def as_seed(value: object) -> int:

@@ -28,7 +28,7 @@ import numpy as np
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.checks import as_index
+from tienlen_env.engine.checks import as_index, as_key
 from tienlen_env.engine.one_game import OneGame
 from tienlen_env.engine.view import View
 from tienlen_env.errors import IllegalPlayError, NotationError, TienLenError
@@ -146,7 +146,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         backend: BackendName = "numba",
     ) -> None:
         self._begin(rules, num_players, leader, backend)
-        self.key = as_key(key)
+        self.key = as_key(secrets.randbits(64) if key is None else key)
         self.round_index = as_round_index(round_index)
         self._deal()
 
@@ -656,18 +656,6 @@ def _is_int(value: object, start: int, stop: int) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         return False
     return bool(start <= value < stop)
-
-
-def as_key(key: int | None) -> int:
-    """The signed key of a deal; None draws one.
-
-    Raises:
-        ValueError: it does not fit 64 bits.
-    """
-    key = secrets.randbits(64) if key is None else key
-    if not _is_int(key, -(2**63), 2**64):
-        raise ValueError(f"key={key!r}: expected an integer of 64 bits")
-    return int(key) - (1 << 64) if key >= 1 << 63 else int(key)
 
 
 def as_round_index(round_index: int) -> int:
