@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from agilerl.algorithms.dqn import DQN
 from agilerl.components.replay_buffer import ReplayBuffer
-from gymnasium import spaces
 from tensordict import TensorDict
 
 from tienlen_env import tienlen_v1

@@ -265,7 +265,11 @@ def test_environment_page_has_every_number() -> None:
             for row in table.splitlines():
                 assert row in page
         for num_players in (2, 3, 4):
-            size = aec.raw_env(name, num_players=num_players).observation_space("player_0")["observation"].shape[0]
+            size = (
+                aec.raw_env(name, num_players=num_players)
+                .observation_space("player_0")["observation"]
+                .shape[0]
+            )
             assert f"| {name} | {num_players} | uint8 ({size},) |" in page
     assert ">>>" not in page
 

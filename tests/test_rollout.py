@@ -16,19 +16,13 @@ from tienlen_agents.networks.features.tienlen import (
 from tienlen_agents.rule_based.heuristic.playout import action_returns
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_train.learner import advantages
-from tienlen_train.rollout import (
-    LEARNER,
-    FloatArray,
-    IntArray,
-    Trajectories,
-    join,
-    play_rounds,
-)
+from tienlen_train.rollout import LEARNER, Trajectories, join, play_rounds
 
 KEYS = np.arange(1, 25, dtype=np.int64) * 977
 
@@ -36,7 +30,7 @@ KEYS = np.arange(1, 25, dtype=np.int64) * 977
 def a_policy(seed: int = 0) -> object:
     rng = np.random.default_rng(seed)
 
-    def act(inputs: Inputs) -> tuple[IntArray, FloatArray]:
+    def act(inputs: Inputs) -> tuple[IntArray, Float32Array]:
         chosen = inputs.segment_start + rng.integers(0, inputs.num_legal)
         return chosen, -np.log(inputs.num_legal).astype(np.float32)
 

@@ -25,6 +25,7 @@ from tienlen_agents.settings import ConfigError, field_help, settings_of
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games import registry
+from tienlen_env.games.common.arrays import Float32Array
 from tienlen_env.games.registry import get_rules
 from tienlen_train import ppo
 from tienlen_train.best_response import BestResponseConfig, BestResponseTrainer
@@ -32,7 +33,7 @@ from tienlen_train.config import RunError, SelfPlayConfig
 from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.loop import make_console, train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.rollout import FloatArray, RolloutJob, Trajectories, join, rollout
+from tienlen_train.rollout import RolloutJob, Trajectories, join, rollout
 from tienlen_train.teacher import Teachers, teachers_of
 from tienlen_train.trainer import SelfPlayTrainer
 
@@ -182,7 +183,7 @@ def test_teachers_agree_on_the_geometric_mean() -> None:
     inputs = NetworkConfig.of(batch.rules).reader().read(view)
     assert len(games) > 4
 
-    def found(*agents: Agent) -> FloatArray:
+    def found(*agents: Agent) -> Float32Array:
         return Teachers(agents, 1.0, np.random.default_rng(0)).probabilities(batch, games, inputs)
 
     log_a, log_b = (network.log_probabilities(view) for network in networks)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.backends import BackendName, get_backend
-from tienlen_env.engine.backends.protocol import Backend, DrawArray
+from tienlen_env.engine.backends.protocol import Backend
 from tienlen_env.engine.checks import (
     as_distinct_indices,
     as_indices,
@@ -38,6 +38,7 @@ from tienlen_env.games.common.arrays import (
     BoolArray,
     ByteArray,
     ByteOutput,
+    FloatArray,
     IntArray,
     MaskArray,
     MaskOutput,
@@ -82,7 +83,7 @@ class Unchecked(NamedTuple):
 
     begin: Callable[[IntArray, IntArray, IntArray], None]
     step: Callable[
-        [IntArray, IntArray, RewardArray, BoolArray, MaskOutput, ByteOutput, DrawArray, IntArray], int
+        [IntArray, IntArray, RewardArray, BoolArray, MaskOutput, ByteOutput, FloatArray, IntArray], int
     ]
     step_games: Callable[[IntArray, IntArray, IntArray, bool, bool, RewardArray, IntArray], int]
     play_one: Callable[[RewardArray, MaskOutput, ByteOutput, int], int]
@@ -302,7 +303,7 @@ class Batch(VariantBatch):
         dones: BoolArray | None = None,
         mask: MaskOutput | None = None,
         observation: ByteOutput | None = None,
-        draws: DrawArray | None = None,
+        draws: FloatArray | None = None,
         next_actions: IntArray | None = None,
     ) -> tuple[RewardArray, BoolArray]:
         """Play one action in every game.
@@ -439,7 +440,7 @@ class Batch(VariantBatch):
         )
 
     def sample(
-        self, rng: np.random.Generator, out: IntArray | None = None, draws: DrawArray | None = None
+        self, rng: np.random.Generator, out: IntArray | None = None, draws: FloatArray | None = None
     ) -> IntArray:
         """One uniform legal action per game; `NO_ACTION` for games that are over.
 

@@ -12,16 +12,17 @@ import torch
 from torch import Tensor, nn
 
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16
+from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.executor import Executor
-from tienlen_train.rollout import FloatArray, IntArray, Trajectories
+from tienlen_train.rollout import Trajectories
 
 # ---------------------------------------------------------------- advantages
 
 
 def advantages(
-    trajectories: Trajectories, values: FloatArray, *, gamma: float = 1.0, gae_lambda: float
-) -> tuple[FloatArray, FloatArray]:
+    trajectories: Trajectories, values: Float32Array, *, gamma: float = 1.0, gae_lambda: float
+) -> tuple[Float32Array, Float32Array]:
     """Generalised advantage estimates within each (game, seat).
 
     Args:

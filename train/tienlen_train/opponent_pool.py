@@ -14,8 +14,9 @@ import numpy as np
 from torch import Tensor
 
 from tienlen_agents.networks.network import NetworkConfig
+from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.rollout import LEARNER, FloatArray, IntArray, PolicyWeights
+from tienlen_train.rollout import LEARNER, PolicyWeights
 
 NUM_SAMPLED: Final = 2  # snapshots that play in an iteration
 PRIORITY: Final = 2.0  # a snapshot's sampling weight is exp(-PRIORITY * the learner's score against it)
@@ -98,7 +99,7 @@ class OpponentPool:
         """The sampled snapshots, for a `RolloutJob`; `config` is the shape of their networks."""
         return [PolicyWeights(one.version, config, one.weights) for one in seating.snapshots]
 
-    def update_scores(self, seating: Seating, scores: FloatArray) -> None:
+    def update_scores(self, seating: Seating, scores: Float32Array) -> None:
         """Update the scores of the snapshots that played by the results of an iteration.
 
         Args:

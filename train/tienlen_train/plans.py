@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_train.opponent_pool import OpponentPool, Seating, Snapshot
-from tienlen_train.rollout import IntArray
 
 
 @dataclass(eq=False)

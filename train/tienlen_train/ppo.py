@@ -32,18 +32,13 @@ from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
+from tienlen_env.games.common.arrays import Float32Array
 from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
 from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
 from tienlen_train.executor import Executor
 from tienlen_train.learner import Model, TrajectoryTensors, advantages, minibatches
 from tienlen_train.loop import training_command
-from tienlen_train.rollout import (
-    Critic,
-    FloatArray,
-    Trajectories,
-    num_general_privileged,
-    num_privileged,
-)
+from tienlen_train.rollout import Critic, Trajectories, num_general_privileged, num_privileged
 from tienlen_train.trainer import SelfPlayTrainer
 
 
@@ -163,9 +158,9 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         count = num_privileged if self.variants is None else num_general_privileged
         return ActorCritic(network, count(features, self.rules, critic), self.config.critic_width)
 
-    def values(self, tensors: TrajectoryTensors) -> FloatArray:
+    def values(self, tensors: TrajectoryTensors) -> Float32Array:
         """The critic's value of every decision, float32 (n,)."""
-        values: FloatArray = self._values(tensors, 8192).cpu().numpy()
+        values: Float32Array = self._values(tensors, 8192).cpu().numpy()
         return values
 
     def _values(self, tensors: TrajectoryTensors | DeviceTrajectories, size: int) -> Tensor:

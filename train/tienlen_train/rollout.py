@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -37,17 +37,13 @@ from tienlen_agents.networks.general import specialised_config, specialised_weig
 from tienlen_agents.networks.network import NetworkConfig, general_inputs, sample
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.arrays import AnyArray, ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.executor import Executor
 from tienlen_train.teacher import Teachers, teachers_of
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float32]
-BitArray = npt.NDArray[np.uint8]
-AnyArray = npt.NDArray[Any]
-
 # Chooses for n decisions: int64 (n,), indices into the ragged actions, and float32 (n,), log-probabilities.
-Act = Callable[[Inputs], tuple[IntArray, FloatArray]]
+Act = Callable[[Inputs], tuple[IntArray, Float32Array]]
 Critic = Literal["playout", "hands", "own"]
 # A column of `Trajectories` for n decisions of a step, from the batch, the games int64 (n,) and the inputs.
 Column = Callable[[Batch, IntArray, Inputs], AnyArray]
@@ -156,18 +152,18 @@ class Trajectories:
     """
 
     inputs: Inputs
-    privileged: BitArray
+    privileged: ByteArray
     chosen: IntArray
-    log_probability: FloatArray
-    action_values: FloatArray
-    winning_actions: BitArray
-    teacher_probabilities: FloatArray
-    reward: FloatArray
+    log_probability: Float32Array
+    action_values: Float32Array
+    winning_actions: ByteArray
+    teacher_probabilities: Float32Array
+    reward: Float32Array
     next_index: IntArray
     game: IntArray
     seat: IntArray
     step: IntArray
-    scores: FloatArray
+    scores: Float32Array
     seconds_acting: float
 
     def __len__(self) -> int:
@@ -299,7 +295,7 @@ def policy_fn(policy: PolicyWeights, rng: np.random.Generator, job: RolloutJob) 
     network.load_state_dict(policy.weights, assign=True)
     network.to(device)
 
-    def act(inputs: Inputs) -> tuple[IntArray, FloatArray]:
+    def act(inputs: Inputs) -> tuple[IntArray, Float32Array]:
         segment_ids = torch.from_numpy(inputs.segment_ids).to(device)
         with (
             torch.inference_mode(),
@@ -395,10 +391,10 @@ def play_rounds(
     last = np.full((num_games, num_players), -1)  # index of each seat's last decision
     scores = np.zeros((num_games, num_players), np.float32)
     steps: list[Trajectories] = []
-    paid: list[tuple[IntArray, FloatArray]] = []  # decisions, and the rewards that followed them
+    paid: list[tuple[IntArray, Float32Array]] = []  # decisions, and the rewards that followed them
     num_kept, seconds = 0, 0.0
 
-    def keep(inputs: Inputs, chosen: IntArray, log_probability: FloatArray, games: IntArray) -> None:
+    def keep(inputs: Inputs, chosen: IntArray, log_probability: Float32Array, games: IntArray) -> None:
         size = len(games)
         found = {name: column(batch, games, inputs) for name, column in columns.items()}
         steps.append(

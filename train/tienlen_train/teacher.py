@@ -12,17 +12,15 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.networks.network import log_softmax
 from tienlen_env.engine.agent import Agent, ScoringAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float32]
 CHOICE_LOGIT: Final = 30.0  # what an agent without probabilities adds to the score of its choice
 
 
@@ -69,7 +67,7 @@ class Teachers:
         for agent in agents:
             agent.reset(int(rng.integers(2**31)))
 
-    def probabilities(self, batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
+    def probabilities(self, batch: Batch, games: IntArray, inputs: Inputs) -> Float32Array:
         """The teachers' probabilities, float32 (N,); 0 where the teachers are not asked.
 
         Args:
@@ -90,7 +88,7 @@ class Teachers:
         return found
 
 
-def _scores(agent: Agent, view: View) -> FloatArray:
+def _scores(agent: Agent, view: View) -> Float32Array:
     """The log-probabilities of the legal actions, float32 (N,), but for a constant in each decision."""
     if isinstance(agent, ScoringAgent):
         return agent.log_probabilities(view)

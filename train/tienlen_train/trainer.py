@@ -33,6 +33,7 @@ from tienlen_agents.networks.general import GeneralAgent, Objective, generalised
 from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, mean_network, network_of
 from tienlen_agents.settings import several_files
 from tienlen_env.errors import DeviceError, WrongGameError
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
 from tienlen_train.config import RunConfig, SelfPlayConfig
 from tienlen_train.device.rollout import DeviceActor, missing_on_device
@@ -42,7 +43,7 @@ from tienlen_train.learner import Learner, ModelT
 from tienlen_train.loop import Trainer
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.plans import Plan, Plans
-from tienlen_train.rollout import Critic, IntArray, PolicyWeights, RolloutJob, Trajectories, join, rollout
+from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join, rollout
 from tienlen_train.runs import write_atomic, writing
 from tienlen_train.tables import VariantLine, draw_variants, variants_csv
 from tienlen_train.teacher import teachers_of

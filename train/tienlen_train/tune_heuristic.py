@@ -32,13 +32,13 @@ from tienlen_agents.rule_based.heuristic import HeuristicAgent, Parameters, tune
 from tienlen_agents.rule_based.heuristic.parameters import OWN_PARAMETERS
 from tienlen_agents.settings import COUNT, DEALS, Config, ExistingFile, FreeText, Range, parse_args, setting
 from tienlen_env.engine.agent import Agent
+from tienlen_env.games.common.arrays import FloatArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, has_payments
 from tienlen_train.config import ANY_SEED, COEFFICIENT, PRESETS, SEATS, RunError, command
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.runs import write_atomic
 
-FloatArray = npt.NDArray[np.float64]
 # The best of very many evaluations on the same deals is partly luck, so each purpose has its own deals.
 HELD_OUT = 1_000_000
 SAVE_EVERY = 10  # generations

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from numpy.random import SeedSequence
 
 from tienlen_agents.arena.lineup import Permutations, blocks
-from tienlen_agents.arena.play import Forfeits, IntArray, Played, play_deals
+from tienlen_agents.arena.play import Forfeits, Played, play_deals
 from tienlen_agents.endgame import SolvableRules, Solver, can_solve, open_endings
 from tienlen_env.engine.agent import Agent, View
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.base import AnyRound, round_type
 

@@ -34,12 +34,12 @@ from tienlen_agents.arena.run import Entrant, Options, check_options, load_all, 
 from tienlen_agents.arena.run_results import League, Standing
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.extras import require
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 
 if TYPE_CHECKING:
     from openskill.models import PlackettLuce, PlackettLuceRating
 
-IntArray = npt.NDArray[np.int64]
 
 RATED_GAMES: Final = 10_000  # one call of the library per game: a quarter of a second in all
 RESAMPLES: Final = 40  # the error of an interval's width is then about a tenth

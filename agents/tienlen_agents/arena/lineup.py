@@ -10,12 +10,11 @@ from itertools import combinations_with_replacement, permutations
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from tienlen_env.engine.agent import Agent
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.rendering.view import printable
 
-IntArray = npt.NDArray[np.int64]
 Permutations = Literal["rotations", "all"]
 
 

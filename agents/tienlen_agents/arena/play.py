@@ -13,11 +13,10 @@ import numpy.typing as npt
 from tienlen_env.engine.agent import Agent, CardAgent, FallibleAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules, main_reward
 from tienlen_env.rendering.view import printable
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Forfeits(NamedTuple):

@@ -35,11 +35,10 @@ from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.search import SearchAgent
-from tienlen_agents.search.interface import FloatArray
 from tienlen_agents.settings import Range
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.registry import PRESETS, get_rules
 from tienlen_env.rendering.view import printable
 

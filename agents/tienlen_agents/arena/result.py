@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from tienlen_agents.arena.chunk import Chunk
 from tienlen_agents.arena.lineup import Permutations, blocks, title_of
-from tienlen_agents.arena.play import Forfeits, IntArray, by_reason
+from tienlen_agents.arena.play import Forfeits, by_reason
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, ratio_estimate, variance_ratio
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 
 # Shares of places are counted in integers, so that sums stay exact; 2 to 7 seats divide this number.

@@ -15,6 +15,8 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_env.games.common.arrays import IntArray
+
 ALPHA: Final = 0.05
 FIRST_LOOK: Final = 256  # deals
 
@@ -49,7 +51,6 @@ def anytime_factor(num_deals: npt.ArrayLike, planned: int) -> npt.NDArray[np.flo
     return factor
 
 
-IntArray = npt.NDArray[np.int64]
 Verdict = Literal["above", "at", "below"]
 
 # The 97.5 % quantile of Student's t: the first four degrees of freedom, then an expansion about the normal's.

@@ -32,9 +32,10 @@ from tienlen_agents.networks.general import (
     load_policy,
     objective_of,
 )
-from tienlen_agents.networks.network import CardWeights, FloatArray, NetworkAgent, NetworkConfig, read_policy
+from tienlen_agents.networks.network import CardWeights, NetworkAgent, NetworkConfig, read_policy
 from tienlen_agents.search import SearchAgent
 from tienlen_env.engine.agent import Agent, ScoringAgent, View, history_of
+from tienlen_env.games.common.arrays import Float32Array
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules
 
@@ -157,7 +158,7 @@ class ShippedNetworks:
         """
         return self.network_for(view.rules, objective_of(view)).log_probabilities(view)
 
-    def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[Float32Array, CardWeights]:
         """See `tienlen_agents.search.interface.BeliefAgent`.
 
         Raises:
@@ -298,7 +299,7 @@ class ChampionAgent:
         """
         return self._networks.log_probabilities(view)
 
-    def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[Float32Array, CardWeights]:
         """See `tienlen_agents.search.interface.BeliefAgent`.
 
         Raises:

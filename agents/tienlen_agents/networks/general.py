@@ -18,8 +18,6 @@ import numpy as np
 from tienlen_agents.networks.features.general import Columns, add_rule_inputs, pick_columns
 from tienlen_agents.networks.network import (
     CardWeights,
-    FloatArray,
-    IntArray,
     Network,
     NetworkAgent,
     NetworkConfig,
@@ -29,6 +27,7 @@ from tienlen_agents.networks.network import (
     shapes_of,
 )
 from tienlen_env.engine.agent import View
+from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, has_payments
 
@@ -71,8 +70,8 @@ def specialised_config(config: NetworkConfig, rules: AnyRules) -> NetworkConfig:
 
 
 def specialised_weights(
-    game: str, weights: Mapping[str, FloatArray], rules: AnyRules, reward: str
-) -> dict[str, FloatArray]:
+    game: str, weights: Mapping[str, Float32Array], rules: AnyRules, reward: str
+) -> dict[str, Float32Array]:
     """The weights of the network that `specialised` makes, by name, from those of the general one."""
     general = general_inputs(game)
     found = {**weights, _AFTER: _picked(weights[_AFTER], general.action_columns(rules))}
@@ -89,7 +88,7 @@ def specialised_weights(
     return found
 
 
-def _picked(weights: FloatArray, columns: Columns) -> FloatArray:
+def _picked(weights: Float32Array, columns: Columns) -> Float32Array:
     found = np.empty((len(weights), len(columns.index)), np.float32)
     pick_columns(weights, columns.index, found)
     return found
@@ -194,7 +193,7 @@ class GeneralAgent(StoredPolicy):
         """
         return self.network_for(view.rules, objective_of(view)).act(view)
 
-    def log_probabilities(self, view: View) -> FloatArray:
+    def log_probabilities(self, view: View) -> Float32Array:
         """The log-probabilities of ``view.legal_actions``, float32 (N,).
 
         Raises:
@@ -202,7 +201,7 @@ class GeneralAgent(StoredPolicy):
         """
         return self.network_for(view.rules, objective_of(view)).log_probabilities(view)
 
-    def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[Float32Array, CardWeights]:
         """See `tienlen_agents.search.interface.BeliefAgent`.
 
         Raises:

@@ -21,9 +21,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_agents.networks.features.base import FloatArray, Inputs
+from tienlen_agents.networks.features.base import Inputs
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common import floats
+from tienlen_env.games.common.arrays import Float32Array
 from tienlen_env.games.common.hints import fused
 
 TILE: Final = 64  # columns that are added up at a time; layers are filled up to a multiple with zeros
@@ -54,19 +55,19 @@ class Weights(NamedTuple):
         score_bias: (1,).
     """
 
-    first: FloatArray
-    first_bias: FloatArray
-    second: FloatArray
-    second_bias: FloatArray
-    state: FloatArray
-    state_bias: FloatArray
-    after: FloatArray
-    block: FloatArray
-    block_bias: FloatArray
-    hidden: FloatArray
-    hidden_bias: FloatArray
-    score: FloatArray
-    score_bias: FloatArray
+    first: Float32Array
+    first_bias: Float32Array
+    second: Float32Array
+    second_bias: Float32Array
+    state: Float32Array
+    state_bias: Float32Array
+    after: Float32Array
+    block: Float32Array
+    block_bias: Float32Array
+    hidden: Float32Array
+    hidden_bias: Float32Array
+    score: Float32Array
+    score_bias: Float32Array
 
 
 # Where each field of `Weights` comes from: a matrix of a policy's file is laid out in tiles, a row is filled
@@ -93,12 +94,12 @@ class BeliefWeights(NamedTuple):
         cards_bias: these outputs, filled up.
     """
 
-    first: FloatArray
-    first_bias: FloatArray
-    second: FloatArray
-    second_bias: FloatArray
-    cards: FloatArray
-    cards_bias: FloatArray
+    first: Float32Array
+    first_bias: Float32Array
+    second: Float32Array
+    second_bias: Float32Array
+    cards: Float32Array
+    cards_bias: Float32Array
 
 
 BELIEF_SOURCES: Final = {
@@ -126,12 +127,12 @@ class Workspace(NamedTuple):
     """
 
     listed: npt.NDArray[np.uint32]
-    value: FloatArray
+    value: Float32Array
     bits: npt.NDArray[np.uint32]
     num_listed: npt.NDArray[np.int64]
-    one: FloatArray
-    two: FloatArray
-    lanes: FloatArray
+    one: Float32Array
+    two: Float32Array
+    lanes: Float32Array
 
 
 @fused
@@ -445,11 +446,11 @@ def _filled_up(size: int) -> int:
 
 
 def _laid_out(
-    tensors: Mapping[str, FloatArray], sources: Mapping[str, str], tiled: tuple[str, ...]
-) -> dict[str, FloatArray]:
+    tensors: Mapping[str, Float32Array], sources: Mapping[str, str], tiled: tuple[str, ...]
+) -> dict[str, Float32Array]:
     """The fields of `Weights` or `BeliefWeights`."""
 
-    def field(name: str) -> FloatArray:
+    def field(name: str) -> Float32Array:
         tensor = np.ascontiguousarray(tensors[sources[name]])
         if name in tiled:
             num_outputs, num_inputs = tensor.shape
@@ -465,7 +466,7 @@ def _laid_out(
     return {name: field(name) for name in sources}
 
 
-def weights_of(tensors: Mapping[str, FloatArray]) -> Weights:
+def weights_of(tensors: Mapping[str, Float32Array]) -> Weights:
     """Lay out the weights of a network as the loops read them.
 
     Args:
@@ -474,7 +475,7 @@ def weights_of(tensors: Mapping[str, FloatArray]) -> Weights:
     return Weights(**_laid_out(tensors, SOURCES, TILED))
 
 
-def belief_weights_of(tensors: Mapping[str, FloatArray]) -> BeliefWeights:
+def belief_weights_of(tensors: Mapping[str, Float32Array]) -> BeliefWeights:
     """`weights_of` for a belief network."""
     return BeliefWeights(**_laid_out(tensors, BELIEF_SOURCES, BELIEF_TILED))
 
@@ -537,7 +538,7 @@ def _check(weights: Weights, inputs: Inputs) -> None:
         )
 
 
-def logits_of(weights: Weights, inputs: Inputs) -> FloatArray:
+def logits_of(weights: Weights, inputs: Inputs) -> Float32Array:
     """The network's scores, prior included, float32 (N,).
 
     Raises:

@@ -51,13 +51,11 @@ from tienlen_agents.networks.inference import (
 from tienlen_agents.settings import Range
 from tienlen_env.engine.agent import View
 from tienlen_env.errors import RulesError
+from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import MAX_HISTORY
 from tienlen_env.games.registry import game_named, game_of, get_rules
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float32]
-BitArray = npt.NDArray[np.uint8]
 CardWeights = npt.NDArray[np.float64]
 FORMAT: Final = "tienlen-network-1"
 STORED: Final = ("F32", "F16")  # types of weights in a file, by their names in safetensors
@@ -312,7 +310,7 @@ class Network:
     """
 
     config: NetworkConfig
-    tensors: dict[str, FloatArray]
+    tensors: dict[str, Float32Array]
 
     def __post_init__(self) -> None:
         check_shapes(self.config, {name: tensor.shape for name, tensor in self.tensors.items()})
@@ -331,7 +329,7 @@ class Network:
         """The weights of the belief network as the compiled loops read them; there must be one."""
         return belief_weights_of(self.tensors)
 
-    def card_weights(self, observation: BitArray) -> CardWeights:
+    def card_weights(self, observation: ByteArray) -> CardWeights:
         """How likely each opponent holds each card.
 
         Args:
@@ -358,7 +356,7 @@ class Network:
         """The number of weights."""
         return sum(tensor.size for tensor in self.tensors.values())
 
-    def logits(self, inputs: Inputs) -> FloatArray:
+    def logits(self, inputs: Inputs) -> Float32Array:
         """The network's scores, prior included, float32 (N,).
 
         Raises:
@@ -396,7 +394,7 @@ def mean_network(networks: Sequence[Network]) -> Network:
     return Network(networks[0].config, mean)
 
 
-def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
+def log_softmax(logits: Float32Array, start: IntArray) -> Float32Array:
     """Log-probabilities within each decision's actions, float32 (N,); sums are in float64.
 
     Args:
@@ -415,7 +413,7 @@ def log_softmax(logits: FloatArray, start: IntArray) -> FloatArray:
     return found
 
 
-def sample(log_probabilities: FloatArray, start: IntArray, rng: np.random.Generator) -> IntArray:
+def sample(log_probabilities: Float32Array, start: IntArray, rng: np.random.Generator) -> IntArray:
     """Draw an action of each decision: int64 (n,), indices into the ragged actions (Gumbel's trick)."""
     noise = rng.gumbel(size=len(log_probabilities))
     return first_best(log_probabilities + noise, start)
@@ -523,7 +521,7 @@ class NetworkAgent(StoredPolicy):
             actions[free] = inputs.action[chosen]
         return actions
 
-    def log_probabilities(self, view: View) -> FloatArray:
+    def log_probabilities(self, view: View) -> Float32Array:
         """The log-probabilities of ``view.legal_actions``, float32 (N,).
 
         Raises:
@@ -533,7 +531,7 @@ class NetworkAgent(StoredPolicy):
         inputs = self._reader.read(view.showing(self.network.config.history))
         return log_softmax(self.logits(inputs), inputs.segment_start)
 
-    def log_probabilities_and_card_weights(self, view: View) -> tuple[FloatArray, CardWeights]:
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[Float32Array, CardWeights]:
         """See `tienlen_agents.search.interface.BeliefAgent`.
 
         Raises:
@@ -546,7 +544,7 @@ class NetworkAgent(StoredPolicy):
             self.network.card_weights(inputs.observation),
         )
 
-    def logits(self, inputs: Inputs) -> FloatArray:
+    def logits(self, inputs: Inputs) -> Float32Array:
         """The network's scores, prior included, float32 (N,)."""
         return self.network.logits(inputs)
 

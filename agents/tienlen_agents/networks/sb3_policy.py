@@ -16,9 +16,9 @@ import numpy.typing as npt
 import torch
 
 from tienlen_env.engine.agent import View
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
 
-IntArray = npt.NDArray[np.int64]
 FEW: Final = 128  # decisions
 
 

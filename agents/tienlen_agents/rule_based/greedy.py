@@ -9,18 +9,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.view import View
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import RANK_OF_TWO
 from tienlen_env.games.common.spec import KernelTables
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.rules import Rules
-
-IntArray = npt.NDArray[np.int64]
 
 # Sizes of the keys' parts: the card id of the top card plus 1, the number of cards, the action id.
 _TOPS, _SIZES, _IDS = 64, 16, 1 << 16

@@ -38,14 +38,13 @@ import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.view import View
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels, spec as S, state as R
 from tienlen_env.games.thirteens.cards import JOKERS
 from tienlen_env.games.thirteens.melds import POINTS, best_melds, without
 from tienlen_env.games.thirteens.rules import ThirteensRules
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

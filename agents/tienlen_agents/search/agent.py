@@ -11,14 +11,14 @@ import numpy as np
 
 from tienlen_agents.search import halving
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.interface import BeliefAgent, Decision, FloatArray, Options
+from tienlen_agents.search.interface import BeliefAgent, Decision, Options
 from tienlen_agents.search.registry import new_context
 from tienlen_agents.settings import Range
 from tienlen_env.engine.agent import Agent, ParticularAgent, ScoringAgent, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.checks import as_seed
 from tienlen_env.engine.view import View
-from tienlen_env.games.common.arrays import BoolArray, IntArray
+from tienlen_env.games.common.arrays import BoolArray, FloatArray, IntArray
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import ClimbingState

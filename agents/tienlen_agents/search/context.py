@@ -11,18 +11,10 @@ import numpy as np
 from tienlen_agents.rule_based.rollout import make_rollout
 from tienlen_agents.search import halving, ismcts
 from tienlen_agents.search.halving import IS_OPEN, NUM_CANDIDATES, NUM_WORLDS
-from tienlen_agents.search.interface import (
-    Decision,
-    Estimates,
-    FloatArray,
-    Options,
-    SearchGame,
-    SearchSetup,
-    Workspace,
-)
+from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb
 from tienlen_env.engine.backends import jit
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.bits import shift_right
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.hints import noinline

@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
 from tienlen_env.engine.agent import ScoringAgent, View
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.game import AnyRules
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @runtime_checkable

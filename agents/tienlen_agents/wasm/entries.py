@@ -54,14 +54,12 @@ from tienlen_env.engine.backends.wasm.entries import (
 from tienlen_env.engine.backends.wasm.memory import clear, opener
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import has_payments
 
 MAX_WORLDS: Final = 256  # of `search`; `evaluate` may have room for fewer
-
-FloatArray = npt.NDArray[np.float32]
 
 
 class SearchMemory(NamedTuple):
@@ -111,10 +109,10 @@ class NetworkMemory(NamedTuple):
     belief: inference.BeliefWeights
     workspace: inference.Workspace
     belief_workspace: inference.Workspace
-    states: FloatArray
-    outputs: FloatArray
-    logits: FloatArray
-    log_prior: FloatArray
+    states: Float32Array
+    outputs: Float32Array
+    logits: Float32Array
+    log_prior: Float32Array
     card_weights: npt.NDArray[np.float64]
 
 

@@ -12,9 +12,16 @@ from types import SimpleNamespace
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.per_game import per_game
-from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, DrawArray, Turn
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, Turn
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import BoolArray, ByteOutput, IntArray, MaskOutput, RewardArray
+from tienlen_env.games.common.arrays import (
+    BoolArray,
+    ByteOutput,
+    FloatArray,
+    IntArray,
+    MaskOutput,
+    RewardArray,
+)
 from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.hints import noinline
@@ -53,7 +60,7 @@ def _loops(game: AnyGame) -> SimpleNamespace:
 
     def play_range(
         rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray,
-        rewards: RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: DrawArray,
+        rewards: RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: FloatArray,
         next_ids: IntArray, first: int, end: int,
     ) -> None:  # fmt: skip
         for b in range(first, end):
@@ -87,7 +94,7 @@ def _loops(game: AnyGame) -> SimpleNamespace:
     @jit.loop
     def step(
         rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray, rewards:
-        RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: DrawArray,
+        RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: FloatArray,
         next_ids: IntArray,
     ) -> int:  # fmt: skip
         refused = check_actions(rows, spec, actions, ids, cards)
@@ -107,7 +114,7 @@ def _loops(game: AnyGame) -> SimpleNamespace:
     @jit.loop
     def step_range(
         rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray, rewards:
-        RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: DrawArray,
+        RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: FloatArray,
         next_ids: IntArray, first: int, end: int,
     ) -> None:  # fmt: skip
         play_range(
@@ -115,7 +122,7 @@ def _loops(game: AnyGame) -> SimpleNamespace:
         )  # fmt: skip
 
     @jit.loop
-    def sample(rows: IntArray, spec: IntArray, draws: DrawArray, out: IntArray) -> None:
+    def sample(rows: IntArray, spec: IntArray, draws: FloatArray, out: IntArray) -> None:
         for b in range(rows.shape[0]):
             out[b] = choose_legal(rows[b], spec, draws[b])
 

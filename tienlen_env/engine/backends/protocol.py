@@ -12,17 +12,19 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from tienlen_env.games.common.arrays import BoolArray, ByteOutput, IntArray, MaskOutput, RewardArray
+from tienlen_env.games.common.arrays import (
+    BoolArray,
+    ByteOutput,
+    FloatArray,
+    IntArray,
+    MaskOutput,
+    RewardArray,
+)
 
 # `play_one` returns one number: `REFUSED`, or the next seat (below 8) or `FINISHED`, plus `PAID` if it paid.
 REFUSED: Final = -1
 PAID: Final = 8
 FINISHED: Final = 16
-
-DrawArray = npt.NDArray[np.float64]
 
 
 class Turn(IntEnum):
@@ -73,7 +75,7 @@ class Backend(Protocol):
         dones: BoolArray,
         mask: MaskOutput,
         obs: ByteOutput,
-        draws: DrawArray,
+        draws: FloatArray,
         next_ids: IntArray,
     ) -> int:
         """Play one action in every game.
@@ -155,7 +157,7 @@ class Backend(Protocol):
             -1, or the first index of `games` whose action is not legal; then nothing has changed.
         """
 
-    def sample(self, rows: IntArray, spec: IntArray, draws: DrawArray, out: IntArray) -> None:
+    def sample(self, rows: IntArray, spec: IntArray, draws: FloatArray, out: IntArray) -> None:
         """Choose a legal action a game by uniform draws in [0, 1); -1 where no action is legal."""
 
     def write_masks(self, rows: IntArray, spec: IntArray, out: MaskOutput) -> None:

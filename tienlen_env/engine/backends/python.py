@@ -11,9 +11,16 @@ from functools import lru_cache
 import numpy as np
 
 from tienlen_env.engine.backends.per_game import per_game
-from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, DrawArray, Turn
+from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, Turn
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import BoolArray, ByteOutput, IntArray, MaskOutput, RewardArray
+from tienlen_env.games.common.arrays import (
+    BoolArray,
+    ByteOutput,
+    FloatArray,
+    IntArray,
+    MaskOutput,
+    RewardArray,
+)
 from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
 
@@ -72,7 +79,7 @@ class PythonBackend:
         dones: BoolArray,
         mask: MaskOutput,
         obs: ByteOutput,
-        draws: DrawArray,
+        draws: FloatArray,
         next_ids: IntArray,
     ) -> int:
         kernels, columns = self._game.kernels, self._game.columns
@@ -177,7 +184,7 @@ class PythonBackend:
             rewards[games[i]] += gained
         return -1
 
-    def sample(self, rows: IntArray, spec: IntArray, draws: DrawArray, out: IntArray) -> None:
+    def sample(self, rows: IntArray, spec: IntArray, draws: FloatArray, out: IntArray) -> None:
         kernels = self._game.kernels
         spec_list = _as_list(spec)
         for b, row in enumerate(rows.tolist()):

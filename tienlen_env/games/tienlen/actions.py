@@ -38,12 +38,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.errors import InvalidComboError
+from tienlen_env.games.common.arrays import BoolArray, IntArray
 from tienlen_env.games.common.cards import CARD_TEXT, FULL_DECK, NO_CARD, RANK_OF_TWO, RANK_TEXT, format_cards
 from tienlen_env.games.tienlen.rules import PAIR, QUAD, SINGLE, TRIPLE, Rules, Shape
 
 PASS: Final = 0
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _ONE_A_RANK: Final = 0x1111111111111
 

@@ -15,7 +15,8 @@ from typing import Final
 import numpy as np
 
 from tienlen_agents.networks.features.base import ONE
-from tienlen_train.rollout import PER_ACTION, AnyArray, IntArray, Trajectories, next_indices
+from tienlen_env.games.common.arrays import AnyArray, IntArray
+from tienlen_train.rollout import PER_ACTION, Trajectories, next_indices
 
 LEVEL: Final = 1  # of zlib: higher ones save a tenth of the bytes and take four times as long
 

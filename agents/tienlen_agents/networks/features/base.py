@@ -12,11 +12,9 @@ import numpy.typing as npt
 from tienlen_agents.networks.features.general import GeneralInputs
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float32]
-BitArray = npt.NDArray[np.uint8]
 Prior = Literal["none", "heuristic"]
 
 ONE: Final = 0x3F80  # 1.0 as bfloat16
@@ -36,12 +34,12 @@ class Inputs(NamedTuple):
         prior: float32 (N,), added to the network's scores.
     """
 
-    observation: BitArray
+    observation: ByteArray
     segment_start: IntArray
     num_legal: IntArray
     action: IntArray
     action_features: npt.NDArray[np.uint16]
-    prior: FloatArray
+    prior: Float32Array
 
     @property
     def segment_ids(self) -> IntArray:
@@ -117,11 +115,11 @@ class CompiledReader(NamedTuple):
 
 
 # Features that only a critic may see: uint8 (n, H) of 0 and 1, from a batch and n of its games, int64 (n,).
-PrivilegedFn = Callable[[Batch, IntArray], BitArray]
+PrivilegedFn = Callable[[Batch, IntArray], ByteArray]
 # An estimate of each legal action's return, float32 (N,), from a batch, n of its games and their inputs.
-ActionValuesFn = Callable[[Batch, IntArray, Inputs], FloatArray]
+ActionValuesFn = Callable[[Batch, IntArray, Inputs], Float32Array]
 # Which legal actions keep a proven win, uint8 (N,) of 0 and 1, from the same.
-WinningActionsFn = Callable[[Batch, IntArray, Inputs], BitArray]
+WinningActionsFn = Callable[[Batch, IntArray, Inputs], ByteArray]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
+from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.game import AnyRules
 
-BitArray = npt.NDArray[np.uint8]
 DROPPED: Final = -1  # a column of a variant that the general inputs do not have
 
 
@@ -124,5 +124,5 @@ class GeneralInputs:
     action_columns: Callable[[AnyRules], Columns]
     privileged_columns: Callable[[AnyRules], Columns]
     outcome_columns: Callable[[AnyRules], Columns]
-    rule_inputs: Callable[[AnyRules, str], BitArray]
-    unseen_cards: Callable[[BitArray], BitArray] | None = None
+    rule_inputs: Callable[[AnyRules, str], ByteArray]
+    unseen_cards: Callable[[ByteArray], ByteArray] | None = None

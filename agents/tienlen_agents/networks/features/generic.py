@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tienlen_agents.networks.features.base import ONE, BitArray, Features, Inputs, IntArray, Prior
+from tienlen_agents.networks.features.base import ONE, Features, Inputs, Prior
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.arrays import ByteArray, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 
@@ -49,7 +50,7 @@ class GenericReader:
         )
 
 
-def global_observation(batch: Batch, games: IntArray) -> BitArray:
+def global_observation(batch: Batch, games: IntArray) -> ByteArray:
     """uint8 (n, S) of 0 and 1: the global observation of n games, absolute seats."""
     return batch.select(games).global_observation()
 

@@ -14,17 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.networks.features.base import (
-    ONE,
-    BitArray,
-    CompiledReader,
-    Features,
-    FloatArray,
-    Inputs,
-    IntArray,
-    Prior,
-    new_inputs,
-)
+from tienlen_agents.networks.features.base import ONE, CompiledReader, Features, Inputs, Prior, new_inputs
 from tienlen_agents.rule_based.trickster import (
     TricksterAgent,
     evaluate_rows,
@@ -38,6 +28,7 @@ from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import GameState
@@ -72,9 +63,9 @@ class Judged(NamedTuple):
 
     action: IntArray
     segment_start: IntArray
-    prior_gap: FloatArray
+    prior_gap: Float32Array
     has_prior: bool
-    card_values: FloatArray
+    card_values: Float32Array
 
 
 def write_features(
@@ -230,7 +221,7 @@ class FeatureReader:
         return Inputs(observation, legal.start, num_legal, legal.action, action_features, prior)
 
 
-def unseen_inputs(view: View) -> BitArray:
+def unseen_inputs(view: View) -> ByteArray:
     """The unseen cards of the seat to move, and their number in each suit: uint8 (n, C + 52).
 
     Cards are by id; the counts are in unary with 13 bits, without jokers.
@@ -242,8 +233,8 @@ def unseen_inputs(view: View) -> BitArray:
     return np.concatenate([unseen, counts.reshape(len(view), 52)], axis=1)
 
 
-def _bits(masks: IntArray, num_cards: int) -> BitArray:
-    bits: BitArray = (masks[..., None] >> np.arange(num_cards) & 1).astype(np.uint8)
+def _bits(masks: IntArray, num_cards: int) -> ByteArray:
+    bits: ByteArray = (masks[..., None] >> np.arange(num_cards) & 1).astype(np.uint8)
     return bits
 
 
@@ -269,7 +260,7 @@ def num_privileged(rules: AnyRules) -> int:
     return (own.num_players - 1 + own.dummy) * own.num_cards
 
 
-def privileged_features(batch: Batch, games: IntArray) -> BitArray:
+def privileged_features(batch: Batch, games: IntArray) -> ByteArray:
     """Hidden features for the critic, as 0s and 1s, for the seats to move.
 
     Args:
@@ -315,9 +306,9 @@ class ReaderMemory(NamedTuple):
     prior_scale: Any
     cards: IntArray
     scores: Any
-    prior_gap: FloatArray
-    card_values: FloatArray
-    aux_features: FloatArray
+    prior_gap: Float32Array
+    card_values: Float32Array
+    aux_features: Float32Array
     bits: Any
     inputs: Inputs
 

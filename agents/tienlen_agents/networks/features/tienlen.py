@@ -20,17 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.endgame import Solver, can_solve, open_endings
-from tienlen_agents.networks.features.base import (
-    ONE,
-    BitArray,
-    CompiledReader,
-    Features,
-    FloatArray,
-    Inputs,
-    IntArray,
-    Prior,
-    new_inputs,
-)
+from tienlen_agents.networks.features.base import ONE, CompiledReader, Features, Inputs, Prior, new_inputs
 from tienlen_agents.networks.features.tienlen_general import GENERAL, MOST_PLAYS
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
 from tienlen_agents.parallel import host_loop
@@ -41,6 +31,7 @@ from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_indices
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
@@ -83,8 +74,8 @@ class Scratch(NamedTuple):
 
     cards: IntArray
     scores: IntArray
-    hand_values: FloatArray
-    aux_features: FloatArray
+    hand_values: Float32Array
+    aux_features: Float32Array
     bits: npt.NDArray[np.uint32]
 
 
@@ -458,7 +449,7 @@ class PrivilegedFeatures:
         self._spec: IntArray | None = None  # for which the workspace is prepared
         self._hands = self._num_plays = np.zeros((0, 0), np.int64)
 
-    def __call__(self, batch: Batch, games: IntArray) -> BitArray:
+    def __call__(self, batch: Batch, games: IntArray) -> ByteArray:
         """The features.
 
         Args:
@@ -492,7 +483,7 @@ def num_outcome(rules: AnyRules) -> int:
     return rules.num_players**2
 
 
-def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
+def rollout_outcome(batch: Batch, games: IntArray) -> ByteArray:
     """The final places if all seats follow the heuristic agent from here.
 
     Args:
@@ -512,11 +503,11 @@ def rollout_outcome(batch: Batch, games: IntArray) -> BitArray:
     places = playout.final_places(*batch.kernel_arrays, games)
     seats = (batch.state.turn[games, None] + np.arange(num_players)) % num_players
     relative = np.take_along_axis(places, seats, axis=1)
-    bits: BitArray = (relative[:, :, None] == np.arange(num_players)).astype(np.uint8)
+    bits: ByteArray = (relative[:, :, None] == np.arange(num_players)).astype(np.uint8)
     return bits.reshape(len(games), -1)
 
 
-def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
+def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> Float32Array:
     """Each legal action's return if all seats follow the heuristic agent afterwards, float32 (N,).
 
     Args:
@@ -536,7 +527,7 @@ def action_values(batch: Batch, games: IntArray, inputs: Inputs) -> FloatArray:
         legal.start, inputs.segment_start
     ):
         raise ValueError("inputs: expected those of the games")
-    returns: FloatArray = playout.action_returns(
+    returns: Float32Array = playout.action_returns(
         rows[games], spec, actions, inputs.segment_start, inputs.action, legal.cards
     )
     return returns
@@ -555,7 +546,7 @@ class WinningActions:
     def __init__(self, rules: AnyRules) -> None:
         self._solver = Solver(rules) if can_solve(rules) else None
 
-    def __call__(self, batch: Batch, games: IntArray, inputs: Inputs) -> BitArray:
+    def __call__(self, batch: Batch, games: IntArray, inputs: Inputs) -> ByteArray:
         """See `Features.winning_actions`.
 
         Args:

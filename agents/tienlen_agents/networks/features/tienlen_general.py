@@ -13,7 +13,6 @@ from typing import Final, get_args
 
 import numpy as np
 
-from tienlen_agents.networks.features.base import BitArray
 from tienlen_agents.networks.features.general import (
     DROPPED,
     Columns,
@@ -22,6 +21,7 @@ from tienlen_agents.networks.features.general import (
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
 from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.cards import HAND_SIZE, NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.layout import observation_layout
@@ -150,7 +150,7 @@ def _places(rules: Rules, objective: str) -> list[bool]:
 
 
 @cache
-def rule_inputs(rules: AnyRules, objective: str) -> BitArray:
+def rule_inputs(rules: AnyRules, objective: str) -> ByteArray:
     """See `GeneralInputs.rule_inputs`.
 
     Raises:
@@ -194,11 +194,11 @@ def rule_inputs(rules: AnyRules, objective: str) -> BitArray:
     return found
 
 
-def unseen_cards(observation: BitArray) -> BitArray:
+def unseen_cards(observation: ByteArray) -> ByteArray:
     """See `GeneralInputs.unseen_cards`."""
     played = observation[:, _LAYOUT["played"].slice].reshape(-1, MAX_PLAYERS, NUM_CARDS)
     seen = observation[:, _LAYOUT["hand"].slice] | played.any(axis=1)
-    found: BitArray = (seen == 0).astype(np.uint8)
+    found: ByteArray = (seen == 0).astype(np.uint8)
     return found
 
 

@@ -60,9 +60,10 @@ import numpy.typing as npt
 
 from tienlen_agents.parallel import Chooser, Machine
 from tienlen_agents.rule_based.heuristic import decide, splits
-from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, ONE, IntArray, Parameters
+from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, ONE, Parameters
 from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.view import View
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import HAND_SIZE
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.rules import Rules, get_rules

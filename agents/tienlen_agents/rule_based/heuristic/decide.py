@@ -29,6 +29,7 @@ from tienlen_agents.rule_based.heuristic.splits import (
     split_cost,
 )
 from tienlen_env.engine.backends import jit
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, rotate
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import actions as combos, kernels, spec as S, state as R
@@ -313,11 +314,11 @@ def evaluate_row(
 
 
 @lru_cache(maxsize=8)
-def _weights(parameters: W.Parameters | None) -> W.IntArray:
+def _weights(parameters: W.Parameters | None) -> IntArray:
     return W.family_weights(parameters)
 
 
-def new_workspace(parameters: W.Parameters | None = None) -> W.IntArray:
+def new_workspace(parameters: W.Parameters | None = None) -> IntArray:
     """A workspace for the rule-based agent; call `set_rules` before its first use.
 
     Args:

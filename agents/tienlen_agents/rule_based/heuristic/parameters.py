@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from tienlen_env.games.common.arrays import FloatArray, IntArray
 
 # Costs and scores are integers, in 65536ths of a play, so sums do not depend on their order, and decisions do
 # not depend on the platform.

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from tienlen_agents.parallel import Machine, Position
 from tienlen_agents.rule_based.heuristic import decide, splits
-from tienlen_agents.rule_based.heuristic.parameters import IntArray
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
 from tienlen_env.engine.backends import jit
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 

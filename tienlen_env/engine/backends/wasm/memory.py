@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir
 from numba import from_dtype, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-AnyArray = npt.NDArray[Any]
+from tienlen_env.games.common.arrays import AnyArray
+
 _WORD: Final = ir.IntType(64)
 _MAX_EXACT: Final = 1 << 53  # larger numbers are strings in JSON
 
