@@ -55,7 +55,7 @@ from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.checks import as_index
 from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
-from tienlen_env.games.common.arrays import BoolArray, IntArray
+from tienlen_env.games.common.arrays import ActionFields, BoolArray, IntArray, Rewards, Row, Spec
 from tienlen_env.games.common.bits import lowest_index
 from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE
 from tienlen_env.games.common.game import AnyRules
@@ -94,15 +94,15 @@ class EndgameMemory(NamedTuple):
         generation: int64 (1,), number of the decision; entries of the table with another one are empty.
     """
 
-    spec: Any
-    actions: Any
+    spec: Spec
+    actions: ActionFields
     stack: Any
     ids: Any
     cards: Any
     order: Any
     ends: Any
     table: Any
-    rewards: Any
+    rewards: Rewards
     generation: Any
 
 
@@ -126,7 +126,7 @@ def new_memory(rules: Rules) -> EndgameMemory:
     )
 
 
-def num_columns(spec: Any) -> int:
+def num_columns(spec: Spec) -> int:
     """Columns that a position is copied with: up to the legal actions, or up to those of some variants."""
     end: int = R.LEGAL
     if spec[S.PLAY_SUMMARY] != spec[S.EXTRA]:
@@ -134,7 +134,7 @@ def num_columns(spec: Any) -> int:
     return end
 
 
-def position_flags(spec: Any, row: Any) -> int:
+def position_flags(spec: Spec, row: Row) -> int:
     """The part of a position besides the two hands that decides its result, in 29 bits."""
     trick = row[R.TABLE] << 18 | row[R.TURN] << 16 | (row[R.OWNER] + 1) << 13
     flags: int = trick | row[R.PASSED] << 9 | row[R.PENDING] << 5 | row[R.KNOCKED_OUT] << 1 | row[R.LOCK]
@@ -151,12 +151,12 @@ def table_index(hand: int, other: int, flags: int) -> int:
     return index
 
 
-def better_placed(row: Any, seat: int, other: int) -> int:
+def better_placed(row: Row, seat: int, other: int) -> int:
     """Which of two seats has the better place, when the round is over."""
     return seat if row[R.PLACE + seat] < row[R.PLACE + other] else other
 
 
-def move_order_key(actions: Any, action: int) -> int:
+def move_order_key(actions: ActionFields, action: int) -> int:
     """The key of move ordering, highest first: most cards, then lowest top card, the pass last."""
     at = action * S.ACTION_FIELDS
     num_cards = actions[at + S.WIDTH] * actions[at + S.LENGTH]
@@ -165,7 +165,7 @@ def move_order_key(actions: Any, action: int) -> int:
 
 
 @noinline
-def list_actions(memory: EndgameMemory, row: Any, start: int, other_hand: int) -> int:
+def list_actions(memory: EndgameMemory, row: Row, start: int, other_hand: int) -> int:
     """Write the legal actions, their cards and their keys of move ordering from index `start` on.
 
     If two actions differ in the suit of the top card only, and no card of `other_hand` lies between the two
@@ -192,7 +192,7 @@ def list_actions(memory: EndgameMemory, row: Any, start: int, other_hand: int) -
     return end
 
 
-def goes_out(row: Any, cards: Any, start: int, end: int) -> bool:
+def goes_out(row: Row, cards: Any, start: int, end: int) -> bool:
     """Whether one of the listed actions empties the hand of the seat to act."""
     found = False
     for i in range(start, end):
@@ -283,7 +283,7 @@ def search(memory: EndgameMemory, seat: int, other: int, start: int, max_nodes: 
 
 @noinline
 def solve_row(
-    memory: EndgameMemory, row: Any, wanted: int, find_all: bool, max_nodes: int, best_mask: Any
+    memory: EndgameMemory, row: Row, wanted: int, find_all: bool, max_nodes: int, best_mask: Any
 ) -> tuple[int, int]:
     """Solve a round with exactly two players left.
 

@@ -13,7 +13,7 @@ import numpy as np
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.view import View
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Spec
 from tienlen_env.games.common.cards import RANK_OF_TWO
 from tienlen_env.games.common.spec import KernelTables
 from tienlen_env.games.tienlen import spec as S
@@ -25,7 +25,7 @@ _TOPS, _SIZES, _IDS = 64, 16, 1 << 16
 _LAST = 4 * _TOPS * _SIZES * _IDS
 
 
-def is_held_back(spec: Any, actions: Any, action: int) -> bool:
+def is_held_back(spec: Spec, actions: ActionFields, action: int) -> bool:
     """Whether an action has a 2 or is a bomb."""
     at = action * S.ACTION_FIELDS
     width, length = actions[at + S.WIDTH], actions[at + S.LENGTH]
@@ -33,7 +33,7 @@ def is_held_back(spec: Any, actions: Any, action: int) -> bool:
     return bool(is_bomb or actions[at + S.TOP] >> 2 == RANK_OF_TWO)
 
 
-def cheapness(spec: Any, actions: Any, action: int) -> int:
+def cheapness(spec: Spec, actions: ActionFields, action: int) -> int:
     """The pass last; before it what is held back; then the lowest top card, fewest cards, lowest id."""
     at = action * S.ACTION_FIELDS
     num_cards = actions[at + S.WIDTH] * actions[at + S.LENGTH]
@@ -41,14 +41,16 @@ def cheapness(spec: Any, actions: Any, action: int) -> int:
     return int(((group * _TOPS + actions[at + S.TOP] + 1) * _SIZES + num_cards) * _IDS + action)
 
 
-def longness(actions: Any, action: int) -> int:
+def longness(actions: ActionFields, action: int) -> int:
     """The most cards first, then the lowest top card, then the lowest id."""
     at = action * S.ACTION_FIELDS
     num_cards = actions[at + S.WIDTH] * actions[at + S.LENGTH]
     return int(((_SIZES - num_cards) * _TOPS + actions[at + S.TOP] + 1) * _IDS + action)
 
 
-def choose_row(spec: Any, actions: Any, ids: Any, cards: Any, start: int, end: int, lead_from: int) -> int:
+def choose_row(
+    spec: Spec, actions: ActionFields, ids: Any, cards: Any, start: int, end: int, lead_from: int
+) -> int:
     """The index of a greedy player's choice among the legal actions ``ids[start:end]``.
 
     Args:

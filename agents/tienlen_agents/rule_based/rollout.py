@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tienlen_env.games.common.arrays import ActionFields, AnyArray, Row, Spec
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.spec import REWARD
 
@@ -44,12 +45,12 @@ class Rollout(NamedTuple):
     """
 
     policy: Any
-    spec: Any
-    actions: Any
-    row: Any
+    spec: Spec
+    actions: ActionFields
+    row: Row
     ids: Any
     cards: Any
-    rewards: Any
+    rewards: AnyArray
 
 
 def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None]]:
@@ -58,13 +59,13 @@ def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., 
 
     def apply_to(
         source: Any,
-        row: Any,
+        row: Row,
         num_columns: int,
-        spec: Any,
-        actions: Any,
+        spec: Spec,
+        actions: ActionFields,
         action: int,
         cards: int,
-        rewards: Any,
+        rewards: AnyArray,
     ) -> None:
         """Write to `row` the state after an action in the state `source`; the legal actions are not updated.
 

@@ -38,7 +38,7 @@ import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.view import View
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Row, Spec
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels, spec as S, state as R
@@ -79,13 +79,13 @@ def ranked_above(card: int) -> int:
 
 
 @noinline
-def trick_worth(spec: Any, pile: int) -> float:
+def trick_worth(spec: Spec, pile: int) -> float:
     """The value of a trick, in points."""
     return float(1 - 4 * popcount(pile & JOKERS) + (best_melds(spec, pile) >> POINTS))
 
 
 @noinline
-def final_worth(spec: Any, pile: int, unseen: int, num_more: int) -> float:
+def final_worth(spec: Spec, pile: int, unseen: int, num_more: int) -> float:
     """The mean value of a trick after some unseen cards are added; each adds as much as one added alone."""
     now: float = trick_worth(spec, pile)
     count = popcount(unseen)
@@ -113,7 +113,7 @@ def chance_none(num_cards: int, places: int, hidden: int) -> float:
 
 
 @noinline
-def chance_to_win(row: Any, spec: Any, weights: Any, suit: int, higher: int, unseen: int) -> float:
+def chance_to_win(row: Row, spec: Spec, weights: Any, suit: int, higher: int, unseen: int) -> float:
     """The probability that no later player beats a card of the seat to act that is the highest so far.
 
     Args:
@@ -174,7 +174,7 @@ def null_chance(hand: int, unseen: int) -> float:
 
 
 @noinline
-def unseen_cards(row: Any, spec: Any) -> int:
+def unseen_cards(row: Row, spec: Spec) -> int:
     """The cards that the seat to act has not seen, as a mask."""
     seen = row[R.SHOWN] | row[R.HAND + row[R.TURN]]
     for other in range(spec[S.NUM_PLAYERS]):
@@ -184,7 +184,7 @@ def unseen_cards(row: Any, spec: Any) -> int:
 
 @noinline
 def evaluate_card(
-    row: Any, spec: Any, weights: Any, card: int, unseen: int
+    row: Row, spec: Spec, weights: Any, card: int, unseen: int
 ) -> tuple[float, float, float, float, float]:
     """The value of playing a card, in points, and its parts: see `TricksterAgent.evaluate_actions`."""
     num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
@@ -213,7 +213,7 @@ def evaluate_card(
 
 
 @noinline
-def choose_card(row: Any, spec: Any, weights: Any, ids: Any, start: int, end: int) -> int:
+def choose_card(row: Row, spec: Spec, weights: Any, ids: Any, start: int, end: int) -> int:
     """The best card to play."""
     unseen = unseen_cards(row, spec)
     best, best_score = ids[start], -1e9
@@ -225,7 +225,7 @@ def choose_card(row: Any, spec: Any, weights: Any, ids: Any, start: int, end: in
 
 
 @noinline
-def evaluate_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
+def evaluate_meld(row: Row, spec: Spec, actions: ActionFields, action: int) -> int:
     """The points of a meld and of the best melds after it; 0 for the end of melding."""
     at = action * S.ACTION_FIELDS
     kind = actions[at + S.KIND]
@@ -236,7 +236,7 @@ def evaluate_meld(row: Any, spec: Any, actions: Any, action: int) -> int:
 
 
 @noinline
-def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: int) -> int:
+def choose_meld(row: Row, spec: Spec, actions: ActionFields, ids: Any, start: int, end: int) -> int:
     """The first meld of those that lead to the most points."""
     best, best_points = ids[start], -1
     for i in range(start, end):
@@ -247,7 +247,7 @@ def choose_meld(row: Any, spec: Any, actions: Any, ids: Any, start: int, end: in
 
 
 @noinline
-def choose_index(weights: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
+def choose_index(weights: Any, spec: Spec, actions: ActionFields, row: Row, ids: Any, cards: Any) -> int:
     """Choose a card for the seat to act of a deal that is melded automatically.
 
     Args:
@@ -271,7 +271,7 @@ def choose_index(weights: Any, spec: Any, actions: Any, row: Any, ids: Any, card
     return index
 
 
-def choose_row(spec: Any, actions: Any, row: Any, weights: Any, ids: Any, cards: Any) -> int:
+def choose_row(spec: Spec, actions: ActionFields, row: Row, weights: Any, ids: Any, cards: Any) -> int:
     """Choose for the seat to act of a game that is not over; `ids` and `cards` are scratch, int64 (A,)."""
     end = kernels.list_legal(row, spec, actions, ids, cards, 0)
     if end == 1:
@@ -295,7 +295,14 @@ def _choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[
 
 
 def evaluate_rows(
-    rows: Any, spec: Any, actions: Any, weights: Any, ids: Any, start: Any, scores: Any, facts: Any
+    rows: IntArray,
+    spec: Spec,
+    actions: ActionFields,
+    weights: Any,
+    ids: Any,
+    start: Any,
+    scores: Any,
+    facts: Any,
 ) -> None:
     """Write the scores (N,) and the facts (N, 4) of all legal actions `ids` of the states `rows`."""
     for b in range(rows.shape[0]):

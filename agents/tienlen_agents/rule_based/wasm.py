@@ -14,6 +14,7 @@ import numpy as np
 from tienlen_agents.rule_based import greedy, trickster
 from tienlen_agents.rule_based.heuristic import HeuristicAgent, decide, splits
 from tienlen_env.engine.backends.wasm.entries import Entry, agent_entries
+from tienlen_env.games.common.arrays import ActionFields, Row, Spec
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.actions import PASS
@@ -31,24 +32,24 @@ def start_heuristic(state: Any) -> None:
         state[_FIRST + i] = _HEURISTIC[i]
 
 
-def choose_heuristic(spec: Any, actions: Any, row: Any, state: Any, ids: Any, cards: Any) -> int:
+def choose_heuristic(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
     """The choice of `HeuristicAgent`."""
     splits.set_rules(state, spec)
     return int(ids[decide.choose_row(state, spec, actions, row, ids, cards)])
 
 
-def choose_trickster(spec: Any, actions: Any, row: Any, state: Any, ids: Any, cards: Any) -> int:
+def choose_trickster(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
     """The choice of `TricksterAgent`."""
     return trickster.choose_row(spec, actions, row, _TRICKSTER, ids, cards)
 
 
-def choose_greedy(spec: Any, actions: Any, row: Any, state: Any, ids: Any, cards: Any) -> int:
+def choose_greedy(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
     """The choice of `GreedyAgent`."""
     count = list_legal(row, spec, actions, ids, cards, 0)
     return int(ids[greedy.choose_row(spec, actions, ids, cards, 0, count, 0)])
 
 
-def choose_greedy_long(spec: Any, actions: Any, row: Any, state: Any, ids: Any, cards: Any) -> int:
+def choose_greedy_long(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
     """The choice of `GreedyLongAgent`."""
     count = list_legal(row, spec, actions, ids, cards, 0)
     hand = row[R.HAND + row[R.TURN]]

@@ -21,6 +21,7 @@ from tienlen_agents.search import deals
 from tienlen_agents.search.deals import DealPlan
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, random_word, set_seed
+from tienlen_env.games.common.arrays import ActionFields, Row, Spec
 from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels, spec as S, state as R
@@ -42,15 +43,15 @@ class Memory(NamedTuple):
         plan: the deals.
     """
 
-    spec: Any
-    actions: Any
+    spec: Spec
+    actions: ActionFields
     size: Any
     void: Any
     plan: DealPlan
 
 
 @noinline
-def hidden_cards(row: Any, spec: Any, size: Any, void: Any) -> int:
+def hidden_cards(row: Row, spec: Spec, size: Any, void: Any) -> int:
     """What is known of the hidden cards.
 
     Args:
@@ -78,7 +79,7 @@ def hidden_cards(row: Any, spec: Any, size: Any, void: Any) -> int:
 
 
 @noinline
-def seed_of(row: Any, spec: Any, seed: int) -> int:
+def seed_of(row: Row, spec: Spec, seed: int) -> int:
     """Hash what the seat to act can see of a state, and a seed."""
     state = absorb(seed, row[R.HAND + row[R.TURN]])
     for seat in range(spec[S.NUM_PLAYERS]):
@@ -138,7 +139,7 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
     workspace.world[NUM_LOCATIONS] = random_word(workspace.stream)
 
 
-def fill(row: Any, world: Any, spec: Any, seat: int) -> None:
+def fill(row: Row, world: Any, spec: Spec, seat: int) -> None:
     """Write a world into the hidden columns of a state."""
     for location in range(NUM_LOCATIONS):
         row[R.HAND + location] = world[location]

@@ -19,6 +19,7 @@ from tienlen_agents.search.interface import Decision, Options, SearchGame, Searc
 from tienlen_agents.search.randomness import absorb, set_seed
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
+from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount
 from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
@@ -78,7 +79,7 @@ def chain_effort(num_unseen: int) -> float:
 
 
 @noinline
-def seed_of(row: Any, spec: Any, seed: int) -> int:
+def seed_of(row: Row, spec: Spec, seed: int) -> int:
     """Hash what the seat to act can see of a state, and a seed."""
     state = absorb(seed, row[R.HAND + row[R.TURN]])
     for seat in range(spec[S.NUM_PLAYERS]):
@@ -214,7 +215,7 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
         workspace.world[location] = chain.current[location]
 
 
-def fill(row: Any, world: Any, spec: Any, seat: int) -> None:
+def fill(row: Row, world: Any, spec: Spec, seat: int) -> None:
     """Write a world into the hidden columns of a state."""
     for location in range(NUM_LOCATIONS):
         row[R.HAND + location] = world[location]

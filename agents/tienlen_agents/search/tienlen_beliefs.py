@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.search.randomness import random_word
+from tienlen_env.games.common.arrays import Row
 from tienlen_env.games.common.bits import lowest_index, shift_right, wrap
 from tienlen_env.games.common.cards import HAND_SIZE, NUM_CARDS
 from tienlen_env.games.common.floats import log
@@ -63,7 +64,7 @@ def new_beliefs(num_locations: int) -> Beliefs:
 
 @noinline
 def set_beliefs(
-    row: Any, card_weights: Any, num_players: int, unseen: int, capacity: Any, beliefs: Beliefs
+    row: Row, card_weights: Any, num_players: int, unseen: int, capacity: Any, beliefs: Beliefs
 ) -> None:
     """Prepare to draw.
 

@@ -30,6 +30,7 @@ from tienlen_agents.rule_based.heuristic.playout import is_choice
 from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search.randomness import HASH, draw_below, draw_cards, random_word
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs, log_ratio
+from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
     highest_index,
@@ -94,7 +95,7 @@ class Chain(NamedTuple):
 
 
 @noinline
-def known_cards(row: Any, spec: Any, known: Any, capacity: Any) -> int:
+def known_cards(row: Row, spec: Spec, known: Any, capacity: Any) -> int:
     """Assign the cards whose location is known.
 
     Args:
@@ -145,7 +146,7 @@ def deal_unseen(stream: Any, unseen: int, known: Any, capacity: Any, out: Any) -
 
 
 @noinline
-def action_of(spec: Any, cards: int) -> int:
+def action_of(spec: Spec, cards: int) -> int:
     """The action id of a combination (RULES.md 7.1); 0, the pass, for no cards."""
     if cards == 0:
         return 0
@@ -163,7 +164,7 @@ def action_of(spec: Any, cards: int) -> int:
 
 
 @noinline
-def replay_round(row: Any, history: Any, world: Any, line: Rollout, replay: Replay) -> int:
+def replay_round(row: Row, history: Any, world: Any, line: Rollout, replay: Replay) -> int:
     """Fill in the replay of the round.
 
     Args:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tienlen_agents.networks.features.base import ONE, Features, Inputs, Prior
 from tienlen_agents.parallel import Body, Decisions, Machine, Position
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Spec
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import game_of
 
@@ -88,10 +89,10 @@ def parallel_features(features: Features) -> ParallelFeatures | None:
 class ReadArgs(NamedTuple):
     """Arguments of the body of `GenericReader`: the batch, the decisions, scratch (N,), and the inputs."""
 
-    rows: Any
+    rows: IntArray
     games: Any
-    spec: Any
-    actions: Any
+    spec: Spec
+    actions: ActionFields
     cards: Any
     inputs: Any
 
@@ -99,10 +100,10 @@ class ReadArgs(NamedTuple):
 class ObserveArgs(NamedTuple):
     """Arguments of the body of `GenericHidden`; `out` is uint8 (n, S)."""
 
-    rows: Any
+    rows: IntArray
     games: Any
-    spec: Any
-    actions: Any
+    spec: Spec
+    actions: ActionFields
     out: Any
 
 

@@ -28,7 +28,7 @@ from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
+from tienlen_env.games.common.arrays import ActionFields, ByteArray, Float32Array, IntArray, Row, Spec
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.state import GameState
@@ -69,7 +69,14 @@ class Judged(NamedTuple):
 
 
 def write_features(
-    rows: Any, spec: Any, actions: Any, weights: Any, legal: Any, aux_features: Any, bits: Any, out: Any
+    rows: IntArray,
+    spec: Spec,
+    actions: ActionFields,
+    weights: Any,
+    legal: Any,
+    aux_features: Any,
+    bits: Any,
+    out: Any,
 ) -> None:
     """Write the features of N actions, uint16 (N, X); `bits` is the memory of `aux_features` as uint32."""
     num_players = spec[S.NUM_PLAYERS]
@@ -336,7 +343,7 @@ def new_memory(
     )
 
 
-def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
+def read_decision(spec: Spec, actions: ActionFields, memory: ReaderMemory) -> int:
     """Write the inputs of the decision in ``memory.row``; the number of legal actions."""
     inputs, row = memory.inputs, memory.row[0]
     observe.observe(row, spec, actions, row[R.TURN], inputs.observation[0], 0)
@@ -360,7 +367,7 @@ def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
     return int(num)
 
 
-def _write_unseen(row: Any, spec: Any, out: Any, begin: int) -> None:
+def _write_unseen(row: Row, spec: Spec, out: Any, begin: int) -> None:
     """Write `unseen_inputs` of a state to `out`, from `begin` on."""
     unseen, num_cards = unseen_cards(row, spec), spec[S.NUM_CARDS]
     for card in range(num_cards):

@@ -31,7 +31,7 @@ from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_indices
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
+from tienlen_env.games.common.arrays import ActionFields, ByteArray, Float32Array, IntArray, Row, Spec
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
@@ -79,7 +79,7 @@ class Scratch(NamedTuple):
     bits: npt.NDArray[np.uint32]
 
 
-def write_action(actions: Any, action: int, left: int, out: Any) -> None:
+def write_action(actions: ActionFields, action: int, left: int, out: Any) -> None:
     """Write the features of an action and of the hand that it leaves: all columns before the auxiliary ones.
 
     Args:
@@ -108,7 +108,7 @@ def write_action(actions: Any, action: int, left: int, out: Any) -> None:
         out[NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = ONE
 
 
-def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
+def write_unseen(row: Row, spec: Spec, out: Any, start: int) -> None:
     """Write the number of unseen cards of each rank, in unary with 4 bits."""
     unseen = decide.public_view(spec, row).unseen
     for rank in range(13):
@@ -117,7 +117,7 @@ def write_unseen(row: Any, spec: Any, out: Any, start: int) -> None:
             out[start + 4 * rank + k] = num_of_rank > k
 
 
-def count_legal(rows: Any, games: Any, spec: Any, segment_start: Any, num_legal: Any) -> int:
+def count_legal(rows: IntArray, games: Any, spec: Spec, segment_start: Any, num_legal: Any) -> int:
     """Write each decision's number of legal actions and their start; N."""
     end = 0
     for b in range(games.shape[0]):
@@ -141,10 +141,10 @@ class Reading(NamedTuple):
         inputs: written; `segment_start` holds its values already.
     """
 
-    rows: Any
+    rows: IntArray
     games: Any
-    spec: Any
-    actions: Any
+    spec: Spec
+    actions: ActionFields
     workspace: Any
     settings: Any
     scratch: Any
@@ -152,7 +152,14 @@ class Reading(NamedTuple):
 
 
 def write_inputs(
-    rows: Any, games: Any, spec: Any, actions: Any, workspace: Any, settings: Any, scratch: Any, inputs: Any
+    rows: IntArray,
+    games: Any,
+    spec: Spec,
+    actions: ActionFields,
+    workspace: Any,
+    settings: Any,
+    scratch: Any,
+    inputs: Any,
 ) -> None:
     """Fill the `Inputs` of n decisions; `segment_start` holds its values already."""
     splits.set_rules(workspace, spec)
@@ -220,10 +227,10 @@ _count_legal = jit.loop(count_legal)
 class ReadArgs(NamedTuple):
     """Arguments of `read_item`: see `Reading` and `Scratch`; a workspace and the last two for each slot."""
 
-    rows: Any
+    rows: IntArray
     games: Any
-    spec: Any
-    actions: Any
+    spec: Spec
+    actions: ActionFields
     workspaces: Any
     settings: Any
     cards: Any
@@ -246,7 +253,7 @@ def read_item(item: int, slot: int, args: ReadArgs) -> None:
     )  # fmt: skip
 
 
-def measure_any_hand(workspace: Any, spec: Any) -> None:
+def measure_any_hand(workspace: Any, spec: Spec) -> None:
     """Prepare a workspace for `write_hidden`.
 
     The fewest plays of a hand do not depend on the other cards, so one context is enough for all hands.
@@ -256,7 +263,7 @@ def measure_any_hand(workspace: Any, spec: Any) -> None:
 
 
 def write_hidden(
-    rows: Any, game: int, spec: Any, workspace: Any, hands: Any, num_plays: Any, out: Any
+    rows: IntArray, game: int, spec: Spec, workspace: Any, hands: Any, num_plays: Any, out: Any
 ) -> None:
     """Write the `PrivilegedFeatures` of one game, (H,).
 
@@ -292,9 +299,9 @@ def set_any_hand(item: int, slot: int, args: RulesArgs) -> None:
 class HiddenArgs(NamedTuple):
     """Arguments of `hidden_item`: see `write_hidden`; a workspace for each slot, and `out` (n, H)."""
 
-    rows: Any
+    rows: IntArray
     games: Any
-    spec: Any
+    spec: Spec
     workspaces: Any
     hands: Any
     num_plays: Any
@@ -345,7 +352,7 @@ def new_memory(
     )
 
 
-def read_decision(spec: Any, actions: Any, memory: ReaderMemory) -> int:
+def read_decision(spec: Spec, actions: ActionFields, memory: ReaderMemory) -> int:
     """Write the inputs of the decision in ``memory.row``; the number of legal actions."""
     inputs = memory.inputs
     num: int = count_legal(memory.row, memory.games, spec, inputs.segment_start, inputs.num_legal)

@@ -27,6 +27,7 @@ from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bi
 from tienlen_agents.parallel import Decisions, Machine, Position
 from tienlen_agents.rule_based.heuristic import decide, playout
 from tienlen_agents.rule_based.heuristic.parallel import RulesArgs, new_workspaces
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
@@ -111,7 +112,7 @@ class ParallelHidden:
 class OutcomeArgs(NamedTuple):
     """Arguments of `outcome_item`: see `playout.PlayoutArgs`; `out` is uint8 (n, F)."""
 
-    rows: Any
+    rows: IntArray
     games: Any
     playout: Any
     out: Any
@@ -131,7 +132,7 @@ def outcome_item(item: int, slot: int, args: OutcomeArgs) -> None:
 class ReturnArgs(NamedTuple):
     """Arguments of `return_item`: see `playout.PlayoutArgs`; `ids`, `owner` and `out` are (N,)."""
 
-    rows: Any
+    rows: IntArray
     games: Any
     playout: Any
     owner: Any

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import wrap, write_word
 from tienlen_env.games.tienlen import spec as S
 from tienlen_env.games.tienlen.play_summary import NUM_KINDS, NUM_RANKS
@@ -18,7 +19,7 @@ def num_summary_bits(num_players: int) -> int:
     return (num_players - 1) * 3 * NUM_KINDS * NUM_RANKS
 
 
-def write_summary(row: Any, spec: Any, seat: int, out: Any, start: int) -> int:
+def write_summary(row: Row, spec: Spec, seat: int, out: Any, start: int) -> int:
     """Write the play summary that a seat reads, as 0s and 1s; zeros if the batch stores no plays.
 
     Args:

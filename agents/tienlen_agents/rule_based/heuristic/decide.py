@@ -29,7 +29,7 @@ from tienlen_agents.rule_based.heuristic.splits import (
     split_cost,
 )
 from tienlen_env.engine.backends import jit
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Row, Spec
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, rotate
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import actions as combos, kernels, spec as S, state as R
@@ -112,7 +112,7 @@ class Evaluation(NamedTuple):
 # ---------------------------------------------------------------- the choice
 
 
-def public_view(spec: Any, row: Any) -> PublicView:
+def public_view(spec: Spec, row: Row) -> PublicView:
     """The information of the seat to act. Of the other hands only the numbers of cards are read."""
     num_players, turn = spec[S.NUM_PLAYERS], row[R.TURN]
     hand = row[R.HAND + turn]
@@ -136,7 +136,7 @@ def public_view(spec: Any, row: Any) -> PublicView:
     )
 
 
-def compute_context(workspace: Any, spec: Any, view: PublicView) -> Context:
+def compute_context(workspace: Any, spec: Spec, view: PublicView) -> Context:
     """Fill in the workspace for a decision, and return the other inputs of `evaluate_action`."""
     opponents = view.live & ~1
     pending = opponents if view.table == _PASS or not spec[S.PASS_LOCK] else opponents & ~view.passed
@@ -167,7 +167,13 @@ def compute_context(workspace: Any, spec: Any, view: PublicView) -> Context:
 
 
 def evaluate_action(
-    workspace: Any, spec: Any, actions: Any, context: Context, view: PublicView, action: int, cards: int
+    workspace: Any,
+    spec: Spec,
+    actions: ActionFields,
+    context: Context,
+    view: PublicView,
+    action: int,
+    cards: int,
 ) -> Evaluation:
     """Score one action by the rules of `tienlen_agents.rule_based.heuristic`.
 
@@ -243,7 +249,14 @@ def evaluate_action(
 
 @noinline
 def choose(
-    workspace: Any, spec: Any, actions: Any, view: PublicView, ids: Any, cards: Any, start: int, end: int
+    workspace: Any,
+    spec: Spec,
+    actions: ActionFields,
+    view: PublicView,
+    ids: Any,
+    cards: Any,
+    start: int,
+    end: int,
 ) -> int:
     """Apply the rules of `tienlen_agents.rule_based.heuristic`, in their order.
 
@@ -272,7 +285,7 @@ def choose(
     return best
 
 
-def choose_row(workspace: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
+def choose_row(workspace: Any, spec: Spec, actions: ActionFields, row: Row, ids: Any, cards: Any) -> int:
     """Choose for the seat to act of a round whose legal actions are up to date.
 
     Returns:
@@ -292,7 +305,14 @@ class ActionFacts(NamedTuple):
 
 
 def evaluate_row(
-    workspace: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any, bounds: Any, out: ActionFacts
+    workspace: Any,
+    spec: Spec,
+    actions: ActionFields,
+    row: Row,
+    ids: Any,
+    cards: Any,
+    bounds: Any,
+    out: ActionFacts,
 ) -> None:
     """Evaluate the actions of a round from index ``bounds[0]`` to ``bounds[1]``.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from tienlen_agents.rule_based.heuristic import parameters as W
 from tienlen_agents.rule_based.heuristic.splits import STAKE, WEIGHTS, can_be_bombed
+from tienlen_env.games.common.arrays import ActionFields, Spec
 from tienlen_env.games.common.bits import popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import payments as pay, spec as S
@@ -27,7 +28,14 @@ def in_stakes(workspace: Any, weight: int, units: int) -> int:
 
 @noinline
 def paid_score(
-    workspace: Any, spec: Any, actions: Any, context: Any, view: Any, action: int, cards: int, reach: int
+    workspace: Any,
+    spec: Spec,
+    actions: ActionFields,
+    context: Any,
+    view: Any,
+    action: int,
+    cards: int,
+    reach: int,
 ) -> int:
     """What the payments that an action may bring add to its score.
 

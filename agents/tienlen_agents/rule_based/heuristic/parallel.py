@@ -9,6 +9,7 @@ import numpy as np
 from tienlen_agents.parallel import Machine, Position
 from tienlen_agents.rule_based.heuristic import decide, splits
 from tienlen_agents.rule_based.heuristic.parameters import Parameters
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Spec
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 
@@ -27,10 +28,10 @@ class ChooseArgs(NamedTuple):
         out: int64 (n,), overwritten with action ids.
     """
 
-    rows: Any
+    rows: IntArray
     games: Any
-    spec: Any
-    actions: Any
+    spec: Spec
+    actions: ActionFields
     workspaces: Any
     ids: Any
     cards: Any
@@ -49,7 +50,7 @@ class RulesArgs(NamedTuple):
     """Arguments of `set_rules`: workspaces int64 (T, W), and the variant."""
 
     workspaces: Any
-    spec: Any
+    spec: Spec
 
 
 def set_rules(item: int, slot: int, args: RulesArgs) -> None:
@@ -57,7 +58,7 @@ def set_rules(item: int, slot: int, args: RulesArgs) -> None:
     splits.set_rules(args.workspaces[item], args.spec)
 
 
-def new_workspaces(machine: Machine, spec: Any, parameters: Parameters | None = None) -> Any:
+def new_workspaces(machine: Machine, spec: Spec, parameters: Parameters | None = None) -> Any:
     """int64 (T, W): a workspace for each slot, prepared for the variant."""
     workspaces = machine.per_slot(decide.new_workspace(parameters))
     machine.launch(set_rules, machine.num_slots, RulesArgs(workspaces, spec))

@@ -11,13 +11,13 @@ from tienlen_agents.parallel import Machine, Position
 from tienlen_agents.rule_based.heuristic import decide, splits
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
 from tienlen_env.engine.backends import jit
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.arrays import ActionFields, Float32Array, IntArray, Row, Spec
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
 
 
 @noinline
-def choose_index(workspace: Any, spec: Any, actions: Any, row: Any, ids: Any, cards: Any) -> int:
+def choose_index(workspace: Any, spec: Spec, actions: ActionFields, row: Row, ids: Any, cards: Any) -> int:
     """The rule-based agent's choice for the seat to act.
 
     Args:
@@ -36,7 +36,9 @@ def choose_index(workspace: Any, spec: Any, actions: Any, row: Any, ids: Any, ca
 
 
 @noinline
-def is_choice(workspace: Any, spec: Any, actions: Any, row: Any, played: int, ids: Any, cards: Any) -> bool:
+def is_choice(
+    workspace: Any, spec: Spec, actions: ActionFields, row: Row, played: int, ids: Any, cards: Any
+) -> bool:
     """Whether the rule-based agent plays exactly these cards (0: passes); arguments as for `choose_index`.
 
     That play is evaluated first, and others only until one has a higher score: a negative result costs less
@@ -196,12 +198,12 @@ class PlayoutArgs(NamedTuple):
     """
 
     workspaces: Any
-    spec: Any
-    actions: Any
-    rows: Any
+    spec: Spec
+    actions: ActionFields
+    rows: IntArray
     ids: Any
     cards: Any
-    rewards: Any
+    rewards: Float32Array
 
 
 def line_of_slot(args: PlayoutArgs, slot: int) -> Rollout:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tienlen_agents.rule_based.heuristic import parameters as W
+from tienlen_env.games.common.arrays import Spec
 from tienlen_env.games.common.bits import (
     FULL,
     LOWEST_SUIT,
@@ -145,7 +146,7 @@ def set_cost(workspace: Any, cards: int) -> int:
 
 
 @noinline
-def split_cost(workspace: Any, spec: Any, cards: int) -> int:
+def split_cost(workspace: Any, spec: Spec, cards: int) -> int:
     """The best split of some cards: exact, over all splits into sets and sequences.
 
     Ranks that are not in a chain long enough for a sequence are in sets. Of the other ranks, the cards of the
@@ -200,7 +201,7 @@ def split_cost(workspace: Any, spec: Any, cards: int) -> int:
 
 
 @noinline
-def bound_split(workspace: Any, spec: Any, cards: int) -> int:
+def bound_split(workspace: Any, spec: Spec, cards: int) -> int:
     """`split_cost` where suits bind: the lowest card is in each of the plays that have it as their lowest."""
     if cards == 0:
         return 0
@@ -254,13 +255,13 @@ def bound_split(workspace: Any, spec: Any, cards: int) -> int:
 # ---------------------------------------------------------------- tables of a decision
 
 
-def stake_of(spec: Any) -> int:
+def stake_of(spec: Spec) -> int:
     """The units of a stake: what the last pays the first or, where cards are counted, the price of six."""
     stake: int = max(spec[S.PAY_PLACES] + _CARDS_OF_A_STAKE * spec[S.PAY_CARD], 1)
     return stake
 
 
-def family_of(spec: Any) -> int:
+def family_of(spec: Spec) -> int:
     """The family of the rules: an index of `parameters.FAMILIES`."""
     if not spec[S.HAS_PAYMENTS]:
         return 0
@@ -269,7 +270,7 @@ def family_of(spec: Any) -> int:
     return 2 if spec[S.ROUND_END_FIRST] else 1
 
 
-def set_rules(workspace: Any, spec: Any) -> None:
+def set_rules(workspace: Any, spec: Spec) -> None:
     """Fill in the weights, the kinds of shapes, the bombs among them, and the shortest sequence."""
     own = FAMILIES + family_of(spec) * W.NUM_OWN
     for i in range(W.NUM_OWN):
@@ -292,7 +293,7 @@ def set_rules(workspace: Any, spec: Any) -> None:
 
 
 def measure_plays(
-    workspace: Any, spec: Any, hand: int, unseen: int, num_held: int, fewest: int, most: int
+    workspace: Any, spec: Spec, hand: int, unseen: int, num_held: int, fewest: int, most: int
 ) -> None:
     """Compute the tables that all plays of this decision use.
 
@@ -325,7 +326,7 @@ def measure_plays(
             workspace[slot] = 0
 
 
-def measure_free_plays(workspace: Any, hand: int, unseen: int, spec: Any, most: int) -> None:
+def measure_free_plays(workspace: Any, hand: int, unseen: int, spec: Spec, most: int) -> None:
     """The tops of unseen plays, and whether unseen bombs may beat 2s."""
     mine, others = hand, unseen
     for width in range(1, 5):
@@ -359,7 +360,7 @@ def measure_free_plays(workspace: Any, hand: int, unseen: int, spec: Any, most: 
 
 
 @noinline
-def measure_bound_plays(workspace: Any, hand: int, unseen: int, spec: Any, most: int) -> None:
+def measure_bound_plays(workspace: Any, hand: int, unseen: int, spec: Spec, most: int) -> None:
     """`measure_free_plays` where suits bind."""
     for width in range(1, 5):
         workspace[UNSEEN_TOPS + (width - 1) * 16 + 1] = suited.group_of(unseen, width, 1)
