@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple, NoReturn, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.backends import BackendName, get_backend
-from tienlen_env.engine.backends.protocol import Backend
+from tienlen_env.engine.backends import Backend, BackendName, get_backend
 from tienlen_env.engine.checks import (
     as_distinct_indices,
     as_indices,
@@ -68,9 +67,9 @@ class LegalActions(NamedTuple):
 
 
 class Unchecked(NamedTuple):
-    """The loops of `tienlen_env.engine.backends.protocol.Backend` with the games of a batch bound.
+    """The loops of `tienlen_env.engine.backends.python.PythonBackend` with the games of a batch bound.
 
-    Only what a `Backend` refuses is refused: another wrong argument corrupts memory. Rows, spec and action
+    Only what a backend refuses is refused: another wrong argument corrupts memory. Rows, spec and action
     table, the first three arguments of each loop, are given already.
 
     Attributes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
-from tienlen_env.engine.backends.protocol import Backend
+from tienlen_env.engine.backends.python import PythonBackend
 from tienlen_env.games.common.game import AnyGame
 
+Backend: TypeAlias = PythonBackend  # the reference; other executors have its methods
 BackendName = Literal["numba", "python"]
 MAX_THREADS = 256
 
@@ -29,7 +30,5 @@ def get_backend(name: BackendName, game: AnyGame, threads: int = 1) -> Backend:
 
         return cast(Backend, NumbaBackend(game, threads))
     if name == "python":
-        from tienlen_env.engine.backends.python import PythonBackend
-
         return PythonBackend(game, threads)
     raise ValueError(f"backend={name!r}: expected one of {', '.join(get_args(BackendName))}")

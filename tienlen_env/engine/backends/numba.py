@@ -241,7 +241,7 @@ def _loops(game: AnyGame) -> SimpleNamespace:
 
 
 class NumbaBackend:
-    """Compiled loops over games; see `Backend` for what each does.
+    """Compiled loops over games; see `PythonBackend` for what each does.
 
     With threads, each takes the next stretch of the games until none is left, so that one which wakes late
     or shares its core costs little. They are plain Python threads on code that holds no lock; unlike OpenMP's

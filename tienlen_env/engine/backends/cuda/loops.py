@@ -40,7 +40,7 @@ class DeviceLoops(NamedTuple):
         begin: ``(rows, spec, actions, games, keys, rounds, leaders, flags)``: start all games, or, if `games`
             is not empty, these.
         step: ``(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, flags,
-            refused)``: as `tienlen_env.engine.backends.protocol.Backend.step`, masks and observations packed.
+            refused)``: as `PythonBackend.step`, masks and observations packed.
             A game whose action is refused keeps its row and gets a flag; its action and cards go to
             `refused`, int64 (B, 2).
         sample: ``(rows, spec, draws, out)``.

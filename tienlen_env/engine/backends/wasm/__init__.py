@@ -3,7 +3,7 @@
 ``build`` (or ``python -m tienlen_env.engine.backends.wasm GAME... --out DIR``, or ``make web-engine``) writes
 
 - ``GAME.wasm``, a module that imports nothing: dealing, playing with the test of legality, masks,
-  observations and what else a `tienlen_env.engine.backends.protocol.Backend` does, for one game at a time,
+  observations and what else `PythonBackend` does, for one game at a time,
   and a loop that plays rounds at random (`tienlen_env.engine.backends.wasm.entries`);
 - ``GAME.json``, the tables of every preset and number of players (`tienlen_env.engine.backends.wasm.tables`);
 - ``engine.mjs``, plain JavaScript that loads both and calls them.

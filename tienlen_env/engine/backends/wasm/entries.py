@@ -1,4 +1,4 @@
-"""The functions that a module of WebAssembly exports, for any game: the loops of `Backend` for one row each.
+"""The functions that a module of WebAssembly exports, for any game: the loops of backends for one row each.
 
 An entry takes pointers into the module's memory. All are plain Python functions that call the game's kernels;
 `tienlen_env.engine.backends.wasm.compile` compiles them.
@@ -237,7 +237,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
         return int(row[TURN])
 
     def play(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, rewards_at: Ptr) -> int:
-        """Play an action; see `Backend.play_one` for what is returned."""
+        """Play an action; see `PythonBackend.play_one` for what is returned."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         action = int(action)
