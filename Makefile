@@ -131,15 +131,26 @@ web/node_modules/.package-lock.json: web/package-lock.json
 $(PAGE)/index.html: $(PAGE_SOURCES) web/node_modules/.package-lock.json
 	cd web && node_modules/.bin/tsc && node build.mjs ../$(PAGE)
 
-$(PAGE)/engine/index.json: $(ENGINE_SOURCES) | $(STAMP)
-	@echo 'Compiling the games and agents to WebAssembly: this takes some minutes ...'
-	$(PY) -m tienlen_agents.wasm --out $(PAGE)/engine
+# The engine and a wheel need the package's own dependencies and a builder, not the developer's two gigabytes.
+SMALL := build/venv/.installed
+BUILDER := $(if $(wildcard $(STAMP)),$(STAMP),$(SMALL))
+BUILDER_PY := $(dir $(BUILDER))bin/python
 
-play: $(STAMP) web
+$(SMALL): pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(dir $@)
+	$(dir $@)bin/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt -e . build hatchling
+	@touch $@
+
+$(PAGE)/engine/index.json: $(ENGINE_SOURCES) | $(BUILDER)
+	@echo 'Compiling the games and agents to WebAssembly: this takes some minutes ...'
+	$(BUILDER_PY) -m tienlen_agents.wasm --out $(PAGE)/engine
+
+play: $(STAMP)
+	@$(MAKE) --no-print-directory web
 	$(PY) -m tienlen_agents.web $(ARGS)
 
-wheel: $(STAMP) web
-	$(PY) -m build --wheel --no-isolation --outdir dist
+wheel: $(BUILDER) web
+	$(BUILDER_PY) -m build --wheel --no-isolation --outdir dist
 
 clean:
 	rm -rf build dist site web/node_modules $(PAGE) .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,10 +1,12 @@
 """Stopping early: error rates by simulation, and matches that stop."""
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tienlen_agents import arena
-from tienlen_agents.arena.error_rates import simulate
 from tienlen_agents.arena.stats import ALPHA, FIRST_LOOK, anytime_factor, estimate
 
 # Points of one seat over four games of a deal, less parity: some value that deals really have.
@@ -12,6 +14,59 @@ DEALS = np.repeat(
     [-1.5, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 1.5], [1, 3, 9, 20, 30, 20, 12, 4, 2]
 ).astype(float)
 SKEWED = np.repeat([-0.2, 2.8], [95, 5]).astype(float)
+
+
+class ErrorRates(NamedTuple):
+    """The verdicts of simulated matches.
+
+    Attributes:
+        gain: true advantage in points, in standard deviations of a deal.
+        above: share that stopped with the verdict "above".
+        below: share that stopped with the verdict "below".
+        mean_deals: mean number of deals; a match without a verdict has all planned deals.
+    """
+
+    gain: float
+    above: float
+    below: float
+    mean_deals: float
+
+
+def simulate(
+    deals: npt.NDArray[np.float64], gain: float, *, planned: int, look_every: int, repetitions: int, seed: int
+) -> ErrorRates:
+    """Simulate matches by drawing deals, and stop them as the arena does.
+
+    Args:
+        deals: float64 (N,), values to draw from; shifted so that their mean is the true advantage.
+        gain: the true advantage, in standard deviations of `deals`.
+        planned: maximum number of deals of a match.
+        look_every: deals between looks.
+        repetitions: number of matches.
+        seed: of the draws.
+    """
+    rng = np.random.default_rng(seed)
+    spread = float(deals.std())
+    values = (deals - deals.mean()) / spread + gain
+    looks = np.unique([*range(look_every, planned, look_every), planned])
+    is_look = looks >= min(FIRST_LOOK, planned)
+    factor = anytime_factor(looks, planned)
+    counts = np.zeros(2, np.int64)
+    total = 0
+    for _ in range(repetitions):
+        drawn = values[rng.integers(len(values), size=planned)]
+        first, second = np.cumsum(drawn)[looks - 1], np.cumsum(drawn * drawn)[looks - 1]
+        mean = first / looks
+        deviation = np.sqrt(np.maximum(second - first * mean, 0) / np.maximum(looks - 1, 1))
+        is_clear = (np.abs(mean) > factor * deviation) & is_look
+        if is_clear.any():
+            stop = int(is_clear.argmax())
+            counts[int(mean[stop] < 0)] += 1
+            total += int(looks[stop])
+        else:
+            total += planned
+    above, below = (counts / repetitions).tolist()
+    return ErrorRates(gain, above, below, total / repetitions)
 
 
 @pytest.mark.parametrize("deals", [DEALS, SKEWED])

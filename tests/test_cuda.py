@@ -78,7 +78,7 @@ def test_without_a_device_the_error_says_what_to_do() -> None:
 
     if cuda.is_available():
         pytest.skip("there is a device")
-    expected = "needs an NVIDIA GPU and its driver" if has_compiler else r"pip install 'tienlen-env\[cuda\]'"
+    expected = "needs an NVIDIA GPU and its driver" if has_compiler else r"pip install 'numba-cuda\[cu13\]'"
     with pytest.raises(DeviceError, match=expected):
         Batch("cardgames", 4, backend="cuda")
 

@@ -158,7 +158,6 @@ SHORT = {
     "tienlen_train.benchmarks.learning": "--seconds 0.01 --runs 1 --only '1 thread'",
     "tienlen_train.benchmarks.search": "--agents heuristic --deals 2 --rounds 1",
     "tienlen_train.benchmarks.strength": "--help",
-    "tienlen_agents.arena.error_rates": "--help",
     "tienlen_train.tune_heuristic": "--help",
 }
 WITH_COMMANDS = [name for name, text in TEXTS.items() if blocks("sh", text)]

@@ -27,6 +27,7 @@ from tienlen_env.engine.view import View
 from tienlen_env.single.thirteens import Deal
 from tienlen_env.single.tienlen import Round
 from tienlen_train import dmc, league, ppo
+from tienlen_train.config import Main
 
 FROZEN = Path(__file__).parent / "frozen"
 POLICIES = json.loads((FROZEN / "log_probabilities.json").read_text())
@@ -41,7 +42,7 @@ POLICIES = json.loads((FROZEN / "log_probabilities.json").read_text())
         ("league", league.main, "--payoff-deals=2"),
     ],
 )
-def test_a_run_goes_on(tmp_path: Path, name: str, main: ppo.Main, more: str) -> None:
+def test_a_run_goes_on(tmp_path: Path, name: str, main: Main, more: str) -> None:
     out = tmp_path / name
     shutil.copytree(FROZEN / name, out)
     (newest,) = (out / "checkpoints").iterdir()

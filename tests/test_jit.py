@@ -133,6 +133,22 @@ def test_caches_that_are_damaged_or_cannot_be_written(tmp_path: Path) -> None:
     assert run(tmp_path, NUMBA_CACHE_DIR=str(cache)) == 30
 
 
+def test_an_installed_package_leaves_nothing_beside_itself(tmp_path: Path) -> None:
+    """Its compiled code is in the user's folder; that of a checkout is beside the source."""
+    installed, checkout = tmp_path / "lib" / "site-packages", tmp_path / "checkout"
+    for folder in (installed, checkout):
+        folder.mkdir(parents=True)
+        (folder / "loops.py").write_text(LOOPS.format(step=2))
+        home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "LOCALAPPDATA": str(tmp_path / "cache")}
+        assert run(folder, **home, NUMBA_CACHE_DIR="") == 20
+    found = {suffix: sorted(tmp_path.rglob(f"*.{suffix}")) for suffix in ("nbi", "nbc")}
+    for paths in found.values():
+        beside, kept = paths
+        assert beside.parent == checkout / "__pycache__" or kept.parent == checkout / "__pycache__"
+        assert any((tmp_path / "cache" / "tienlen_env" / "compiled") in path.parents for path in paths)
+    assert [path.name for path in installed.rglob("*")] == ["loops.py"]
+
+
 COUNTING = """
 import sys
 import numpy as np

@@ -12,6 +12,7 @@ import sys
 import tomllib
 import venv
 import zipfile
+from collections import Counter
 from email.message import Message
 from pathlib import Path
 from types import ModuleType
@@ -92,7 +93,9 @@ def test_wheel_holds_every_module_and_the_data(wheel: Path) -> None:
     assert expected <= names_in(wheel)
     page = PACKAGES["tienlen_agents"] / "web" / "static"  # of `make web`, which `make wheel` runs before
     built = {
-        f"tienlen_agents/web/static/{p.relative_to(page).as_posix()}" for p in page.rglob("*") if p.is_file()
+        f"tienlen_agents/web/static/{p.relative_to(page).as_posix()}"
+        for p in page.rglob("*")
+        if p.is_file() and p.suffix not in (".safetensors", ".mjs", ".mts")
     }
     assert built <= names_in(wheel)
     assert not [
@@ -110,6 +113,12 @@ def test_wheel_holds_the_licences(wheel: Path) -> None:
         installed = ROOT / "web" / "node_modules" / name / "LICENSE"
         if installed.exists():
             assert (ROOT / "licenses" / f"{name}.txt").read_bytes() == installed.read_bytes()
+
+
+def test_wheel_holds_no_large_file_twice(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        sums = Counter((info.CRC, info.file_size) for info in archive.infolist() if info.file_size > 10_000)
+    assert max(sums.values()) == 1
 
 
 # ---------------------------------------------------------------- what it says

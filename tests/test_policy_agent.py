@@ -185,5 +185,5 @@ def test_without_its_packages_the_extra_is_named(tmp_path, monkeypatch):
         tienlen_agents.load(f"policy:{tmp_path / 'none.zip'},trust=1")
     (tmp_path / "some.zip").write_bytes(b"")
     monkeypatch.setattr("tienlen_agents.extras.is_installed", lambda package: package != "torch")
-    with pytest.raises(MissingExtraError, match=r"some\.zip' needs the package torch.*tienlen-env\[train\]"):
+    with pytest.raises(MissingExtraError, match=r"some\.zip' needs the package torch.*pip install .*torch>="):
         tienlen_agents.load(f"policy:{tmp_path / 'some.zip'},trust=1")

@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
 import random
 import re
 import signal
 import socket
+import sqlite3
 import sys
+import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,14 +27,22 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 pytest.importorskip("uvicorn", reason="the extra [web] is not installed")
 pytest.importorskip("websockets", reason="the extra [web] is not installed")
 
+import uvicorn
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect as sync_connect
 
 from tests.web_help import ROOT, Client, Server
 from tienlen_agents.networks.champion import WEIGHTS
-from tienlen_agents.web import messages
+from tienlen_agents.web import (
+    app as app_module,
+    guard as guard_module,
+    hub as hub_module,
+    messages,
+    table as table_module,
+)
 from tienlen_agents.web.__main__ import main
-from tienlen_agents.web.app import make_app
+from tienlen_agents.web.app import ImpatientProtocol, make_app
 from tienlen_agents.web.guard import Bucket, Guard
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import Create, MessageError
@@ -40,6 +54,7 @@ from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 from tienlen_env.single.tienlen import Round
 
+PROGRAM = f"process:{sys.executable} {ROOT / 'examples' / 'bot.py'}"
 CARD = re.compile("|".join([*CARD_TEXT, r"\*[12]"]))
 
 
@@ -344,12 +359,11 @@ def test_only_the_agents_of_the_command_line(hub: Hub, seats: tuple[str, ...], c
 
 def test_programs_and_policies_of_the_command_line() -> None:
     """A person, a program and a policy file at one table, to the end of a round."""
-    program = f"process:{sys.executable} {ROOT / 'examples' / 'bot.py'}"
-    policy = f"policy:{WEIGHTS / 'cardgames-medium-v5.safetensors'}"
-    hub = Hub(Store(":memory:"), ["greedy", program, policy])
+    policy = "policy:cardgames-medium-v5.safetensors"
+    hub = Hub(Store(":memory:"), ["greedy", PROGRAM, f"policy:{WEIGHTS / 'cardgames-medium-v5.safetensors'}"])
 
     async def play() -> Table:
-        tokens = hub.create(Create("cardgames", ("human", program, policy, "greedy"), False, 0))
+        tokens = hub.create(Create("cardgames", ("human", "program", policy, "greedy"), False, 0))
         table, seat = hub.find(tokens[0][0])
         ear = Ear(table, seat)
         table.enter(ear)
@@ -362,7 +376,7 @@ def test_programs_and_policies_of_the_command_line() -> None:
 
     try:
         table = asyncio.run(play())
-        assert [info["name"] for info in table.view(0)["seats"]] == ["human", program, policy, "greedy"]  # type: ignore[index, call-overload, union-attr]
+        assert [info["name"] for info in table.view(0)["seats"]] == ["human", "program", policy, "greedy"]  # type: ignore[index, call-overload, union-attr]
         assert table.view(0)["notices"] == []
         assert hub.store.records() == [table.session.record()]
     finally:
@@ -425,14 +439,267 @@ def test_the_join_token_of_a_home_network(tmp_path: Path) -> None:
     server = Server(tmp_path / "games.sqlite", "--host", "127.0.0.1")
     with server:
         assert len(server.join) >= 16
-        assert Client(server).welcome["type"] == "welcome"
+        client = Client(server)
+        token = client.create("human", "greedy", "greedy", "greedy")[0]
+        first = server.join
+        server.kill()
+        server.start()
+        # The pages that are open have the token of before, and go on.
+        assert Client(server, join=first).join(token)["seat"] == 0
         stranger = Client(server, join="wrong", wanted="error")
         assert stranger.welcome["code"] == "join"
         assert stranger.ask({"type": "create", **GOOD["create"]}, "table", "error")["code"] == "join"
         stranger.close()
 
 
+def test_a_wrong_token_is_no_matter_where_there_is_none(server: Server) -> None:
+    assert Client(server, join="of another server").welcome["type"] == "welcome"
+
+
+# ---------------------------------------------------------------- limits
+
+
+@contextmanager
+def served(hub: Hub, **options: Any) -> Iterator[Any]:
+    """A server of the hub in a thread."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    app = make_app(hub, Guard(["127.0.0.1"], any_address=False, port=port), **options)
+    server = uvicorn.Server(
+        uvicorn.Config(app, http=ImpatientProtocol, log_level="error", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield SimpleNamespace(port=port, address=f"http://127.0.0.1:{port}", join="")
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_a_connection_that_says_nothing_is_closed(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_module, "HELLO_SECONDS", 0.2)
+    with served(hub) as server:
+        with (
+            sync_connect(f"ws://127.0.0.1:{server.port}/ws", origin=server.address, proxy=None) as silent,
+            pytest.raises(ConnectionClosed),
+        ):
+            silent.recv(timeout=60)
+        client = Client(server)  # who has said hello may be silent
+        with pytest.raises(TimeoutError):
+            client.read(timeout=0.5)
+        client.close()
+
+
+def test_one_address_does_not_lock_out_others(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard_module, "MAX_OF_ADDRESS", 2)
+    with served(hub) as server:
+        first, second = Client(server), Client(server)
+        with pytest.raises(InvalidStatus):
+            Client(server)
+        with (
+            socket.create_connection(("127.0.0.1", server.port), source_address=("127.0.0.2", 0)) as other,
+            sync_connect(
+                f"ws://127.0.0.1:{server.port}/ws", origin=server.address, proxy=None, sock=other
+            ) as neighbour,
+        ):
+            neighbour.send(json.dumps({"type": "hello", "version": 1}))
+            assert json.loads(neighbour.recv(timeout=60))["type"] == "welcome"
+        # Two tables an address: who connects again does not begin with a full bucket.
+        for client in (first, second):
+            assert client.create("human", "random", "random", "random")
+            client.close()
+        again = Client(server)
+        assert again.ask({"type": "create", **GOOD["create"]}, "table", "error")["code"] == "rate"
+        again.close()
+
+
+def test_requests_that_stay_incomplete_are_given_up(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_module, "REQUEST_SECONDS", 0.3)
+    with served(hub) as server:
+        whole = f"GET /no HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
+        for start in (b"", b"GET / HTTP/1.1\r\nHost:", whole + b"GET / HT"):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as half_open:
+                half_open.sendall(start)
+                while half_open.recv(4096):
+                    pass  # the answer of a whole one; then the end
+
+
+def children() -> set[str]:
+    """The running processes that this one has started."""
+    return {pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are listed in /proc")
+def test_programs_end_with_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_module, "ABANDONED_SECONDS", 0.1)
+    hub = Hub(Store(":memory:"), [PROGRAM])
+    before = children()
+
+    async def until(has_programs: bool) -> None:
+        while (children() > before) != has_programs:
+            await asyncio.sleep(0.01)
+
+    async def play() -> None:
+        tokens = hub.create(Create("cardgames", ("program",) * 3 + ("human",), False, 0))
+        table, seat = hub.find(tokens[0][0])
+        for _ in range(5):  # more often than a program may fail
+            ear = Ear(table, seat)
+            table.enter(ear)
+            while table.session.current_seat != seat and not table.session.is_over:
+                await asyncio.sleep(0.01)
+            if not table.session.is_over:
+                await table.play(seat, len(table.session.plays), table.session.view(seat)["legal"][0])  # type: ignore[index, arg-type]
+            await until(has_programs=True)
+            table.leave(ear)
+            await until(has_programs=False)
+        assert table.view(seat)["notices"] == []
+        # A finished game, which people still look at, needs none either.
+        tokens = hub.create(Create("cardgames", ("program",) * 4, False, 0))
+        table, _ = hub.find(tokens[0][0])
+        table.enter(Ear(table, None))
+        while not table.session.is_over:
+            await asyncio.sleep(0.01)
+        await until(has_programs=False)
+
+    try:
+        asyncio.run(asyncio.wait_for(play(), 120))
+    finally:
+        hub.close()
+
+
+def test_programs_are_limited(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "MAX_PROGRAMS", 3)
+    many = Hub(Store(":memory:"), [PROGRAM])
+
+    async def play() -> None:
+        seats = ("human", "human", "program", "program")
+        one, other = (many.create(Create("cardgames", seats, False, 0))[0][0] for _ in range(2))
+        table, seat = many.find(one)
+        ear = Ear(table, seat)
+        table.enter(ear)
+        with pytest.raises(MessageError, match="2 programs play here already"):
+            many.find(other)
+        table.leave(ear)
+        assert many.find(other)
+
+    asyncio.run(play())
+    many.close()
+
+
+def test_nobody_sees_the_command_of_a_program() -> None:
+    hub = Hub(Store(":memory:"), ["greedy", PROGRAM, f"{PROGRAM},name=Rob", f"{PROGRAM},limit_ms=500"])
+    assert list(hub.labels.values()) == ["greedy", "program", "Rob", "program 2"]
+
+    async def play() -> str:
+        tokens = hub.create(Create("cardgames", ("human", "program", "Rob", "program 2"), False, 0))
+        table, _ = hub.find(tokens[0][0])
+        agent = table._agents[2]
+
+        def fail(view: object) -> None:
+            raise ValueError(f"{agent.name} from {PROGRAM} failed")  # type: ignore[union-attr]
+
+        table._agents[1].act_cards = fail  # type: ignore[union-attr, method-assign, assignment]
+        told: list[str] = []
+
+        class Guest:
+            seat, num_events = None, 0
+
+            def send(self, message: object) -> None:
+                told.append(json.dumps(message))
+
+        ear = Guest()
+        table.enter(ear)
+        while table.session.current_seat == 0 or not table.view(None)["notices"]:
+            if table.session.current_seat == 0:
+                await table.play(0, len(table.session.plays), table.session.view(0)["legal"][0])  # type: ignore[index, arg-type]
+            await asyncio.sleep(0.01)
+        table.leave(ear)
+        return "".join(told)
+
+    try:
+        told = asyncio.run(asyncio.wait_for(play(), 120))
+    finally:
+        hub.close()
+    assert "Rob" in told
+    assert "bot.py" not in told
+    assert sys.executable not in told
+
+
 # ---------------------------------------------------------------- nothing is lost
+
+
+def test_a_move_that_cannot_be_unmade_in_the_file_stays(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = hub.create(Create("cardgames", ("human", "greedy", "greedy", "greedy"), False, 0))
+
+    async def play() -> None:
+        table, seat = hub.find(tokens[0][0])
+        ear = Ear(table, seat)
+        table.enter(ear)
+        while not table.view(seat)["can_undo"]:
+            if table.session.current_seat == seat:
+                await table.play(seat, len(table.session.plays), table.session.view(seat)["legal"][0])  # type: ignore[index, arg-type]
+            await asyncio.sleep(0.001)
+        while table.session.current_seat != seat and not table.session.is_over:
+            await asyncio.sleep(0.001)
+        before = list(table.session.events)
+
+        def full(*_: object) -> None:
+            raise sqlite3.OperationalError("database or disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(hub.store, "cut", full)
+            with pytest.raises(sqlite3.OperationalError):
+                await table.undo(seat)
+        assert table.session.events == before
+        await table.undo(seat)
+        assert len(table.session.events) < len(before)
+        assert len(hub.store.load(table.id).plays) == len(table.session.plays)
+        table.leave(ear)
+
+    asyncio.run(play())
+
+
+def test_two_servers_do_not_share_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "games.sqlite"
+    store = Store(path)
+    with pytest.raises(StoreError, match="another server has these games"):
+        Store(path)
+    Store(path, shared=True).close()  # --export only reads
+    token = store.join_token()
+    store.close()
+    again = Store(path)
+    assert again.join_token() == token
+    again.close()
+    assert path.stat().st_mode & 0o077 == 0 or os.name == "nt"
+
+
+@pytest.mark.parametrize("option", [[], ["--export"]])
+def test_a_store_that_cannot_be_made_is_one_line(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit) as caught:
+        main([*option, "--games", str(tmp_path / "file" / "games.sqlite")])
+    assert caught.value.code == 2
+    assert "games.sqlite: " in capsys.readouterr().err
+
+
+def test_a_user_without_a_home_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    with pytest.raises(SystemExit) as caught:
+        main([])
+    assert caught.value.code == 2
+    assert "--games: expected a file: this user has no home folder" in capsys.readouterr().err
 
 
 def play_on(client: Client, view: dict[str, Any], num_moves: int, draw: random.Random) -> dict[str, Any]:
@@ -648,6 +915,25 @@ def test_without_a_built_page_the_server_says_how_to_build_it(hub: Hub, tmp_path
     asyncio.run(app(scope, receive, send))
     assert sent[0]["status"] == 503
     assert sent[1]["body"] == b"The page is not built: make web\n"
+
+
+def test_the_networks_are_served_from_where_python_has_them(hub: Hub, tmp_path: Path) -> None:
+    (tmp_path / "engine").mkdir()
+    for name in ("index.html", "engine/index.json"):
+        (tmp_path / name).write_text(name)
+    with served(hub, static=tmp_path) as server:
+        for path, content in [
+            ("/", b"index.html"),
+            ("/engine/index.json", b"engine/index.json"),
+            (
+                "/engine/thirteens-small-v1.safetensors",
+                (WEIGHTS / "thirteens-small-v1.safetensors").read_bytes(),
+            ),
+        ]:
+            with urllib.request.urlopen(server.address + path) as answer:
+                assert answer.read() == content
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(server.address + "/engine/../../../hub.py")
 
 
 def test_every_preset_can_be_played(hub: Hub) -> None:

@@ -1,11 +1,29 @@
-"""Helpers of all commands: the command line as typed, and completion of agents' names."""
+"""Helpers of all commands: the command line as typed, completion of agents' names, Ctrl-C and SIGTERM.
+
+Commands end with one line and the exit code of the shell, 130 or 143:
+
+    try:
+        with interruptible():
+            work()
+    except Interrupted as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return error.exit_code
+
+Without this, SIGTERM ends a process without its ``finally`` blocks, and Ctrl-C prints a traceback.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 CONSOLE_SCRIPT: Final = "tienlen"
@@ -40,3 +58,56 @@ def complete_agents(action: argparse.Action) -> None:
     from tienlen_agents import names
 
     action.completer = lambda **_: names()  # type: ignore[attr-defined]
+
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The process got SIGINT (Ctrl-C) or SIGTERM.
+
+    Args:
+        signum: the number of the signal.
+    """
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
+
+    @property
+    def exit_code(self) -> int:
+        """128 and the number of the signal, as a shell reports it."""
+        return 128 + self.signum
+
+    def __str__(self) -> str:
+        return "interrupted" if self.signum == signal.SIGINT else "terminated"
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise `Interrupted` in the main thread when SIGINT or SIGTERM arrives during the block.
+
+    A second signal raises it again, so it also ends a cleanup that hangs. The handlers of before come back
+    after the block. A process that was forked inside the block has the system's handlers: it ends at once and
+    prints nothing. In another thread than the main one the block changes nothing, because Python allows
+    handlers in the main thread only.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    owner = os.getpid()
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        if os.getpid() != owner:
+            signal.signal(signum, signal.SIG_DFL)
+            os.kill(os.getpid(), signum)
+            return
+        raise Interrupted(signum)
+
+    before = {signum: signal.signal(signum, interrupt) for signum in SIGNALS}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            # None: installed by other code than Python's, which cannot be named here.
+            signal.signal(signum, signal.SIG_DFL if handler is None else handler)

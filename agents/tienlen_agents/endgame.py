@@ -585,3 +585,8 @@ class EndgameFallibleAgent(EndgameCardAgent):
     def take_forfeits(self) -> list[Forfeit]:
         """The rounds that the other agent has forfeited since the last call."""
         return self.base.take_forfeits() if isinstance(self.base, FallibleAgent) else []
+
+    def close(self) -> None:
+        """End what the other agent runs; a later decision starts it again."""
+        if close := getattr(self.base, "close", None):
+            close()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 
@@ -12,6 +15,33 @@ class MissingExtraError(ModuleNotFoundError):
 def is_installed(package: str) -> bool:
     """Whether a package can be imported."""
     return find_spec(package) is not None
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs the packages of an extra.
+
+    It names the packages, not this distribution: pip looks for a name on an index, and there it may be
+    missing, or somebody else's.
+    """
+    from importlib.metadata import PackageNotFoundError, requires  # slow, and seldom needed
+
+    try:
+        lines = requires("tienlen-env") or []
+    except PackageNotFoundError:
+        return f"the extra {extra!r} in pyproject.toml lists what to install"
+    return "pip install " + shlex.join(_packages_of(extra, lines))
+
+
+def _packages_of(extra: str, lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        wanted, _, condition = map(str.strip, line.partition(";"))
+        if f'extra == "{extra}"' not in condition.replace("'", '"'):
+            continue
+        if inner := re.fullmatch(r"tienlen-env\[(.*)\]", wanted):
+            for name in inner[1].split(","):
+                yield from _packages_of(name, lines)
+        else:
+            yield wanted
 
 
 def require(package: str, extra: str, purpose: str) -> None:
@@ -27,7 +57,6 @@ def require(package: str, extra: str, purpose: str) -> None:
     """
     if not is_installed(package):
         raise MissingExtraError(
-            f"{purpose} needs the package {package}, which is not installed: "
-            f"pip install 'tienlen-env[{extra}]'",
+            f"{purpose} needs the package {package}, which is not installed: {how_to_install(extra)}",
             name=package,
         )

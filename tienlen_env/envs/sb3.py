@@ -1,6 +1,6 @@
 """The one-seat games as a stable-baselines3 `VecEnv`: MaskablePPO on hundreds of games, no subprocesses.
 
-Needs stable-baselines3 (``pip install 'tienlen-env[train]'``); nothing else of the package imports this.
+Needs stable-baselines3 (the extra ``train``); nothing else of the package imports this.
 """
 
 from __future__ import annotations

@@ -84,6 +84,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "gpu": Command("tienlen_train.benchmarks.gpu", "what a GPU brings, beside the processor"),
         },
     ),
+    "cache": Command("tienlen_train.cache", "where compiled code is kept, and how to delete it"),
     "protocol": Command("tienlen_agents.external.protocol", "check a program that plays by JSON lines"),
 }
 
@@ -140,7 +141,7 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
     # The arena has its own subcommands, so its parser begins with the script's name alone.
     program = PROGRAM if command.before else " ".join([PROGRAM, *path])
     sys.argv = [program, *command.before, *rest]  # argparse and reports read the program's name here
-    from tienlen_agents.interrupts import Interrupted, interruptible
+    from tienlen_agents.command import Interrupted, interruptible
 
     try:
         with interruptible():
@@ -149,11 +150,10 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
         extra = _EXTRA_OF.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        print(
-            f"{' '.join([PROGRAM, *path])}: the package {error.name} is not installed: "
-            f"pip install 'tienlen-env[{extra}]'",
-            file=sys.stderr,
-        )
+        from tienlen_agents.extras import how_to_install
+
+        told = f"the package {error.name} is not installed: {how_to_install(extra)}"
+        print(f"{' '.join([PROGRAM, *path])}: {told}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:
         what = str(error) if isinstance(error, Interrupted) else "interrupted"

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import ClassVar, Final, Literal, Protocol
 
+from tienlen_agents.command import Interrupted, interruptible
 from tienlen_agents.extras import MissingExtraError
-from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.networks.features import Prior, features_of
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import (

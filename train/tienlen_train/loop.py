@@ -110,7 +110,7 @@ def run_in_folder(make_task: Callable[[], TaskT], config: RunConfig, console: Co
     """Start or continue a run; returns the task and its run folder.
 
     When it returns, the policy files in the folder are those of its last checkpoint. The same holds when it
-    is interrupted by Ctrl-C or SIGTERM (see `tienlen_agents.interrupts`): then the last checkpoint is that of
+    is interrupted by Ctrl-C or SIGTERM (see `tienlen_agents.command`): then the last checkpoint is that of
     the last complete iteration or generation.
 
     Args:

@@ -4,9 +4,8 @@ import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { Explorer } from "./explorer.tsx";
 import { LocalHost, storedGame, type LocalGame } from "./local.ts";
 import { messageOf, type Host, type TableConfig } from "./model.ts";
-import { SettingsDialog } from "./parts.tsx";
+import { applySettings, loadSettings, SettingsDialog, type Settings } from "./parts.tsx";
 import { createTable, findServer, RemoteHost, type Welcome } from "./remote.ts";
-import { applySettings, loadSettings, type Settings } from "./settings.ts";
 import { Setup } from "./setup.tsx";
 import { Table } from "./table.tsx";
 

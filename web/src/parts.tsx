@@ -1,8 +1,31 @@
 /** Small parts that several screens use. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { t, type Key } from "./i18n.ts";
-import type { Settings } from "./settings.ts";
+import { browserLanguage, setLanguage, t, type Key, type Language } from "./i18n.ts";
+
+/** What the reader has chosen; stored in the browser. */
+export interface Settings {
+  language: Language | "auto";
+  theme: "auto" | "light" | "dark";
+  autoPass: boolean;
+  pause: number;
+}
+const DEFAULT: Settings = { language: "auto", theme: "auto", autoPass: false, pause: 700 };
+
+export function loadSettings(): Settings {
+  try {
+    return { ...DEFAULT, ...(JSON.parse(localStorage.getItem("settings") ?? "{}") as Partial<Settings>) };
+  } catch {
+    return DEFAULT;
+  }
+}
+
+export function applySettings(settings: Settings): void {
+  setLanguage(settings.language === "auto" ? browserLanguage() : settings.language);
+  if (settings.theme === "auto") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = settings.theme;
+  localStorage.setItem("settings", JSON.stringify(settings));
+}
 
 /** Whether the window is as narrow as a phone's. */
 export function useNarrow(): boolean {

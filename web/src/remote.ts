@@ -15,10 +15,14 @@ const address = (): string => {
   url.protocol = url.protocol.replace("http", "ws");
   return url.href;
 };
+/** The token of the address; else the last one that a server has let in. A wrong one is not kept. */
+let given = "";
 const joinToken = (): string => {
-  const given = new URLSearchParams(location.hash.slice(1)).get("join");
+  given = new URLSearchParams(location.hash.slice(1)).get("join") ?? given;
+  return given || (sessionStorage.getItem("join") ?? "");
+};
+const letIn = (): void => {
   if (given) sessionStorage.setItem("join", given);
-  return given ?? sessionStorage.getItem("join") ?? "";
 };
 
 /** An answer of the server that is an error, in the reader's words where the page has them. */
@@ -55,6 +59,7 @@ function once(message: Record<string, unknown>, wanted: string): Promise<Answer>
     };
     socket.onmessage = ({ data }) => {
       const answer = JSON.parse(String(data)) as Answer;
+      if (answer.type === "welcome") letIn();
       if (answer.type === wanted) resolve(answer);
       else if (answer.type === "error") reject(new ServerError(answer["code"], answer["message"]));
       else return;
@@ -111,6 +116,7 @@ export class RemoteHost implements Host {
       this.onChange();
       return;
     }
+    if (answer.type === "welcome") letIn();
     const wanted = answer.id == null ? undefined : this.wanted.get(answer.id);
     if (answer.type === "error") {
       this.pending = null;

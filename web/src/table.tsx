@@ -6,8 +6,7 @@ import { actionTextsOf } from "./engine.ts";
 import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { cardsOf, isCards, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
-import { Dialog, Pace, useKeys, useNarrow } from "./parts.tsx";
-import type { Settings } from "./settings.ts";
+import { Dialog, Pace, useKeys, useNarrow, type Settings } from "./parts.tsx";
 
 const RANKS = "3456789TJQKA2*";
 const SUITS = "scdh12";

@@ -32,9 +32,8 @@ from tienlen_agents.arena.match import (
 from tienlen_agents.arena.report import Report, missing_outputs
 from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
-from tienlen_agents.command import complete_agents, program
-from tienlen_agents.extras import MissingExtraError, require
-from tienlen_agents.interrupts import Interrupted, interruptible
+from tienlen_agents.command import Interrupted, complete_agents, interruptible, program
+from tienlen_agents.extras import MissingExtraError, how_to_install, require
 from tienlen_agents.settings import (
     COUNT_OR_NONE,
     DEALS,
@@ -371,7 +370,7 @@ def _run(command: Command) -> int:
         for path in report.write(settings.out):
             print(f"wrote {path}")
         if missing := missing_outputs():
-            print(f"left out {' and '.join(missing)}: pip install 'tienlen-env[arena]'")
+            print(f"left out {' and '.join(missing)}: {how_to_install('arena')}")
     if report.failures:
         failed = ", ".join(dict.fromkeys(one.name for one in report.failures))
         print(f"{program(MODULE)}: failed: {printable(failed)} (--max-forfeits)", file=sys.stderr)

@@ -64,7 +64,7 @@ def league(
 
     Raises:
         ValueError: fewer than two agents, `stop_when_clear`, or an option out of range.
-        MissingExtraError: openskill is not installed (``pip install "tienlen-env[arena]"``).
+        MissingExtraError: openskill is not installed (the extra ``arena``).
     """
     require("openskill", "arena", "a league")
     if len(agents) < 2:

@@ -149,7 +149,7 @@ class Report(RunResults):
         """The plot: points, first places and the distribution of places of every agent (see `plot`).
 
         Raises:
-            MissingExtraError: matplotlib is not installed (``pip install "tienlen-env[arena]"``).
+            MissingExtraError: matplotlib is not installed (the extra ``arena``).
         """
         require("matplotlib", "arena", "the plot of a report")
         from tienlen_agents.arena.plot import plot
@@ -160,7 +160,7 @@ class Report(RunResults):
         """The page: one self-contained HTML file (see `page`).
 
         Raises:
-            MissingExtraError: jinja2 is not installed (``pip install "tienlen-env[arena]"``).
+            MissingExtraError: jinja2 is not installed (the extra ``arena``).
         """
         require("jinja2", "arena", "the page of a report")
         return page(self)

@@ -31,8 +31,8 @@ def anytime_factor(num_deals: npt.ArrayLike, planned: int) -> npt.NDArray[np.flo
     1.6 times that of an interval for a fixed number of deals.
 
     The boundary is Robbins' normal mixture with the estimated variance. It is valid for means of many
-    independent deals of any distribution, so there is no look before `FIRST_LOOK` deals. A simulation checks
-    error rates and power: ``python -m tienlen_agents.arena.error_rates`` (and a test).
+    independent deals of any distribution, so there is no look before `FIRST_LOOK` deals. A
+    simulation in the tests checks error rates and power.
 
     Source:
         H. Robbins, Statistical methods related to the law of the iterated logarithm, 1970; I. Waudby-Smith et

@@ -84,7 +84,7 @@ def connected(address: str, identity: Identity) -> Iterator[str]:
 
     Raises:
         ClusterError: there is no cluster at the address.
-        MissingExtraError: ray is not installed (``pip install "tienlen-env[cluster]"``).
+        MissingExtraError: ray is not installed (the extra ``cluster``).
     """
     require("ray", "cluster", "--cluster")
     os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "1")

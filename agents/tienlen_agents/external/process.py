@@ -296,10 +296,11 @@ class ProcessAgent:
             self._child.send(encode({"type": "reset", "seed": seed}))
 
     def close(self) -> None:
-        """End the program; a later decision starts it again."""
+        """End the program; a later decision starts it again, which does not count as a restart."""
         if self._child is not None:
             self._finalizer()
             self._child = None
+            self._restarts_left += 1
 
     def take_forfeits(self) -> list[Forfeit]:
         """See `FallibleAgent.take_forfeits`."""
@@ -382,7 +383,6 @@ class ProcessAgent:
         """
         if self._child is not None and rules != self._rules:
             self.close()
-            self._restarts_left += 1  # not its fault
         if self._child is not None:
             return self._child
         if not self._restarts_left:

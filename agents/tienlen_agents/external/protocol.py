@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.command import program
+from tienlen_agents.command import Interrupted, interruptible, program
 from tienlen_agents.external.messages import (
     Failure,
     encode,
@@ -26,7 +26,6 @@ from tienlen_agents.external.messages import (
     validate_answer,
 )
 from tienlen_agents.external.process import Child, ProcessAgent
-from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.settings import Range
 from tienlen_agents.words import Position, words_of
 from tienlen_env.engine.batch import Batch

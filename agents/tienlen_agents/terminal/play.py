@@ -14,9 +14,8 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
-from tienlen_agents.command import complete_agents, program
+from tienlen_agents.command import Interrupted, complete_agents, interruptible, program
 from tienlen_agents.files import write_atomic
-from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.settings import Range
 from tienlen_agents.terminal.prompt import Command, Hints, ask, read_line, say, tell
 from tienlen_agents.words import words_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import secrets
 import socket
 import sys
 import webbrowser
@@ -13,9 +12,8 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
-from tienlen_agents.command import CONSOLE_SCRIPT, complete_agents, program
+from tienlen_agents.command import CONSOLE_SCRIPT, Interrupted, complete_agents, interruptible, program
 from tienlen_agents.extras import MissingExtraError, require
-from tienlen_agents.interrupts import Interrupted, interruptible
 from tienlen_agents.settings import Range
 from tienlen_agents.web.guard import Guard
 from tienlen_agents.web.hub import AGENTS
@@ -26,10 +24,14 @@ LOCAL: Final = "127.0.0.1"
 PORT: Final = 8713
 
 
-def default_store() -> Path:
-    """The file of the games, in the user's data folder."""
+def default_store() -> Path | None:
+    """The file of the games, in the user's data folder; None if the user has no home folder."""
     data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / CONSOLE_SCRIPT / "games.sqlite"
+    try:
+        folder = Path(data) if data else Path.home() / ".local" / "share"
+    except RuntimeError:
+        return None
+    return folder / CONSOLE_SCRIPT / "games.sqlite"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,10 +66,14 @@ def _parser() -> argparse.ArgumentParser:
         const="0.0.0.0",
         metavar="ADDRESS",
         help="open the server to the home network (all addresses of this machine, or the given one); the "
-        "printed address contains a token that the server asks for",
+        "printed address contains a token that the server asks for. It is plain HTTP: who reads the "
+        "network's traffic sees the token and the hands",
     )
     parser.add_argument(
-        "--games", type=Path, metavar="FILE", help=f"the file of the games ({default_store()})"
+        "--games",
+        type=Path,
+        metavar="FILE",
+        help=f"the file of the games ({default_store() or 'needed: this user has no home folder'})",
     )
     parser.add_argument(
         "--export", action="store_true", help="print the records of all finished games and end"
@@ -97,8 +103,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     options = parser.parse_args(arguments)
+    path = options.games or default_store()
+    if path is None:
+        parser.error("--games: expected a file: this user has no home folder")
     try:
-        store = Store(options.games or default_store())
+        store = Store(path, shared=options.export)
     except StoreError as error:
         parser.error(str(error))
     if options.export:
@@ -121,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: Store) -> int:
     import uvicorn
 
-    from tienlen_agents.web.app import STATIC, make_app
+    from tienlen_agents.web.app import STATIC, ImpatientProtocol, make_app
     from tienlen_agents.web.hub import Hub
 
     host = options.host or LOCAL
@@ -138,17 +147,19 @@ def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: 
     if not (STATIC / "index.html").is_file():
         print("the page is not built: make web", file=sys.stderr)
     port = listening.getsockname()[1]
-    token = secrets.token_urlsafe(12) if options.host else ""
+    token = store.join_token() if options.host else ""
     names = ["localhost", LOCAL, socket.gethostname(), f"{socket.gethostname()}.local"]
     guard = Guard(names if options.host else names[:2], any_address=bool(options.host), port=port)
     address = f"http://{_address() if host == '0.0.0.0' else host}:{port}/"
     if token:
         address += f"#join={token}"
+        print("Plain HTTP: who reads this network's traffic sees the token and the hands.", file=sys.stderr)
     print(f"Tiến lên: {address}", flush=True)
     if not options.no_browser:
         Timer(0.5, webbrowser.open, [address]).start()
     config = uvicorn.Config(
         make_app(hub, guard, join_token=token),
+        http=ImpatientProtocol,
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -18,8 +18,10 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tienlen_agents.web.guard import HEADERS, Bucket, Guard
+from tienlen_agents.networks.champion import WEIGHTS
+from tienlen_agents.web.guard import HEADERS, Bucket, Guard, Visitor, Visitors
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import (
     VERSION,
@@ -43,7 +45,8 @@ from tienlen_env.games.registry import PRESETS
 from tienlen_env.single.base import Facts
 
 STATIC: Final = Path(__file__).with_name("static")
-MAX_CONNECTIONS: Final = 500
+HELLO_SECONDS: Final = 10.0  # a connection that does not say hello by then is closed
+REQUEST_SECONDS: Final = 10.0  # a request that is not complete by then is given up
 MAX_WAITING: Final = 1000  # messages for a client that does not read
 MAX_ERRORS: Final = 50  # of a connection; then it is closed
 _POLICY_VIOLATION: Final = 1008
@@ -84,10 +87,31 @@ class Guarded:
         await self._app(scope, receive, send_with_headers)
 
 
+class ImpatientProtocol(H11Protocol):
+    """HTTP of uvicorn, which closes connections whose request stays incomplete; uvicorn waits for ever."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client connects."""
+        super().connection_made(transport)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self.loop.call_later(REQUEST_SECONDS, self._look, self.cycle)
+
+    def _look(self, before: object) -> None:
+        """Close the connection if nothing was asked since the last look, and nothing is being answered."""
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            return  # closed, or a WebSocket by now
+        if self.cycle is before and (self.cycle is None or self.cycle.response_complete):
+            self.transport.close()
+        else:
+            self._look_again()
+
+
 class Connection:
     """A client: its messages are answered one after the other; a task of its own sends the answers."""
 
-    def __init__(self, socket: WebSocket, hub: Hub, join_token: str) -> None:
+    def __init__(self, socket: WebSocket, hub: Hub, visitor: Visitor, join_token: str) -> None:
         self.seat: int | None = None
         self.num_events = 0
         self._socket = socket
@@ -96,7 +120,7 @@ class Connection:
         self._table: Table | None = None
         self._is_known = False
         self._num_errors = 0
-        self._rate, self._creating = Bucket(), Bucket(rate=0.2, burst=20)
+        self._rate, self._visitor = Bucket(), visitor
         self._outgoing: asyncio.Queue[str | None] = asyncio.Queue(MAX_WAITING)
 
     def send(self, message: Facts) -> None:
@@ -112,15 +136,16 @@ class Connection:
         sender = asyncio.create_task(self._send_all())
         try:
             while True:
-                text = await self._socket.receive_text()
-                if not self._rate.take():
+                patience = None if self._is_known else HELLO_SECONDS
+                text = await asyncio.wait_for(self._socket.receive_text(), patience)
+                if not (self._rate.take() and self._visitor.messages.take()):
                     self._error(MessageError("rate", "too many messages"))
                     break
                 await self._answer(text)
                 if self._num_errors > MAX_ERRORS:
                     break
-        except (WebSocketDisconnect, KeyError, RuntimeError):
-            pass  # it is gone, or sent bytes instead of text
+        except (WebSocketDisconnect, KeyError, RuntimeError, TimeoutError):
+            pass  # it is gone, sent bytes instead of text, or says nothing
         finally:
             self._leave()
             await self._outgoing.put(None) if not self._outgoing.full() else sender.cancel()
@@ -161,14 +186,15 @@ class Connection:
 
     async def _react(self, message: ClientMessage) -> Facts | None:
         if isinstance(message, Hello):
-            if not secrets.compare_digest(message.join.encode(), self._join_token.encode()):
+            token = self._join_token
+            if token and not secrets.compare_digest(message.join.encode(), token.encode()):
                 raise MessageError("join", "the address lacks the token of this server")
             self._is_known = True
             return self._welcome()
         if not self._is_known:
             raise MessageError("join", "the first message is hello")
         if isinstance(message, Create):
-            if not self._creating.take():
+            if not self._visitor.tables.take():
                 raise MessageError("rate", "too many new tables; wait a little")
             tokens: list[Json] = [{"token": token, "seat": seat} for token, seat in self._hub.create(message)]
             return {"type": "table", "tokens": tokens}
@@ -203,7 +229,7 @@ class Connection:
         return {
             "type": "welcome",
             "version": VERSION,
-            "agents": [PERSON, *self._hub.agents],
+            "agents": [PERSON, *self._hub.labels.values()],
             "rules": list(PRESETS),
         }
 
@@ -217,18 +243,15 @@ def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STA
         join_token: the token that clients must have; empty for none.
         static: the folder of the built page.
     """
-    connections: set[Connection] = set()
+    visitors = Visitors()
 
     async def socket(websocket: WebSocket) -> None:
-        if len(connections) >= MAX_CONNECTIONS:
-            await websocket.close(_TRY_LATER)
-            return
-        connection = Connection(websocket, hub, join_token)
-        connections.add(connection)
-        try:
-            await connection.serve()
-        finally:
-            connections.discard(connection)
+        address = websocket.client.host if websocket.client else ""
+        with visitors.enter(address) as visitor:
+            if visitor is None:
+                await websocket.close(_TRY_LATER)
+            else:
+                await Connection(websocket, hub, visitor, join_token).serve()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -238,8 +261,10 @@ def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STA
     async def not_built(request: Request) -> PlainTextResponse:
         return PlainTextResponse("The page is not built: make web\n", 503)
 
-    page: BaseRoute = Route("/", not_built)  # other paths: 404, as with the page
+    page: list[BaseRoute] = [Route("/", not_built)]  # other paths: 404, as with the page
     if (static / "index.html").is_file():
-        page = Mount("/", StaticFiles(directory=static, html=True))
-    routes = [WebSocketRoute("/ws", socket), page]
+        engine = StaticFiles(directory=static / "engine", check_dir=False)
+        engine.all_directories.append(WEIGHTS)  # a wheel has the networks once
+        page = [Mount("/engine", engine), Mount("/", StaticFiles(directory=static, html=True))]
+    routes = [WebSocketRoute("/ws", socket), *page]
     return Guarded(Starlette(routes=routes, lifespan=lifespan), guard)

@@ -1,14 +1,18 @@
-"""What is let in: host names, origins, and the rate of messages."""
+"""What is let in: host names, origins, numbers of connections, and rates."""
 
 from __future__ import annotations
 
 import ipaddress
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 RATE: Final = 30.0  # messages a second in the long run
 BURST: Final = 90.0  # messages at once
+MAX_CONNECTIONS: Final = 500
+MAX_OF_ADDRESS: Final = 250  # connections; all people of a home may come from one address
+MAX_ADDRESSES: Final = 10_000  # that are remembered
 
 # Scripts, styles and connections only from the server itself. WebAssembly needs its own permission.
 CONTENT_SECURITY_POLICY: Final = "; ".join(
@@ -103,3 +107,45 @@ class Bucket:
             return False
         self._left -= 1
         return True
+
+
+class Visitor:
+    """What all connections of one address have in common: their number and their rates.
+
+    A limit of a connection alone is none: who reconnects would begin with a full bucket.
+    """
+
+    def __init__(self) -> None:
+        self.num_connections = 0
+        self.messages = Bucket(20 * RATE, 20 * BURST)
+        self.tables = Bucket(rate=1, burst=MAX_OF_ADDRESS)
+
+
+class Visitors:
+    """The connections of a server, by address."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Visitor] = {}
+
+    @contextmanager
+    def enter(self, address: str) -> Iterator[Visitor | None]:
+        """Count a connection while the block runs.
+
+        Args:
+            address: of the client.
+
+        Yields:
+            The visitor; None if there are too many connections, of this address or in all.
+        """
+        visitor = self._known.setdefault(address, Visitor())
+        total = sum(other.num_connections for other in self._known.values())
+        if visitor.num_connections >= MAX_OF_ADDRESS or total >= MAX_CONNECTIONS:
+            yield None
+            return
+        visitor.num_connections += 1
+        try:
+            yield visitor
+        finally:
+            visitor.num_connections -= 1
+            if len(self._known) > MAX_ADDRESSES:
+                self._known = {key: other for key, other in self._known.items() if other.num_connections}

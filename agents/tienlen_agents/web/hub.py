@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 import time
@@ -23,14 +24,17 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.registry import PRESETS, games, get_rules
+from tienlen_env.rendering.view import printable
 from tienlen_env.single.session import Session
 
 # What a client may seat unless the command line says otherwise: no files and no programs.
 AGENTS: Final = ("random", "greedy", "heuristic", "champion", "search", "trickster")
 MAX_LIVE: Final = 1000  # games in memory; others are read again when they are needed
+MAX_PROGRAMS: Final = 32  # at the tables that people look at
 _THREADS: Final = 16
 _QUICK: Final = 0.002  # seconds of a choice; a change of threads can cost more
 _NUM_TIMES: Final = 32  # choices that are remembered
+_FOLDERS: Final = re.compile(r"[^\s:,=]*[/\\]")
 
 
 class SharedAgent:
@@ -66,12 +70,27 @@ class SharedAgent:
         return len(self._times) == _NUM_TIMES and max(self._times) < _QUICK
 
 
+def label_of(name: str, given: str = "") -> str:
+    """The name of an agent as people see it: without the command of a program and the folders of a file.
+
+    Args:
+        name: with which it is loaded.
+        given: its own name; that of a program is shown, unless it is the command as well.
+    """
+    if "process:" not in name:
+        return printable(_FOLDERS.sub("", name))
+    return printable(given) if given and "process:" not in given else "program"
+
+
 class Hub:
     """All games of a server.
 
     Args:
         store: where the games are.
         agents: the names of the agents that a client may seat, as `tienlen_agents.load` reads them.
+
+    Attributes:
+        labels: by these names, what people see and choose.
 
     Raises:
         ValueError: a name that `load` does not know.
@@ -84,8 +103,14 @@ class Hub:
         self._live: dict[int, Table] = {}
         self._shared: dict[str, Agent] = {}
         self._networks: dict[str, ShippedNetworks] = {}
+        self.labels: dict[str, str] = {}
         for name in self.agents:
-            self._load(name)
+            label = first = label_of(name, self._load(name).name)
+            number = 1
+            while label in self.labels.values():
+                number += 1
+                label = f"{first} {number}"
+            self.labels[name] = label
 
     def prepare(self) -> None:
         """Let every agent of the first game choose once, so that nothing is compiled while people wait.
@@ -144,11 +169,12 @@ class Hub:
             rules = get_rules(message.rules, len(message.seats))
         except RulesError as error:
             raise MessageError("seats", str(error)) from None
-        for name in message.seats:
-            if name != PERSON and name not in self.agents:
-                raise MessageError("agent", f"agents here: {', '.join((PERSON, *self.agents))}")
+        names = {label: name for name, label in self.labels.items()} | {PERSON: PERSON}
+        if not names.keys() >= set(message.seats):
+            raise MessageError("agent", f"agents here: {', '.join((PERSON, *self.labels.values()))}")
+        names_of_seats = [names[label] for label in message.seats]
         try:
-            check_plays([self._load(n) for n in message.seats if n != PERSON], Batch(rules, 1))
+            check_plays([self._load(n) for n in names_of_seats if n != PERSON], Batch(rules, 1))
         except ValueError as error:
             raise MessageError("agent", str(error)) from None
         seats: list[int | None] = [seat for seat, name in enumerate(message.seats) if name == PERSON]
@@ -156,7 +182,7 @@ class Hub:
         self.store.add(
             message.rules,
             secrets.randbits(64) - (1 << 63),
-            message.seats,
+            names_of_seats,
             tokens,
             whole_game=message.whole_game,
             pause=message.pause,
@@ -183,9 +209,15 @@ class Hub:
         stored = self.store.load(number)
         unknown = [name for name in stored.seats if name != PERSON and name not in self.agents]
         if unknown:
-            raise MessageError("agent", f"the server was started without {', '.join(unknown)}")
+            labels = ", ".join(map(label_of, unknown))
+            raise MessageError("agent", f"the server was started without {labels}")
         agents = [None if name == PERSON else self._load(name) for name in stored.seats]
-        return Table(stored, self.store, agents, self._adviser(stored.rules), self._executor)
+        running = sum(table.num_programs for table in self._live.values() if table.listeners)
+        own = sum(isinstance(agent, FallibleAgent) for agent in agents)
+        if own and running + own > MAX_PROGRAMS:
+            raise MessageError("busy", f"{running} programs play here already: close another table first")
+        names = [self.labels.get(name, name) for name in stored.seats]
+        return Table(stored, self.store, names, agents, self._adviser(stored.rules), self._executor)
 
     def _forget(self) -> None:
         """Remove the game that was not looked at for longest from memory."""

@@ -1,18 +1,24 @@
 """The games of the server in SQLite.
 
 A move is in the file before any client gets it, so a server that is killed at any moment loses nothing
-that a player has seen. Of the tokens the file has only digests: who reads it cannot take a seat.
+that a player has seen. Of the tokens of seats the file has only digests: who reads it cannot take a seat.
+The token of the home network is there as text, so that open pages find their server again after a restart;
+only the user can read the file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from tienlen_agents.files import locked
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS games (
@@ -37,6 +43,7 @@ CREATE TABLE IF NOT EXISTS plays (
     play TEXT NOT NULL,
     PRIMARY KEY (game, number)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = 1;
 """
 _VERSION: Final = 1
@@ -81,14 +88,35 @@ class Store:
 
     Args:
         path: of the file, made if it is not there; ``":memory:"`` for none.
+        shared: another server may have the file; only read it then.
 
     Raises:
-        StoreError: the file cannot be opened or is of another version.
+        StoreError: the file cannot be opened, is of another version, or another server has it.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, shared: bool = False) -> None:
+        self._lock = ExitStack()
         if str(path) != ":memory:":
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            path = Path(path)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if not shared:
+                    self._lock.enter_context(locked(path))
+                path.touch(mode=0o600)
+            except BlockingIOError as error:
+                raise StoreError(
+                    f"{path}: another server has these games; name another file (--games)"
+                ) from error
+            except OSError as error:
+                self._lock.close()
+                raise StoreError(f"{path}: {error.strerror}") from error
+        try:
+            self._open(path)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _open(self, path: str | Path) -> None:
         try:
             self._file = sqlite3.connect(str(path), isolation_level=None, check_same_thread=False)
             self._file.execute("PRAGMA foreign_keys = ON")
@@ -104,6 +132,15 @@ class Store:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+        self._lock.close()
+
+    def join_token(self) -> str:
+        """The token of the home network: the same as long as the file is there."""
+        self._file.execute(
+            "INSERT OR IGNORE INTO settings VALUES ('join_token', ?)", (secrets.token_urlsafe(12),)
+        )
+        (token,) = self._file.execute("SELECT value FROM settings WHERE name = 'join_token'").fetchone()
+        return str(token)
 
     def add(
         self,
@@ -120,8 +157,7 @@ class Store:
         Returns:
             Its number.
         """
-        self._file.execute("BEGIN")
-        try:
+        with self._transaction():
             row = self._file.execute(
                 "INSERT INTO games (rules, key, whole_game, pause, seats) VALUES (?, ?, ?, ?, ?)",
                 (rules, key, whole_game, pause, json.dumps(list(seats))),
@@ -131,11 +167,18 @@ class Store:
             self._file.executemany(
                 "INSERT INTO tokens VALUES (?, ?, ?)", [(digest_of(t), game, seat) for t, seat in tokens]
             )
+        return game
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All changes of the block, or none."""
+        self._file.execute("BEGIN")
+        try:
+            yield
         except BaseException:
             self._file.execute("ROLLBACK")
             raise
         self._file.execute("COMMIT")
-        return game
 
     def find(self, token: str) -> tuple[int, int | None] | None:
         """The game and seat of a token; None if there is none."""
@@ -168,10 +211,9 @@ class Store:
 
     def cut(self, game: int, num_plays: int, rounds_seen: int) -> None:
         """Keep the first plays only."""
-        self._file.execute("BEGIN")
-        self._file.execute("DELETE FROM plays WHERE game = ? AND number >= ?", (game, num_plays))
-        self._file.execute("UPDATE games SET rounds_seen = ? WHERE id = ?", (rounds_seen, game))
-        self._file.execute("COMMIT")
+        with self._transaction():
+            self._file.execute("DELETE FROM plays WHERE game = ? AND number >= ?", (game, num_plays))
+            self._file.execute("UPDATE games SET rounds_seen = ? WHERE id = ?", (rounds_seen, game))
 
     def set_rounds_seen(self, game: int, rounds_seen: int) -> None:
         """Store that a person went on after `rounds_seen` rounds."""

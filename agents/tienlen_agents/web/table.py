@@ -23,6 +23,7 @@ from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 
 PERSON: Final = "human"
+ABANDONED_SECONDS: Final = 10.0  # programs of a table end after this time without a listener
 logger = logging.getLogger(__name__)
 
 
@@ -49,6 +50,7 @@ class Table:
     Args:
         stored: the game.
         store: where its plays go.
+        names: by seat, as people see them.
         agents: by seat; None for a person.
         adviser: for hints; None for none.
         executor: runs the agents.
@@ -61,12 +63,13 @@ class Table:
         self,
         stored: Stored,
         store: Store,
+        names: Sequence[str],
         agents: Sequence[Agent | None],
         adviser: ScoringAgent | None,
         executor: Executor,
     ) -> None:
         self.id = stored.id
-        self.names = stored.seats
+        self.names = tuple(names)
         self.listeners: set[Listener] = set()
         self._store = store
         self._agents = agents
@@ -76,6 +79,7 @@ class Table:
         self._rounds_seen = stored.rounds_seen
         self._lock = asyncio.Lock()
         self._driver: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._notices: list[str] = []
         bots = [agent for agent in agents if agent is not None]
         thinking = [*bots, *([] if adviser is None else [cast(Agent, adviser)])]
@@ -97,6 +101,11 @@ class Table:
         return [seat for seat, agent in enumerate(self._agents) if agent is None]
 
     @property
+    def num_programs(self) -> int:
+        """The number of seats that programs play."""
+        return sum(isinstance(agent, FallibleAgent) for agent in self._agents)
+
+    @property
     def num_rounds(self) -> int:
         """The number of finished rounds."""
         return self.session.round.round_index + self.session.is_over
@@ -110,6 +119,12 @@ class Table:
         """The number of plays before a seat's last play; None if it has made none."""
         seats = [event["seat"] for event in self.session.events if event["type"] == "play"]
         return max((number for number, other in enumerate(seats) if other == seat), default=None)
+
+    def _rounds_before(self, num_plays: int) -> int:
+        """The number of rounds that were over when there were so many plays, and the next one was due."""
+        kinds = [event["type"] for event in self.session.events]
+        plays = [index for index, kind in enumerate(kinds) if kind == "play"]
+        return kinds[: plays[num_plays]].count("round_over")
 
     def _can_undo(self, seat: int | None) -> bool:
         if seat is None or self.people != [seat]:
@@ -166,9 +181,12 @@ class Table:
         self.drive()
 
     def leave(self, listener: Listener) -> None:
-        """Remove a listener."""
+        """Remove a listener. Programs of a table without listeners end a little later."""
         self.listeners.discard(listener)
         self.tell_all()
+        if self.num_programs and not self.listeners:
+            loop = asyncio.get_running_loop()
+            loop.call_later(ABANDONED_SECONDS, lambda: self._tasks.add(loop.create_task(self._rest())))
 
     # ------------------------------------------------------------ moves of people
 
@@ -243,9 +261,11 @@ class Table:
                 raise MessageError("undo", "only moves against agents can be taken back")
             back = self._decision_before(seat)
             assert back is not None  # checked by `_can_undo`
+            # First the file: what is not stored has not happened.
+            rounds_seen = min(self._rounds_seen, self._rounds_before(back))
+            self._store.cut(self.id, back, rounds_seen)
             self.session.undo(len(self.session.plays) - back)
-            self._rounds_seen = min(self._rounds_seen, self.num_rounds)
-            self._store.cut(self.id, back, self._rounds_seen)
+            self._rounds_seen = rounds_seen
             for listener in self.listeners:
                 listener.num_events = 0
         self.tell_all()
@@ -308,9 +328,23 @@ class Table:
             self._driver = asyncio.get_running_loop().create_task(self._drive())
 
     def stop(self) -> None:
-        """Stop the agents."""
+        """Stop the agents, and end their programs."""
         if self._driver is not None:
             self._driver.cancel()
+        self._end_programs()
+
+    def _end_programs(self) -> None:
+        """A program that has to choose again is started again."""
+        for agent in self._agents:
+            if close := getattr(agent, "close", None):
+                close()
+
+    async def _rest(self) -> None:
+        """End the programs if nobody looks, or the game is over; a choice that is under way is waited for."""
+        self._tasks = {task for task in self._tasks if not task.done()}
+        async with self._lock:
+            if self.num_programs and (self.session.is_over or not self.listeners):
+                await asyncio.get_running_loop().run_in_executor(self._executor, self._end_programs)
 
     async def _drive(self) -> None:
         is_told = True
@@ -330,7 +364,9 @@ class Table:
                 try:
                     self._apply(await self._choice(agent, is_quick))
                 except Exception as error:  # an agent may be a foreign program; the game stays as it is
-                    self._notices.append(f"{self.names[seat]}: {printable(str(error))}")
+                    # The text may have the command of a program, which is in the log only.
+                    about = printable(str(error)).replace(agent.name, self.names[seat])
+                    self._notices.append(f"{self.names[seat]}: {about}")
                     self.tell_all()
                     logger.exception("game %d: %s failed", self.id, self.names[seat])
                     return
@@ -341,6 +377,8 @@ class Table:
             await asyncio.sleep(0)
         if not is_told:
             self.tell_all()
+        if self.session.is_over:
+            await self._rest()
 
     async def _choice(self, agent: Agent, is_quick: bool) -> Play:
         """An agent's play; a quick one plays at once: a change of threads takes longer."""

@@ -15,10 +15,13 @@ others wait and load what it wrote.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import marshal
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -52,8 +55,40 @@ def loop(function: Callable[..., Any]) -> Any:
     if private is None:
         register(function)
     else:
-        private.add_cache(compiled, register, digest_of)
+        with caching(function):
+            private.add_cache(compiled, register, digest_of)
     return compiled
+
+
+def cache_folder() -> Path:
+    """The user's folder for the compiled code of installed packages."""
+    if sys.platform == "win32":
+        parent = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        parent = Path.home() / "Library" / "Caches"
+    else:
+        parent = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(parent) / __name__.partition(".")[0] / "compiled"
+
+
+@contextmanager
+def caching(function: Callable[..., Any]) -> Iterator[None]:
+    """While the cache of a function is made: that of an installed package is in the user's folder.
+
+    Beside the package, where Numba has it, it would stay when the package is uninstalled, and an import would
+    find an empty package there. In a checkout it is beside the source. NUMBA_CACHE_DIR goes before both.
+    """
+    folders = Path(inspect.getfile(function)).parts
+    is_installed = "site-packages" in folders or "dist-packages" in folders
+    if not is_installed or numba.config.CACHE_DIR:
+        yield
+        return
+    with suppress(RuntimeError):  # no home folder: Numba looks for another place
+        numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = ""
 
 
 class IntView:

@@ -29,7 +29,7 @@ def require_device() -> None:
     if is_simulated():
         return
     if importlib.util.find_spec("numba_cuda") is None:
-        raise DeviceError("backend='cuda' needs the package numba-cuda: pip install 'tienlen-env[cuda]'")
+        raise DeviceError("backend='cuda' needs the package numba-cuda: pip install 'numba-cuda[cu13]'")
     if not cuda.is_available():
         try:
             reason = str(cuda.cuda_error() or "no device was found")

@@ -225,7 +225,8 @@ def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
                 pass  # no space: this process has its code
 
     try:
-        compiled._cache = Cache(entry)
+        with jit.caching(entry):
+            compiled._cache = Cache(entry)
     except RuntimeError:  # no folder can be written
         return
 
