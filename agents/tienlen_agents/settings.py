@@ -399,10 +399,10 @@ def parse_args(
     parser = argparse.ArgumentParser(description=description)
     add_options(parser, config_class)
     given = vars(parser.parse_args(argv))
-    return made(parser, config_class, {**defaults_of(given), **given})
+    return make_config(parser, config_class, {**defaults_of(given), **given})
 
 
-def made(
+def make_config(
     parser: argparse.ArgumentParser,
     config_class: type[ConfigT],
     values: Mapping[str, Any],

@@ -149,7 +149,7 @@ class SelfPlayConfig(RunConfig):
             machine) or the address of its head node; None for this process.
         actors: with a cluster: shards of the games that are played at the same time; None for all.
         device: of the training; auto is cuda if available.
-        precision: bf16 is two to five times as fast on processors that support it; auto detects that.
+        precision: bf16 is about twice as fast on processors that support it; auto detects that.
     """
 
     may_change: ClassVar[frozenset[str]] = RunConfig.may_change | {"cluster", "actors"}

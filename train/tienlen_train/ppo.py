@@ -38,7 +38,7 @@ from tienlen_train.device.trajectories import DeviceTrajectories, device_advanta
 from tienlen_train.executor import Executor
 from tienlen_train.learner import Model, TrajectoryTensors, advantages, minibatches
 from tienlen_train.loop import training_command
-from tienlen_train.rollout import Critic, Trajectories, num_general_privileged, num_privileged
+from tienlen_train.rollout import Critic, Trajectories, num_privileged
 from tienlen_train.trainer import SelfPlayTrainer
 
 
@@ -155,8 +155,9 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
             self.config.refuse("endgame_coef", f"expected 0: {features.game} has no endgame solver")
         if critic == "playout" and features.rollout_outcome is None:
             raise ValueError(f"critic={critic!r}: the final places of {features.game} cannot be predicted")
-        count = num_privileged if self.variants is None else num_general_privileged
-        return ActorCritic(network, count(features, self.rules, critic), self.config.critic_width)
+        general = self.variants is not None
+        num_inputs = num_privileged(features, self.rules, critic, general=general)
+        return ActorCritic(network, num_inputs, self.config.critic_width)
 
     def values(self, tensors: TrajectoryTensors) -> Float32Array:
         """The critic's value of every decision, float32 (n,)."""

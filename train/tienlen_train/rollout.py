@@ -330,21 +330,16 @@ def _privileged(features: Features, critic: Critic) -> Column:
     return lambda batch, games, _: np.concatenate([part(batch, games) for part in parts], axis=1)
 
 
-def num_privileged(features: Features, rules: AnyRules, critic: Critic) -> int:
-    """H, the number of features that `RolloutJob.critic` adds."""
+def num_privileged(features: Features, rules: AnyRules, critic: Critic, *, general: bool) -> int:
+    """The number of features that `RolloutJob.critic` adds; `general`: for a general network."""
     if critic == "own":
         return 0
-    num_hidden = features.num_privileged(rules)
-    return num_hidden if critic == "hands" else num_hidden + features.num_outcome(rules)
-
-
-def num_general_privileged(features: Features, rules: AnyRules, critic: Critic) -> int:
-    """`num_privileged` of a general network's critic, from any variant of the game."""
-    if critic == "own":
-        return 0
-    general = general_inputs(features.game)
-    num_hidden = general.privileged_columns(rules).size
-    return num_hidden if critic == "hands" else num_hidden + general.outcome_columns(rules).size
+    if general:
+        inputs = general_inputs(features.game)
+        num_hidden, num_outcome = inputs.privileged_columns(rules).size, inputs.outcome_columns(rules).size
+    else:
+        num_hidden, num_outcome = features.num_privileged(rules), features.num_outcome(rules)
+    return num_hidden + (num_outcome if critic == "playout" else 0)
 
 
 def play_rounds(

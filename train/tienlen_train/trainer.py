@@ -267,7 +267,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         if self.dtype == torch.bfloat16:
             return "bfloat16"
         if self.config.precision == "auto":
-            return f"float32 (no bfloat16 on this {self.device.type}, which is two to five times as fast)"
+            return f"float32 (this {self.device.type} has no bfloat16, which is about twice as fast)"
         return "float32"
 
     def agent(self) -> NetworkAgent | GeneralAgent:

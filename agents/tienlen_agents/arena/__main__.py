@@ -42,7 +42,7 @@ from tienlen_agents.settings import (
     Pattern,
     Range,
     add_options,
-    made,
+    make_config,
     setting,
     settings_of,
 )
@@ -296,7 +296,7 @@ def _command(parser: argparse.ArgumentParser, arguments: list[str]) -> Command:
     if "num_deals" in given and "precision" in given:
         parser.error("--deals and --precision: expected one of them")
     values = {name: given[name] for name in settings_of(CommandLine) if name in given}
-    settings = made(parser, CommandLine, values, FLAGS)
+    settings = make_config(parser, CommandLine, values, FLAGS)
     if given["play"] == "gauntlet":
         others = [*FAST_PANEL] if given["fast"] else panel_of(settings.variants)
     else:
