@@ -18,6 +18,8 @@ EXEMPT = {
     "tienlen_env.engine.backends.cuda": "on a device or in a simulator; refusals are tested in cuda_run.py",
     "tienlen_env.engine.variant.Variant": "tables for `Batch`, which checks",
     "tienlen_env.engine.one_game": "a batch and its backend for `Round`, which checks",
+    "tienlen_env.engine.check_game": "the check of a game; tested in test_check_game.py",
+    "tienlen_env.games.common.conformance": "the check of a game; tested in test_check_game.py",
     "tienlen_env.games.common.game": "parts of a game, called by the engine with rows of its own",
     "tienlen_env.games.common.notation": "the parser's cursor; records are fuzzed in test_fuzz.py",
     "tienlen_env.rendering": "plain data of a picture; pictures are drawn through `Painter`",

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typing import Final, Generic, TypeVar, cast
 
 from tienlen_env.errors import RulesError
+from tienlen_env.games.common.conformance import check_contract
 from tienlen_env.games.common.game import ActionTable, AnyGame, AnyRules, Game
 from tienlen_env.games.thirteens.game import THIRTEENS
 from tienlen_env.games.tienlen.game import TIENLEN
@@ -33,6 +34,7 @@ RulesT = TypeVar("RulesT", bound=AnyRules)
 TableT = TypeVar("TableT", bound=ActionTable)
 T = TypeVar("T")
 
+_BUILT_IN: Final = (TIENLEN.name, THIRTEENS.name)  # their tests check them
 _games: dict[str, AnyGame] = {}
 _parts: dict[tuple[str, str], object] = {}  # by the game's name and that of the part
 _looked_outside = False
@@ -52,6 +54,8 @@ def register(game: Game[RulesT, TableT], **parts: object) -> Game[RulesT, TableT
     Raises:
         ValueError: the name, or that of a preset, is taken; or the game has another such part.
         TypeError: not the name of a part.
+        GameFaultError: a round of a preset, or sizes, columns, names or texts, are not as `Game` says;
+            ``tienlen check-game`` tests more.
     """
     known = _games.get(game.name)
     if known is not None and known is not game:
@@ -65,6 +69,8 @@ def register(game: Game[RulesT, TableT], **parts: object) -> Game[RulesT, TableT
             raise TypeError(f"{part!r} is not a part of a game; expected one of {', '.join(PARTS)}")
         if _parts.get((game.name, part), value) is not value:
             raise ValueError(f"game {game.name!r} has another {part} already")
+    if known is None and game.name not in _BUILT_IN:
+        check_contract(cast(AnyGame, game), num_rounds=1)
     _games[game.name] = cast(AnyGame, game)
     _parts.update({(game.name, part): value for part, value in parts.items()})
     return game
