@@ -1,8 +1,11 @@
-"""Random cards from a 64-bit key, simple rather than fast."""
+"""Hands: drawn from a 64-bit key, simple rather than fast, or given and checked."""
 
 from __future__ import annotations
 
-from tienlen_env.games.common.arrays import Row
+import numpy as np
+
+from tienlen_env.errors import TienLenError
+from tienlen_env.games.common.arrays import IntArray, Row
 from tienlen_env.games.common.bits import nth_index, philox, popcount, shift_left
 
 
@@ -43,3 +46,17 @@ def redeal_others(row: Row, hand: int, num_players: int, seat: int, unseen: int,
             row[hand + other] = draw_cards(unseen, size, key, 0, block)
             unseen &= ~row[hand + other]
             block += size
+
+
+def check_disjoint(masks: IntArray, num_cards: int) -> IntArray:
+    """The union of card masks (B, K) in each row, int64 (B,).
+
+    Raises:
+        TienLenError: bits beyond the deck, or a card in two masks.
+    """
+    if ((masks < 0) | (masks >= 1 << num_cards)).any():
+        raise TienLenError(f"hands: a mask has bits beyond the {num_cards} cards")
+    union: IntArray = np.bitwise_or.reduce(masks, axis=1)
+    if (np.bitwise_count(masks).sum(axis=1) != np.bitwise_count(union)).any():
+        raise TienLenError("hands: a card is in two hands")
+    return union

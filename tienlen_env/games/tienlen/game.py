@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final, get_args
 
-from tienlen_env.games.common.cards import format_cards
+import numpy as np
+
+from tienlen_env.errors import TienLenError
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS, format_cards
+from tienlen_env.games.common.dealing import check_disjoint
 from tienlen_env.games.common.facts import Fact, climbing_facts
 from tienlen_env.games.common.game import Game, GameText, Kernels
-from tienlen_env.games.tienlen import actions, explain, hands, kernels, observe, payments, state
+from tienlen_env.games.tienlen import actions, explain, kernels, observe, payments, state
 from tienlen_env.games.tienlen.actions import ActionTable
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT
@@ -32,6 +38,35 @@ def play_text(table: ActionTable, action: int, cards: int) -> str:
 def _in_round(fact: Fact) -> Fact:
     """Of the seats that have passed, those that are still in the round."""
     return fact._replace(within=state.LIVE) if fact.name == "passed" else fact
+
+
+def set_hands(
+    rows: IntArray,
+    rules: Rules,
+    hands: IntArray,
+    extra: Mapping[str, IntArray],
+    begin: Callable[[], None],
+) -> None:
+    """Start a round in every row.
+
+    Args:
+        rows: int64 (B, ROW), the states.
+        rules: the variant.
+        hands: int64 (B, P), masks of 1 to 13 cards.
+        extra: empty: no other cards are given.
+        begin: lets the backend begin a round of the hands in the rows.
+
+    Raises:
+        TienLenError: impossible hands; nothing has changed.
+    """
+    union = check_disjoint(hands, NUM_CARDS)
+    sizes = np.bitwise_count(hands)
+    if ((sizes < 1) | (sizes > HAND_SIZE)).any():
+        raise TienLenError(f"hands: expected 1 to {HAND_SIZE} cards in each")
+    rows[:] = 0
+    rows[:, state.HAND : state.HAND + hands.shape[1]] = hands
+    rows[:, state.UNDEALT] = FULL_DECK & ~union
+    begin()
 
 
 TIENLEN: Final = Game[Rules, ActionTable](
@@ -66,7 +101,7 @@ TIENLEN: Final = Game[Rules, ActionTable](
         ),
         causes=payments.CAUSE_TEXTS,
     ),
-    set_hands=hands.set_hands,
+    set_hands=set_hands,
     has_history=True,
     num_extra_columns=state.num_extra_columns,
     payments=payments.READER,
