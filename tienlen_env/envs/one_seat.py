@@ -145,7 +145,7 @@ class OneSeatGames:
         auto_reset: deal a game anew when its episode ends; else it does not change until `deal` or `reset`.
         backend: ``"numba"`` or ``"python"``.
         fields: fields of the rules that replace those in `rules`, for example ``target=0``; None keeps a
-        field.
+            field.
 
     Attributes:
         batch: the games; every one of them waits for its learner.
