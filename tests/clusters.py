@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, shapes_of
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
 from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer

@@ -14,7 +14,9 @@ from tienlen_agents.device.arena import play_jobs
 from tienlen_agents.device.cuda import CudaMachine
 from tienlen_agents.device.machine import HostMachine
 from tienlen_agents.device.network import ActionNetwork
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import NetworkConfig
+from tienlen_agents.networks.shipped import shipped
 from tienlen_env.games.registry import get_rules
 from tienlen_train.device.rollout import DeviceActor
 from tienlen_train.device.trajectories import DeviceTrajectories
@@ -53,7 +55,7 @@ def main() -> None:
     print("rollout: same", len(found), "decisions")
 
     arena_job = Job((0, 1, 1, 1), RULES, seed=1, first_deal=0, num_deals=1, deals_per_job=1)
-    agents = [tienlen_agents.load("heuristic"), tienlen_agents.load("heuristic")]
+    agents = [NetworkAgent.load(shipped()["cardgames", "medium"]), tienlen_agents.load("heuristic")]
     (chunk,) = play_jobs(CudaMachine(), agents, [arena_job])
     assert np.array_equal(chunk.points, play_chunk(agents, arena_job).points)
     print("arena: same points")

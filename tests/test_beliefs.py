@@ -15,17 +15,11 @@ from tests.test_search import decision_of, deviations, start, views
 from tienlen_agents.arena import match
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks import inference
-from tienlen_agents.networks.champion import WEIGHTS
-from tienlen_agents.networks.features.tienlen_general import GENERAL
-from tienlen_agents.networks.general import GeneralAgent, generalised, load_policy, specialised
-from tienlen_agents.networks.network import (
-    Network,
-    NetworkAgent,
-    NetworkConfig,
-    network_of,
-    read_policy,
-    shapes_of,
-)
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.features.tienlen_general import general_inputs
+from tienlen_agents.networks.general import fitted, generalised
+from tienlen_agents.networks.network import Network, NetworkConfig, network_of, read_policy, shapes_of
+from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.search.interface import BeliefAgent
 from tienlen_agents.search.registry import new_context
@@ -85,7 +79,7 @@ def check_draws(view, index, weights, factor, *, inference, num_worlds=4000):
             expected[column, list(own)] += probability
     context = new_context(view.rules)
     decision = decision_of(view, index)._replace(card_weights=weights)
-    start(context, decision, seed=5, inference=inference, effort=4.0)
+    start(context, decision, seed=5, inference=inference, mcmc_effort=4.0)
     drawn = context.draw(num_worlds)
     drawn[:, seat] = 0
     share = ((drawn[:, :, None] >> np.arange(NUM_CARDS)) & 1).mean(axis=0)
@@ -191,7 +185,7 @@ def test_a_search_plays_by_the_card_weights_of_its_prior():
     assert isinstance(Peeking(0.0), BeliefAgent)
     scores = []
     for log_weight in (0.0, 5.0):
-        agent = SearchAgent(worlds=8, inference=0.0, trust=0.0)
+        agent = SearchAgent(worlds=8, inference=0.0, prior_weight=0.0)
         agent.set_prior(Peeking(log_weight))
         found = match(
             agent, tienlen_agents.load("heuristic"), rules=get_rules("cardgames"), num_deals=60, seed=3
@@ -238,7 +232,7 @@ def test_card_weights_that_cannot_be_are_refused(change):
 
 
 def test_card_weights_are_those_of_the_torch_module():
-    network = specialised(general_network(), get_rules("cardgames", 4), "zero_sum")
+    network = fitted(general_network(), get_rules("cardgames", 4), "zero_sum")
     agent, batch = NetworkAgent(network), Batch("cardgames", 70, history_length=1)
     batch.reset(1)
     view = View(batch)
@@ -267,7 +261,7 @@ def test_weights_are_clipped_and_without_a_belief_network_there_are_none():
         (Network(network.config, tensors), (5, 3, NUM_CARDS)),
         (general_network(belief_width=0), (5, 0, 0)),
     ):
-        agent = NetworkAgent(specialised(found, get_rules("cardgames", 4), "zero_sum"))
+        agent = NetworkAgent(fitted(found, get_rules("cardgames", 4), "zero_sum"))
         _, weights = agent.log_probabilities_and_card_weights(View(batch))
         assert weights.shape == shape
         assert np.isfinite(weights).all()
@@ -275,7 +269,7 @@ def test_weights_are_clipped_and_without_a_belief_network_there_are_none():
 
 
 def test_observations_that_compiled_code_would_misread_are_refused():
-    network = specialised(general_network(), get_rules("cardgames", 4), "zero_sum")
+    network = fitted(general_network(), get_rules("cardgames", 4), "zero_sum")
     size = network.config.state_inputs
     for wrong in (np.zeros((2, size - 1), np.uint8), np.zeros((2, size)), np.zeros(size, np.uint8), None):
         with pytest.raises(ValueError, match="observation: expected uint8"):
@@ -285,7 +279,7 @@ def test_observations_that_compiled_code_would_misread_are_refused():
 @pytest.mark.parametrize("num_players", [2, 3, 4])
 def test_a_variant_has_the_beliefs_of_its_opponents(num_players):
     general, rules = general_network(), get_rules("south", num_players)
-    own = specialised(general, rules, "payments")
+    own = fitted(general, rules, "payments")
     assert own.tensors["belief.4.weight"].shape == ((num_players - 1) * NUM_CARDS, 24)
     np.testing.assert_array_equal(
         own.tensors["belief.4.bias"], general.tensors["belief.4.bias"][: len(own.tensors["belief.4.bias"])]
@@ -301,22 +295,22 @@ def test_a_variant_has_the_beliefs_of_its_opponents(num_players):
 
 def inputs_of(rules, observation):
     """General observations of a variant's, with the inputs of its rules."""
-    found = GENERAL.state_columns(rules).expand(observation)
-    inputs = GENERAL.rule_inputs(rules, "payments")
+    found = general_inputs().state_columns(rules).expand(observation)
+    inputs = general_inputs().rule_inputs(rules, "payments")
     return np.concatenate([found, np.broadcast_to(inputs, (len(found), len(inputs)))], axis=1)
 
 
 def test_a_network_of_one_variant_becomes_general_with_its_beliefs():
     rules = get_rules("cardgames", 3)
-    own = specialised(general_network(), rules, "zero_sum")
-    again = specialised(generalised(own), rules, "zero_sum")
+    own = fitted(general_network(), rules, "zero_sum")
+    again = fitted(generalised(own), rules, "zero_sum")
     for name, tensor in own.tensors.items():
         np.testing.assert_array_equal(again.tensors[name], tensor)
 
 
 def test_a_file_keeps_the_belief_network(tmp_path):
     network = general_network()
-    GeneralAgent(network).save(tmp_path / "a.safetensors")
+    NetworkAgent(network).save(tmp_path / "a.safetensors")
     found, _ = read_policy(tmp_path / "a.safetensors")
     assert found.config == network.config
     for name, tensor in network.tensors.items():
@@ -324,7 +318,7 @@ def test_a_file_keeps_the_belief_network(tmp_path):
 
 
 def test_networks_without_it_have_the_digests_of_before():
-    agent = tienlen_agents.load("champion:size=medium").network_for(get_rules("cardgames", 4))
+    agent = NetworkAgent.load(WEIGHTS / "cardgames-medium-v5.safetensors")
     assert agent.network.config.belief_width == 0
     assert agent.digest in (WEIGHTS / "cardgames-medium-v5.md").read_text()
 
@@ -360,7 +354,7 @@ TINY = {
 @pytest.fixture
 def policy(tmp_path):
     path = tmp_path / "policy.safetensors"
-    GeneralAgent(general_network(belief_width=0)).save(path)
+    NetworkAgent(general_network(belief_width=0)).save(path)
     return str(path)
 
 
@@ -384,7 +378,7 @@ def test_training_leaves_the_policy(tmp_path, policy):
     line = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])
     assert line["loss"] > 0
     assert 0 < line["true_owner"] < 1
-    before, after = load_policy(policy).network, load_policy(out / "policy.safetensors").network
+    before, after = NetworkAgent.load(policy).network, NetworkAgent.load(out / "policy.safetensors").network
     assert after.config == replace(before.config, belief_width=16)
     for name, tensor in before.tensors.items():
         np.testing.assert_array_equal(after.tensors[name], tensor)

@@ -13,15 +13,14 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.device.network import ActionNetwork
-from tienlen_agents.networks import champion
-from tienlen_agents.networks.champion import WEIGHTS, ChampionAgent, shipped
+from tienlen_agents.networks import shipped as files
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name, features_of
-from tienlen_agents.networks.general import GeneralAgent, load_policy
-from tienlen_agents.networks.network import NetworkAgent, NetworkConfig, network_of
+from tienlen_agents.networks.network import NetworkConfig, network_of
+from tienlen_agents.networks.shipped import WEIGHTS, shipped
 from tienlen_agents.search import HISTORY, SearchAgent
 from tienlen_env.engine.agent import ScoringAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.cards import mask_of, parse_cards
 from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.games.tienlen import kernels, state as R
@@ -39,11 +38,11 @@ def test_there_is_one_for_the_main_presets() -> None:
 def test_files_are_small_and_have_a_card(path: Path) -> None:
     assert path.stat().st_size <= 4_000_000
     card = path.with_suffix(".md").read_text(encoding="utf-8")
-    agent = load_policy(path)
+    agent = NetworkAgent.load(path)
     opponents = features_by_name(agent.network.config.game).eval_opponents
     for word in ("command", "seed", "exploit", "cannot", *opponents):
         assert word in card, word
-    if isinstance(agent, GeneralAgent):
+    if isinstance(agent, NetworkAgent):
         assert path.stem.startswith(f"{agent.plays}-general-v")
     else:
         assert agent.network.config.rules == path.stem.split("-")[0]
@@ -62,8 +61,8 @@ def test_the_network_beats_the_rule_based_players(preset: str) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_it_is_better_for_looking(preset: str) -> None:
-    looking, network = (
+def test_it_is_better_with_its_search(preset: str) -> None:
+    searched, network = (
         arena.match(
             tienlen_agents.load(name),
             tienlen_agents.load(features_of(get_rules(preset)).baseline),
@@ -73,7 +72,7 @@ def test_it_is_better_for_looking(preset: str) -> None:
         )
         for name in ("champion", "champion:worlds=0")
     )
-    assert estimate(looking.deal_main[:, 0] - network.deal_main[:, 0], looking.num_seatings).mean > 0.03
+    assert estimate(searched.deal_main[:, 0] - network.deal_main[:, 0], searched.num_seatings).mean > 0.03
 
 
 def positions(hand: str, table: str, cards_left: tuple[int, int, int], num_games: int) -> Batch:
@@ -167,7 +166,7 @@ def test_a_choice_depends_on_the_seed_and_the_position_alone() -> None:
 
 
 @pytest.fixture
-def general_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GeneralAgent:
+def general_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetworkAgent:
     """Nothing is shipped but a general network."""
     torch.manual_seed(1)
     config = NetworkConfig.of_general("tienlen", state_width=16, action_width=16, prior="heuristic")
@@ -175,37 +174,36 @@ def general_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GeneralAgen
     with torch.no_grad():
         for weights in network.parameters():
             weights.normal_(0, 0.1)
-    agent = GeneralAgent(network_of(network))
+    agent = NetworkAgent(network_of(network))
     agent.save(tmp_path / "tienlen-general-v1.safetensors")
     agent.save(tmp_path / "tienlen-general-v2.safetensors")
-    monkeypatch.setattr(champion, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(files, "WEIGHTS", tmp_path)
     return agent
 
 
-def test_a_general_network_plays_every_variant(general_only: GeneralAgent) -> None:
+def test_a_general_network_plays_every_variant(general_only: NetworkAgent) -> None:
     assert shipped() == {}
-    assert champion.shipped_general()["tienlen"].stem == "tienlen-general-v2"
+    assert files.shipped_general()["tienlen"].stem == "tienlen-general-v2"
     own = replace(get_rules("south", 3), pay_cong=8, run_min=4)
     for rules in (get_rules("cardgames"), get_rules("pagat", 3), get_rules("north", 2), own):
-        assert champion.can_play(rules)
+        assert files.can_play(rules)
         batch = Batch(rules, 30, history_length=HISTORY)
         batch.reset(3)
         view = View(batch)
         for name in ("champion:worlds=0", "champion:size=general,worlds=0"):
             assert np.array_equal(tienlen_agents.load(name).act(view), general_only.act(view))
         batch.step(tienlen_agents.load("champion").act(view))  # refuses what is not legal
-    assert not champion.can_play(get_rules("thirteens"))
-    assert getattr(tienlen_agents.load("champion"), "plays", "") == "tienlen"
+    assert not files.can_play(get_rules("thirteens"))
 
 
 def test_without_a_general_network_rules_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is shipped for every variant, a network plays its preset with its number of players."""
     path = shipped()["cardgames", "medium"]
     (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(champion, "WEIGHTS", tmp_path)
-    assert champion.can_play(get_rules("cardgames"))
+    monkeypatch.setattr(files, "WEIGHTS", tmp_path)
+    assert files.can_play(get_rules("cardgames"))
     for rules in (get_rules("pagat"), get_rules("cardgames", 3)):
-        assert not champion.can_play(rules)
+        assert not files.can_play(rules)
         batch = Batch(rules, 2)
         batch.reset(0)
         about = f"the {rules.name} rules with {rules.num_players} players"
@@ -216,7 +214,7 @@ def test_without_a_general_network_rules_are_refused(tmp_path: Path, monkeypatch
 def test_rules_are_refused_before_a_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = shipped()["cardgames", "medium"]
     (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(champion, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(files, "WEIGHTS", tmp_path)
     for name in ("champion", "champion:worlds=0", "search:prior=champion", f"policy:{path}"):
         check_plays([tienlen_agents.load(name)], Batch("cardgames", 1))
         with pytest.raises(ValueError, match=r"no policy for the pagat rules|not for pagat"):
@@ -261,12 +259,14 @@ def test_the_network_can_play_the_rollouts() -> None:
     view = View(batch)
     agent = tienlen_agents.load("champion:worlds=8,rollout=network")
     assert agent.name == "champion:worlds=8,rollout=network"
-    same = "search:prior=champion:worlds=0,worlds=8,effort=0.25,trust=0.3,rollout=champion:worlds=0"
+    same = (
+        "search:prior=champion:worlds=0,worlds=8,mcmc_effort=0.25,prior_weight=0.3,rollout=champion:worlds=0"
+    )
     chosen = agent.act(view)
     assert np.array_equal(chosen, tienlen_agents.load(same).act(view))
     assert not np.array_equal(chosen, tienlen_agents.load("champion:worlds=8").act(view))
     with pytest.raises(ValueError, match="rollout='heuristic', expected network"):
-        ChampionAgent(rollout="heuristic")
+        tienlen_agents.load("champion:rollout=heuristic")
     for settings in ("worlds=0", "sample=1"):
         with pytest.raises(ValueError, match="needs a search"):
             tienlen_agents.load(f"champion:rollout=network,{settings}")
@@ -274,7 +274,7 @@ def test_the_network_can_play_the_rollouts() -> None:
 
 def test_options_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="size='huge'"):
-        ChampionAgent(size="huge")
+        tienlen_agents.load("champion:size=huge")
     with pytest.raises(ValueError, match="worlds=-1, expected 0 or more"):
         tienlen_agents.load("champion:worlds=-1")
 
@@ -300,7 +300,7 @@ def test_of_several_runs_the_mean_is_shipped(tmp_path: Path) -> None:
 def test_policies_of_both_games_are_shipped_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(champion, "WEIGHTS", tmp_path / "weights")
+    monkeypatch.setattr(files, "WEIGHTS", tmp_path / "weights")
 
     def ship_one(preset: str, num_players: int) -> str:
         config = NetworkConfig.of(
@@ -323,7 +323,7 @@ def test_policies_of_both_games_are_shipped_alike(
     assert "| alone against 4 | parity | points a deal | first places | network" in card
     assert [name for name in tienlen_agents.names() if f"\n| `{name}` |" in card] == ["random", "trickster"]
     play_one("thirteens_manual", 5)
-    with pytest.raises(WrongGameError, match="'champion' plays thirteens, not tienlen"):
+    with pytest.raises(ValueError, match="no policy for the cardgames rules with 3 players"):
         play_one("cardgames", 3)
 
     card = ship_one("cardgames", 3)

@@ -17,8 +17,8 @@ from tienlen_agents.arena.executors import Task
 from tienlen_agents.device import arena as device_arena
 from tienlen_agents.device.arena import DeviceExecutor, play_jobs
 from tienlen_agents.device.machine import HostMachine
-from tienlen_agents.networks import champion
-from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.shipped import shipped
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.registry import get_rules
 
@@ -42,7 +42,7 @@ def jobs(num_deals: int = 4, number: int = 2) -> list[Job]:
 
 def the_network() -> NetworkAgent:
     """The champion's network, without its search."""
-    return NetworkAgent.load(champion.shipped()["cardgames", "medium"])
+    return NetworkAgent.load(shipped()["cardgames", "medium"])
 
 
 def assert_same(found: Chunk, wanted: Chunk) -> None:

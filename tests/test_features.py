@@ -13,8 +13,9 @@ from tests.test_thirteens_clauses import Deal
 from tests.test_thirteens_oracle import VARIANTS, variant_id
 from tienlen_agents import endgame
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs, features_by_name, features_of, thirteens as T
-from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
+from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.engine.agent import View, check_plays
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION, Batch

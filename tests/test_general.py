@@ -15,23 +15,12 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.features.general import DROPPED, Columns, add_rule_inputs, pick_columns
 from tienlen_agents.networks.features.tienlen import NUM_ACTION_FEATURES, NUM_SUITS
-from tienlen_agents.networks.general import (
-    GeneralAgent,
-    generalised,
-    load_policy,
-    reward_of,
-    specialised,
-)
-from tienlen_agents.networks.network import (
-    Network,
-    NetworkAgent,
-    NetworkConfig,
-    general_inputs,
-    network_of,
-)
+from tienlen_agents.networks.general import fitted, generalised, reward_of
+from tienlen_agents.networks.network import Network, NetworkConfig, general_inputs, network_of
 from tienlen_agents.settings import ConfigError
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
@@ -141,11 +130,11 @@ def test_rules_that_differ_have_other_inputs() -> None:
 
 
 @pytest.mark.parametrize("rules", TABLES[::2], ids=table_id)
-def test_a_specialised_network_scores_as_the_general_one(rules: Rules) -> None:
-    """The general network itself, on general inputs, in torch; its specialised network in compiled loops."""
+def test_a_fitted_network_scores_as_the_general_one(rules: Rules) -> None:
+    """The general network itself, on general inputs, in torch; its fitted network in compiled loops."""
     module = a_network()
     network, reward = network_of(module), reward_of(rules)
-    own = specialised(network, rules, reward)
+    own = fitted(network, rules, reward)
     inputs = own.config.reader().read(some_view(rules))
     described = np.tile(GENERAL.rule_inputs(rules, reward), (len(inputs.num_legal), 1))
     observation = np.hstack([GENERAL.state_columns(rules).expand(inputs.observation), described])
@@ -171,15 +160,14 @@ def test_a_network_of_a_variant_becomes_a_general_one() -> None:
         network = network_of(module)
         wide = generalised(network)
         assert wide.config.is_general
-        back = specialised(wide, rules, reward_of(rules))
+        back = fitted(wide, rules, reward_of(rules))
         assert back.config == network.config
         view = some_view(rules)
         inputs = network.config.reader().read(view)
         assert np.array_equal(back.logits(inputs), network.logits(inputs))
-    with pytest.raises(ValueError, match="expected a general network"):
-        specialised(network, rules, "zero_sum")
+    assert fitted(network, rules, "zero_sum") is network
     with pytest.raises(ValueError, match="the network plays tienlen, not the thirteens rules"):
-        specialised(wide, get_rules("thirteens"), "zero_sum")
+        fitted(wide, get_rules("thirteens"), "zero_sum")
     bare = network_of(ActionNetwork(NetworkConfig.of(rules, state_width=32, action_width=16)))
     with pytest.raises(ValueError, match="with a play summary"):
         generalised(bare)
@@ -191,36 +179,34 @@ def test_a_network_of_a_variant_becomes_a_general_one() -> None:
 
 def test_an_untrained_network_with_the_prior_plays_like_the_heuristic_everywhere() -> None:
     config = NetworkConfig.of_general("tienlen", state_width=16, action_width=16, prior="heuristic")
-    agent, heuristic = GeneralAgent(network_of(ActionNetwork(config))), tienlen_agents.load("heuristic")
+    agent, heuristic = NetworkAgent(network_of(ActionNetwork(config))), tienlen_agents.load("heuristic")
     for rules in [*TABLES[::3], replace(get_rules("south", 3), pay_cong=0, run_min=4)]:
         view = some_view(rules)
         assert np.array_equal(agent.act(view), heuristic.act(view))
 
 
 def test_files(tmp_path: Path) -> None:
-    agent = GeneralAgent(network_of(a_network()), card={"note": "tiến lên"})
+    agent = NetworkAgent(network_of(a_network()), card={"note": "tiến lên"})
     path = tmp_path / "policy.safetensors"
     agent.save(path)
     again = tienlen_agents.load(f"policy:{path}")
-    assert isinstance(again, GeneralAgent)
+    assert isinstance(again, NetworkAgent)
     assert (again.digest, again.card) == (agent.digest, agent.card)
     for rules in TABLES[::5]:
         view = some_view(rules)
         assert np.array_equal(again.act(view), agent.act(view))
-    with pytest.raises(ValueError, match="expected a network of one variant"):
-        NetworkAgent.load(path)
     config = replace(agent.network.config, num_rule_inputs=GENERAL.num_rule_inputs + 1)
     shapes = {**agent.network.tensors}
     shapes["trunk.0.weight"] = np.pad(shapes["trunk.0.weight"], ((0, 0), (0, 1)))
-    GeneralAgent(Network(config, shapes)).save(path)
+    NetworkAgent(Network(config, shapes)).save(path)
     with pytest.raises(ValueError, match="not the general ones of tienlen in this version"):
-        load_policy(path)
+        NetworkAgent.load(path)
 
 
 def test_drawing_depends_on_the_seed_alone() -> None:
     network, rules = network_of(a_network()), get_rules("pagat", 3)
     view = some_view(rules)
-    first, second = GeneralAgent(network, sample=True), GeneralAgent(network, sample=True)
+    first, second = NetworkAgent(network, sample=True), NetworkAgent(network, sample=True)
     first.act(view)  # other draws, before the reset
     for agent in (first, second):
         agent.reset(5)
@@ -233,7 +219,7 @@ def test_drawing_depends_on_the_seed_alone() -> None:
 def test_the_objective_is_an_input() -> None:
     network, rules = network_of(a_network()), get_rules("south", 4)
     view = some_view(rules)
-    paid, points = GeneralAgent(network), GeneralAgent(network, objective="points")
+    paid, points = NetworkAgent(network), NetworkAgent(network, objective="points")
     assert not np.allclose(paid.log_probabilities(view), points.log_probabilities(view))
     view = some_view(get_rules("cardgames", 4))
     assert np.array_equal(paid.log_probabilities(view), points.log_probabilities(view))

@@ -19,22 +19,15 @@ import safetensors.torch
 import torch
 
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16
-from tienlen_agents.networks import champion
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs
-from tienlen_agents.networks.network import (
-    FORMAT,
-    Network,
-    NetworkAgent,
-    NetworkConfig,
-    first_best,
-    log_softmax,
-    shapes_of,
-)
+from tienlen_agents.networks.network import FORMAT, Network, NetworkConfig, first_best, log_softmax, shapes_of
+from tienlen_agents.networks.shipped import shipped
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
 
-SHIPPED = list(champion.shipped().values())
+SHIPPED = list(shipped().values())
 each_shipped = pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 
 
@@ -71,7 +64,7 @@ def check_agreement(path: Path, num_games: int, least: int) -> None:
     module = ActionNetwork.of(agent.network)
     same = total = 0
     for _, inputs in some_inputs(agent, num_games):
-        wanted, found = by_torch(module, inputs), agent.logits(inputs)
+        wanted, found = by_torch(module, inputs), agent.network.logits(inputs)
         np.testing.assert_allclose(found, wanted, atol=2e-3, rtol=1e-4)
         same += int(
             (first_best(found, inputs.segment_start) == first_best(wanted, inputs.segment_start)).sum()
@@ -104,7 +97,9 @@ def test_layers_of_any_width_are_computed(rules: str, widths: tuple[int, int]) -
     torch.nn.init.normal_(module.score.bias)
     agent = NetworkAgent.from_module(module)
     for _, inputs in some_inputs(agent, 5):
-        np.testing.assert_allclose(agent.logits(inputs), by_torch(module, inputs), atol=1e-4, rtol=1e-4)
+        np.testing.assert_allclose(
+            agent.network.logits(inputs), by_torch(module, inputs), atol=1e-4, rtol=1e-4
+        )
     torch.nn.init.zeros_(module.state.weight)  # the agent's own are a copy
     assert agent.network.tensors["state.weight"].any()
 
@@ -113,12 +108,12 @@ def test_layers_of_any_width_are_computed(rules: str, widths: tuple[int, int]) -
 def test_a_decision_gets_the_same_bits_in_any_company(path: Path) -> None:
     agent = NetworkAgent.load(path)
     for view, inputs in some_inputs(agent, 40):
-        together = agent.logits(inputs)
-        alone = [agent.logits(inputs.part(i, i + 1)) for i in range(len(view))]
+        together = agent.network.logits(inputs)
+        alone = [agent.network.logits(inputs.part(i, i + 1)) for i in range(len(view))]
         assert np.concatenate(alone).tobytes() == together.tobytes()
         middle = len(view) // 2
         if middle:
-            halves = [agent.logits(inputs.part(*part)) for part in ((0, middle), (middle, len(view)))]
+            halves = [agent.network.logits(inputs.part(*part)) for part in ((0, middle), (middle, len(view)))]
             assert np.concatenate(halves).tobytes() == together.tobytes()
         probable = agent.log_probabilities(view)
         each = [agent.log_probabilities(view.select([i])) for i in range(len(view))]
@@ -137,7 +132,7 @@ def test_inputs_of_another_size_are_refused() -> None:
         inputs._replace(prior=inputs.prior[1:]),
     ):
         with pytest.raises(ValueError, match=r"expected inputs of \(\d+, \d+\) numbers"):
-            agent.logits(changed)
+            agent.network.logits(changed)
 
 
 BAD_STARTS = {
@@ -161,7 +156,7 @@ def test_decisions_that_do_not_divide_the_actions_are_refused(what: str) -> None
     with pytest.raises(ValueError, match="segment_start: expected int64"):
         log_softmax(np.zeros(9, np.float32), start)
     with pytest.raises(ValueError, match="segment_start: expected int64"):
-        agent.logits(inputs._replace(segment_start=start))
+        agent.network.logits(inputs._replace(segment_start=start))
     for logits in (np.zeros(9), np.zeros((3, 3), np.float32)):
         with pytest.raises(ValueError, match=r"logits: expected float32 \(N,\)"):
             log_softmax(logits, np.array([0]))  # type: ignore[arg-type]
@@ -302,7 +297,7 @@ print("played")
 
 
 def test_networks_play_where_there_is_no_torch() -> None:
-    path = champion.shipped()["cardgames", "medium"]
+    path = shipped()["cardgames", "medium"]
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_TORCH.format(path=path)],
         capture_output=True,

@@ -19,7 +19,8 @@ from tests.clusters import SMALL as SMALL_NETWORK
 from tests.test_run_damage import damage, names, write_state
 from tests.test_selfplay import curve
 from tienlen_agents.arena.stats import Estimate
-from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, shapes_of
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
 from tienlen_train import league
 from tienlen_train.config import DivergenceError, RunError

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 
 import tienlen_agents
 from tienlen_agents.device.network import ActionNetwork, as_bfloat16, pad_rows, segment_log_softmax
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features.tienlen import (
     NUM_ACTION_FEATURES,
     NUM_AUX,
@@ -19,14 +20,7 @@ from tienlen_agents.networks.features.tienlen import (
     NUM_TABLE_FEATURES,
     FeatureReader,
 )
-from tienlen_agents.networks.network import (
-    FORMAT,
-    NetworkAgent,
-    NetworkConfig,
-    first_best,
-    log_softmax,
-    sample,
-)
+from tienlen_agents.networks.network import FORMAT, NetworkConfig, first_best, log_softmax, sample
 from tienlen_agents.networks.sb3_policy import threads_for
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch

@@ -17,17 +17,10 @@ import safetensors.numpy
 
 import tienlen_agents
 from tienlen_agents.networks import policy_file
-from tienlen_agents.networks.champion import WEIGHTS
-from tienlen_agents.networks.general import GeneralAgent, load_policy
-from tienlen_agents.networks.network import (
-    FORMAT,
-    MAX_WIDTH,
-    Network,
-    NetworkAgent,
-    NetworkConfig,
-    shapes_of,
-)
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.network import FORMAT, MAX_WIDTH, Network, NetworkConfig, shapes_of
 from tienlen_agents.networks.policy_file import MAX_HEADER
+from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
@@ -52,7 +45,7 @@ def an_agent(**card: Any) -> NetworkAgent:
     return NetworkAgent(Network(config, tensors), card={"note": "tiến lên", **card})
 
 
-def weights_digest(agent: NetworkAgent | GeneralAgent) -> str:
+def weights_digest(agent: NetworkAgent) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(agent.network.tensors.items()):
         digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())
@@ -61,7 +54,7 @@ def weights_digest(agent: NetworkAgent | GeneralAgent) -> str:
 
 @pytest.mark.parametrize("path", sorted(WEIGHTS.glob("**/*.safetensors")), ids=lambda p: p.stem)
 def test_published_weights_never_change(path: Path, tmp_path: Path) -> None:
-    agent = load_policy(path)
+    agent = NetworkAgent.load(path)
     assert weights_digest(agent) == PUBLISHED[path.stem]
     agent.save(tmp_path / "again.safetensors")
     assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()

@@ -6,13 +6,13 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.networks.network import NetworkAgent
-from tienlen_agents.networks.reference import FOLDER, SEED, seeds
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.shipped import REFERENCES, SEED, reference_seeds
 
 
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", reference_seeds())
 def test_it_is_what_its_card_says(seed: int) -> None:
-    path = FOLDER / f"cardgames-{seed}.safetensors"
+    path = REFERENCES / f"cardgames-{seed}.safetensors"
     assert path.stat().st_size < 1_500_000
     agent = tienlen_agents.load(f"reference:seed={seed}")
     assert isinstance(agent, NetworkAgent)
@@ -25,7 +25,7 @@ def test_it_is_what_its_card_says(seed: int) -> None:
 
 
 def test_names() -> None:
-    assert SEED in seeds()
+    assert SEED in reference_seeds()
     assert tienlen_agents.load("reference").name == "reference"
     with pytest.raises(ValueError, match=r"reference: seed=1, expected one of .*1234"):
         tienlen_agents.load("reference:seed=1")

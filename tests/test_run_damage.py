@@ -25,7 +25,7 @@ from tests.test_selfplay import TINY, curve
 from tests.test_training import TINY as TINY_SB3, SmallConfig
 from tienlen_agents.command import Interrupted, interruptible
 from tienlen_agents.files import remove_temporaries, write_atomic
-from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_env.games.tienlen.rules import CARDGAMES
 from tienlen_train import cli, ppo, ppo_sb3, runs
 from tienlen_train.config import DivergenceError, RunError

@@ -45,9 +45,9 @@ def decision_of(view, index=0):
     return SearchAgent()._decisions(view, np.array([index]))[0]
 
 
-def start(context, decision, *, seed=0, inference=0.95, effort=1.0):
+def start(context, decision, *, seed=0, inference=0.95, mcmc_effort=1.0):
     """Begin a search step by step; the baseline's action is the default."""
-    agent = SearchAgent(inference=inference, effort=effort)
+    agent = SearchAgent(inference=inference, mcmc_effort=mcmc_effort)
     agent.reset(seed)
     return context.start(decision, agent.options, context.resolve(decision)[0])
 
@@ -192,7 +192,7 @@ def test_less_effort_asks_the_heuristic_player_less():
         context = context or new_context(view.rules)
         for effort in asked:
             if view.num_legal[0] > 1:
-                start(context, decision_of(view), effort=effort)
+                start(context, decision_of(view), mcmc_effort=effort)
                 context.draw(20)
                 asked[effort] += int(context.memory.replay.chain_stats[QUERIES])
     assert 0 < asked[0.25] < asked[1.0] / 2
@@ -259,7 +259,7 @@ def test_what_was_played_out_is_found_again():
             assert (context.values == another.values).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"inference": 0.0, "trust": 0.0}, {"first": 1.0}])
+@pytest.mark.parametrize("options", [{}, {"inference": 0.0, "prior_weight": 0.0}, {"first_place_bonus": 1.0}])
 def test_one_call_decides_as_a_search_step_by_step(options):
     agent, context, checked = SearchAgent(worlds=12, **options), new_context(get_rules("cardgames")), 0
     agent.reset(5)
@@ -285,7 +285,7 @@ def by_definition(values, credit, limit):
 def test_halving_keeps_the_best_by_paired_differences():
     rng = np.random.default_rng(0)
     _, _, view = next(views(RandomAgent(), "cardgames", 1))
-    decision, context, agent = decision_of(view), new_context(view.rules), SearchAgent(trust=2.0)
+    decision, context, agent = decision_of(view), new_context(view.rules), SearchAgent(prior_weight=2.0)
     num = len(decision.actions)
     for num_worlds in (1, 5, 8, 40):
         for is_last in (False, True):
@@ -458,15 +458,15 @@ def test_hidden_cards_are_not_looked_at():
         ("threads=1000000", "expected 1..256"),
         ("ms=nan", "expected 0 or more, and finite"),
         ("ms=inf", "expected 0 or more, and finite"),
-        ("trust=nan", "expected 0 or more, and finite"),
+        ("prior_weight=nan", "expected 0 or more, and finite"),
         ("floor=nan", "floor below 1"),
-        ("first=nan", "first=nan: expected a finite number"),
+        ("first_place_bonus=nan", "first_place_bonus=nan: expected a finite number"),
         ("inference=nan", "less than 1"),
         ("inference=1", "less than 1"),
         ("inference=-0.1", "0 or more"),
         ("ms=-1", "expected 0 or more"),
-        ("effort=0", "more than 0"),
-        ("effort=1000", "100 or less"),
+        ("mcmc_effort=0", "more than 0"),
+        ("mcmc_effort=1000", "100 or less"),
         ("prior=greedy", "does not score actions"),
     ],
 )

@@ -191,14 +191,14 @@ def test_worlds_of_endings_are_equally_likely(rules: ThirteensRules) -> None:
 
 @pytest.mark.parametrize("rules", VARIANTS[1::3], ids=variant_id)
 def test_the_compiled_rounds_are_those_of_the_player(rules: ThirteensRules) -> None:
-    other, checked = SearchAgent(first=0.5, rollout="trickster"), 0
+    other, checked = SearchAgent(first_place_bonus=0.5, rollout="trickster"), 0
     for step, (_, _, view) in enumerate(views(RandomAgent(), rules, 1)):
         if step % 5 == 0 and view.num_legal[0] > 1 and view.public_state.pile[0] == 0:
             decision, context = decision_of(view), new_context(view.rules)
-            start(context, decision, 1, first=0.5)
+            start(context, decision, 1, first_place_bonus=0.5)
             context.sample(3)
             compiled = context.values
-            start(context, decision, 1, first=0.5)
+            start(context, decision, 1, first_place_bonus=0.5)
             other._sample(context, decision, 3)
             assert (context.values == compiled).all()
             checked += 1

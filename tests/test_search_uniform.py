@@ -118,7 +118,7 @@ def test_a_game_may_register_its_own_baseline(monkeypatch: pytest.MonkeyPatch) -
     decision = agent._decisions(view, np.array([0]))[0]
     assert registry.new_context(view.rules).resolve(decision) == (len(decision.actions) - 1, -1)
     # With so much trust the default action is taken, whatever the worlds show.
-    assert SearchAgent(worlds=2, trust=1000.0).act(view)[0] == decision.actions[-1]
+    assert SearchAgent(worlds=2, prior_weight=1000.0).act(view)[0] == decision.actions[-1]
 
 
 def test_a_game_without_the_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

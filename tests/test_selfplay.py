@@ -20,7 +20,8 @@ import tienlen_agents
 from tests.high_card import HIGH_CARD
 from tienlen_agents import arena, files
 from tienlen_agents.networks import features
-from tienlen_agents.networks.network import NetworkAgent, NetworkConfig
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.network import NetworkConfig
 from tienlen_agents.settings import ConfigError, field_help, settings_of
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tienlen_agents.networks.champion import can_play
+from tienlen_agents.networks.shipped import can_play
 from tienlen_env.games.registry import game_named, variants_of
 from tienlen_train.benchmarks import strength
 from tienlen_train.benchmarks.strength import main, tables

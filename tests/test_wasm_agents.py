@@ -14,8 +14,8 @@ import pytest
 import tienlen_agents
 from tests.needs import needs_linker, needs_node
 from tests.wasm_files import built, each_game, game_of_name, run_node
-from tienlen_agents.networks.champion import policy_path
 from tienlen_agents.networks.network import log_softmax
+from tienlen_agents.networks.shipped import policy_path
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.wasm.entries import search_setup, widened
@@ -211,12 +211,13 @@ def some_records(preset: str, num_players: int, count: int) -> list[str]:
 
 
 @needs_node
-def test_probabilities(built: Folder) -> None:
-    (line,) = some_records("cardgames", 4, 1)
-    found = node(built("tienlen"), "advice", game="tienlen", records=[line], agent="champion", options={})[0]
+@pytest.mark.parametrize(("name", "preset"), [("tienlen", "cardgames"), ("thirteens", "thirteens")])
+def test_probabilities(name: str, preset: str, built: Folder) -> None:
+    (line,) = some_records(preset, 4, 1)
+    found = node(built(name), "advice", game=name, records=[line], agent="champion", options={})[0]
     champion = tienlen_agents.load("champion")
-    whole = round_type(get_rules("cardgames")).from_record(line)
-    batch = Batch("cardgames", 1, history_length=history_of([champion]))
+    whole = round_type(get_rules(preset)).from_record(line)
+    batch = Batch(preset, 1, history_length=history_of([champion]))
     batch.deal([whole.key])
     for advice, play in zip(found, whole.plays, strict=True):
         view = View(batch)

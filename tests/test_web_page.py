@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 from tests.needs import AXE, CHROMIUM, ROOT, STATIC, needs_axe, needs_page, needs_page_sources
 from tests.web_help import Server, static_host
 from tienlen_agents.arena.__main__ import main as arena
-from tienlen_agents.networks.champion import can_play
+from tienlen_agents.networks.shipped import can_play
 from tienlen_agents.web.table import selection, with_hands
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
@@ -864,7 +864,7 @@ def test_the_explorer_reads_records_with_hands(new_page: NewPage, host: str) -> 
 
 def probabilities(played: Round) -> dict[str, float]:
     """The champion's network at the first decision of a round."""
-    from tienlen_agents.networks.champion import ShippedNetworks
+    from tienlen_agents.networks.shipped import ShippedNetworks
 
     session = Session(played.rules, played.key, whole_game=False, history_length=1)
     logarithms = ShippedNetworks().log_probabilities(session.agent_view())

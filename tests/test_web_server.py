@@ -33,7 +33,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as sync_connect
 
 from tests.web_help import ROOT, Client, Server
-from tienlen_agents.networks.champion import WEIGHTS
+from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.web import (
     app as app_module,
     guard as guard_module,

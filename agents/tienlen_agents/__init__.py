@@ -44,7 +44,7 @@ GROUP: Final = "tienlen.agents"
 # The agents of this package. pyproject.toml has the same list, for programs that read entry points; this one
 # also works in a checkout that is not installed.
 BUILT_IN: Final = {
-    "champion": "tienlen_agents.networks.champion:ChampionAgent",
+    "champion": "tienlen_agents.search.champion:load_champion",
     "endgame": "tienlen_agents.endgame:EndgameAgent",
     "greedy": "tienlen_agents.rule_based.greedy:GreedyAgent",
     "greedy_long": "tienlen_agents.rule_based.greedy:GreedyLongAgent",
@@ -54,7 +54,7 @@ BUILT_IN: Final = {
     "policy": "tienlen_agents:load_policy",
     "process": "tienlen_agents.external.process:ProcessAgent",
     "random": "tienlen_env.engine.agent:RandomAgent",
-    "reference": "tienlen_agents.networks.reference:load_reference",
+    "reference": "tienlen_agents.networks.shipped:load_reference",
     "search": "tienlen_agents.search:SearchAgent",
     "trickster": "tienlen_agents.rule_based.trickster:TricksterAgent",
 }
@@ -206,9 +206,9 @@ def load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agen
         MissingExtraError: a ``.zip`` without the packages that read it.
     """
     if path.endswith(".safetensors"):
-        from tienlen_agents.networks import general
+        from tienlen_agents.networks.agent import NetworkAgent
 
-        return general.load_policy(path, sample=sample)
+        return NetworkAgent.load(path, sample=sample)
     if not Path(path).is_file():
         raise FileNotFoundError(f"policy {path!r}: there is no such file")
     for package in ("torch", "stable_baselines3", "sb3_contrib"):

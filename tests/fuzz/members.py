@@ -50,7 +50,7 @@ MADE_BY_THE_ENGINE = {
     "tienlen_env.games.tienlen.state.State",
 }
 KEPT = {
-    "tienlen_agents.networks.champion",
+    "tienlen_agents.networks.shipped",
     "tienlen_agents.search.agent",
     "tienlen_agents.rule_based.heuristic",
 }

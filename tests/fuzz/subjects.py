@@ -11,7 +11,7 @@ import numpy as np
 import tienlen_agents
 from tests.fuzz.values import RULES, junk, some_batch, view
 from tienlen_agents.endgame import EndgameAgent, EndgameCardAgent, EndgameFallibleAgent, Solver, can_solve
-from tienlen_agents.networks.champion import ChampionAgent, ShippedNetworks
+from tienlen_agents.networks.shipped import ShippedNetworks
 from tienlen_agents.rule_based.greedy import GreedyAgent, GreedyLongAgent
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
 from tienlen_agents.rule_based.trickster import TricksterAgent
@@ -256,7 +256,6 @@ MAKERS: dict[type, Maker] = {
     GreedyLongAgent: agent("greedy_long"),
     HeuristicAgent: agent("heuristic"),
     TricksterAgent: agent("trickster"),
-    ChampionAgent: agent("champion:worlds=0"),
     ShippedNetworks: plain(lambda batch: ShippedNetworks("small")),
     SearchAgent: agent("search:worlds=2"),
     IsmctsAgent: agent("ismcts:worlds=2"),

@@ -19,9 +19,8 @@ from rich.console import Console
 import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.device.network import ActionNetwork
-from tienlen_agents.networks.champion import ChampionAgent
-from tienlen_agents.networks.general import GeneralAgent
-from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.networks.agent import NetworkPlayer
+from tienlen_agents.search.champion import SearchedNetwork
 from tienlen_agents.settings import FreeText, setting
 from tienlen_train.executor import Executor
 from tienlen_train.loop import training_command
@@ -74,12 +73,10 @@ class BestResponseTrainer(PPOTrainer):
     def make_network(self) -> ActionNetwork:
         """The initial network: the agent's own, or a new one."""
         agent = tienlen_agents.load(self.config.agent)
-        if isinstance(agent, ChampionAgent | GeneralAgent):
-            agent = agent.network_for(self.rules)
-        if isinstance(agent, NetworkAgent):
+        if isinstance(agent, NetworkPlayer | SearchedNetwork):
             # Made even if another network is trained: it draws from torch's generator, so the first
             # weights of the critic, which come next, are the same in both cases.
-            network = ActionNetwork.of(agent.network)
+            network = ActionNetwork.of(agent.network_for(self.rules))
             if self.config.from_agent and not self.config.start_from:
                 return network
         return super().make_network()

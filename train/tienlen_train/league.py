@@ -36,7 +36,8 @@ from tienlen_agents import arena
 from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.extras import MissingExtraError
-from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig
+from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.network import Network, NetworkConfig
 from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.config import RunError, command

@@ -28,6 +28,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import ConstantSchedule
 
 import tienlen_agents
+from tienlen_agents.networks.network import NetworkConfig
 from tienlen_agents.networks.sb3_policy import PolicyAgent
 from tienlen_agents.settings import COUNT, SHARE, Range, setting
 from tienlen_env.engine.agent import Agent
@@ -150,6 +151,8 @@ class MaskablePPOTrainer(Trainer):
             stats_window_size=1_000_000,
             device="cpu",
         )
+        if pieces := NetworkConfig.of(self.rules).pieces:  # saved with the model; `PolicyAgent` reads it
+            self.model.observation_pieces = pieces  # type: ignore[attr-defined]
         self.model.set_logger(Logger(None, []))  # its metrics go to the run folder
         self.baselines: list[Agent] = [tienlen_agents.load(name) for name in self.eval_opponents]
         self.snapshots: deque[dict[str, Any]] = deque(maxlen=config.num_snapshots)

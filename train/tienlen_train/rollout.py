@@ -33,7 +33,7 @@ from tienlen_agents.networks.features import (
     Reader,
     features_of,
 )
-from tienlen_agents.networks.general import specialised_config, specialised_weights
+from tienlen_agents.networks.general import fitted_config, fitted_weights
 from tienlen_agents.networks.network import NetworkConfig, general_inputs, sample
 from tienlen_env.engine.agent import Agent, View, history_of
 from tienlen_env.engine.batch import Batch
@@ -215,7 +215,7 @@ def rollout(job: RolloutJob) -> Trajectories:
         job.keys,
         job.seat_policies,
         policies,
-        (specialised_config(learner, job.rules) if learner.is_general else learner).reader(),
+        (fitted_config(learner, job.rules) if learner.is_general else learner).reader(),
         opponents,
         reward=job.reward,
         columns=columns,
@@ -237,14 +237,14 @@ def _teachers(job: RolloutJob) -> Teachers | None:
 
 
 def _for_variant(policy: PolicyWeights, job: RolloutJob) -> PolicyWeights:
-    """A policy as it plays the job's variant: a general network is specialised for it."""
+    """A policy as it plays the job's variant: a general network is fitted to it."""
     if not policy.config.is_general:
         return policy
     weights = {name: value.numpy() for name, value in policy.weights.items()}
-    own = specialised_weights(policy.config.game, weights, job.rules, job.reward)
+    own = fitted_weights(policy.config, weights, job.rules, job.reward)
     return PolicyWeights(
         policy.version,
-        specialised_config(policy.config, job.rules),
+        fitted_config(policy.config, job.rules),
         {name: torch.from_numpy(value) for name, value in own.items()},
     )
 

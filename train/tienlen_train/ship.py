@@ -21,10 +21,11 @@ from rich.console import Console
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.networks import champion, policy_file
+from tienlen_agents.networks import policy_file, shipped
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name, features_of
-from tienlen_agents.networks.general import GeneralAgent, load_policy
-from tienlen_agents.networks.network import Network, NetworkAgent, mean_network
+from tienlen_agents.networks.network import Network, mean_network
+from tienlen_agents.search.champion import WORLDS, SearchedNetwork
 from tienlen_agents.settings import (
     DEALS,
     Config,
@@ -71,7 +72,7 @@ class ShipConfig(Config):
             several runs fine-tuned from one initialisation (model soup).
         size: the name of the network's size; a general network is named general whatever it says.
         version: of the weights with this name; published weights never change.
-        reference: ship it as a reference policy (`tienlen_agents.networks.reference`), by its seed.
+        reference: ship it as a reference policy (`tienlen_agents.networks.shipped`), by its seed.
         how: the training commands, joined by ``&&`` with blanks around it.
         seed: of its training.
         wall_time: of its training, as text.
@@ -90,22 +91,22 @@ class ShipConfig(Config):
     deals: int = setting(2500, DEALS)
 
 
-def mean_policy(paths: Sequence[str]) -> NetworkAgent | GeneralAgent:
+def mean_policy(paths: Sequence[str]) -> NetworkAgent:
     """The policy of a file, or a policy with the mean weights of several files.
 
     Raises:
-        OSError, ValueError: see `load_policy`; or no file is given, or their networks differ in shape.
+        OSError, ValueError: see `NetworkAgent.load`; or no file is given, or their networks differ in shape.
     """
     if not paths:
         raise ValueError("policy: expected a file")
-    policies = [load_policy(path) for path in paths]
+    policies = [NetworkAgent.load(path) for path in paths]
     try:
         return replace(policies[0], network=mean_network([policy.network for policy in policies]))
     except ValueError as error:
         raise ValueError(f"policy={' '.join(paths)!r}: {error}") from error
 
 
-def results_in_variants(agent: GeneralAgent, config: ShipConfig) -> list[str]:
+def results_in_variants(agent: NetworkAgent, config: ShipConfig) -> list[str]:
     """The lines of a table, one for each preset and number of players, against the rule-based agents.
 
     The policy with the champion's search and alone, each against the strongest one; alone against the others.
@@ -119,7 +120,7 @@ def results_in_variants(agent: GeneralAgent, config: ShipConfig) -> list[str]:
         "|---" * (6 + len(weaker)) + "|",
     ]
     for _, rules in variants_of(game_named(agent.plays)):
-        players: list[tuple[Agent, str]] = [(champion.looking(agent), strongest)]
+        players: list[tuple[Agent, str]] = [(SearchedNetwork(agent), strongest)]
         players += [(agent, name) for name in (strongest, *reversed(weaker))]
         found = [
             arena.match(player, tienlen_agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
@@ -153,12 +154,12 @@ def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for name in (*reversed(features_of(rules).eval_opponents), "random"):
-        looking, alone = (
+        with_search, alone = (
             arena.match(player, tienlen_agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
-            for player in (champion.looking(agent), agent)
+            for player in (SearchedNetwork(agent), agent)
         )
         cells = [f"`{name}`", f"{alone.parity:.3f}"]
-        for result in (looking, alone):
+        for result in (with_search, alone):
             cells += [_plus_minus(result.scores[0].main), _percent(result.scores[0].first)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -184,11 +185,11 @@ class _Measured(NamedTuple):
     limits: str
 
 
-def _measured(agent: NetworkAgent | GeneralAgent, config: ShipConfig) -> _Measured:
+def _measured(agent: NetworkAgent, config: ShipConfig) -> _Measured:
     made_for = agent.network.config
-    if isinstance(agent, GeneralAgent):
+    if agent.network.config.is_general:
         return _Measured(
-            f"{agent.plays}-{champion.GENERAL}-v{config.version}",
+            f"{agent.plays}-{shipped.GENERAL}-v{config.version}",
             "every variant of its game, with 2 to 4 players",
             "\n".join(results_in_variants(agent, config)),
             "as many seatings as players",
@@ -226,8 +227,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     about = _measured(agent, config)
     measured = _fill(
         f"{config.deals:,} held-out deals × {about.seatings}, seed {SEED}; 95 % intervals clustered by deal; "
-        f"{about.parity}. The champion refines the network's choice by a search in {champion.WORLDS} sampled "
-        "deals (`tienlen_agents.networks.champion`); `champion:worlds=0` is the network alone."
+        f"{about.parity}. The champion refines the network's choice by a search in {WORLDS} sampled "
+        "deals (`tienlen_agents.search.champion`); `champion:worlds=0` is the network alone."
     )
     exploit = config.exploit or "not measured"
     own_limits = features_by_name(made_for.game).limitations(made_for.record)
@@ -270,7 +271,7 @@ prior: {made_for.prior}. Most weights are rounded to float16
 
 {mean}{limits}
 """
-    path = champion.WEIGHTS / f"{about.name}.safetensors"
+    path = shipped.WEIGHTS / f"{about.name}.safetensors"
     path.parent.mkdir(exist_ok=True)
     agent.save(path)
     write_atomic(path.with_suffix(".md"), card.encode())

@@ -28,9 +28,10 @@ from tienlen_agents import arena
 from tienlen_agents.device.available import machine_on
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
-from tienlen_agents.networks.general import GeneralAgent, Objective, generalised, load_policy, specialised
-from tienlen_agents.networks.network import Network, NetworkAgent, NetworkConfig, mean_network, network_of
+from tienlen_agents.networks.general import Objective, fitted, generalised
+from tienlen_agents.networks.network import Network, NetworkConfig, mean_network, network_of
 from tienlen_agents.settings import several_files
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
@@ -206,17 +207,13 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         Raises:
             OSError, ValueError: the file cannot be read, or its network does not fit the run.
         """
-        found = load_policy(path).network
+        found = NetworkAgent.load(path).network
         try:
             if self.variants is not None:
-                return found if found.config.is_general else generalised(found)
-            if found.config.is_general:
-                return specialised(found, self.rules, self.config.reward)
+                return generalised(found)
+            return fitted(found, self.rules, self.config.reward)
         except ValueError as error:
             raise ValueError(f"start_from={path!r}: {error}") from error
-        if found.config.rules_digest != self.rules.digest():
-            raise ValueError(f"start_from={path!r}: it was made for other rules")
-        return found
 
     @abstractmethod
     def make_model(self, network: ActionNetwork) -> ModelT:
@@ -270,10 +267,9 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
             return f"float32 (this {self.device.type} has no bfloat16, which is about twice as fast)"
         return "float32"
 
-    def agent(self) -> NetworkAgent | GeneralAgent:
+    def agent(self) -> NetworkAgent:
         """A copy of the current policy."""
-        kind = NetworkAgent if self.variants is None else GeneralAgent
-        return kind(network_of(self.network), self.name)
+        return NetworkAgent(network_of(self.network), self.name)
 
     def save_policy(self, path: Path) -> None:
         """Write the current policy.
@@ -312,7 +308,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         baseline = tienlen_agents.load(self.features.baseline or "random")
         for variant in filter(None, self.variants or ()):
             objective: Objective = "payments" if variant.reward == "payments" else "points"
-            agent = GeneralAgent(network, self.name, objective=objective)
+            agent = NetworkAgent(network, self.name, objective=objective)
             result = arena.match(agent, baseline, rules=variant.rules, num_deals=num_deals, seed=seed)
             yield VariantLine.of(variant, result)
 

@@ -180,7 +180,7 @@ def gauntlet(
 
 def panel_of(variants: Sequence[AnyRules]) -> list[str]:
     """The agents of `PANEL` that play all these rules: `champion` only where it has a network."""
-    from tienlen_agents.networks.champion import can_play  # imports all that searches
+    from tienlen_agents.networks.shipped import can_play  # imports all that searches
 
     return [name for name in PANEL if name != "champion" or all(map(can_play, variants))]
 

@@ -36,10 +36,10 @@ from tienlen_agents.device.players import (
 )
 from tienlen_agents.device.rounds import Rounds, seat_groups
 from tienlen_agents.device.sampling import best_item, draw_item
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs, features_by_name
 from tienlen_agents.networks.features.parallel import parallel_features
-from tienlen_agents.networks.general import GeneralAgent
-from tienlen_agents.networks.network import NetworkAgent, first_best
+from tienlen_agents.networks.network import Network, first_best
 from tienlen_agents.parallel import Chooser, Decisions, Position
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
@@ -74,7 +74,7 @@ class ChoosingPlayer:
         return out
 
 
-class NetworkPlayer:
+class DeviceNetwork:
     """A `NetworkAgent` on a device.
 
     Args:
@@ -84,21 +84,22 @@ class NetworkPlayer:
         seed: of its draws.
 
     Raises:
-        ValueError: it was made for other rules, or the features of its game are not available there.
+        ValueError: it was made for other rules, or the device does not make its inputs.
     """
 
     def __init__(self, agent: NetworkAgent, machine: TorchMachine, rules: AnyRules, seed: int) -> None:
-        config = agent.network.config
-        if config.rules_digest != rules.digest():
-            raise ValueError(f"{agent.name} was made for other rules than {rules.name}")
+        self._host: Network = agent.network_for(rules)
+        config = self._host.config
         found = parallel_features(features_by_name(config.game))
         if found is None:
             raise ValueError(f"the features of {config.game} are not available on a device")
-        self._agent = agent
+        if config.history:
+            raise ValueError(f"{agent.name} reads past plays in observations, which the device does not show")
+        self._sample = agent.sample
         self._machine = machine
         self._reader = found.reader(machine, rules, config.prior, config.prior_scale, record=config.record)
-        self.history = max(config.history, self._reader.history)
-        self._network = ActionNetwork.of(agent.network).to(machine.device).eval()
+        self.history = self._reader.history
+        self._network = ActionNetwork.of(self._host).to(machine.device).eval()
         self._network.for_device = True
         self._key = key_of(seed)
 
@@ -108,9 +109,9 @@ class NetworkPlayer:
         rows = NetworkInputs.of(inputs, decisions, torch.float32)
         logits = logits_of(self._network, rows)
         draws = Draws(self._key, step)
-        body = draw_item if self._agent.sample else best_item
+        body = draw_item if self._sample else best_item
         index, lead = choose_by(body, self._machine, logits, decisions, draws)
-        if not self._agent.sample:
+        if not self._sample:
             close = torch.nonzero(lead < CLOSE).squeeze(1)
             if len(close):
                 index[close] = self._decided(inputs, close)
@@ -124,7 +125,7 @@ class NetworkPlayer:
         own_start = torch.cumsum(num_legal, 0) - num_legal
         rows = torch.arange(int(num_legal.sum()), device=close.device)
         rows += torch.repeat_interleave(start - own_start, num_legal)
-        features = every.action_features.view(torch.int16)[rows, : self._agent.network.config.action_inputs]
+        features = every.action_features.view(torch.int16)[rows, : self._host.config.action_inputs]
 
         def host(tensor: Tensor) -> Any:
             return tensor.cpu().numpy()
@@ -137,14 +138,14 @@ class NetworkPlayer:
             np.ascontiguousarray(host(features)).view(np.uint16),
             host(every.prior[rows]),
         )
-        found = first_best(self._agent.network.logits(some), some.segment_start)
+        found = first_best(self._host.logits(some), some.segment_start)
         chosen: Tensor = start + torch.from_numpy(found - some.segment_start).to(close.device)
         return chosen
 
 
 def why_not(agent: Agent) -> str:
     """Why an agent cannot play on a device, in a few words; empty if it can."""
-    if isinstance(agent, NetworkAgent | GeneralAgent):
+    if isinstance(agent, NetworkAgent):
         if parallel_features(features_by_name(agent.network.config.game)) is None:
             return f"the features of {agent.network.config.game} are computed on the processor alone"
         return ""
@@ -242,10 +243,8 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
 
 
 def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> Player:
-    if isinstance(agent, GeneralAgent):
-        agent = agent.network_for(rules)
     if isinstance(agent, NetworkAgent):
-        return NetworkPlayer(agent, machine, rules, seed)
+        return DeviceNetwork(agent, machine, rules, seed)
     return ChoosingPlayer(chooser_of(agent, machine, rules, seed), machine)
 
 

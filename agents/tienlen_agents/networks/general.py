@@ -1,41 +1,35 @@
-"""One network for every variant of a game: the rules are inputs of it.
+"""Fit a network to a variant, or make it a general one: the rules are then inputs of it.
 
 A general network has the inputs of `tienlen_agents.networks.features.general`. It is not played itself:
-`specialised` makes the ordinary network of a variant from it, which plays wherever ordinary networks play, at
-the same speed. `generalised` goes the other way: training may start from the network of one variant.
+`fitted` makes the network of a variant from it, which plays at the same speed as any other. `fitted` also
+finds the columns of a network of one variant, by the names of the pieces that it reads. `generalised` goes
+the other way: training may start from the network of one variant.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 
-from tienlen_agents.networks.features.general import Columns, add_rule_inputs, pick_columns
-from tienlen_agents.networks.network import (
-    CardWeights,
-    Network,
-    NetworkAgent,
-    NetworkConfig,
-    StoredPolicy,
-    general_inputs,
-    read_policy,
-    shapes_of,
+from tienlen_agents.networks.features import features_of
+from tienlen_agents.networks.features.general import (
+    Columns,
+    add_rule_inputs,
+    columns_by_name,
+    pick_columns,
+    pieces_of,
 )
-from tienlen_env.engine.agent import View
-from tienlen_env.games.common.arrays import Float32Array, IntArray
+from tienlen_agents.networks.network import Network, NetworkConfig, general_inputs, shapes_of
+from tienlen_env.games.common.arrays import Float32Array
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, has_payments
 
 Objective = Literal["points", "payments"]
-MOST_LOADED: Final = 64  # specialised networks that an agent keeps
-_AFTER = "after.weight"
+_AFTER: Final = "after.weight"
 # Layers that read the observation, with their biases.
-_FROM_STATE: Final = {"trunk.0.weight": "trunk.0.bias", "belief.0.weight": "belief.0.bias"}
+FROM_STATE: Final = {"trunk.0.weight": "trunk.0.bias", "belief.0.weight": "belief.0.bias"}
 _BELIEFS: Final = ("belief.4.weight", "belief.4.bias")  # an output for each opponent and card
 
 
@@ -50,34 +44,61 @@ def reward_of(rules: AnyRules, objective: Objective = "payments") -> str:
     return "payments" if objective == "payments" and has_payments(rules) else "zero_sum"
 
 
-def objective_of(view: View) -> Objective:
-    """What the reward of a view's batch asks for."""
-    batch, _ = view.source
-    return "payments" if batch.reward == "payments" else "points"
-
-
-def specialised_config(config: NetworkConfig, rules: AnyRules) -> NetworkConfig:
-    """The configuration of the network that `specialised` makes.
+def fitted_config(config: NetworkConfig, rules: AnyRules) -> NetworkConfig:
+    """The configuration of the network that `fitted` makes.
 
     Raises:
-        ValueError: it is not a general network, or one of another game.
+        ValueError: the network was made for other rules, or another game.
     """
-    if not config.is_general:
-        raise ValueError("expected a general network")
+    if not config.is_general and config.rules_digest != rules.digest():
+        raise ValueError(
+            f"the network was made for the {config.rules} rules with {config.num_players} players, not for "
+            f"{rules.name} with {rules.num_players} (or a changed option)"
+        )
     if game_of(rules).name != config.game:
         raise ValueError(f"the network plays {config.game}, not the {rules.name} rules")
-    return NetworkConfig.of(rules, record=config.record, **config.design)
+    return NetworkConfig.of(rules, record=config.record, history=config.history, **config.design)
 
 
-def specialised_weights(
-    game: str, weights: Mapping[str, Float32Array], rules: AnyRules, reward: str
+def state_columns(config: NetworkConfig, rules: AnyRules) -> Columns:
+    """Where each column of a variant's observation is among the inputs of a network.
+
+    Raises:
+        ValueError: the network reads a piece that the observations of the variant do not have, or a piece has
+            another size than in its training.
+    """
+    if config.is_general:
+        return general_inputs(config.game, config.pieces).state_columns(rules)
+    layout = game_of(rules).observation(rules, config.history)
+    known = pieces_of(
+        layout, config.pieces or [name for name in features_of(rules).pieces if name in layout] or layout
+    )
+    # The play summary and the derived inputs follow the pieces.
+    num_more = fitted_config(config, rules).state_inputs - layout.size
+    if known.size + num_more != config.state_inputs:
+        raise ValueError(
+            f"the network reads {config.state_inputs} numbers of a decision, but its pieces now have "
+            f"{known.size + num_more}"
+        )
+    return Columns(
+        np.concatenate([columns_by_name(layout, known), known.size + np.arange(num_more)]),
+        config.state_inputs,
+    )
+
+
+def fitted_weights(
+    config: NetworkConfig, weights: Mapping[str, Float32Array], rules: AnyRules, reward: str
 ) -> dict[str, Float32Array]:
-    """The weights of the network that `specialised` makes, by name, from those of the general one."""
-    general = general_inputs(game)
-    found = {**weights, _AFTER: _picked(weights[_AFTER], general.action_columns(rules))}
-    for first, bias in _FROM_STATE.items():
+    """The weights of the network that `fitted` makes, by name, from those of the one with this `config`."""
+    columns, found = state_columns(config, rules), dict(weights)
+    for first in FROM_STATE.keys() & weights.keys():
+        found[first] = _picked(weights[first], columns)
+    if not config.is_general:
+        return found
+    general = general_inputs(config.game, config.pieces)
+    found[_AFTER] = _picked(weights[_AFTER], general.action_columns(rules))
+    for first, bias in FROM_STATE.items():
         if first in weights:
-            found[first] = _picked(weights[first], general.state_columns(rules))
             found[bias] = weights[bias].copy()
             add_rule_inputs(weights[first], general.rule_inputs(rules, reward), found[bias])
     for name in _BELIEFS:
@@ -94,129 +115,55 @@ def _picked(weights: Float32Array, columns: Columns) -> Float32Array:
     return found
 
 
-def specialised(network: Network, rules: AnyRules, reward: str) -> Network:
-    """The ordinary network of a variant that scores as a general one does.
+def fitted(network: Network, rules: AnyRules, reward: str) -> Network:
+    """The network of a variant that reads all pieces of its observations, and scores as the given one does.
 
     Args:
-        network: a general one.
+        network: a general one; or that of the variant, which is returned itself if it reads all pieces.
         rules: the variant.
-        reward: the objective: ``"zero_sum"``, ``"win"`` or ``"payments"``.
+        reward: the objective of a general network: ``"zero_sum"``, ``"win"`` or ``"payments"``.
 
     Raises:
-        ValueError: it is not a general network, or one of another game; or an unknown reward.
+        ValueError: it was made for other rules, reads what observations do not have, or an unknown reward.
     """
-    config = specialised_config(network.config, rules)
-    return Network(config, specialised_weights(config.game, network.tensors, rules, reward))
+    config = fitted_config(network.config, rules)
+    if config == network.config:
+        return network
+    return Network(config, fitted_weights(network.config, network.tensors, rules, reward))
 
 
 def generalised(network: Network) -> Network:
-    """A general network that scores, whatever the rules, as the network of one variant does.
+    """A general network that reads all pieces and scores, whatever the rules, as the given one does.
+
+    Args:
+        network: that of a preset; or a general one, which is returned itself if it reads all pieces.
 
     Raises:
         ValueError: it has no play summary, was made for other rules than a preset, or its game has no
             general inputs.
     """
-    config = network.config
-    general = general_inputs(config.game)
+    config, general = network.config, general_inputs(network.config.game)
+    wanted = NetworkConfig.of_general(config.game, **config.design)
+    if config == wanted:
+        return network
+    if config.is_general:
+        known = general_inputs(config.game, config.pieces).layout
+        more = general.layout.size + np.arange(config.state_inputs - known.size)
+        index = np.concatenate([columns_by_name(known, general.layout), more])
+        columns, tensors = Columns(index, wanted.state_inputs), dict(network.tensors)
+        for first in FROM_STATE.keys() & tensors.keys():
+            tensors[first] = columns.expand(tensors[first])
+        return Network(wanted, tensors)
     rules = get_rules(config.rules, config.num_players)
     if not config.record or rules.digest() != config.rules_digest:
         raise ValueError("expected a general network, or that of a preset with a play summary")
-    wanted = NetworkConfig.of_general(config.game, **config.design)
-    tensors = {**network.tensors, _AFTER: general.action_columns(rules).expand(network.tensors[_AFTER])}
+    own = fitted(network, rules, "zero_sum").tensors
+    tensors = {**own, _AFTER: general.action_columns(rules).expand(own[_AFTER])}
     for name, shape in shapes_of(wanted).items():
-        if name in _FROM_STATE:
-            first = general.state_columns(rules).expand(tensors[name])
-            tensors[name] = np.pad(first, ((0, 0), (0, general.num_rule_inputs)))
+        if name in FROM_STATE:
+            own_columns = general.state_columns(rules).expand(tensors[name])
+            tensors[name] = np.pad(own_columns, ((0, 0), (0, general.num_rule_inputs)))
         elif name in _BELIEFS:  # zeros for the opponents of larger tables
             rest = shape[0] - len(tensors[name])
             tensors[name] = np.pad(tensors[name], ((0, rest), *[(0, 0)] * (len(shape) - 1)))
     return Network(wanted, tensors)
-
-
-@dataclass
-class GeneralAgent(StoredPolicy):
-    """Plays every variant of a game with one general network.
-
-    Args:
-        network: a general one.
-        name: its name in result tables and plots.
-        sample: draw from the policy instead of taking the most probable action.
-        card: free-form metadata, the model card.
-        objective: what it plays for: payments where the rules have them, or points everywhere; None: what
-            the reward of a batch asks for.
-    """
-
-    network: Network
-    name: str = "network"
-    sample: bool = False
-    card: dict[str, Any] = field(default_factory=dict)
-    objective: Objective | None = None
-    history = 1  # for the play summary
-
-    def __post_init__(self) -> None:
-        self.plays = self.network.config.game
-        self._seed = 0
-        self._specialised: OrderedDict[tuple[AnyRules, str], NetworkAgent] = OrderedDict()
-
-    def reset(self, seed: int) -> None:
-        """Draw from this seed from now on; matters only with `sample`."""
-        self._seed = seed
-        for agent in self._specialised.values():
-            agent.reset(seed)
-
-    def network_for(self, rules: AnyRules, objective: Objective = "payments") -> NetworkAgent:
-        """The specialised network of a variant.
-
-        Args:
-            rules: the variant.
-            objective: used if the agent has none of its own.
-
-        Raises:
-            ValueError: rules of another game.
-        """
-        reward = reward_of(rules, self.objective or objective)
-        found = self._specialised.get((rules, reward))
-        if found is None:
-            network = specialised(self.network, rules, reward)
-            found = NetworkAgent(network, self.name, self.sample, self.card)
-            found.reset(self._seed)
-            self._specialised[rules, reward] = found
-            if len(self._specialised) > MOST_LOADED:
-                self._specialised.popitem(last=False)
-        return found
-
-    def act(self, view: View) -> IntArray:
-        """Choose for n decisions (see `Agent.act`).
-
-        Raises:
-            ValueError: rules of another game.
-        """
-        return self.network_for(view.rules, objective_of(view)).act(view)
-
-    def log_probabilities(self, view: View) -> Float32Array:
-        """The log-probabilities of ``view.legal_actions``, float32 (N,).
-
-        Raises:
-            ValueError: rules of another game.
-        """
-        return self.network_for(view.rules, objective_of(view)).log_probabilities(view)
-
-    def log_probabilities_and_card_weights(self, view: View) -> tuple[Float32Array, CardWeights]:
-        """See `tienlen_agents.search.interface.BeliefAgent`.
-
-        Raises:
-            ValueError: rules of another game.
-        """
-        return self.network_for(view.rules, objective_of(view)).log_probabilities_and_card_weights(view)
-
-
-def load_policy(path: str | Path, *, sample: bool = False) -> NetworkAgent | GeneralAgent:
-    """Read a policy file of either kind (`tienlen_agents.networks.network.read_policy`).
-
-    Raises:
-        ValueError: the file is damaged, of another format, or its weights do not fit its configuration.
-        FileNotFoundError: there is no such file.
-    """
-    network, card = read_policy(path)
-    kind = GeneralAgent if network.config.is_general else NetworkAgent
-    return kind(network, name=f"policy:{path}", sample=sample, card=card)

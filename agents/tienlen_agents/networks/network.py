@@ -1,4 +1,4 @@
-"""A network that scores the legal actions of a decision, and the agent that uses it.
+"""A network that scores the legal actions of a decision: its configuration, its weights and its file.
 
 The network does not have one logit for every action of the action table. It scores each legal action (6.5 on
 average, if there is a choice) from its features: the action itself (kind, length, top card), the hand that it
@@ -17,15 +17,14 @@ A network may have a *belief network* beside these layers. It reads the same obs
 factor, are *card weights*: they say how likely each opponent holds each unseen card. A search samples deals
 by them (`tienlen_agents.search`).
 
-`tienlen_agents.networks.inference` computes the forward pass in compiled loops, without torch;
-`tienlen_agents.device.network` is the torch module that learns.
+`tienlen_agents.networks` says where its forward pass is computed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, get_args
@@ -49,7 +48,6 @@ from tienlen_agents.networks.inference import (
     weights_of,
 )
 from tienlen_agents.settings import Range
-from tienlen_env.engine.agent import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -87,6 +85,8 @@ class NetworkConfig:
         rules_digest: of its `Rules`; the network refuses to play any other variant. Empty for ``"any"``.
         num_players: seats at the table; the most for ``"any"``.
         history: plays that the observation shows.
+        pieces: the names of the observation's pieces that it reads, in order; empty for those that
+            `Features.pieces` names. An observation may have more.
         record: whether the observation continues with the play summary
             (`tienlen_agents.networks.features.tienlen_play_summary`).
         observation_size: O, or O + R with a play summary.
@@ -106,6 +106,7 @@ class NetworkConfig:
     rules_digest: str
     num_players: int
     history: int = 0
+    pieces: tuple[str, ...] = ()
     record: bool = False
     observation_size: int
     num_derived: int = 52
@@ -118,30 +119,40 @@ class NetworkConfig:
     prior_scale: float = 4.0
 
     @classmethod
-    def of(cls, rules: AnyRules, *, record: bool = False, **settings: Any) -> Self:
-        """The configuration for a variant; `record` has no effect in a game without a play summary."""
-        features = features_of(rules)
+    def of(cls, rules: AnyRules, *, record: bool = False, history: int = 0, **settings: Any) -> Self:
+        """The configuration of a network that reads all pieces that the observations of a variant have now.
+
+        `record` has no effect in a game without a play summary.
+        """
+        features, layout = features_of(rules), game_of(rules).observation(rules, history)
         num_record = features.num_summary_bits(rules) if record else 0
         return cls(
             game=features.game,
             rules=rules.name,
             rules_digest=rules.digest(),
             num_players=rules.num_players,
+            history=history,
+            pieces=_unless_known(tuple(layout), features.pieces),
             record=num_record > 0,
-            observation_size=game_of(rules).observation(rules, 0).size + num_record,
+            observation_size=layout.size + num_record,
             num_derived=features.num_derived(rules),
             action_inputs=features.num_action_features(rules),
             **settings,
         )
 
     @classmethod
-    def of_general(cls, game: str, **settings: Any) -> Self:
+    def of_general(cls, game: str, *, pieces: tuple[str, ...] | None = None, **settings: Any) -> Self:
         """The configuration of a network for every variant of a game.
 
+        Args:
+            game: its name.
+            pieces: see `Features.general`.
+            settings: the other fields.
+
         Raises:
-            ValueError: the game has no general inputs.
+            ValueError: the game has no general inputs, or its observations have no such piece.
         """
-        general = general_inputs(game)
+        general = general_inputs(game, pieces)
         # The number of derived inputs is the same in all variants.
         num_derived = features_by_name(game).num_derived(get_rules(next(iter(game_named(game).presets))))
         return cls(
@@ -149,6 +160,7 @@ class NetworkConfig:
             rules=ANY_RULES,
             rules_digest="",
             num_players=general.num_players,
+            pieces=_unless_known(tuple(general.layout), features_by_name(game).pieces),
             record=True,
             observation_size=general.num_state_inputs - num_derived,
             num_derived=num_derived,
@@ -184,10 +196,10 @@ class NetworkConfig:
         """The reader that makes the network's inputs.
 
         Raises:
-            ValueError: a general network; one that is specialised for a variant has a reader.
+            ValueError: a general network; one that is fitted to a variant has a reader.
         """
         if self.is_general:
-            raise ValueError("a general network has no reader: specialise it for a variant")
+            raise ValueError("a general network has no reader: fit it to a variant")
         return features_by_name(self.game).reader(self.prior, self.prior_scale, record=self.record)
 
     def check(self) -> None:
@@ -202,6 +214,8 @@ class NetworkConfig:
                 is_valid = type(value) in kinds and value in RANGES[name]
             elif name == "record":
                 is_valid = type(value) is bool
+            elif name == "pieces":
+                is_valid = isinstance(value, tuple) and all(isinstance(piece, str) for piece in value)
             elif name == "prior":
                 is_valid = value in get_args(Prior)
             elif name == "game":
@@ -213,20 +227,25 @@ class NetworkConfig:
                 raise ValueError(f"{name}={_short(value)} is not a valid value{expected}")
         if self.belief_width and not features_by_name(self.game).num_belief_cards:
             raise ValueError(f"belief_width={self.belief_width}, expected 0: unavailable for {self.game}")
-        if self.is_general and self != self.of_general(self.game, **self.design):
+        if self.is_general and self != self.of_general(self.game, pieces=self.pieces, **self.design):
             raise ValueError(f"the inputs are not the general ones of {self.game} in this version")
 
 
-def general_inputs(game: str) -> GeneralInputs:
-    """The general inputs of a game.
+def _unless_known(names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of pieces; empty if they are those of `Features.pieces` that the variant has."""
+    return () if names == tuple(name for name in known if name in names) else names
+
+
+def general_inputs(game: str, pieces: tuple[str, ...] | None = None) -> GeneralInputs:
+    """The general inputs of a game, for networks that read these pieces; see `Features.general`.
 
     Raises:
-        ValueError: it has none.
+        ValueError: it has none, or its observations have no such piece.
     """
     found = features_by_name(game).general
     if found is None:
         raise ValueError(f"one network for every variant: not available in {game}")
-    return found
+    return found(pieces)
 
 
 def _short(value: object) -> str:
@@ -430,152 +449,6 @@ def first_best(scores: npt.NDArray[Any], start: IntArray) -> IntArray:
     return hits[first]
 
 
-class StoredPolicy:
-    """An agent that can be written to a file.
-
-    Attributes:
-        network: its weights.
-        card: free-form metadata, the model card.
-    """
-
-    network: Network
-    card: dict[str, Any]
-
-    def save(self, path: str | Path) -> None:
-        """Write the network to a safetensors file; see `write_policy`.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        write_policy(self.network, self.card, path)
-
-    @property
-    def digest(self) -> str:
-        """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
-        return digest_of(self.network, self.card)
-
-
-@dataclass
-class NetworkAgent(StoredPolicy):
-    """Plays the legal action with the highest score, or draws by the scores.
-
-    Args:
-        network: its weights.
-        name: its name in result tables and plots.
-        sample: draw from the policy instead of taking the most probable action.
-        card: free-form metadata, the model card (see `save`).
-    """
-
-    network: Network
-    name: str = "network"
-    sample: bool = False
-    card: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        config = self.network.config
-        self._reader = config.reader()
-        self.plays = config.game
-        self._rng = np.random.default_rng(0)
-        self.history = max(config.history, self._reader.history)
-
-    @classmethod
-    def from_module(
-        cls,
-        module: Module,
-        name: str = "network",
-        *,
-        sample: bool = False,
-        card: dict[str, Any] | None = None,
-    ) -> Self:
-        """An agent with a copy of the present weights of a torch module.
-
-        Raises:
-            ValueError: see `Network`.
-        """
-        return cls(network_of(module), name, sample, card or {})
-
-    def reset(self, seed: int) -> None:
-        """Draw from this seed from now on; matters only with `sample`."""
-        self._rng = np.random.default_rng(seed)
-
-    def act(self, view: View) -> IntArray:
-        """Choose for n decisions (see `Agent.act`).
-
-        Raises:
-            ValueError: the network was made for other rules or another number of players.
-        """
-        self.check_rules(view.rules)
-        view = view.showing(self.network.config.history)
-        legal = view.legal_actions
-        actions: IntArray = legal.action[legal.start]  # right where there is one legal action
-        free = np.flatnonzero(view.num_legal > 1)
-        if free.size:
-            some = view.select(free)
-            inputs = self._reader.read(some)
-            logits = self.logits(inputs)
-            chosen = (
-                sample(logits, inputs.segment_start, self._rng)
-                if self.sample
-                else first_best(logits, inputs.segment_start)
-            )
-            actions[free] = inputs.action[chosen]
-        return actions
-
-    def log_probabilities(self, view: View) -> Float32Array:
-        """The log-probabilities of ``view.legal_actions``, float32 (N,).
-
-        Raises:
-            ValueError: see `act`.
-        """
-        self.check_rules(view.rules)
-        inputs = self._reader.read(view.showing(self.network.config.history))
-        return log_softmax(self.logits(inputs), inputs.segment_start)
-
-    def log_probabilities_and_card_weights(self, view: View) -> tuple[Float32Array, CardWeights]:
-        """See `tienlen_agents.search.interface.BeliefAgent`.
-
-        Raises:
-            ValueError: see `act`.
-        """
-        self.check_rules(view.rules)
-        inputs = self._reader.read(view.showing(self.network.config.history))
-        return (
-            log_softmax(self.logits(inputs), inputs.segment_start),
-            self.network.card_weights(inputs.observation),
-        )
-
-    def logits(self, inputs: Inputs) -> Float32Array:
-        """The network's scores, prior included, float32 (N,)."""
-        return self.network.logits(inputs)
-
-    def check_rules(self, rules: AnyRules) -> None:
-        """Refuse other rules than those that the network was made for.
-
-        Raises:
-            ValueError: it names them.
-        """
-        config = self.network.config
-        if rules.digest() != config.rules_digest:
-            raise ValueError(
-                f"{self.name} was made for the {config.rules} rules with {config.num_players} players, not "
-                f"for {rules.name} with {rules.num_players} (or a changed option)"
-            )
-
-    @classmethod
-    def load(cls, path: str | Path, *, sample: bool = False) -> Self:
-        """Read what `save` wrote; see `read_policy`.
-
-        Raises:
-            ValueError: see `read_policy`; or the network is a general one, which
-                `tienlen_agents.networks.general.load_policy` reads.
-            FileNotFoundError: there is no such file.
-        """
-        network, card = read_policy(path)
-        if network.config.is_general:
-            raise ValueError(f"policy {str(path)!r}: expected a network of one variant, not a general one")
-        return cls(network, name=f"policy:{path}", sample=sample, card=card)
-
-
 # ---------------------------------------------------------------- files
 
 
@@ -600,8 +473,8 @@ def digest_of(network: Network, card: Mapping[str, Any]) -> str:
 def _texts(config: NetworkConfig, card: Mapping[str, Any]) -> dict[str, str]:
     settings = asdict(config)
     # Newer than the first files, whose digests stay as they are.
-    for name in ("num_rule_inputs", "belief_width"):
-        if settings[name] == 0:
+    for name in ("num_rule_inputs", "belief_width", "pieces"):
+        if not settings[name]:
             del settings[name]
     return {"format": FORMAT, "config": json.dumps(settings), "card": json.dumps(card)}
 
@@ -626,7 +499,7 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
                 raise ValueError(f"expected the format {FORMAT}")
             policy_file.check_metadata(metadata)
             try:
-                config = NetworkConfig(**_with_game(json.loads(metadata["config"])))
+                config = _config_of(json.loads(metadata["config"]))
                 config.check()
                 card = json.loads(metadata.get("card", "{}"))
                 if not isinstance(card, dict):
@@ -644,9 +517,11 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
         raise ValueError(f"policy {str(path)!r}: {error}") from error
 
 
-def _with_game(config: dict[str, Any]) -> dict[str, Any]:
+def _config_of(settings: dict[str, Any]) -> NetworkConfig:
     """The configuration of a file; the oldest files have only the name of the preset."""
-    return config if "game" in config else {"game": game_of(get_rules(config["rules"])).name} | config
+    if "game" not in settings:
+        settings = {"game": game_of(get_rules(settings["rules"])).name, **settings}
+    return NetworkConfig(**{**settings, "pieces": tuple(settings.get("pieces", ()))})
 
 
 def _read_tensors(file: Any, config: NetworkConfig) -> dict[str, npt.NDArray[Any]]:

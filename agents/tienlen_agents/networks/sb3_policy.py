@@ -6,7 +6,7 @@ This module imports torch; `tienlen_agents.load` imports it only for such a poli
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from tienlen_agents.networks.features import features_of
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 
 FEW: Final = 128  # decisions
@@ -32,12 +34,15 @@ class PolicyAgent:
         policy: a `MaskableActorCriticPolicy` on flat observations with discrete actions.
         sample: draw actions from the policy instead of taking the most probable one.
         name: what tables and plots call it.
+        pieces: names of the observation's pieces that it reads; empty for those that `Features.pieces` names.
 
     Raises:
         ValueError: a policy of another kind.
     """
 
-    def __init__(self, policy: Any, *, sample: bool = False, name: str = "policy") -> None:
+    def __init__(
+        self, policy: Any, *, sample: bool = False, name: str = "policy", pieces: Sequence[str] = ()
+    ) -> None:
         observation_shape = getattr(policy.observation_space, "shape", None)
         num_actions = getattr(policy.action_space, "n", None)
         if observation_shape is None or len(observation_shape) != 1 or num_actions is None:
@@ -53,12 +58,18 @@ class PolicyAgent:
         self._features, self._mlp, self._head = (
             copy.deepcopy(part).cpu().eval().requires_grad_(False) for part in parts
         )
+        self.pieces = tuple(pieces)
+        self._readings: dict[AnyRules, tuple[int, IntArray]] = {}
         self._rng = np.random.default_rng(0)
 
     @classmethod
     def from_model(cls, model: Any, *, sample: bool = False, name: str = "policy") -> Self:
-        """A snapshot of a `MaskablePPO` that may be in training; its weights are copied."""
-        return cls(model.policy, sample=sample, name=name)
+        """A snapshot of a `MaskablePPO` that may be in training; its weights are copied.
+
+        Its attribute ``observation_pieces``, which a file keeps, names the pieces that it reads.
+        """
+        pieces = getattr(model, "observation_pieces", ())
+        return cls(model.policy, sample=sample, name=name, pieces=pieces)
 
     @classmethod
     def load(cls, path: str | Path, *, trust: bool = False, sample: bool = False) -> Self:
@@ -99,12 +110,15 @@ class PolicyAgent:
         Raises:
             ValueError: the network was trained on observations or actions of another size.
         """
-        view = self._shown(view)
+        if view.rules not in self._readings:
+            self._readings[view.rules] = self._reading(view.rules)
+        history, columns = self._readings[view.rules]
         mask = view.action_mask
         actions: IntArray = mask.argmax(axis=1)  # right where there is one legal action
         free = np.flatnonzero(view.num_legal > 1)
         if free.size:
-            logits = self.logits(view.observation[free])
+            seen = view.showing(history).observation[free]
+            logits = self.logits(seen if len(columns) == seen.shape[1] else seen[:, columns])
             logits[mask[free] == 0] = -np.inf
             actions[free] = self._draw(logits) if self.sample else logits.argmax(axis=1)
         return actions
@@ -136,27 +150,38 @@ class PolicyAgent:
         chosen: IntArray = (total > draw).argmax(axis=1)
         return chosen
 
-    def _shown(self, view: View) -> View:
-        """The decisions as the policy was trained to see them: its number of past plays follows from O.
+    def _reading(self, rules: AnyRules) -> tuple[int, IntArray]:
+        """How many past plays the policy reads, and the columns of such an observation.
 
         Raises:
-            ValueError: no number of plays gives such observations, or the actions are others.
+            ValueError: no observation of these rules has the size of those in its training, or the actions
+                are others.
         """
-        rules, size = view.rules, self.observation_size
-        observation, num_actions = game_of(rules).observation, view.table.num_actions
+        game = game_of(rules)
+        num_actions = game.build_table(rules).num_actions
         if num_actions != self.num_actions:
             raise ValueError(
                 f"{self.name} was trained for {self.num_actions} actions, but the {rules.name} rules "
                 f"have {num_actions}: another preset?"
             )
-        without = observation(rules, 0).size
-        history, rest = divmod(size - without, max(observation(rules, 1).size - without, 1))
-        if history < 0 or rest:
-            raise ValueError(
-                f"{self.name} was trained on observations of length {size}, but here they have {without} "
-                "without past plays: another number of players or target?"
-            )
-        return view.showing(history)
+
+        def columns(history: int, pieces: Sequence[str]) -> IntArray:
+            layout = game.observation(rules, history)
+            parts = [layout[name].slice for name in pieces or layout if name in layout]
+            return np.concatenate([np.arange(part.start, part.stop) for part in parts])
+
+        # A model that does not name its pieces may have been trained on all that there are.
+        for pieces in (self.pieces or features_of(rules).pieces, ()):
+            without = columns(0, pieces).size
+            of_a_play = columns(1, pieces).size - without if game.has_history else 0
+            missing = self.observation_size - without
+            if missing == 0 or (of_a_play and missing > 0 and missing % of_a_play == 0):
+                history = missing // of_a_play if missing else 0
+                return history, columns(history, pieces)
+        raise ValueError(
+            f"{self.name} was trained on observations of length {self.observation_size}, but here they have "
+            f"{without} without past plays: another number of players or target?"
+        )
 
 
 @contextmanager

@@ -23,8 +23,8 @@ game's baseline, and takes the action with the best mean. Its rules, in order:
    multiply the budget: in Tiến lên n unseen cards get ``(39 / n) ** 2`` times as many worlds, since late
    rounds are short and repeated worlds are evaluated once, and 1.5 times as many as that with card weights,
    whose worlds are repeated less often; 8 times at most.
-4. **Prior bonus.** The baseline's action gets ``trust / sqrt(n)`` points after n worlds: small samples that
-   speak against it are mostly noise.
+4. **Prior bonus.** The baseline's action gets ``prior_weight / sqrt(n)`` points after n worlds: small
+   samples that speak against it are mostly noise.
 
 **What it maximises**: points; payments, where the reward of the batch is ``"payments"``; or what the option
 `objective` says. Options in points
@@ -36,13 +36,13 @@ games in the batch, the number of threads, or the layout of the state. One decis
 compiled function.
 
 A `prior`, any `ScoringAgent`, takes the baseline's place: actions with a probability below `floor` are
-dropped, and each other one gets ``trust * log(probability) / 10`` points. This bonus does not shrink with the
-number of worlds, since rollouts by the baseline underestimate what a good policy can gain. Trained policies
-are overconfident: 32 worlds add 0.05 points a round to the champion's network with a floor of 0.01, and 0.09
-with a floor of 0.00001. With `rollout` another agent plays the rollouts.
+dropped, and each other one gets ``prior_weight * log(probability) / 10`` points. This bonus does not shrink
+with the number of worlds, since rollouts by the baseline underestimate what a good policy can gain. Trained
+policies are overconfident: 32 worlds add 0.05 points a round to the champion's network with a floor of 0.01,
+and 0.09 with a floor of 0.00001. With `rollout` another agent plays the rollouts.
 
-`effort` scales the length of the chain before the first world and between two worlds. With a small budget a
-quarter is better: more samples help more than a longer burn-in.
+`mcmc_effort` scales the length of the chain before the first world and between two worlds. With a small
+budget a quarter is better: more samples help more than a longer burn-in.
 
 `IsmctsAgent` builds one tree over the same worlds (`tienlen_agents.search.ismcts`).
 

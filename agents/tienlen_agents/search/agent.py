@@ -39,19 +39,19 @@ MOST_WEIGHT: Final = 10_000.0
 class _Searcher:
     """Common part of both searches: which decisions are searched, in which context, on how many threads."""
 
-    def __init__(self, name: str, worlds: int, inference: float, effort: float, threads: int) -> None:
+    def __init__(self, name: str, worlds: int, inference: float, mcmc_effort: float, threads: int) -> None:
         if worlds not in WORLDS:
             raise ValueError(f"worlds={worlds}: expected {WORLDS}")
         if threads not in THREADS:
             raise ValueError(f"threads={threads}: expected {THREADS}")
         if not 0 <= inference < 1:
             raise ValueError(f"inference={inference}: expected 0 or more, and less than 1")
-        if not 0 < effort <= MAX_EFFORT:
-            raise ValueError(f"effort={effort}: expected more than 0, and {MAX_EFFORT:g} or less")
+        if not 0 < mcmc_effort <= MAX_EFFORT:
+            raise ValueError(f"mcmc_effort={mcmc_effort}: expected more than 0, and {MAX_EFFORT:g} or less")
         self.name = name
         self.worlds = worlds
         self.inference = inference
-        self.mcmc_effort = effort
+        self.mcmc_effort = mcmc_effort
         self.threads = threads
         self.history = HISTORY if inference else 0
         self.objective = ""
@@ -190,21 +190,16 @@ class SearchAgent(_Searcher):
         ms: milliseconds for a decision, on one core; 0: the budget is `worlds`.
         inference: how much a past play that deviates from the opponent model counts against a world, from 0
             (not at all) to 1 (exclusive: such worlds are impossible).
-        effort: factor on the length of the chain that samples worlds.
-        trust: weight of the bonus of the default action, in points times the root of the number of worlds;
-            of a prior, in tenths of a point for each unit of its log-probabilities.
-        first: points for the first place, in addition to the game's own.
+        mcmc_effort: factor on the length of the chain that samples worlds.
+        prior_weight: weight of the bonus of the default action, in points times the root of the number of
+            worlds; of a prior, in tenths of a point for each unit of its log-probabilities.
+        first_place_bonus: points for the first place, in addition to the game's own.
         threads: decisions searched at a time, if several games wait.
         prior: name of a `ScoringAgent`, see the module.
         floor: probability below which the prior drops an action.
         rollout: name of the agent that plays the rollouts; empty for the (compiled) baseline.
         objective: what it maximises: ``"payments"`` where the rules have them, or ``"points"``; empty: what
             the reward of the batch asks for.
-
-    Attributes:
-        mcmc_effort: the option `effort`.
-        prior_weight: the option `trust`.
-        first_place_bonus: the option `first`.
 
     Raises:
         ValueError: an option out of range, or a prior that does not score actions.
@@ -216,29 +211,30 @@ class SearchAgent(_Searcher):
         worlds: int = 208,
         ms: float = 0.0,
         inference: float = 0.95,
-        effort: float = 1.0,
-        trust: float = 1.0,
-        first: float = 0.0,
+        mcmc_effort: float = 1.0,
+        prior_weight: float = 1.0,
+        first_place_bonus: float = 0.0,
         threads: int = 1,
         prior: str = "",
         floor: float = 0.00001,
         rollout: str = "",
         objective: str = "",
     ) -> None:
-        if not (0 <= ms < inf and 0 <= trust < inf and 0 <= floor < 1):
+        if not (0 <= ms < inf and 0 <= prior_weight < inf and 0 <= floor < 1):
             raise ValueError(
-                f"ms={ms}, trust={trust}, floor={floor}: expected 0 or more, and finite; floor below 1"
+                f"ms={ms}, prior_weight={prior_weight}, floor={floor}: expected 0 or more, and finite; floor "
+                "below 1"
             )
-        if not isfinite(first):
-            raise ValueError(f"first={first}: expected a finite number")
+        if not isfinite(first_place_bonus):
+            raise ValueError(f"first_place_bonus={first_place_bonus}: expected a finite number")
         if objective and objective not in OBJECTIVES:
             raise ValueError(f"objective={objective!r}: expected one of {', '.join(OBJECTIVES)}")
         budget = f"ms={ms:g}" if ms else f"worlds={worlds}"
-        super().__init__(f"search:{budget},inference={inference:g}", worlds, inference, effort, threads)
+        super().__init__(f"search:{budget},inference={inference:g}", worlds, inference, mcmc_effort, threads)
         self.objective = objective
         self.ms = ms
-        self.prior_weight = trust
-        self.first_place_bonus = first
+        self.prior_weight = prior_weight
+        self.first_place_bonus = first_place_bonus
         self.floor = floor
         from tienlen_agents import load  # which imports this module
 
@@ -333,8 +329,8 @@ class SearchAgent(_Searcher):
         """The settings, with amounts in the unit of a context's reward."""
         options = self.options
         return options._replace(
-            first_place_bonus=options.first_place_bonus * context.point,
-            prior_weight=options.prior_weight * context.point,
+            first_place_bonus=options.first_place_bonus * context.reward_unit,
+            prior_weight=options.prior_weight * context.reward_unit,
         )
 
     def _decide(self, context: SearchContext, decision: Decision) -> int:
@@ -411,7 +407,7 @@ class SearchAgent(_Searcher):
             actions[running] = batch.first_legal(running)
             actions[games] = agent.act(View(batch, games))
             batch.step(actions)
-        points: FloatArray = self.first_place_bonus * context.point * (batch.state.places[:, seat] == 0)
+        points: FloatArray = self.first_place_bonus * context.reward_unit * (batch.state.places[:, seat] == 0)
         points += earned()[:, seat] - before
         return points.reshape(len(worlds), len(candidates))
 
@@ -447,6 +443,6 @@ class IsmctsAgent(_Searcher):
             prior_weight=0.0,
             floor=0.0,
             has_prior=False,
-            explore=float(self.explore) * context.point,
+            explore=float(self.explore) * context.reward_unit,
         )
         return context.grow(decision, options)[0]

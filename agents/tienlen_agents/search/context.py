@@ -231,14 +231,14 @@ class SearchContext:
 
     Attributes:
         reward: what is maximised, a reward scheme of the game.
-        point: units of that reward that weigh like a point in the options.
+        reward_unit: units of that reward that weigh like a point in the options.
     """
 
     def __init__(self, rules: AnyRules, setup: SearchSetup) -> None:
         self.rules = rules
         self.memory = setup.memory
         self.reward = setup.reward
-        self.point = setup.point
+        self.reward_unit = setup.reward_unit
         self._loops = search_loops(setup.game)
         self._turn = setup.game.rollout.turn
         self.workspace = new_workspace(setup)

@@ -172,7 +172,7 @@ class SearchSetup(NamedTuple):
         stream: int64 (1,), random numbers; ``line.policy`` may be the same array.
         memory: the game's own arrays, a NamedTuple.
         reward: what is maximised, a reward scheme of the game.
-        point: units of that reward that weigh like a point in the options of a search.
+        reward_unit: units of that reward that weigh like a point in the options of a search.
     """
 
     game: SearchGame
@@ -182,7 +182,7 @@ class SearchSetup(NamedTuple):
     stream: IntArray
     memory: Any
     reward: str = "points"
-    point: float = 1.0
+    reward_unit: float = 1.0
 
 
 SetupFactory = Callable[[AnyRules], SearchSetup]

@@ -27,7 +27,7 @@ from tienlen_env.games.tienlen import kernels, spec as S, state as R
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 
-# Each is multiplied by the option `effort` and, except MIN_STEPS, by `chain_effort`.
+# Each is multiplied by the option `mcmc_effort` and, except MIN_STEPS, by `chain_effort`.
 BURN_IN: Final = 800  # steps of the chain before the first world that counts
 # Thinning: chosen so that about this many queries to the opponent model happen between two worlds (estimated
 # during burn-in). With few unseen cards most answers are cached, and steps are cheap.
@@ -252,8 +252,10 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs)
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.
-    point = splits.stake_of(spec) if reward == "payments" else 1
-    return SearchSetup(GAME, line, num_columns(spec), NUM_LOCATIONS, stream, memory, reward, float(point))
+    reward_unit = splits.stake_of(spec) if reward == "payments" else 1
+    return SearchSetup(
+        GAME, line, num_columns(spec), NUM_LOCATIONS, stream, memory, reward, float(reward_unit)
+    )
 
 
 SEARCH = setup

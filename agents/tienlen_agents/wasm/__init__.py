@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tienlen_agents.networks.champion import WEIGHTS
+from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.wasm.tables import add_tables, history_length
 from tienlen_env.engine.backends import wasm
 from tienlen_env.games.registry import games

@@ -60,13 +60,13 @@ class Arrays {
 }
 
 /**
- * Read a safetensors file into the fields of `Weights`; float16 becomes float32. A general network is specialised for
- * the variant on the way (`tienlen_agents.wasm.tables` says how).
+ * Read a safetensors file into the fields of `Weights`; float16 becomes float32. The network is fitted to the
+ * variant on the way (`tienlen_agents.wasm.tables` says how).
  */
 function readWeights(engine, bytes, network, constants, arrays, shapes) {
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   const header = parse(bytes.subarray(8, 8 + size));
-  const { end } = engine, { general } = network;
+  const { end } = engine, { fit } = network;
 
   /** The numbers of a field in the file. */
   function read(field) {
@@ -92,15 +92,15 @@ function readWeights(engine, bytes, network, constants, arrays, shapes) {
 
   for (const field of Object.keys(network.sources)) {
     let { numbers, shape } = read(field);
-    if (general?.columns[field]) {
-      const columns = constants[general.columns[field]];
+    if (fit?.columns[field]) {
+      const columns = constants[fit.columns[field]];
       const index = place(BigInt64Array, columns);
       const picked = engine.take(Float32Array, shape[0] * columns.length);
       engine.calls.pick_columns(numbers.at, shape[0], shape[1], index.at, columns.length, picked.at);
       [numbers, shape] = [picked, [shape[0], columns.length]];
     }
-    if (general?.biases[field]) {
-      const weights = read(general.biases[field]), inputs = place(Uint8Array, constants[general.rule_inputs]);
+    if (fit?.biases[field]) {
+      const weights = read(fit.biases[field]), inputs = place(Uint8Array, constants[fit.rule_inputs]);
       engine.calls.add_rule_inputs(weights.numbers.at, ...weights.shape, inputs.at, inputs.array.length, numbers.at);
     }
     if (network.tiled.includes(field)) {
@@ -172,7 +172,7 @@ export class Agents {
     memories.search ??= new Arrays(round.loaded.engine, tables.memory.search, round.loaded.tables.constants);
     this.memories.set(tables, memories);
     for (const [name, value] of Object.entries({ ...info.options, seed, worlds }))
-      memories.search.set(`options.${name}`, AMOUNTS.includes(name) ? value * tables.point : value);
+      memories.search.set(`options.${name}`, AMOUNTS.includes(name) ? value * tables.reward_unit : value);
     return memories.search;
   }
 

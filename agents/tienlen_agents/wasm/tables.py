@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.networks import inference
-from tienlen_agents.networks.champion import config_of, policy_path
 from tienlen_agents.networks.features import features_by_name
-from tienlen_agents.networks.general import reward_of, specialised_config
+from tienlen_agents.networks.general import fitted_config, reward_of, state_columns
 from tienlen_agents.networks.network import NetworkConfig, general_inputs
+from tienlen_agents.networks.shipped import config_of, policy_path
 from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
 from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory, search_setup
@@ -24,7 +24,7 @@ from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.cards import SUIT_NAME
 from tienlen_env.games.common.game import AnyGame, AnyRules
-from tienlen_env.games.registry import game_of, variants_of
+from tienlen_env.games.registry import variants_of
 
 WORLDS: Final = 32  # of the agent "search", unless the page asks for more
 
@@ -43,8 +43,8 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     ``spec`` 1 stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
     ``play_texts`` and ``play_words`` (keys of
     ``texts``, or null for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says),
-    ``point`` (the factor on the amounts in the options of a search) and ``memory`` (the arrays of the search
-    and of the network).
+    ``reward_unit`` (the factor on the amounts in the options of a search) and ``memory`` (the arrays of the
+    search and of the network).
     """
     words = words_of(next(iter(game.presets.values())))
     constants: dict[str, list[int | float | str]] = {}
@@ -76,24 +76,21 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
         variant["memory"] = {}
         try:
             setup = search_setup(rules)
-            variant["point"] = setup.point
+            variant["reward_unit"] = setup.reward_unit
             _, memory = new_search_memory(setup)
             variant["memory"]["search"] = layout_of(memory, constants)
         except WrongGameError:
             searches = False
         path = policy_path(rules)
         if path is not None and can_read:
-            config = config_of(path)
-            general = None
-            if config.is_general:
-                general = _general_data(rules, constants)
-                config = specialised_config(config, rules)
+            stored = config_of(path)
+            config = fitted_config(stored, rules)
             memory_of_network = new_network_memory(rules, variant["row_size"], config)
             variant["memory"]["network"] = layout_of(memory_of_network, constants)
             networks[rules.digest()] = {
                 "file": path.name,
                 **_sources(config),
-                "general": general,
+                "fit": None if config == stored else _fit_data(stored, rules, constants),
             }
     # As environments have it by default: for measurements of speed.
     *_, widest = (found for found in variants_of(game) if found[0] == tables["variants"][0]["rules"])
@@ -106,22 +103,22 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     tables["agents"] = list(_agents(game, searches, bool(networks)))
 
 
-def _general_data(rules: AnyRules, constants: dict[str, list[int | float | str]]) -> dict[str, Any]:
-    """How a general network is specialised for a variant (`tienlen_agents.networks.general`).
+def _fit_data(
+    config: NetworkConfig, rules: AnyRules, constants: dict[str, list[int | float | str]]
+) -> dict[str, Any]:
+    """How a network is fitted to a variant (`tienlen_agents.networks.general`).
 
-    ``columns`` has, for the fields of the weights that read inputs, the general column of each of the
+    ``columns`` has, for the fields of the weights that read inputs, the network's column of each of the
     variant's; each field in ``biases`` gets what ``rule_inputs`` add through the weights of another field.
     The arrays are keys of `constants`.
     """
-    game = game_of(rules).name
-    general = general_inputs(game)
-    from_state = _constant(general.state_columns(rules).index, constants)
+    from_state = _constant(state_columns(config, rules).index, constants)
+    columns = {"weights.first": from_state, "belief.first": from_state}
+    if not config.is_general:
+        return {"columns": columns, "biases": {}}
+    general = general_inputs(config.game, config.pieces)
     return {
-        "columns": {
-            "weights.first": from_state,
-            "weights.after": _constant(general.action_columns(rules).index, constants),
-            "belief.first": from_state,
-        },
+        "columns": {**columns, "weights.after": _constant(general.action_columns(rules).index, constants)},
         "biases": {"weights.first_bias": "weights.first", "belief.first_bias": "belief.first"},
         "rule_inputs": _constant(general.rule_inputs(rules, reward_of(rules)), constants),
     }
@@ -169,7 +166,7 @@ def _card_text(write: Callable[[int], str], card: int) -> str:
 
 def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[str, Any]]:
     from tienlen_agents import load
-    from tienlen_agents.networks.champion import looking
+    from tienlen_agents.search.champion import SearchedNetwork
 
     yield {"name": "random", "kind": "random"}
     for player in players_of(game):
@@ -179,12 +176,12 @@ def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[
         yield {"name": "search", "kind": "search", "options": _options(agent), "most_worlds": MAX_WORLDS}
     if has_champion:
         champion = load("champion")
-        assert hasattr(champion, "network_for")
+        assert isinstance(champion, SearchedNetwork)
         yield {
             "name": champion.name,
             "kind": "search",
             "network": True,
-            "options": _options(looking(champion)),  # type: ignore[arg-type]
+            "options": _options(champion),
             "most_worlds": MAX_WORLDS,
         }
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tienlen_agents
-from tienlen_agents.networks.champion import ShippedNetworks, can_play
+from tienlen_agents.networks.shipped import ShippedNetworks, can_play
 from tienlen_agents.web.messages import Create, MessageError
 from tienlen_agents.web.store import Store
 from tienlen_agents.web.table import PERSON, Table

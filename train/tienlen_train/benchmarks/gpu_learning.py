@@ -27,10 +27,10 @@ from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import Draws, NetworkInputs, choose_by, key_of, logits_of
 from tienlen_agents.device.rounds import Rounds
 from tienlen_agents.device.sampling import draw_item
-from tienlen_agents.networks import champion
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.features.parallel import parallel_features
-from tienlen_agents.networks.network import NetworkAgent
+from tienlen_agents.networks.shipped import shipped
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.registry import get_rules
 from tienlen_train.benchmarks.gpu_rows import Figure, GpuConfig, Row
@@ -57,7 +57,7 @@ def wait(machine: TorchMachine) -> None:
 
 def the_network(name: str = "") -> NetworkAgent:
     """The champion's network without its search, or that of a policy file."""
-    return NetworkAgent.load(name or next(iter(champion.shipped().values())))
+    return NetworkAgent.load(name or next(iter(shipped().values())))
 
 
 def acting(machine: TorchMachine, num_games: int, agent: NetworkAgent | None = None) -> Figure:
@@ -206,7 +206,7 @@ def rows(config: GpuConfig) -> list[Row]:
         return arena_deals(cuda_machine(), load_all([first, second]), 100_000)
 
     on_processor = {**LARGE_RUN, "num_games": 2048, "batch_size": 8192, "threads": cores, "shards": cores}
-    heuristic, champions = "heuristic", f"policy:{next(iter(champion.shipped().values()))}"
+    heuristic, champions = "heuristic", f"policy:{next(iter(shipped().values()))}"
     return [
         Row(
             "acting by the champion's network",

@@ -159,7 +159,10 @@ class Features:
             network reads the play summary.
         parallel: where the same features on a machine are (`tienlen_agents.networks.features.parallel`), as
             ``"module:name"``; empty if unavailable.
-        general: the inputs of a network that plays every variant; None if unavailable.
+        general: ``(pieces)``: the inputs of a network that plays every variant, and reads these pieces of the
+            observation; ``()`` for those of `pieces`, None for all that there are now. None if unavailable.
+        pieces: the pieces of the observation that policies read whose files name none. This list must not
+            change once it is published; a game whose files always name them has none.
     """
 
     game: str
@@ -182,4 +185,5 @@ class Features:
     winning_actions: Callable[[AnyRules], WinningActionsFn] | None = None
     limitations: Callable[[bool], str] = lambda record: ""
     parallel: str = ""
-    general: GeneralInputs | None = None
+    general: Callable[[tuple[str, ...] | None], GeneralInputs] | None = None
+    pieces: tuple[str, ...] = ()

@@ -1,23 +1,28 @@
 """General inputs: the inputs of one network that plays every variant of a game.
 
 The inputs of a variant are some columns of the general ones, and the rules themselves are further inputs,
-which are the same in every decision of a variant. So a general network becomes an ordinary network for a
-variant (`tienlen_agents.networks.general.specialised`): its first layers keep the columns of the variant, and
-what the inputs of the rules contribute is added to a bias. Whatever plays an ordinary network plays it.
+which are the same in every decision of a variant. So a general network is fitted to a variant
+(`tienlen_agents.networks.general.fitted`): its first layers keep the columns of the variant, and what the
+inputs of the rules contribute is added to a bias. Whatever plays the network of one variant plays it.
+
+A network of one variant is fitted in the same way to an observation that has got more pieces since it was
+trained: columns are found by the names of the pieces, and those of others get weights of 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
-from tienlen_env.games.common.arrays import ByteArray
+from tienlen_env.games.common.arrays import ByteArray, IntArray
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.layout import Layout
 
 DROPPED: Final = -1  # a column of a variant that the general inputs do not have
 
@@ -84,7 +89,34 @@ def add_rule_inputs(weights: Any, rule_inputs: Any, bias: Any) -> None:
                 bias[i] += weights[i, begin + j]
 
 
-def first_of_each_axis(shape: tuple[int, ...], general: tuple[int, ...], start: int) -> npt.NDArray[np.int64]:
+def pieces_of(layout: Layout, names: Iterable[str]) -> Layout:
+    """A layout of some pieces of another one, in the order of their names.
+
+    Raises:
+        ValueError: there is no such piece.
+    """
+    names = list(names)
+    if missing := [name for name in names if name not in layout]:
+        raise ValueError(f"the network reads {', '.join(missing)}, but an observation has no such piece")
+    return Layout((layout[name].name, layout[name].shape, layout[name].meaning) for name in names)
+
+
+def columns_by_name(layout: Layout, known: Layout) -> IntArray:
+    """Where each column of a layout is in another one: pieces are found by their names.
+
+    A piece may be larger in the other one, which then has more players; `DROPPED` for pieces that it lacks.
+    """
+    parts = [np.zeros(0, np.int64)]
+    for piece in layout.values():
+        if piece.name in known:
+            other = known[piece.name]
+            parts.append(first_of_each_axis(piece.shape, other.shape, other.slice.start))
+        else:
+            parts.append(np.full(prod(piece.shape), DROPPED))
+    return np.concatenate(parts)
+
+
+def first_of_each_axis(shape: tuple[int, ...], general: tuple[int, ...], start: int) -> IntArray:
     """The columns of a piece among those of a larger piece: along each axis, the first ones.
 
     Args:
@@ -101,6 +133,7 @@ class GeneralInputs:
     """The general inputs of a game.
 
     Attributes:
+        layout: the pieces of a general observation.
         num_state_inputs: number of columns of a general observation with play summary and derived inputs,
             without those of the rules.
         num_action_inputs: number of general features of an action.
@@ -116,6 +149,7 @@ class GeneralInputs:
             (n, C) of 0 and 1; None if the game has no belief networks.
     """
 
+    layout: Layout
     num_state_inputs: int
     num_action_inputs: int
     num_players: int

@@ -47,6 +47,11 @@ PILE: Final = VOIDS + 4
 AUX: Final = PILE + 13
 NUM_AUX: Final = 22
 NUM_ACTION_FEATURES: Final = AUX + NUM_AUX  # X
+# The pieces that policies read whose files do not name any; this list does not change.
+PIECES: Final = (
+    "hand", "played", "trick", "aside", "shown", "pile", "scores", "points", "thirteens", "pairs",
+    "straights", "jokers", "tricks", "void", "leader", "winner", "follow", "joker_led", "lead", "first_trick",
+)  # fmt: skip
 _MAX_GAP: Final = 6.0  # points; larger gaps to the best action are clipped
 
 
@@ -390,5 +395,6 @@ FEATURES: Final = Features(
     compiled_reader=CompiledReader(new_memory, read_decision),
     num_privileged=num_privileged,
     privileged_features=lambda: privileged_features,
+    pieces=PIECES,
     limitations=lambda record: "The network sees who played what before this trick, but not when.",
 )

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from tienlen_agents.endgame import Solver, can_solve, open_endings
 from tienlen_agents.networks.features.base import ONE, CompiledReader, Features, Inputs, Prior, new_inputs
-from tienlen_agents.networks.features.tienlen_general import GENERAL, MOST_PLAYS
+from tienlen_agents.networks.features.tienlen_general import MOST_PLAYS, PIECES, general_inputs
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits, write_summary
 from tienlen_agents.parallel import host_loop
 from tienlen_agents.rule_based.heuristic import decide, parameters, playout, splits
@@ -628,5 +628,6 @@ FEATURES: Final = Features(
     winning_actions=WinningActions,
     limitations=limitations,
     parallel="tienlen_agents.networks.features.tienlen_parallel:PARALLEL",
-    general=GENERAL,
+    general=general_inputs,
+    pieces=PIECES,
 )

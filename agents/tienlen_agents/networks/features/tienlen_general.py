@@ -14,25 +14,30 @@ from typing import Final, get_args
 import numpy as np
 
 from tienlen_agents.networks.features.general import (
-    DROPPED,
     Columns,
     GeneralInputs,
+    columns_by_name,
     first_of_each_axis,
+    pieces_of,
 )
 from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.cards import HAND_SIZE, NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import MAX_PLAYERS, MIN_PLAYERS, NORTH, QUAD, InstantWin, Rules, Shape
 
 NUM_ACTION_INPUTS: Final = 155  # of rules where suits bind; the others have the first 151
 MOST_PLAYS: Final = 8  # bits of the number of plays of a hand
-# North has all pieces of an observation, except the points of earlier rounds.
-_LAYOUT: Final = observation_layout(NORTH)
+# The pieces that policies read whose files do not name any. This list does not change: a policy that reads a
+# new piece names it.
+PIECES: Final = (
+    "hand", "played", "history", "scores", "cards_left", "owed", "table_top", "table_width", "table_length",
+    "table_owner", "passed", "finished", "barred", "suit_lock", "opening_duty", "lead", "table_suits",
+)  # fmt: skip
 _SUMMARY: Final = num_summary_bits(MAX_PLAYERS)
-NUM_STATE_INPUTS: Final = _LAYOUT.size + _SUMMARY + NUM_CARDS
 
 # Every shape that can be a bomb under some rules.
 BOMBS: Final = (
@@ -55,21 +60,22 @@ def _rules_of(rules: AnyRules) -> Rules:
     return rules
 
 
-@cache
-def state_columns(rules: AnyRules) -> Columns:
-    """See `GeneralInputs.state_columns`."""
-    index: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
-    for piece in observation_layout(_rules_of(rules)).values():
-        if piece.name in _LAYOUT:
-            general = _LAYOUT[piece.name]
-            index.append(first_of_each_axis(piece.shape, general.shape, general.slice.start))
-        else:
-            index.append(np.full(int(np.prod(piece.shape)), DROPPED))
+def state_columns(rules: AnyRules, layout: Layout) -> Columns:
+    """See `GeneralInputs.state_columns`.
+
+    Args:
+        rules: the variant.
+        layout: of the general inputs.
+    """
     # The play summary begins with the opponent who plays next, and the derived inputs follow.
-    num_summary = num_summary_bits(rules.num_players)
-    index.append(_LAYOUT.size + np.arange(num_summary))
-    index.append(_LAYOUT.size + _SUMMARY + np.arange(NUM_CARDS))
-    return Columns(np.concatenate(index), NUM_STATE_INPUTS)
+    index = np.concatenate(
+        [
+            columns_by_name(observation_layout(_rules_of(rules)), layout),
+            layout.size + np.arange(num_summary_bits(rules.num_players)),
+            layout.size + _SUMMARY + np.arange(NUM_CARDS),
+        ]
+    )
+    return Columns(index, layout.size + _SUMMARY + NUM_CARDS)
 
 
 @cache
@@ -194,23 +200,33 @@ def rule_inputs(rules: AnyRules, objective: str) -> ByteArray:
     return found
 
 
-def unseen_cards(observation: ByteArray) -> ByteArray:
+def unseen_cards(observation: ByteArray, layout: Layout) -> ByteArray:
     """See `GeneralInputs.unseen_cards`."""
-    played = observation[:, _LAYOUT["played"].slice].reshape(-1, MAX_PLAYERS, NUM_CARDS)
-    seen = observation[:, _LAYOUT["hand"].slice] | played.any(axis=1)
+    played = observation[:, layout["played"].slice].reshape(-1, MAX_PLAYERS, NUM_CARDS)
+    seen = observation[:, layout["hand"].slice] | played.any(axis=1)
     found: ByteArray = (seen == 0).astype(np.uint8)
     return found
 
 
-GENERAL: Final = GeneralInputs(
-    num_state_inputs=NUM_STATE_INPUTS,
-    num_action_inputs=NUM_ACTION_INPUTS,
-    num_players=MAX_PLAYERS,
-    num_rule_inputs=len(rule_inputs(NORTH, "payments")),
-    state_columns=state_columns,
-    action_columns=action_columns,
-    privileged_columns=privileged_columns,
-    outcome_columns=outcome_columns,
-    rule_inputs=rule_inputs,
-    unseen_cards=unseen_cards,
-)
+@cache
+def general_inputs(pieces: tuple[str, ...] | None = None) -> GeneralInputs:
+    """See `Features.general`.
+
+    North has all pieces of an observation, except the points of earlier rounds.
+    """
+    every = observation_layout(NORTH)
+    named = tuple(every) if pieces is None else pieces or tuple(name for name in PIECES if name in every)
+    layout = pieces_of(every, named)
+    return GeneralInputs(
+        layout=layout,
+        num_state_inputs=layout.size + _SUMMARY + NUM_CARDS,
+        num_action_inputs=NUM_ACTION_INPUTS,
+        num_players=MAX_PLAYERS,
+        num_rule_inputs=len(rule_inputs(NORTH, "payments")),
+        state_columns=cache(lambda rules: state_columns(rules, layout)),
+        action_columns=action_columns,
+        privileged_columns=privileged_columns,
+        outcome_columns=outcome_columns,
+        rule_inputs=rule_inputs,
+        unseen_cards=lambda observation: unseen_cards(observation, layout),
+    )

@@ -1,0 +1,118 @@
+"""``tienlen_agents.load("champion")``: the shipped networks, refined by a small search.
+
+A network (`tienlen_agents.networks.shipped`) is the prior of a determinized search, in deals that its belief
+network considers likely; a decision takes less than a millisecond on average. ``champion:worlds=0`` is the
+network alone. In ``champion:rollout=network`` it plays the rollouts of the search, too, which takes longer
+(`docs/champion.md` has the time).
+"""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+
+from tienlen_agents.networks.agent import NetworkPlayer
+from tienlen_agents.networks.general import Objective
+from tienlen_agents.networks.network import CardWeights, Network
+from tienlen_agents.networks.shipped import ShippedNetworks, newest
+from tienlen_agents.search.agent import SearchAgent
+from tienlen_env.engine.agent import View
+from tienlen_env.games.common.arrays import Float32Array
+from tienlen_env.games.common.game import AnyRules
+
+# Settings of the search (see `tienlen_agents.search`).
+WORLDS: Final = 32
+MCMC_EFFORT: Final = 0.25  # with a small budget, more samples help more than a longer burn-in
+PRIOR_WEIGHT: Final = 0.3
+
+
+class SearchedNetwork(SearchAgent):
+    """Refines networks by the champion's search; its probabilities are those of the networks.
+
+    Args:
+        networks: the policy.
+        worlds: see `load_champion`, at least 1.
+        objective: see `load_champion`.
+        plays_rollouts: the networks play the rollouts, not the game's rule-based agent.
+        name: its name in result tables and plots.
+    """
+
+    def __init__(
+        self,
+        networks: NetworkPlayer,
+        worlds: int = WORLDS,
+        objective: str = "",
+        *,
+        plays_rollouts: bool = False,
+        name: str = "champion",
+    ) -> None:
+        super().__init__(
+            worlds=worlds, mcmc_effort=MCMC_EFFORT, prior_weight=PRIOR_WEIGHT, objective=objective
+        )
+        self.name = name
+        self.networks = networks
+        self.set_prior(networks)
+        if plays_rollouts:
+            self.set_rollout(networks)
+
+    def log_probabilities(self, view: View) -> Float32Array:
+        """The log-probabilities of ``view.legal_actions`` by the network, without search, float32 (N,).
+
+        Raises:
+            ValueError: no network plays these rules.
+        """
+        return self.networks.log_probabilities(view)
+
+    def log_probabilities_and_card_weights(self, view: View) -> tuple[Float32Array, CardWeights]:
+        """See `tienlen_agents.search.interface.BeliefAgent`.
+
+        Raises:
+            ValueError: no network plays these rules.
+        """
+        return self.networks.log_probabilities_and_card_weights(view)
+
+    def network_for(self, rules: AnyRules, objective: Objective = "payments") -> Network:
+        """See `NetworkPlayer.network_for`."""
+        return self.networks.network_for(rules, objective)
+
+
+def load_champion(
+    *, size: str = "", worlds: int = WORLDS, sample: bool = False, objective: str = "", rollout: str = ""
+) -> ShippedNetworks | SearchedNetwork:
+    """Make the agent ``champion``; the rules of a decision select its network.
+
+    Args:
+        size: of the network, see `ShippedNetworks`.
+        worlds: number of worlds that compare the last two candidates, early in a round (see
+            `tienlen_agents.search`); 0 for the network alone.
+        sample: draw from the network's policy, without search.
+        objective: what it plays for: ``"payments"`` where the rules have them, or ``"points"`` everywhere;
+            empty: what the reward of the batch asks for. Networks of one preset have the one that they were
+            trained for.
+        rollout: ``"network"``: the network plays the rollouts of the search, too, which is stronger and
+            slower.
+
+    Raises:
+        ValueError: there is none of that size, `worlds` is below 0, an unknown objective or rollout, or a
+            rollout without a search.
+    """
+    sizes, objectives = sorted({size for _, size in newest()}), get_args(Objective)
+    if size and size not in sizes:
+        raise ValueError(f"champion: size={size!r}, expected one of {', '.join(sizes)}")
+    if worlds < 0:
+        raise ValueError(f"champion: worlds={worlds!r}, expected 0 or more")
+    if objective and objective not in objectives:
+        raise ValueError(f"champion: objective={objective!r}, expected one of {', '.join(objectives)}")
+    if rollout not in ("", "network"):
+        raise ValueError(f"champion: rollout={rollout!r}, expected network")
+    is_searching = worlds > 0 and not sample
+    if rollout and not is_searching:
+        raise ValueError("champion: rollout=network needs a search: worlds above 0, and without sample")
+    changed = "" if worlds == WORLDS else worlds
+    given = {"size": size, "worlds": changed, "objective": objective, "rollout": rollout}
+    options = ",".join(f"{key}={value}" for key, value in given.items() if value != "")
+    name = f"champion:{options}" if options else "champion"
+    chosen: dict[str, Objective] = {one: one for one in objectives}
+    networks = ShippedNetworks(size, name=name, sample=sample, objective=chosen.get(objective))
+    if not is_searching:
+        return networks
+    return SearchedNetwork(networks, worlds, objective, plays_rollouts=bool(rollout), name=name)
