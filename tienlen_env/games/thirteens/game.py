@@ -94,6 +94,7 @@ THIRTEENS: Final = Game[ThirteensRules, ThirteensTable](
         observe=observe.observe,
         observe_all=observe.observe_all,
         legal=kernels.LEGAL_KERNELS,
+        resample_hidden=kernels.resample_hidden,
     ),
     build_spec=build_spec,
     build_table=actions.build_action_table,

@@ -29,6 +29,7 @@ from tienlen_env.games.thirteens.melds import LANES, POINTS, best_melds, holds, 
 FLIP_BLOCK: Final = 14  # the first card of the remainder
 FIRST_BLOCK: Final = 15  # who leads the first deal of the game (of round 0, whatever the round)
 DUMMY_BLOCK: Final = 16  # and on: the dummy's card of each trick
+RESAMPLING: Final = -1  # the counter of random words for hidden cards; rounds count from 0
 
 
 # ---------------------------------------------------------------- dealing (RULES.md 8.2, 8.3)
@@ -93,6 +94,69 @@ def deal(row: Row, spec: Spec) -> None:
 def draw(key: int, game_round: int, block: int, n: int) -> int:
     """A number in 0..n-1, uniformly, that belongs to a block of a deal's random words."""
     return philox(key, game_round, block)[0] * n >> 32
+
+
+@noinline
+def resample_hidden(row: Row, spec: Spec, seat: int, key: int) -> None:
+    """Deal the cards that a seat cannot see anew; deals that respect known voids (8.4) are equally likely."""
+    hidden, sizes = ((1 << spec[S.NUM_CARDS]) - 1) & ~(row[R.SHOWN] | row[R.HAND + seat]), 0
+    for other in range(spec[S.NUM_PLAYERS]):
+        hidden &= ~row[R.PLAYED + other]
+        sizes |= (popcount(row[R.HAND + other]) if other != seat else 0) << 6 * other
+    sizes |= popcount(row[R.DUMMY]) << 6 * (R.DUMMY - R.HAND)
+    block, is_dealt = 0, False
+    while not is_dealt:
+        block, is_dealt = try_hidden(row, hidden, sizes, key, block)
+    row[R.KEY] = key
+
+
+def try_hidden(row: Row, hidden: int, sizes: int, key: int, block: int) -> tuple[int, bool]:
+    """Try to deal hidden cards; all deals are equally likely to succeed.
+
+    Suits with a known void come first, the other cards last. A card draws one of the places that its suit can
+    have left at most, whatever was dealt before. If it draws one that is not left, the try fails.
+
+    Args:
+        row: gets the cards.
+        hidden: the cards (mask).
+        sizes: number of cards that each seat and the dummy get, 6 bits each.
+        key: of the random words.
+        block: the next of them.
+
+    Returns:
+        The next block, and whether all cards were dealt.
+    """
+    num_locations, is_dealt = R.DUMMY - R.HAND + 1, True
+    for location in range(num_locations):
+        if sizes >> 6 * location & 63 != 0:
+            row[R.HAND + location] = 0
+    for suit in range(5):
+        # The suits in bit 0 of four bits for each seat; the dummy has no known void.
+        void = row[R.VOID] >> suit if suit < 4 else 0
+        num_places, num_void = 0, 0
+        for location in range(num_locations):
+            size = sizes >> 6 * location & 63
+            is_void = void >> 4 * location & 1
+            num_places += size * (1 - is_void)
+            num_void += size * is_void
+        cards = hidden & LOWEST_SUIT << suit if suit < 4 else hidden
+        num_places = min(num_places, popcount(hidden))
+        while cards != 0 and is_dealt and (num_void > 0 or suit == 4):
+            card = cards & -cards
+            place = philox(key, RESAMPLING, block)[0] * num_places >> 32
+            block += 1
+            num_places -= 1
+            for location in range(num_locations):
+                size = sizes >> 6 * location & 63
+                left = size - popcount(row[R.HAND + location]) if size > 0 else 0
+                left *= 1 - (void >> 4 * location & 1)
+                if 0 <= place < left:
+                    row[R.HAND + location] |= card
+                place -= left
+            is_dealt = place < 0
+            hidden ^= card
+            cards ^= card
+    return block, is_dealt
 
 
 @noinline

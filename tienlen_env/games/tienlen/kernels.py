@@ -21,10 +21,12 @@ from tienlen_env.games.common.bits import (
     lowest_of_rank,
     or_bits,
     philox,
+    popcount,
     ranks_of,
     shift_left,
     squeeze,
 )
+from tienlen_env.games.common.dealing import redeal_others
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.tienlen import payments as pay, spec as S, state as R
@@ -75,6 +77,37 @@ def deal(row: Row, spec: Spec) -> None:
             end_3 -= 1 - after_3
             # Seats that do not play have no places: a card beyond the last player's falls through to 4.
             row[R.HAND + after_0 + after_1 + after_2 + after_3] |= 1 << card
+
+
+@noinline
+def resample_hidden(row: Row, spec: Spec, seat: int, key: int) -> None:
+    """Deal the cards that a seat cannot see anew, uniformly among the deals that agree with what is public.
+
+    Public are the plays, the sizes of hands, and the opening: the lowest card dealt is played in the first
+    play, or the seat to act holds it, so lower cards are in no hand (1.3). That a seat has declared no
+    instant win (4.12) is not used.
+    """
+    num_players, required = spec[S.NUM_PLAYERS], row[R.REQUIRED_CARD]
+    hand, played, num_held = row[R.HAND + seat], 0, 0
+    for other in range(num_players):
+        played |= row[R.PLAYED + other]
+        num_held += popcount(row[R.HAND + other]) if other != seat else 0
+    pool = FULL & ~(hand | played | required)
+    lowest = hand | played | required
+    num_undealt = popcount(FULL & ~(hand | played)) - num_held
+    is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
+    if is_opened and (played | required) != 0:
+        lower = pool & ((lowest & -lowest) - 1)
+        # If they are more than the undealt cards, the leader was given, and nothing is known of them.
+        pool ^= lower if popcount(lower) <= num_undealt else 0
+    holder, kept = R.HAND + row[R.TURN], required & ~hand
+    row[holder] ^= kept
+    redeal_others(row, R.HAND, num_players, seat, pool, key)
+    row[holder] |= kept
+    row[R.UNDEALT] = FULL & ~played
+    for other in range(num_players):
+        row[R.UNDEALT] &= ~row[R.HAND + other]
+    row[R.KEY] = key
 
 
 @noinline
