@@ -123,14 +123,12 @@ def test_all_deals_that_agree_are_equally_likely(name: str, agent: str, num_play
     """Late in a round, against every possible deal; with known voids in Thirteens."""
     compared = 0
     for batch in positions(get_rules(name, num_players), 60, agent):
-        hidden = set(batch.game.columns.hidden) - {batch.game.columns.key}
+        hidden = [c for c in batch.game.columns.hidden if c != batch.game.columns.key]
         for game in range(batch.num_games):
             row = batch.state.rows[game].tolist()
             seat = int(batch.state.turn[game])
             voids = row[T.VOID] if name.startswith("thirteens") else 0
-            columns = [
-                column for column in batch.game.columns.hidden if column not in (seat, batch.game.columns.key)
-            ]
+            columns = [column for column in hidden if column != seat]
             places = [(row[c].bit_count(), voids >> 4 * c & 15 if c < 7 else 0, c) for c in columns if row[c]]
             cards = [card for card in range(54) if any(row[c] >> card & 1 for _, _, c in places)]
             if not 5 <= len(cards) <= 8 or len(places) < 2 or (voids == 0) == name.startswith("thirteens"):

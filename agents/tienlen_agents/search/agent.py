@@ -59,6 +59,10 @@ class _Searcher:
         self._seed = 0
         self._contexts: dict[tuple[AnyRules, str], list[SearchContext]] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Compiled functions and scratch memory are made anew where they are needed."""
+        return {**self.__dict__, "_contexts": {}}
+
     def reset(self, seed: int) -> None:
         """Draw from this seed from now on.
 
