@@ -3,7 +3,8 @@
     pip install -r examples/requirements/rllib.txt tienlen-env
     python examples/with_rllib.py --iterations 20
 
-RLlib's module for masks reads the key "observations" where PettingZoo has "observation", and wants float32 masks.
+RLlib's module for masks reads the key "observations" where PettingZoo has "observation", and wants float32
+masks.
 """
 
 import argparse

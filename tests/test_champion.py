@@ -42,7 +42,7 @@ def test_files_are_small_and_have_a_card(path: Path) -> None:
     opponents = features_by_name(agent.network.config.game).eval_opponents
     for word in ("command", "seed", "exploit", "cannot", *opponents):
         assert word in card, word
-    if isinstance(agent, NetworkAgent):
+    if agent.network.config.is_general:
         assert path.stem.startswith(f"{agent.plays}-general-v")
     else:
         assert agent.network.config.rules == path.stem.split("-")[0]

@@ -243,3 +243,24 @@ def test_sizes_agree() -> None:
     inputs = FeatureReader("heuristic").read(view)
     assert inputs.action_features.shape == (len(view.legal_actions.action), NUM_ACTION_FEATURES)
     assert np.array_equal(inputs.segment_ids, view.legal_actions.game)
+
+
+def test_an_exported_network_takes_any_number_of_actions() -> None:
+    module = a_network()
+    module.for_device = True
+
+    def arguments(view: View) -> tuple[torch.Tensor, ...]:
+        inputs = module.config.reader().read(view)
+        return (
+            torch.from_numpy(inputs.observation).float(),
+            as_bfloat16(inputs.action_features).float(),
+            torch.from_numpy(inputs.segment_ids),
+            torch.from_numpy(inputs.prior),
+        )
+
+    first, second = some_views("cardgames")[:2]
+    n, actions = torch.export.Dim("n"), torch.export.Dim("actions")
+    shapes = {"observation": {0: n}, "after": {0: actions}, "owner": {0: actions}, "prior": {0: actions}}
+    exported = torch.export.export(module, arguments(first), dynamic_shapes=shapes).module()
+    for view in (second, second.select([1, 4])):
+        torch.testing.assert_close(exported(*arguments(view)), module(*arguments(view)))

@@ -152,7 +152,7 @@ class MaskablePPOTrainer(Trainer):
             device="cpu",
         )
         if pieces := NetworkConfig.of(self.rules).pieces:  # saved with the model; `PolicyAgent` reads it
-            self.model.observation_pieces = pieces  # type: ignore[attr-defined]
+            self.model.observation_pieces = pieces
         self.model.set_logger(Logger(None, []))  # its metrics go to the run folder
         self.baselines: list[Agent] = [tienlen_agents.load(name) for name in self.eval_opponents]
         self.snapshots: deque[dict[str, Any]] = deque(maxlen=config.num_snapshots)

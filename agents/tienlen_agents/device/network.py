@@ -76,7 +76,7 @@ class ActionNetwork(nn.Module):
         Returns:
             float32 (N,).
         """
-        num_actions = len(after)
+        num_actions = after.shape[0]  # not len, which makes an exported number of actions a constant
         if not self.for_device:
             observation, after = pad_rows(observation, 128), pad_rows(after, 512)
             owner = nn.functional.pad(owner, (0, len(after) - num_actions))

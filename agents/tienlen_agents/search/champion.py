@@ -1,9 +1,8 @@
 """``tienlen_agents.load("champion")``: the shipped networks, refined by a small search.
 
 A network (`tienlen_agents.networks.shipped`) is the prior of a determinized search, in deals that its belief
-network considers likely; a decision takes less than a millisecond on average. ``champion:worlds=0`` is the
-network alone. In ``champion:rollout=network`` it plays the rollouts of the search, too, which takes longer
-(`docs/champion.md` has the time).
+network considers likely. ``champion:worlds=0`` is the network alone. In ``champion:rollout=network`` it plays
+the rollouts of the search, too. `docs/champion.md` says how long a decision takes.
 """
 
 from __future__ import annotations

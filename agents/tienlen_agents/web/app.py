@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tienlen_agents.networks.champion import WEIGHTS
+from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.web.guard import HEADERS, Bucket, Guard, Visitor, Visitors
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import (

@@ -162,6 +162,9 @@ class Kernels(NamedTuple):
         observe: ``(row, spec, actions, seat, out, start)``: write the observation of a seat.
         observe_all: ``(row, spec, actions, out, start)``: write the global observation.
         legal: the functions on the packed mask.
+        can_play_cards: ``(row, spec, actions, action, cards)``: whether the seat to act may play a legal
+            action with exactly these cards, given as any int64. None in a game whose actions play the cards
+            of `action_cards` and no others.
         resample_hidden: ``(row, spec, seat, key)``: replace all that the seat cannot see by a uniform sample
             of what agrees with public information, drawn from a 64-bit key; None in a game without it.
             OpenSpiel calls it ``ResampleFromInfostate``. `update_legal` is due if another seat is to act.
