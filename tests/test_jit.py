@@ -287,10 +287,32 @@ def test_a_missing_name_is_found(owner: str, name: str, monkeypatch: pytest.Monk
         assert any(found.startswith(f"{owner}.{name}") for found in private.missing_names())
 
 
+PARTS = """
+from tienlen_env.engine.backends import jit
+from tienlen_env.games.common.bits import nth_index, popcount, shift_right, write_bits
+from tienlen_env.games.common.hints import noinline
+
+@noinline
+def each(x):
+    return 2 * x
+
+def factorial(n):
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
+
+@jit.loop
+def total(xs, out):
+    found = factorial(4) - popcount(-1) + nth_index(6, 1) + shift_right(-1, 60)
+    for i in range(len(xs)):
+        found += each(xs[i])
+    write_bits(out, 0, 5, 3)
+    return found
+"""
 PUBLIC = """
 import sys, warnings
 import numpy as np
-import numba, numba.core.caching, numba.core.options
+import numba, numba.core.caching, numba.core.ccallback, numba.core.options, numba.extending
 del numba.core.caching.FunctionCache
 if sys.argv[2] == "options":
     del numba.core.options.DefaultOptions
@@ -301,23 +323,25 @@ with warnings.catch_warnings(record=True) as caught:
     from tienlen_env.engine import Batch
 assert len(caught) == 1 and "FunctionCache" in str(caught[0].message), caught
 warnings.simplefilter("error")
-assert loops.total(np.arange(5)) == 20
-found, rng = Batch("cardgames", 3), np.random.default_rng(0)
-wanted = Batch("cardgames", 3, backend="python")
-found.reset(1)
-wanted.reset(1)
-while (found.state.turn >= 0).any():
-    ids = found.sample(rng)
-    found.step(ids)
-    wanted.step(ids)
-    assert np.array_equal(found.state.rows, wanted.state.rows)
+out = np.zeros(4, np.uint8)
+assert loops.total(np.arange(5), out) == 24 - 64 + 2 + 15 + 20
+assert out.tolist() == [1, 0, 1, 0]
+if sys.argv[2] == "game":
+    found, rng = Batch("cardgames", 3), np.random.default_rng(0)
+    wanted = Batch("cardgames", 3, backend="python")
+    found.reset(1)
+    wanted.reset(1)
+    while (found.state.turn >= 0).any():
+        ids = found.sample(rng)
+        found.step(ids)
+        wanted.step(ids)
+        assert np.array_equal(found.state.rows, wanted.state.rows)
 """
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("missing", ["cache", "options"])
+@pytest.mark.parametrize("missing", ["cache", "options", pytest.param("game", marks=pytest.mark.nightly)])
 def test_without_a_private_name_all_is_compiled_by_the_public_way(missing: str, tmp_path: Path) -> None:
-    (tmp_path / "loops.py").write_text(LOOPS.format(step=2))
+    (tmp_path / "loops.py").write_text(PARTS)
     command = [sys.executable, "-W", "error", "-c", PUBLIC, str(tmp_path), missing]
     done = subprocess.run(command, text=True, capture_output=True, timeout=900)
     assert done.returncode == 0, done.stderr

@@ -154,7 +154,7 @@ if _FEATURES.get("bmi2", False):
     )
 
 # An output is an array of bytes, or `bits.PackedBits`.
-_put_bits = register_jitable(**INLINE)(bits.put_bits)
+_put_bits = register_jitable(nogil=True, **INLINE)(bits.put_bits)  # without an option it takes no call
 
 
 def _is_packed(out: Any) -> bool:
