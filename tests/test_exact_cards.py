@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.high_card import HIGH_CARD
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import card_ids
-from tienlen_env.games.registry import PRESETS, register
+from tienlen_env.games.registry import PRESETS
 from tienlen_env.single.tienlen import Round
 
 TIENLEN = [name for name, rules in PRESETS.items() if hasattr(rules, "suits_bind")]
@@ -130,7 +129,6 @@ def test_the_opening_duty() -> None:
 @pytest.mark.parametrize("backend", ["python", "numba"])
 def test_games_without_card_choice(backend: Any) -> None:
     """An action plays its own cards and no others: Thirteens, and a game from outside."""
-    register(HIGH_CARD)
     for name, clause in (("thirteens", "8.13"), ("high_card", "")):
         batch = Batch(name, 2, num_players=4, backend=backend)
         batch.reset(1)

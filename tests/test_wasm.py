@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.needs import CHROMIUM, TOOLS, needs_linker, needs_node
+from tests.test_cheats import wrong_cards
 from tests.test_golden import load
 from tests.test_thirteens_golden import SIZES
 from tests.wasm_files import GAMES, PLAIN, built, each_game, game_of_name, run_node
@@ -242,7 +243,7 @@ def test_every_function(name: str, is_exact: bool, built: Callable[[str], Path])
     for leader in (-1, 0, 1):
         key = int(rng.integers(-(2**63), 2**63))
         begin(batch, [key], leader)
-        actions, exact, decisions = [], [], []
+        actions, exact, decisions, wrong = [], [], [], []
         while not batch.state.over_mask[0]:
             legal, i = batch.list_legal(), len(actions)
             action = int(rng.choice(legal.action))
@@ -262,6 +263,7 @@ def test_every_function(name: str, is_exact: bool, built: Callable[[str], Path])
             }
             actions.append(action)
             exact.append(decision["cards"])
+            wrong.append([str(cards) for cards in wrong_cards(batch, action)])
             rewards, _ = batch.step([action])
             if not is_exact and i % 2 == 0:
                 decision["next"] = batch.observe()[0].tolist()
@@ -270,7 +272,13 @@ def test_every_function(name: str, is_exact: bool, built: Callable[[str], Path])
             decision["rewards"] = rewards[0].tolist()
             decisions.append(decision)
         rounds.append(
-            {"key": str(key), "leader": leader, "actions": actions, "exact": exact if is_exact else None}
+            {
+                "key": str(key),
+                "leader": leader,
+                "actions": actions,
+                "exact": exact if is_exact else None,
+                "wrong": wrong,
+            }
         )
         expected.append(decisions)
     found = node(

@@ -49,7 +49,7 @@ function golden() {
 /** Everything that one game can be asked, at each decision of some rounds. */
 function calls() {
   const game = newGame(job.variant);
-  return job.rounds.map(({ key, leader, actions, exact }) => {
+  return job.rounds.map(({ key, leader, actions, exact, wrong }) => {
     game.deal(BigInt(key), 0, leader);
     return actions.map((action, i) => {
       const legal = game.listLegal();
@@ -57,6 +57,7 @@ function calls() {
       const refused = [-1, 0.5, 2 ** 32, NaN, game.variant.numActions, job.illegal[i % job.illegal.length]]
         .filter((a) => !legal.some((found) => found.action === a))
         .map((a) => game.play(a));
+      refused.push(...wrong[i].map((cards) => game.play(action, BigInt(cards))));
       const isSame = Array.from(game.row, String).join() === before.join();
       const found = {
         row: before,

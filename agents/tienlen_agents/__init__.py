@@ -18,6 +18,7 @@ the name as soon as the package is installed:
     mine = "my_package.agents:MyAgent"
 
 An agent that wraps another one takes its name with its options: ``"endgame:search:worlds=64"``.
+Any agent runs in a process of its own with the option ``isolate=1`` (`tienlen_agents.external.isolated`).
 An agent's module is imported when the agent is first loaded.
 """
 
@@ -40,6 +41,7 @@ __all__ = ["load", "names", "register"]
 AgentFactory = Callable[..., Agent]
 
 GROUP: Final = "tienlen.agents"
+ISOLATE: Final = "isolate=1"  # an option of every agent
 
 # The agents of this package. pyproject.toml has the same list, for programs that read entry points; this one
 # also works in a checkout that is not installed.
@@ -148,6 +150,12 @@ def load(text: str) -> Agent:
         FileNotFoundError: a policy's file does not exist.
     """
     name, _, rest = text.partition(":")
+    items = rest.split(",") if rest else []
+    if ISOLATE in items:
+        from tienlen_agents.external.isolated import IsolatedAgent
+
+        others = ",".join(item for item in items if item != ISOLATE)
+        return IsolatedAgent(f"{name}:{others}".rstrip(":"))
     factory = _factory(name)
     parameters = inspect.signature(factory, eval_str=True).parameters
     options = {k: p.annotation for k, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
@@ -161,7 +169,6 @@ def load(text: str) -> Agent:
     inner = next((p.name for p in positional if p.annotation is Agent), "")
     arguments: list[object] = []
     chosen: dict[str, object] = {}
-    items = rest.split(",") if rest else []
     for index, item in enumerate(items):
         option = _OPTION.fullmatch(item)
         if inner and (option is None or option[1] == inner):

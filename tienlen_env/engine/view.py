@@ -94,6 +94,20 @@ class View:
         some._games = self.games[which]
         return some
 
+    def without_hidden(self) -> View:
+        """The same decisions with nothing in memory that their players cannot see.
+
+        The other hands hold arbitrary cards, in the right number; other hidden columns are 0.
+        """
+        rows, num_players = self.public_rows.copy(), self.rules.num_players
+        hand = self._batch.game.columns.hand
+        for offset in range(1, num_players):
+            seats = (self._seat + offset) % num_players
+            rows[np.arange(len(rows)), hand + seats] = (1 << self.num_cards_left[:, offset]) - 1
+        view = View(self._batch._with_rows(rows), copy=False)
+        view._games = self.games
+        return view
+
     def showing(self, history: int) -> View:
         """The same decisions with observations that show more past plays; valid as long as this view.
 

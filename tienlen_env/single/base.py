@@ -248,12 +248,8 @@ class BaseRound(Generic[RulesT, PlayT]):
         decision = as_index(decision, len(view), "decision")
         new = object.__new__(cls)
         new._begin(cast(RulesT, view.rules), None, None, "numba")
-        seat, num_players = int(view.seat[decision]), new.num_players
-        row = view.public_rows[decision]
-        new._rows[0] = row[: new._rows.shape[1]]  # without the history
-        for offset, count in enumerate(view.num_cards_left[decision].tolist()):
-            if offset:
-                new._state.hands[0, (seat + offset) % num_players] = (1 << count) - 1
+        seen, _ = view.select([decision]).without_hidden().source
+        new._rows[0] = seen.state.rows[0, : new._rows.shape[1]]  # without the history
         new.key, new.round_index = None, int(new._state.round[0])
         new._first_row = new._rows[0].tolist()
         return new

@@ -198,6 +198,7 @@ class Session:
             TienLenError: the move cannot be read or is not legal; nothing has changed.
         """
         played, seat = self.round, self.current_seat
+        self.batch.game.check_decisions(self.rules, len(played.plays) + 1)
         self.game.play(move)
         play: Play = played.plays[-1]
         cards = [play.cards] if played.has_card_choice else None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -89,7 +91,8 @@ def play_deals(
             exact cards, int64 (B,); None if all actions play their lowest cards.
 
     Raises:
-        IllegalPlayError: an agent chose an action that is not legal; the message names the agent.
+        IllegalPlayError: an agent chose an action or cards that are not legal; the message names the agent.
+        TienLenError: a round does not end (`Game.max_decisions`).
         ValueError: seats of a wrong shape or with invalid indices, or an answer that is not int (n,).
     """
     keys = np.asarray(keys)
@@ -106,7 +109,11 @@ def play_deals(
     # Only if an agent chooses exact cards, since finding the cards of all other actions takes time.
     cards = np.zeros(batch.num_games, np.int64) if any(by_cards) else None
     num_dealt = cards_left = int(batch.state.num_cards_left.sum())
-    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
+    for step in count():
+        games = np.flatnonzero(batch.state.turn >= 0)
+        if not games.size:
+            break
+        batch.game.check_decisions(batch.rules, step + 1, ", ".join(repr(agent.name) for agent in agents))
         to_move = seats[games, batch.state.turn[games]]
         actions.fill(NO_ACTION)
         for index, agent in enumerate(agents):
@@ -116,15 +123,13 @@ def play_deals(
                 begin = time.perf_counter()
                 exact, card_agent = None, by_cards[index]
                 if card_agent is None:
-                    chosen = np.asarray(agent.act(view))
+                    answer: object = agent.act(view)
                 else:
-                    chosen, exact = card_agent.act_cards(view)
+                    answer, exact = card_agent.act_cards(view)
                 seconds[index] += time.perf_counter() - begin
-                if chosen.shape != mine.shape or chosen.dtype.kind not in "iu":
-                    raise ValueError(f"agent {agent.name!r} answered {len(mine)} decisions with {chosen!r}")
-                actions[mine] = chosen
+                chosen = actions[mine] = _answer(agent, answer, len(mine))
                 if cards is not None:
-                    cards[mine] = view.cards_of(chosen) if exact is None else exact
+                    cards[mine] = view.cards_of(chosen) if exact is None else _answer(agent, exact, len(mine))
                 decisions[index] += len(mine)
                 if on_decisions is not None:
                     on_decisions(index, view, chosen)
@@ -137,6 +142,7 @@ def play_deals(
                 game=error.game,
                 seat=error.seat,
                 action=error.action,
+                cards=error.cards,
                 clause=error.clause,
             ) from error
         if on_plays is not None:
@@ -153,6 +159,18 @@ def play_deals(
     )
     units = batch.balances() if batch.has_payments else None
     return Played(batch.state.places.copy(), batch.scores(), units, decisions, seconds, forfeits)
+
+
+def _answer(agent: Agent, values: object, number: int) -> IntArray:
+    """A copy of an agent's answer, so that it cannot change afterwards.
+
+    Raises:
+        ValueError: not one integer for each decision.
+    """
+    found = np.array(values)
+    if found.shape != (number,) or found.dtype.kind not in "iu":
+        raise ValueError(f"agent {agent.name!r} answered {number} decisions with {reprlib.repr(values)}")
+    return found.astype(np.int64)
 
 
 def by_reason(forfeits: Iterable[Forfeits]) -> tuple[Forfeits, ...]:

@@ -10,7 +10,8 @@ network with ``sample``) draw other numbers.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, count
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -43,7 +44,7 @@ from tienlen_agents.networks.network import Network, first_best
 from tienlen_agents.parallel import Chooser, Decisions, Position
 from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import main_reward
+from tienlen_env.games.registry import game_of, main_reward
 
 GAMES_AT_ONCE: Final = 1 << 17
 CLOSE: Final = 1e-3  # the sums of a network's score differ by about 1e-5
@@ -224,7 +225,9 @@ def play_jobs(machine: TorchMachine, agents: Sequence[Agent], jobs: Sequence[Job
     rounds.deal(np.concatenate([one.keys for one in games]), skip_forced=False)
     seats = machine.array(np.concatenate([one.seats for one in games]))
     first = machine.array(np.repeat(np.arange(len(jobs)) * len(agents), sizes))
-    decisions = _play(rounds, players, seats, first, len(jobs))
+    names = ", ".join(repr(agent.name) for agent in agents)
+    check = partial(game_of(rules).check_decisions, rules, who=names)
+    decisions = _play(rounds, players, seats, first, len(jobs), check)
     seconds = (time.perf_counter() - begin) * decisions / max(1, int(decisions.sum()))
     ends = np.cumsum(sizes)[:-1]
     places, points = (np.split(machine.host(array), ends) for array in (rounds.places, rounds.points))
@@ -248,7 +251,14 @@ def _player(agent: Agent, machine: TorchMachine, rules: AnyRules, seed: int) -> 
     return ChoosingPlayer(chooser_of(agent, machine, rules, seed), machine)
 
 
-def _play(rounds: Rounds, players: Sequence[Player], seats: Tensor, first: Tensor, num_jobs: int) -> Any:
+def _play(
+    rounds: Rounds,
+    players: Sequence[Player],
+    seats: Tensor,
+    first: Tensor,
+    num_jobs: int,
+    check: Callable[[int], None],
+) -> Any:
     """Play all rounds to the end; int64 (J, E), the decisions of each agent in each job.
 
     Args:
@@ -257,6 +267,7 @@ def _play(rounds: Rounds, players: Sequence[Player], seats: Tensor, first: Tenso
         seats: int64 (B, P), the agent in each seat.
         first: int64 (B,), the index of a game's job, times E.
         num_jobs: J.
+        check: refuses a number of decisions that no round has (`Game.check_decisions`).
     """
     num = len(players)
     tally = torch.zeros(num_jobs * num + 1, dtype=torch.int64, device=seats.device)
@@ -269,6 +280,7 @@ def _play(rounds: Rounds, players: Sequence[Player], seats: Tensor, first: Tenso
             turns = rounds.turns(torch.where(rounds.num_legal == 1, num, who), num + 1)
             if turns is None:
                 break
+            check(step + 1)
             parts = [turns.part(group, group) for group in range(num + 1)]
             chosen = chain(
                 (

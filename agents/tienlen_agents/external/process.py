@@ -49,9 +49,9 @@ MAX_LINE: Final = 1 << 16  # bytes of an answer; a legal one has less than a hun
 KEEPER: Final = Path(__file__).with_name("keeper.py")
 
 
-def _check_length(line: bytes) -> None:
-    if len(line) > MAX_LINE:
-        raise Failure(f"a line of more than {MAX_LINE} bytes", shortened(line), broken=True)
+def _check_length(line: bytes, longest: int) -> None:
+    if len(line) > longest:
+        raise Failure(f"a line of more than {longest} bytes", shortened(line), broken=True)
 
 
 # ---------------------------------------------------------------- the child process
@@ -120,17 +120,18 @@ class Child:
             self._selector.register(self._in, selectors.EVENT_WRITE)
         self._unsent = memoryview(bytes(self._unsent) + data)
 
-    def line(self, deadline: float) -> bytes:
+    def line(self, deadline: float, longest: int = MAX_LINE) -> bytes:
         """The next line of its stdout, without the end of the line.
 
         Args:
             deadline: by `time.monotonic`.
+            longest: bytes that a line may have.
 
         Raises:
             Failure: no line came in time, the line was too long, or stdout has been closed.
         """
         while not self._lines:
-            _check_length(self._partial)
+            _check_length(self._partial, longest)
             if self._ended:
                 raise Failure("the program ended", self._exit_report(), broken=True)
             left = deadline - time.monotonic()
@@ -138,7 +139,7 @@ class Child:
             if left <= 0 and not self._lines and not self._ended:
                 raise self.late()
         line = self._lines.popleft()
-        _check_length(line)
+        _check_length(line, longest)
         return line
 
     def late(self) -> Failure:
@@ -272,7 +273,7 @@ class ProcessAgent:
                 "milliseconds and no negative number of restarts"
             )
         self.limit_ms, self.start_ms, self.restarts = limit_ms, start_ms, restarts
-        self._remake = partial(
+        self._remake: Callable[[], ProcessAgent] = partial(
             ProcessAgent, command, limit_ms=limit_ms, start_ms=start_ms, restarts=restarts, name=name
         )
         self._child: Child | None = None
@@ -389,7 +390,7 @@ class ProcessAgent:
             raise Failure("the program failed too often", f"it was started {self.restarts + 1} times")
         self._restarts_left -= 1
         try:
-            child = Child(self.arguments)
+            child = self._spawn()
         except OSError as error:
             raise Failure("the program does not start", str(error)) from None
         self._child, self._rules = child, rules
@@ -405,6 +406,10 @@ class ProcessAgent:
             raise Failure("no handshake", detail, broken=True)
         child.send(encode({"type": "reset", "seed": self._seed}))
         return child
+
+    def _spawn(self) -> Child:
+        """A new child process."""
+        return Child(self.arguments)
 
     def check_start(self, rules: AnyRules) -> None:
         """Start the program, if it does not run, to see whether it can play by `rules`.

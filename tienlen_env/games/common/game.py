@@ -272,6 +272,8 @@ class Game(Generic[RulesT, TableT]):
             (`tienlen_env.games.common.state.Columns.num_extra`).
         payments: reads the payments of a row; None in a game without them.
         pays_late: ``(rules, reward)``: whether a seat that has its place may still get rewards in the round.
+        max_decisions: ``(rules)``: a bound on the decisions of a round. A round that exceeds it is a fault of
+            the game: it is ended with an error.
     """
 
     name: str
@@ -292,6 +294,7 @@ class Game(Generic[RulesT, TableT]):
     num_extra_columns: Callable[[RulesT], int] = lambda rules: 0
     payments: PaymentReader[RulesT] | None = None
     pays_late: Callable[[RulesT, str], bool] = lambda rules, reward: False
+    max_decisions: Callable[[RulesT], int] = lambda rules: 10_000
 
     @property
     def has_card_choice(self) -> bool:
@@ -319,6 +322,21 @@ class Game(Generic[RulesT, TableT]):
             return ()
         table, owner, passed = (int(column[0]) for column in (probe.table_cards, probe.owner, probe.passed))
         return climbing_facts(table, owner, passed, self.columns.played)
+
+    def check_decisions(self, rules: RulesT, num_decisions: int, who: str = "") -> None:
+        """Refuse a round that does not end.
+
+        Args:
+            rules: the variant.
+            num_decisions: the decisions of a round that is not over.
+            who: the players, for the message.
+
+        Raises:
+            TienLenError: more than `max_decisions`.
+        """
+        if num_decisions > (bound := self.max_decisions(rules)):
+            players = f" between {who}" if who else ""
+            raise TienLenError(f"a round of {self.name}{players} does not end within {bound} decisions")
 
 
 AnyGame = Game[AnyRules, ActionTable]

@@ -14,7 +14,7 @@ from tienlen_env.games.common.facts import Fact
 from tienlen_env.games.common.game import Game, GameText, Kernels
 from tienlen_env.games.thirteens import actions, explain, kernels, notation, observe, state
 from tienlen_env.games.thirteens.actions import ThirteensTable
-from tienlen_env.games.thirteens.cards import format_cards, full_deck, parse_cards
+from tienlen_env.games.thirteens.cards import NUM_PLAIN, format_cards, full_deck, parse_cards
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 from tienlen_env.games.thirteens.spec import Reward, build_spec
 from tienlen_env.games.thirteens.state import COLUMNS, State
@@ -110,6 +110,8 @@ THIRTEENS: Final = Game[ThirteensRules, ThirteensTable](
         facts=FACTS,
         unit="deal",
     ),
+    # Each card is played once, and a meld takes two or more of a trick, which then may be ended (8.8, 8.11).
+    max_decisions=lambda rules: 2 * (NUM_PLAIN + rules.jokers),
     set_hands=set_hands,
     extra_hands=("dummy", "remainder", "starter"),
 )

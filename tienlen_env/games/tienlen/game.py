@@ -69,6 +69,11 @@ def set_hands(
     begin()
 
 
+def max_decisions(rules: Rules) -> int:
+    """A play takes a card or more; between two plays the others may pass (1.7); one may declare (4.12)."""
+    return HAND_SIZE * rules.num_players**2 + 1
+
+
 TIENLEN: Final = Game[Rules, ActionTable](
     name="tienlen",
     rules_type=Rules,
@@ -107,4 +112,5 @@ TIENLEN: Final = Game[Rules, ActionTable](
     num_extra_columns=state.num_extra_columns,
     payments=payments.READER,
     pays_late=pays_late,
+    max_decisions=max_decisions,
 )

@@ -1,0 +1,210 @@
+"""``NAME:isolate=1``: any agent in a process of its own, which gets what its player sees and nothing else.
+
+The child runs this module. It loads the agent by its name and answers lines of JSON. A message holds
+decisions as a pickled `View` without hidden cards. The parent reads numbers alone, and checks every play.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import shlex
+import sys
+import time
+import weakref
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from tienlen_agents.external.messages import VERSION, Failure, Message, encode, read_message
+from tienlen_agents.external.process import Child, ProcessAgent
+from tienlen_env.engine.agent import Forfeit, ParticularAgent, choose_cards
+from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.view import View
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.single.base import Json
+
+MAX_ANSWER: Final = 1 << 26  # bytes: 40 a decision
+MODULE: Final = "tienlen_agents.external.isolated"
+NOT_ISOLATED: Final = ("human", "process")
+
+
+class IsolatedAgent(ProcessAgent):
+    """An agent that runs in a process of its own.
+
+    It cannot see the hidden cards of the match, or change any object of it. A failure, an illegal play and an
+    answer that comes too late forfeit their rounds, as for a program (`ProcessAgent`). The process has the
+    rights of its user: this keeps cheats out of results, and is no sandbox for code that attacks the machine.
+
+    Args:
+        agent: its name and options.
+        limit_ms: milliseconds for a decision; a question with n decisions has n times as much.
+        start_ms: milliseconds for the start, the import of the agent included.
+
+    Raises:
+        ValueError: the agent cannot be loaded; the message has the end of its stderr.
+    """
+
+    def __init__(self, agent: str, *, limit_ms: int = 10_000, start_ms: int = 120_000) -> None:
+        name = agent.partition(":")[0]
+        if name in NOT_ISOLATED:
+            raise ValueError(f"agent {name!r} has no option 'isolate': it is not run in this process")
+        command = shlex.join([sys.executable, "-m", MODULE, agent])
+        separator = "," if ":" in agent else ":"
+        super().__init__(command, limit_ms=limit_ms, start_ms=start_ms, name=f"{agent}{separator}isolate=1")
+        self._remake = partial(IsolatedAgent, agent, limit_ms=limit_ms, start_ms=start_ms)
+        child = Child(self.arguments)
+        try:
+            child.send(encode({"type": "about"}))
+            about = read_message(child.line(time.monotonic() + start_ms / 1000))
+            self.history = int(str(about["history"]))
+            if about["plays"] is not None:
+                self.plays = str(about["plays"])
+        except (Failure, KeyError, ValueError) as error:
+            detail = f"{error.reason}: {error.detail}" if isinstance(error, Failure) else str(error)
+            child.stop(grace=0)
+            raise ValueError(f"agent {agent!r} cannot be loaded in a process of its own: {detail}") from None
+        self._first_child: Child | None = child
+        weakref.finalize(self, child.stop, 0)
+
+    def _spawn(self) -> Child:
+        child, self._first_child = self._first_child, None
+        return super()._spawn() if child is None else child
+
+    def close(self) -> None:
+        """End the process; a later decision starts it again."""
+        super().close()
+        if self._first_child is not None:
+            self._first_child.stop(grace=0)
+            self._first_child = None
+
+    def check_rules(self, rules: AnyRules) -> None:
+        """See `ParticularAgent.check_rules`.
+
+        Raises:
+            ValueError: the agent refuses the rules, or does not start.
+        """
+        self.check_start(rules)
+        assert self._child is not None
+        self._child.send(encode({"type": "rules", "rules": _packed(rules)}))
+        try:
+            problem = read_message(self._child.line(time.monotonic() + self.start_ms / 1000)).get("problem")
+        except Failure as failure:
+            self._kill()
+            problem = f"{self.name}: {failure.reason}: {failure.detail}"
+        if problem:
+            raise ValueError(str(problem)[:1000])
+
+    def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
+        """Choose the cards for n decisions (see `CardAgent.act_cards`)."""
+        legal = view.legal_actions
+        actions, cards = legal.action[legal.start], legal.cards[legal.start]
+        rounds = self._rounds_of(view)
+        playing = [i for i, number in enumerate(rounds) if number not in self._lost]
+        if not playing:
+            return actions, cards
+        failed: dict[int, Failure] = {}
+        try:
+            answers = self._plays(view.select(playing))
+        except Failure as failure:
+            if failure.broken:
+                self._kill()
+            failed = dict.fromkeys(playing, failure)
+        else:
+            batch, games = view.source
+            is_refused = per_game(batch.game).is_refused_with
+            rows, spec, fields = batch.kernel_arrays
+            numbers, table = spec.tolist(), fields.tolist()
+            for i, action, mask in zip(playing, *answers, strict=True):
+                if is_refused(rows[games[i]].tolist(), numbers, table, action, mask):
+                    failed[i] = Failure("an illegal play", f"action {action} with the cards {mask:#x}")
+                else:
+                    actions[i], cards[i] = action, mask
+        for i, problem in failed.items():
+            self._lost.add(rounds[i])
+            self._forfeits.append(
+                Forfeit(int(view.games[i]), int(view.seat[i]), problem.reason, problem.detail)
+            )
+        return actions, cards
+
+    def _plays(self, view: View) -> tuple[list[int], list[int]]:
+        """The child's actions and cards.
+
+        Raises:
+            Failure: no answer, or another one than two lists of n integers of 64 bits.
+        """
+        child = self.start(view.rules)
+        number = self._next_request()
+        child.send(encode({"type": "decide", "id": number, "view": _packed(view.without_hidden())}))
+        line = child.line(time.monotonic() + self.limit_ms * len(view) / 1000, MAX_ANSWER)
+        answer = read_message(line)
+        if answer.get("id") != number:
+            raise Failure("an answer to no question", f"expected the id {number}", broken=True)
+        return _integers(answer.get("actions"), len(view)), _integers(answer.get("cards"), len(view))
+
+
+def _integers(values: Json, number: int) -> list[int]:
+    """A list of n integers of 64 bits.
+
+    Raises:
+        Failure: something else.
+    """
+    found = values if isinstance(values, list) else []
+    integers = [value for value in found if type(value) is int and -(2**63) <= value < 2**63]
+    if len(found) != number or len(integers) != number:
+        raise Failure("an answer without plays", f"expected {number} integers", broken=True)
+    return integers
+
+
+def _packed(value: object) -> str:
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def _unpacked(text: object) -> object:
+    return pickle.loads(base64.b64decode(str(text)))  # from the parent
+
+
+def main(name: str) -> None:
+    """Answer the parent's messages until its end of the pipe is closed."""
+    from tienlen_agents import load
+
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # what the agent prints is not an answer
+    agent = load(name)
+    for line in sys.stdin.buffer:
+        message: Message = json.loads(line)
+        kind = message["type"]
+        answer: dict[str, object] | None = None
+        if kind == "about":
+            answer = {"history": int(getattr(agent, "history", 0)), "plays": getattr(agent, "plays", None)}
+        elif kind == "hello":
+            answer = {"type": "ready", "version": VERSION}
+        elif kind == "reset":
+            agent.reset(int(str(message["seed"])))
+        elif kind == "rules":
+            problem = ""
+            if isinstance(agent, ParticularAgent):
+                try:
+                    agent.check_rules(_unpacked(message["rules"]))  # type: ignore[arg-type]
+                except ValueError as error:
+                    problem = str(error)
+            answer = {"problem": problem}
+        elif kind == "decide":
+            view = _unpacked(message["view"])
+            assert isinstance(view, View)
+            actions, cards = choose_cards(agent, view)
+            answer = {
+                "id": message["id"],
+                "actions": np.asarray(actions).tolist(),
+                "cards": np.asarray(cards).tolist(),
+            }
+        if answer is not None:
+            out.write(encode(answer))  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
