@@ -19,14 +19,15 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_agents.external.messages import VERSION, Failure, Message, encode, read_message
+from tienlen_agents.external.messages import VERSION, Failure, encode, read_message
 from tienlen_agents.external.process import Child, ProcessAgent
+from tienlen_agents.words import Message
 from tienlen_env.engine.agent import Forfeit, ParticularAgent, choose_cards
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.single.base import Json
 
 MAX_ANSWER: Final = 1 << 26  # bytes: 40 a decision
 MODULE: Final = "tienlen_agents.external.isolated"
