@@ -21,7 +21,7 @@ def how_to_install(extra: str) -> str:
     """The command that installs the packages of an extra.
 
     It names the packages, not this distribution: pip looks for a name on an index, and there it may be
-    missing, or somebody else's.
+    missing, or from another project.
     """
     from importlib.metadata import PackageNotFoundError, requires  # slow, and seldom needed
 

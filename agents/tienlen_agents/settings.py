@@ -258,7 +258,7 @@ def fixed(value: Any) -> Any:
 class Config:
     """Base of all configurations: refuses values that are out of range.
 
-    The fields are str, int, float, bool, a Literal of str, or one of these or None.
+    The fields are str, int, float, bool, a Literal of str, or one of them or None.
 
     Raises:
         ConfigError: it names the field and its range.
@@ -408,7 +408,7 @@ def make_config(
     values: Mapping[str, Any],
     flags: Mapping[str, str] | None = None,
 ) -> ConfigT:
-    """A configuration with these values; what it refuses is an error of the parser."""
+    """A configuration from values; what it refuses is an error of the parser."""
     try:
         return config_class(**values)
     except ConfigError as error:

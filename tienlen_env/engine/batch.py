@@ -326,7 +326,7 @@ class Batch(VariantBatch):
             ``(rewards, dones)``; a seat gets its reward in the step when its place becomes certain.
 
         Raises:
-            IllegalPlayError: an action that is not legal, or not with these cards; no game has moved.
+            IllegalPlayError: an action that is not legal, or not with its cards; no game has moved.
             ValueError: an argument of the wrong shape or type.
         """
         ids = self._for_games(actions, "actions")
@@ -425,7 +425,7 @@ class Batch(VariantBatch):
         return turns
 
     def unchecked(self) -> Unchecked:
-        """The loops bound to these games: the one fast way, for callers that make many small steps.
+        """The loops bound to the batch's games: the one fast way, for callers that make many small steps.
 
         A checked step of one game spends most of its time on the checks. See `Unchecked`.
         """

@@ -62,7 +62,7 @@ class Variant:
         rules: the rules.
         settings: the settings.
         game: the game.
-        action_table: the actions of these rules.
+        action_table: the actions of the rules.
         spec: int64 (S,), read-only, rules and settings for kernels.
         actions: int64 (A * F,), read-only, the action table for kernels.
         layout: name to `Piece` of the observation.
@@ -123,7 +123,7 @@ class Variant:
         return reader if reader is not None and reader.exist(self.rules) else None
 
     def refusal(self, row: IntArray, game: int, action: int, cards: int | None = None) -> IllegalPlayError:
-        """The error of an action that is not legal, or not with these cards.
+        """The error of an action that is not legal, or not with its cards.
 
         Args:
             row: int64 (ROW,), the game.

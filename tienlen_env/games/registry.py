@@ -104,7 +104,7 @@ class ByGame(Generic[T]):
         return self._found[game]
 
     def of(self, rules: AnyRules) -> T:
-        """The value of the game with these rules.
+        """The value of the game of `rules`.
 
         Raises:
             RulesError: the rules belong to no registered game.

@@ -177,7 +177,7 @@ class Trajectories:
 
     @classmethod
     def of(cls, columns: Mapping[str, AnyArray], seconds_acting: float) -> Self:
-        """The trajectories with these `columns`."""
+        """The trajectories with other `columns`."""
         inputs = Inputs(*(columns[name] for name in Inputs._fields))
         others = {name: array for name, array in columns.items() if name not in Inputs._fields}
         return cls(inputs=inputs, seconds_acting=seconds_acting, **others)

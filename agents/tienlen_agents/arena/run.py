@@ -64,7 +64,7 @@ class Settings(Config):
         blunder_deals: number of first deals of each match-up where blunders in solved endgames are
             counted.
         stop_when_clear: end a match-up when its first agent is proven above or below parity. The intervals
-            are then wider, so that at most 5 % of these verdicts are false (see `sequential`).
+            are then wider, so that at most 5 % of the verdicts are false (see `sequential`).
         workers: number of processes; 1 is this one.
         fresh: delete the chunks in the folder of the results first.
         max_forfeits: a program that does not start, or forfeits a larger share of its rounds, has failed: the
@@ -186,7 +186,7 @@ def play_match_ups(
 
 
 def check_options(options: Mapping[str, object]) -> Settings:
-    """The settings among some options, all of which must be known.
+    """The settings among some options; each must be known.
 
     Raises:
         TypeError: an unknown option.

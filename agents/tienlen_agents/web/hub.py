@@ -74,7 +74,7 @@ def label_of(name: str, given: str = "") -> str:
     """The name of an agent as people see it: without the command of a program and the folders of a file.
 
     Args:
-        name: with which it is loaded.
+        name: the text that loads it.
         given: its own name; that of a program is shown, unless it is the command as well.
     """
     if "process:" not in name:
@@ -90,7 +90,7 @@ class Hub:
         agents: the names of the agents that a client may seat, as `tienlen_agents.load` reads them.
 
     Attributes:
-        labels: by these names, what people see and choose.
+        labels: by name, what people see and choose.
 
     Raises:
         ValueError: a name that `load` does not know.

@@ -340,7 +340,7 @@ class Table:
                 close()
 
     async def _rest(self) -> None:
-        """End the programs if nobody looks, or the game is over; a choice that is under way is waited for."""
+        """End the programs if no page shows the game, or it is over; waits for a choice under way."""
         self._tasks = {task for task in self._tasks if not task.done()}
         async with self._lock:
             if self.num_programs and (self.session.is_over or not self.listeners):

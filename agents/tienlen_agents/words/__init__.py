@@ -249,7 +249,7 @@ class GameWords:
         return {}
 
     def payment_columns(self, rules: AnyRules, spec: Sequence[int]) -> PaymentColumns | None:
-        """Where a row of these rules has the payments of its round; None: there are none."""
+        """Where a row has the payments of its round; None: the rules have none."""
         return None
 
     def next_leader(self, rules: AnyRules) -> bool:
@@ -261,7 +261,7 @@ _WORDS: Final[ByGame[GameWords]] = ByGame("words", "tienlen_agents.words", lambd
 
 
 def words_of(rules: AnyRules) -> GameWords:
-    """The words of the game with these rules."""
+    """The words of the game of `rules`."""
     return _WORDS.of(rules)
 
 

@@ -67,7 +67,7 @@ from numba.core.compiler_lock import global_compiler_lock, require_global_compil
 if sys.platform != "win32":
     import fcntl
 
-# A damaged cache file fails in one of these ways when it is unpickled.
+# How a damaged cache file fails when it is unpickled.
 DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
 # To wait for another process that compiles, in seconds. No loop takes so long, unless that process hangs.
 PATIENCE = 600.0

@@ -48,7 +48,7 @@ class Items(Row, Protocol):
 
 
 class Rewards(Protocol):
-    """P numbers to which a kernel adds rewards: float32 (P,), or a list of floats in plain Python."""
+    """P numbers; a kernel adds rewards to them: float32 (P,), or a list of floats in plain Python."""
 
     def __getitem__(self, seat: int, /) -> float: ...
 

@@ -20,7 +20,7 @@ from tienlen_env.games.thirteens.spec import Reward, build_spec
 from tienlen_env.games.thirteens.state import COLUMNS, State
 
 # The cards of the trick in the order of play, the seats that led it and are winning it, the cards beside it;
-# the suit that must be led, in the first trick; the cards to meld; what was taken last, and by whom; tricks
+# the suit that must be led, in the first trick; the cards to meld; what was taken last, its winner; tricks
 # and points of this deal.
 FACTS: Final = (
     Fact("trick", "order", state.TRICK),

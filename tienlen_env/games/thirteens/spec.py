@@ -38,7 +38,7 @@ NUM_CARDS = setting()  # C = 52 + jokers
 HAND_SIZE = setting()  # cards in a hand, tricks in a deal
 HAS_DUMMY = setting()  # 1: a hand of the dummy is dealt (RULES.md 8.10)
 MANUAL = setting()  # 1: the winner of a trick declares melds
-TARGET = setting()  # points to which a game is played, 0 for none
+TARGET = setting()  # points that end a game, 0 for none
 FIRST_DRAWN = setting()  # 1: the first leader of a game is drawn from its key; 0: seat 0
 ASIDE_JOKERS = setting()  # 1: jokers of the remainder cost, too
 NUM_SCORE_BITS = setting()  # observation: bits of the unary score of a seat, 0 without a target
