@@ -37,7 +37,7 @@ _INT8, _UINT8 = np.dtype(np.int8), np.dtype(np.uint8)
 class GameEnv(AECEnv):
     """A game of any rules, without wrappers.
 
-    One call of the engine's stepper checks and plays an action and writes the next player's observation. The
+    One call of the engine's loop checks and plays an action and writes the next player's observation. The
     dictionaries are updated only in the few steps that give a reward or end the game. Returned arrays are
     never overwritten. Copies (`copy.deepcopy`, `pickle`) play on identically.
 
