@@ -71,7 +71,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def led_by_a_pair() -> Session:
-    """A session in which a pair lies on the table."""
+    """A session with a pair on the table."""
     for key in range(100):
         session = Session("climb", key)
         pair = next((play for play in session.legal if play.cards.bit_count() == 2), None)

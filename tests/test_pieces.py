@@ -118,7 +118,7 @@ def probabilities() -> dict[str, tuple[int, str]]:
 
 @pytest.fixture(scope="module")
 def with_added_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the sources in which observations have more pieces."""
+    """A copy of the sources where observations have more pieces."""
     tree = tmp_path_factory.mktemp("added")
     for folder in ("tienlen_env", "agents", "train", "tests"):
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("static"))

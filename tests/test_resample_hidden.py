@@ -31,7 +31,7 @@ names = pytest.mark.parametrize("rules", VARIANTS, ids=lambda rules: f"{rules.na
 
 
 def positions(rules: AnyRules, num_games: int, agent: str = "random") -> Iterator[Batch]:
-    """Games of which one step after another is played."""
+    """Games that are played step by step."""
     batch, player = Batch(rules, num_games), tienlen_agents.load(agent)
     batch.deal(np.arange(num_games))
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:

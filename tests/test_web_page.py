@@ -871,7 +871,7 @@ def probabilities(played: Round) -> dict[str, float]:
     return {str(play): float(np.exp(x)) for play, x in zip(session.legal, logarithms.tolist(), strict=True)}
 
 
-# ---------------------------------------------------------------- everybody can use it
+# ---------------------------------------------------------------- all people can use it
 
 
 @pytest.mark.parametrize(

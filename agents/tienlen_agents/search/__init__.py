@@ -16,8 +16,8 @@ game's baseline, and takes the action with the best mean. Its rules, in order:
    holds each card (`tienlen_agents.search.interface.BeliefAgent`) multiplies these probabilities by its card
    weights; with many unseen cards it takes the place of the chain, whose worlds resemble one another
    (`tienlen_agents.search.tienlen_beliefs`).
-3. **Sequential halving** (`tienlen_agents.search.halving`). `worlds` is the number of worlds in which the
-   last two candidates are compared. The last four are compared in half as many, the last eight in a quarter,
+3. **Sequential halving** (`tienlen_agents.search.halving`). `worlds` is the number of worlds that compare
+   the last two candidates. The last four are compared in half as many, the last eight in a quarter,
    so every step costs about the same: n candidates take about ``worlds * (1 + log2 n)`` rollouts. After each
    step the better half stays, without candidates that are significantly worse than the best. A game may
    multiply the budget: in Tiến lên n unseen cards get ``(39 / n) ** 2`` times as many worlds, since late

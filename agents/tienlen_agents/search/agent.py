@@ -37,7 +37,7 @@ MOST_WEIGHT: Final = 10_000.0
 
 
 class _Searcher:
-    """Common part of both searches: which decisions are searched, in which context, on how many threads."""
+    """Common part of both searches: the searched decisions, their contexts, the threads."""
 
     def __init__(self, name: str, worlds: int, inference: float, mcmc_effort: float, threads: int) -> None:
         if worlds not in WORLDS:

@@ -1,4 +1,4 @@
-"""Worlds of Tiến lên from card weights: deals in which likely owners have their cards more often.
+"""Worlds of Tiến lên from card weights: deals where likely owners have their cards more often.
 
 The probability of a deal is proportional to the product, over the unseen cards, of the weight of each card
 at its location (`tienlen_agents.search.interface.BeliefAgent`; undealt cards have the weight 1). The hands

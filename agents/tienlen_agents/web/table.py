@@ -121,7 +121,7 @@ class Table:
         return max((number for number, other in enumerate(seats) if other == seat), default=None)
 
     def _rounds_before(self, num_plays: int) -> int:
-        """The number of rounds that were over when there were so many plays, and the next one was due."""
+        """The number of rounds that were over after a number of plays, when the next one was due."""
         kinds = [event["type"] for event in self.session.events]
         plays = [index for index, kind in enumerate(kinds) if kind == "play"]
         return kinds[: plays[num_plays]].count("round_over")

@@ -62,7 +62,7 @@ class Output(Protocol):
 
 
 class Fields:
-    """Numbers the fields of a row or of a table in the order in which they are declared.
+    """Numbers the fields of a row or of a table in the order of their declaration.
 
     Args:
         first: the number of the first field.
