@@ -224,6 +224,13 @@ def test_the_package_registers_its_loader_in_a_checkout():
     assert loading.load_agent("greedy_long").name == "greedy_long"
 
 
+@pytest.mark.parametrize("name", ["endgame:" * 1200 + "greedy", "x" * 10**5, "greedy:" + "y" * 10**5 + "=1"])
+def test_long_names_are_refused_in_short_texts(name):
+    with pytest.raises(ValueError, match=r"agent|option") as caught:
+        tienlen_agents.load(name)
+    assert len(str(caught.value)) < 1000
+
+
 # ---------------------------------------------------------------- imports
 
 

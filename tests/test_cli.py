@@ -176,3 +176,11 @@ def completions(line: str, folder: Path) -> set[str]:
 def test_completion(line: str, wanted: set[str], tmp_path: Path) -> None:
     pytest.importorskip("argcomplete")
     assert completions(line, tmp_path) == wanted
+
+
+def test_text_that_the_terminal_lacks_is_escaped(tmp_path: Path) -> None:
+    """A match is not lost because ``LC_ALL=C`` cannot write its table."""
+    code = "from tienlen_agents.command import show_any_text; show_any_text(); print(chr(0x1ebf), chr(177))"
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=plain, capture_output=True, check=True)
+    assert done.stdout.split() == [b"\\u1ebf", b"\\xb1"]

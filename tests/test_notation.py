@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
 from tienlen_env.errors import NotationError
+from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen.notation import FORMAT, RoundRecord, format_record, parse_record
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PRESETS
 from tienlen_env.single.game import Game
+from tienlen_env.single.thirteens import Deal
 from tienlen_env.single.tienlen import Round
 
 HANDS = "tienlen/1 cardgames p2 hands=3s4s9h/5s6sKd lead=0 : 3s 6s - 5s - Kd = 1 0"
@@ -189,3 +192,30 @@ def test_foicica_games_have_no_leader_in_their_records() -> None:
     while len(game.records) < 2 and not game.is_over:
         game.play(game.legal_plays()[0])
     assert "lead=" not in game.record()
+
+
+def test_records_of_another_game_and_mutated_ones_are_notation_errors() -> None:
+    """Whatever becomes of a record: it is read, or refused as a record."""
+    rng = random.Random(1)
+    records = [Round("cardgames", 1).record(), Deal("thirteens", 1).record(), Round("north", 2).record()]
+    words = [word for record in records for word in record.split()] + [
+        "p3",
+        "p4j1",
+        "p9",
+        "j1",
+        "#0123",
+        "-",
+        "",
+    ]
+    read = [Round.from_record, Deal.from_record, Game.from_record]
+    given = [None, CARDGAMES, PRESETS["north"], get_rules("thirteens")]
+    num_refused = 0
+    for _ in range(3000):
+        parts = rng.choice(records).split()
+        for _ in range(rng.randrange(3)):
+            parts[rng.randrange(len(parts))] = rng.choice(words)
+        try:
+            rng.choice(read)(" ".join(parts), rng.choice(given))
+        except NotationError:
+            num_refused += 1
+    assert 1000 < num_refused < 3000

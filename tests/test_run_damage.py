@@ -85,6 +85,22 @@ def test_a_damaged_config_is_named(text: bytes, tmp_path: Path) -> None:
         a_folder(tmp_path, resume=True)
 
 
+def test_a_changed_setting_is_refused(tmp_path: Path) -> None:
+    """The checkpoint has the digest of the settings: a change of config.json is noticed."""
+    with_checkpoints(tmp_path, 1)
+    config = tmp_path / "config.json"
+    described = json.loads(config.read_text())
+    described["config"]["number"] += 1
+    config.write_text(json.dumps(described))
+    settings = replace(SmallConfig(), number=described["config"]["number"])
+    changed = RunFolder(tmp_path, settings, CARDGAMES, resume=True)
+    with pytest.raises(RunError, match=r"config.json has other settings than 000001.pt was written with"):
+        changed.load_checkpoint()
+    described["config"]["number"] -= 1
+    config.write_text(json.dumps(described))
+    assert a_folder(tmp_path, resume=True).load_checkpoint() is not None
+
+
 @pytest.mark.parametrize("resume", [[], ["--resume"]])
 def test_a_missing_config_is_named_and_the_run_is_not_overwritten(resume: list[str], tmp_path: Path) -> None:
     with_checkpoints(tmp_path, 1)

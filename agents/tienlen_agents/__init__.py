@@ -42,6 +42,7 @@ AgentFactory = Callable[..., Agent]
 
 GROUP: Final = "tienlen.agents"
 ISOLATE: Final = "isolate=1"  # an option of every agent
+MAX_NESTED: Final = 16  # agents within agents
 
 # The agents of this package. pyproject.toml has the same list, for programs that read entry points; this one
 # also works in a checkout that is not installed.
@@ -130,7 +131,7 @@ def _factory(name: str) -> AgentFactory:
     elif name in _installed():
         entry = _installed()[name]
     else:
-        raise ValueError(f"unknown agent {name!r}: expected one of {', '.join(names())}")
+        raise ValueError(f"unknown agent {_shown(name)}: expected one of {', '.join(names())}")
     factory: AgentFactory = entry.load()
     return factory
 
@@ -149,6 +150,16 @@ def load(text: str) -> Agent:
             message lists the valid ones. Also a policy's file that is damaged.
         FileNotFoundError: a policy's file does not exist.
     """
+    return _load(text, 0)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 200 else f"{text[:200]}…")
+
+
+def _load(text: str, depth: int) -> Agent:
+    if depth > MAX_NESTED:
+        raise ValueError(f"agent {_shown(text)}: expected at most {MAX_NESTED} agents within one another")
     name, _, rest = text.partition(":")
     items = rest.split(",") if rest else []
     if ISOLATE in items:
@@ -172,7 +183,7 @@ def load(text: str) -> Agent:
     for index, item in enumerate(items):
         option = _OPTION.fullmatch(item)
         if inner and (option is None or option[1] == inner):
-            arguments.append(load(",".join(items[index:]).removeprefix(f"{inner}=")))
+            arguments.append(_load(",".join(items[index:]).removeprefix(f"{inner}="), depth + 1))
             break
         if option is None:
             arguments.append(item)
@@ -180,14 +191,14 @@ def load(text: str) -> Agent:
         key, value = option.groups()
         if key not in options:
             known = f"its options are {', '.join(options)}" if options else "it takes none"
-            raise ValueError(f"agent {text!r} has no option {key!r}; {known}")
+            raise ValueError(f"agent {_shown(text)} has no option {_shown(key)}; {known}")
         if key in chosen:
-            raise ValueError(f"agent {text!r}: option {key!r} comes twice")
+            raise ValueError(f"agent {_shown(text)}: option {key!r} comes twice")
         chosen[key] = _convert(text, key, value, options[key])
     required = [p.name for p in positional if p.default is p.empty]
     if not len(required) <= len(arguments) <= len(positional):
         form = ":".join([name, ",".join(f"<{p.name}>" for p in positional)]).rstrip(":")
-        raise ValueError(f"agent {text!r}: expected {form!r}" + (" and options" if options else ""))
+        raise ValueError(f"agent {_shown(text)}: expected {form!r}" + (" and options" if options else ""))
     return factory(*arguments, **chosen)
 
 
@@ -196,7 +207,7 @@ def _convert(text: str, key: str, value: str, kind: type) -> object:
         return _BOOLS[value.lower()] if kind is bool else kind(value)
     except (KeyError, ValueError):
         expected = {bool: "0 or 1", int: "an integer", float: "a number"}.get(kind, kind.__name__)
-        raise ValueError(f"agent {text!r}: {key}={value!r}, expected {expected}") from None
+        raise ValueError(f"agent {_shown(text)}: {key}={_shown(value)}, expected {expected}") from None
 
 
 def load_policy(path: str, *, trust: bool = False, sample: bool = False) -> Agent:

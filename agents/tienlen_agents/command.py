@@ -15,6 +15,7 @@ Without this, SIGTERM ends a process without its ``finally`` blocks, and Ctrl-C 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shlex
 import signal
@@ -51,6 +52,13 @@ def command_line() -> str:
 def _is_console_script() -> bool:
     # `tienlen_train.cli` sets the first word to the names of the command and its subcommand.
     return sys.argv[0].partition(" ")[0] == CONSOLE_SCRIPT
+
+
+def show_any_text() -> None:
+    """Write what the terminal's encoding lacks as escapes, so that no result is lost (``LC_ALL=C``)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def complete_agents(action: argparse.Action) -> None:

@@ -142,7 +142,9 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
     # The arena has its own subcommands, so its parser begins with the script's name alone.
     program = PROGRAM if command.before else " ".join([PROGRAM, *path])
     sys.argv = [program, *command.before, *rest]  # argparse and reports read the program's name here
-    from tienlen_agents.command import Interrupted, interruptible
+    from tienlen_agents.command import Interrupted, interruptible, show_any_text
+
+    show_any_text()
 
     try:
         with interruptible():

@@ -179,6 +179,7 @@ class RunFolder:
         self._events: SummaryWriter | None = None
         self._damaged: list[Path] = []  # checkpoints; deleted as soon as a new one is written
         settings = dataclasses.asdict(config)
+        self._may_change = frozenset(config.may_change)
         config_path = path / CONFIG
         if config_path.exists():
             if not resume:
@@ -222,6 +223,13 @@ class RunFolder:
 
     def _write_description(self) -> None:
         write_atomic(self.path / CONFIG, json.dumps(self._described, indent=1).encode())
+
+    @property
+    def _settings_digest(self) -> str:
+        """SHA-256 of the settings that a run keeps, and of its rules."""
+        settings = {k: v for k, v in self._described["config"].items() if k not in self._may_change}
+        kept = json.dumps([settings, self._described["rules_digest"]], sort_keys=True)
+        return hashlib.sha256(kept.encode()).hexdigest()
 
     @property
     def first_iteration(self) -> int:
@@ -329,7 +337,7 @@ class RunFolder:
             RunError: the disk is full or the folder cannot be written; the last checkpoint is still there.
         """
         buffer = io.BytesIO()
-        torch.save({**state, "iteration": iteration}, buffer)
+        torch.save({**state, "iteration": iteration, "settings": self._settings_digest}, buffer)
         data = buffer.getvalue()
         path = self.checkpoint_path(iteration)
         with writing(self.metrics_path):
@@ -379,6 +387,10 @@ class RunFolder:
             raise RunError(f"{path} is not a checkpoint: {error}") from error
         if not isinstance(state, dict) or state.get("iteration", int(path.stem)) != int(path.stem):
             raise RunError(f"{path} is not the checkpoint of iteration {int(path.stem)} of a run")
+        if state.get("settings", self._settings_digest) != self._settings_digest:
+            raise RunError(
+                f"{self.path / CONFIG} has other settings than {path.name} was written with: {RESTORE_HINT}"
+            )
         return int(path.stem), state
 
     def _checkpoints(self) -> list[Path]:

@@ -32,7 +32,13 @@ from tienlen_agents.arena.match import (
 from tienlen_agents.arena.report import Report, missing_outputs
 from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
-from tienlen_agents.command import Interrupted, complete_agents, interruptible, program
+from tienlen_agents.command import (
+    Interrupted,
+    complete_agents,
+    interruptible,
+    program,
+    show_any_text,
+)
 from tienlen_agents.extras import MissingExtraError, how_to_install, require
 from tienlen_agents.settings import (
     COUNT_OR_NONE,
@@ -317,6 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0; 1 if an agent failed (see `arena.forfeits`); 130 after Ctrl-C, 143 after SIGTERM.
     """
+    show_any_text()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
     out = None

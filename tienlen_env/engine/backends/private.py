@@ -7,6 +7,7 @@ public way: the same results, compiled anew in every process.
 from __future__ import annotations
 
 import pickle
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -68,7 +69,10 @@ if sys.platform != "win32":
     import fcntl
 
 # How a damaged cache file fails when it is unpickled.
-DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, ValueError)
+DAMAGED = (
+    *(pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, ValueError, TypeError),
+    *(ArithmeticError, MemoryError, RuntimeError, SystemError, AssertionError, struct.error),
+)
 # To wait for another process that compiles, in seconds. No loop takes so long, unless that process hangs.
 PATIENCE = 600.0
 _PAUSE = 0.05  # seconds between two looks

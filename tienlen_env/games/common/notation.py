@@ -112,6 +112,8 @@ def parse_rules(
         return found
     except RulesError as error:
         raise NotationError(str(error), name_column) from None
+    except TypeError:  # the size has fields that these rules lack
+        raise NotationError(f"{name[:40]!r}: not rules of the game of this record", name_column) from None
 
 
 def parse_key(words: Words) -> tuple[int | None, int]:
