@@ -59,7 +59,8 @@ def test_blunders_are_counted(witnessed):
 
 def test_perfect_endings_have_no_blunders_and_others_are_not_judged():
     result = arena.match("endgame:greedy", "random", num_deals=20, blunder_deals=20)
-    assert result.scores[0].blunders == arena.Estimate(0.0, 0.0)
+    assert result.scores[0].blunders.mean == 0
+    assert result.scores[0].blunders.half_width > 0  # of some endgames: another one might be lost
     assert result.scores[0].endings > 10
     assert result.scores[1].blunders.mean > 0
     fewer = arena.match("endgame:greedy", "random", num_deals=20, blunder_deals=10)

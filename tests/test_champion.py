@@ -109,7 +109,8 @@ def test_the_search_overrules_a_sure_network() -> None:
     is_sure = np.exp(network.log_probabilities(view)[is_pass]) > 0.99
     assert is_sure.sum() > 100
     judged = View(batch, np.flatnonzero(is_sure))
-    values = np.concatenate(SearchAgent(worlds=100, rollout="reference").estimate(judged))
+    estimates = SearchAgent(worlds=100, rollout="reference").estimate(judged)
+    values = np.concatenate([found.mean for found in estimates])
     actions = judged.legal_actions.action
     assert np.mean(values[actions == straight] - values[actions == 0]) > 0.9  # 1.05
     agent.reset(0)

@@ -246,11 +246,11 @@ def test_expected_points(name: str, preset: str, built: Folder) -> None:
     batch.deal([whole.key])
     for advice, play in zip(found, whole.plays, strict=True):
         (decision,) = agent._decisions(View(batch), np.array([0]))
-        estimates = context.evaluate(decision, agent.options)
-        for name_of, field in (("mean", "points"), ("error", "error"), ("behind", "behind")):
-            values = [said[field] for said in advice["plays"]]
-            np.testing.assert_allclose(values, getattr(estimates, name_of), atol=1e-9)
-        assert min(said["behind"] for said in advice["plays"]) == 0
+        estimates = context.evaluate(decision, agent._options_in(context))
+        for field, values in zip(("points", "half_width", "loss", "loss_half_width"), estimates, strict=True):
+            np.testing.assert_allclose([said[field] for said in advice["plays"]], values, atol=1e-9)
+        best = advice["plays"][advice["choice"]]
+        assert best["loss"] == best["loss_half_width"] == 0
         batch.step([play.action])
 
 

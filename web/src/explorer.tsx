@@ -17,8 +17,13 @@ interface Judged {
   points: number;
   bestPoints: number;
   loss: number;
-  lossError: number;
+  lossHalfWidth: number;
+  /** The loss was among the largest, and stands as other deals have judged it. */
+  isChecked: boolean;
 }
+
+/** Losses that are checked: the largest of many estimates are too large, so each is judged again on other deals. */
+const NUM_LOSSES = 3;
 
 const key = (cards: number[]): string => cards.join(",");
 
@@ -32,24 +37,32 @@ async function judge(
   agents: AgentClient, round: Round, agent: string, worlds: number, signal: AbortSignal,
   report: (found: Judged[], done: number) => void,
 ): Promise<void> {
-  const found: Judged[] = [];
-  for (const [turn, { seat, text, action, cards }] of round.history().entries()) {
-    if (signal.aborted) return;
+  const found: Judged[] = [], decisions = round.history();
+  const judgeOne = async (turn: number, seed: number): Promise<Judged | null> => {
+    const { seat, text, action, cards } = decisions[turn]!;
     const before = round.at(turn);
     const data: RoundData = before.data;
     const isChoice = before.legal().length > 1;
     before.free();
-    if (isChoice) {
-      const advice = await agents.advise(data, agent, { worlds, seed: 1, signal });
-      const mine = adviceOf(advice, action, cards);
-      const best = [...advice.plays].sort((a, b) => (b.points ?? -Infinity) - (a.points ?? -Infinity))[0];
-      if (mine?.points != null && best?.points != null)
-        found.push({
-          turn, seat, played: text, best: best.text, points: mine.points, bestPoints: best.points,
-          loss: mine.behind ?? best.points - mine.points, lossError: mine.behind_error ?? 0,
-        });
-    }
+    if (!isChoice) return null;
+    const { plays, choice } = await agents.advise(data, agent, { worlds, seed, signal });
+    const mine = adviceOf({ plays } as Advice, action, cards), best = plays[choice];
+    if (mine?.points == null || best?.points == null) return null;
+    return {
+      turn, seat, played: text, best: best.text, points: mine.points, bestPoints: best.points,
+      loss: mine.loss!, lossHalfWidth: mine.loss_half_width!, isChecked: seed > 1,
+    };
+  };
+  for (let turn = 0; turn < decisions.length && !signal.aborted; turn++) {
+    const one = await judgeOne(turn, 1);
+    if (one) found.push(one);
     report([...found], turn + 1);
+  }
+  for (const { turn } of [...found].sort((a, b) => b.loss - a.loss).slice(0, NUM_LOSSES)) {
+    if (signal.aborted) return;
+    const one = await judgeOne(turn, 2);
+    if (one) found[found.findIndex((other) => other.turn === turn)] = one;
+    report([...found], decisions.length);
   }
 }
 
@@ -101,7 +114,6 @@ function Graph({ judged, paid, numTurns, turn, names, worst, onStep }: {
 }
 
 interface Opened { game: LoadedGame; rounds: Round[]; text: string; agents: AgentInfo[] }
-const NUM_LOSSES = 3;
 const WORLDS = ["16", "32", "64", "128"] as const;
 
 async function open(text: string): Promise<Opened> {
@@ -232,7 +244,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
     return next === undefined ? undefined : () => onTurn(Math.max(0, Math.min(round.numPlays, next)));
   });
 
-  const worst = [...judged].filter(({ loss }) => loss > 0.01).sort((a, b) => b.loss - a.loss).slice(0, NUM_LOSSES);
+  const worst = [...judged].filter(({ loss, isChecked }) => isChecked && loss > 0.01).sort((a, b) => b.loss - a.loss);
   const analyse = (): void => {
     stop.current.abort();
     stop.current = new AbortController();
@@ -316,7 +328,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
                     <tr key={play.action} class={isPlayed ? "played" : ""} data-play={play.text}>
                       <th scope="row"><PlayText text={play.text} />{isPlayed && <span class="badge">{t("playedHere")}</span>}</th>
                       {adviser?.scores === "probabilities" && <td class="probability">{probability === null ? "" : `${decimal(100 * probability, 1)} %`}</td>}
-                      <td class={found?.points === most ? "expected best" : "expected"}>{found?.points == null ? "" : estimateText(found.points, found.error)}</td>
+                      <td class={found?.points === most ? "expected best" : "expected"}>{found?.points == null ? "" : estimateText(found.points, found.half_width)}</td>
                     </tr>
                   ))}
                 </tbody>
@@ -334,7 +346,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
         {worst.length > 0 && (
           <><h3>{t("losses")}</h3>
             <ol class="losses">{worst.map((one) => (
-              <li key={one.turn}><button type="button" onClick={() => onTurn(one.turn)}>{one.turn + 1}. {names[one.seat]}: {shortText(one.played)} −{estimateText(one.loss, one.lossError)} → {shortText(one.best)}</button></li>
+              <li key={one.turn}><button type="button" onClick={() => onTurn(one.turn)}>{one.turn + 1}. {names[one.seat]}: {shortText(one.played)} −{estimateText(one.loss, one.lossHalfWidth)} → {shortText(one.best)}</button></li>
             ))}</ol></>
         )}
         <Choice label={t("otherPlayers")} value={opponent} options={opponents} words={agentWords} onChange={setOpponent} />

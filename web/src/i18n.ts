@@ -17,7 +17,7 @@ const en = {
   invite: "Links for other people", inviteHelp: "Open one on another screen to take that seat.", copy: "Copy", copied: "Copied", record: "Record", openExplorer: "Look at it in the explorer",
   recordPaste: "Paste a record", recordLoad: "Load a file", recordShow: "Show", badRecord: "This record cannot be read: {0}", link: "Link to this position",
   firstStep: "Start", prev: "Back", nextStep: "Forward", last: "End", seeFrom: "Seen from", everything: "All hands", analyse: "Analyse the round", analysing: "Analysing {0} of {1}", stop: "Stop",
-  probability: "Champion", expected: "Expected points (95 %)", expectedPaid: "Expected payments (95 %)", losses: "Largest losses", playFrom: "Play on from here", otherPlayers: "The other players", duplicate: "Replay with the {1} in seat {0}", duplicateTitle: "The same deal in this seat: {0} as played; {1} with the {2}",
+  exact: "(exact)", probability: "Champion", expected: "Expected points (95 %)", expectedPaid: "Expected payments (95 %)", losses: "Largest losses", playFrom: "Play on from here", otherPlayers: "The other players", duplicate: "Replay with the {1} in seat {0}", duplicateTitle: "The same deal in this seat: {0} as played; {1} with the {2}",
   graph: "Expected points over the round", graphPaid: "Expected payments over the round", move: "Move", pause: "Pause", resume: "Resume", speed: "Speed", step: "Step", loading: "Loading", error: "Error: {0}",
   declare: "Declare the instant win", mustDeclare: "You have an instant win: declare it", declares: "{0} declares an instant win", end: "No more melds", melds: "{0} melds {1}", meldsNothing: "{0} ends the melds",
   starter: "Suit to follow: {0}", aside: "Goes to the winner of the trick", toMeld: "{0} may meld these", took: "{0} took the trick", ahead: "{0} is ahead", tricks: "{0} tricks", trick: "1 trick", leadCard: "You lead: play any card that is not dimmed",
@@ -47,7 +47,7 @@ const vi: Record<Key, string> = {
   invite: "Liên kết cho người khác", inviteHelp: "Mở trên màn hình khác để ngồi vào ghế.", copy: "Sao chép", copied: "Đã sao chép", record: "Biên bản", openExplorer: "Xem trong phần phân tích",
   recordPaste: "Dán biên bản", recordLoad: "Mở tệp", recordShow: "Xem", badRecord: "Không đọc được biên bản: {0}", link: "Liên kết đến thế bài này",
   firstStep: "Đầu", prev: "Lùi", nextStep: "Tiến", last: "Cuối", seeFrom: "Nhìn từ", everything: "Bài của mọi người", analyse: "Phân tích cả ván", analysing: "Đang phân tích {0} trên {1}", stop: "Dừng",
-  probability: "Vô địch", expected: "Điểm kỳ vọng (95 %)", expectedPaid: "Tiền kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", otherPlayers: "Những người chơi khác", duplicate: "Đánh lại với {1} ở ghế {0}", duplicateTitle: "Cùng ván bài ở ghế này: {0} như đã đánh; {1} với {2}",
+  exact: "(chính xác)", probability: "Vô địch", expected: "Điểm kỳ vọng (95 %)", expectedPaid: "Tiền kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", otherPlayers: "Những người chơi khác", duplicate: "Đánh lại với {1} ở ghế {0}", duplicateTitle: "Cùng ván bài ở ghế này: {0} như đã đánh; {1} với {2}",
   graph: "Điểm kỳ vọng trong ván", graphPaid: "Tiền kỳ vọng trong ván", move: "Nước", pause: "Dừng", resume: "Tiếp", speed: "Tốc độ", step: "Từng nước", loading: "Đang tải", error: "Lỗi: {0}",
   declare: "Báo tới trắng", mustDeclare: "Bạn được tới trắng: hãy báo", declares: "{0} tới trắng", end: "Thôi hạ phỏm", melds: "{0} hạ {1}", meldsNothing: "{0} thôi hạ",
   starter: "Chất phải theo: {0}", aside: "Thuộc về người ăn lượt này", toMeld: "{0} hạ phỏm từ các lá này", took: "{0} ăn lượt này", ahead: "{0} đang cao nhất", tricks: "{0} lượt", trick: "1 lượt", leadCard: "Bạn ra bài: đánh lá nào không mờ cũng được",
@@ -87,8 +87,9 @@ export const t = (key: Key, ...values: (string | number)[]): string => {
 
 /** A number with given decimals, as the language writes it. */
 export const decimal = (value: number, digits: number): string => (current === "vi" ? value.toFixed(digits).replace(".", ",") : value.toFixed(digits));
-/** An estimate with its 95 % interval. */
-export const estimateText = (value: number, error: number | null | undefined): string => `${decimal(value, 2)} ± ${decimal(1.96 * (error ?? 0), 2)}`;
+/** An estimate with its 95 % interval. "± 0.00" never stands there: an exact value is called so, other widths are rounded up. */
+export const estimateText = (value: number, halfWidth: number | null | undefined): string =>
+  halfWidth ? `${decimal(value, 2)} ± ${decimal(Math.ceil(100 * halfWidth) / 100, 2)}` : `${decimal(value, 2)} ${t("exact")}`;
 
 const PLACES: Key[] = ["first", "second", "third", "fourth"];
 export const placeText = (place: number): string => (PLACES[place] ? t(PLACES[place]) : t("nth", place + 1));

@@ -208,7 +208,7 @@ export class LocalHost implements Host {
   async hint(): Promise<HintPlay[]> {
     const agents = openAgents();
     const advice = await agents.advise(this.round.data, this.adviser!.name);
-    return advice.plays.map(({ text, action, probability, points, error }) => ({ text, id: action, probability, points, error }));
+    return advice.plays.map(({ text, action, probability, points, half_width }) => ({ text, id: action, probability, points, half_width }));
   }
 
   async next(): Promise<void> {

@@ -26,8 +26,8 @@ export interface TableView extends SeatView {
   hands?: string[];
 }
 
-/** A legal play with what an adviser says of it: its probability, or its expected points and their standard error. */
-export interface HintPlay { text: string; id: number; probability: number | null; points?: number | null; error?: number | null }
+/** A legal play with what an adviser says of it: its probability, or its expected points with half the width of their 95 % interval. */
+export interface HintPlay { text: string; id: number; probability: number | null; points?: number | null; half_width?: number | null }
 export interface Selection { legal: boolean; more: boolean }
 export type Status = "ready" | "connecting" | "lost";
 

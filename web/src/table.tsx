@@ -140,7 +140,7 @@ function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (tex
               <span class="what"><PlayText text={play.text} /></span>
               {play.probability !== null
                 ? <span class="percent">{decimal(100 * play.probability, play.probability < 0.1 ? 1 : 0)} %</span>
-                : <span class="points">{estimateText(play.points ?? 0, play.error)}</span>}
+                : <span class="points">{estimateText(play.points ?? 0, play.half_width)}</span>}
             </button>
           </li>
         ))}

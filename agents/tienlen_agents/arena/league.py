@@ -32,7 +32,7 @@ from tienlen_agents.arena.report import Report
 from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR, MatchResult
 from tienlen_agents.arena.run import Entrant, Options, check_options, load_all, play_match_ups
 from tienlen_agents.arena.run_results import League, Standing
-from tienlen_agents.arena.stats import Estimate, estimate
+from tienlen_agents.arena.stats import Estimate, estimate, t_quantile
 from tienlen_agents.extras import require
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -151,7 +151,8 @@ def evaluate(
             sum(result.deal_places(place, taken) for result, place in mine[index])
             for taken in range(num_places)
         )
-        places = tuple(estimate(np.asarray(total), per_deal * PLACE_SHARE_DENOMINATOR) for total in shares)
+        whole = per_deal * PLACE_SHARE_DENOMINATOR
+        places = tuple(estimate(np.asarray(total), whole, event=PLACE_SHARE_DENOMINATOR) for total in shares)
         standings.append(
             Standing(
                 name,
@@ -244,8 +245,10 @@ def rate(
         _pass(model, num_agents, games, rng.integers(num_deals, size=num_deals), rng)
         for _ in range(resamples)
     ]
-    spread = np.std(samples, axis=0, ddof=1)
-    return [Estimate(float(c), 1.96 * float(s)) for c, s in zip(centre, spread, strict=True)], (
+    # Samples of D deals vary by a share of 1 / D less than D other deals would.
+    spread = np.std(samples, axis=0, ddof=1) * math.sqrt(num_deals / (num_deals - 1))
+    quantile = t_quantile(resamples - 1)
+    return [Estimate(float(c), quantile * float(s)) for c, s in zip(centre, spread, strict=True)], (
         num_deals * per_deal
     )
 

@@ -4,9 +4,10 @@
 
 The decisions come from self-play of one agent, one from each round, drawn from all decisions that have
 several legal actions and no exact solution. A long search estimates the return of every legal action in the
-same sampled worlds, with rollouts by an agent. The regret of a choice is the highest estimated return minus
-the estimated return of the chosen action. The estimates of all actions are stored, so more agents are
-compared in seconds.
+same sampled worlds, with rollouts by an agent. Half of the worlds choose the best action. The regret of a
+choice is the return of that action in the other half minus the return of the choice there: the highest of
+many estimates is too high, so the worlds that choose it must not judge it. The regrets of all actions are
+stored, so more agents are compared in seconds. See `tienlen_agents.search.estimates`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ FILE: Final = "judged.json"
 
 @dataclass(frozen=True)
 class Judgement:
-    """What determines the estimates.
+    """What determines the regrets.
 
     Attributes:
         rules: name of the preset.
@@ -76,7 +77,8 @@ class Regret(NamedTuple):
     Attributes:
         name: of the agent.
         mean: the mean regret, in the unit of the reward.
-        share: the share of decisions with a regret above the threshold.
+        share: the share of decisions with an estimated regret above the threshold; the errors of the
+            estimates raise it.
     """
 
     name: str
@@ -121,12 +123,12 @@ def sample_decisions(judgement: Judgement) -> Batch:
 
 
 def _judge(judgement: Judgement, decisions: Batch) -> list[list[float]]:
-    """In a worker: the estimates of some decisions."""
-    return [values.tolist() for values in search_of(judgement).estimate(View(decisions))]
+    """In a worker: the regrets of all legal actions of some decisions."""
+    return [found.loss.tolist() for found in search_of(judgement).estimate(View(decisions))]
 
 
 def judge(judgement: Judgement, decisions: Batch, *, workers: int = 1) -> Iterator[list[FloatArray]]:
-    """The estimates of all legal actions of each decision, some decisions at a time.
+    """The regrets of all legal actions of each decision, some decisions at a time.
 
     Args:
         judgement: the judge.
@@ -139,32 +141,32 @@ def judge(judgement: Judgement, decisions: Batch, *, workers: int = 1) -> Iterat
     ]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
-        for values in pool.map(_judge, [judgement] * len(blocks), blocks):
-            yield [np.array(some) for some in values]
+        for losses in pool.map(_judge, [judgement] * len(blocks), blocks):
+            yield [np.array(some) for some in losses]
 
 
-def regret(agent: Agent, decisions: Batch, values: Sequence[FloatArray], threshold: float) -> Regret:
+def regret(agent: Agent, decisions: Batch, losses: Sequence[FloatArray], threshold: float) -> Regret:
     """The regrets of an agent's choices.
 
     Args:
         agent: it is reset.
         decisions: of `sample_decisions`.
-        values: of `judge`.
+        losses: of `judge`.
         threshold: for the share, in the unit of the reward.
     """
     agent.reset(0)
     view = View(decisions)
     chosen = agent.act(view)
     legal = view.legal_actions
-    found = np.empty(len(values))
-    for game, mean in enumerate(values):
-        actions = legal.action[legal.start[game] : legal.start[game] + len(mean)]
-        found[game] = mean.max() - mean[actions == chosen[game]].item()
-    return Regret(agent.name, estimate(found, 1), estimate((found > threshold).astype(np.int64), 1))
+    found = np.empty(len(losses))
+    for game, loss in enumerate(losses):
+        actions = legal.action[legal.start[game] : legal.start[game] + len(loss)]
+        found[game] = loss[actions == chosen[game]].item()
+    return Regret(agent.name, estimate(found, 1), estimate((found > threshold).astype(np.int64), 1, event=1))
 
 
 def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Batch, list[FloatArray]]:
-    """The decisions and their estimates; what is missing in the folder is computed and written there.
+    """The decisions and their regrets; what is missing in the folder is computed and written there.
 
     Args:
         judgement: the judge.
@@ -179,28 +181,28 @@ def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Ba
     rows = hashlib.sha256(decisions.kernel_arrays.rows.tobytes()).hexdigest()
     header = {**asdict(judgement), "sha256": rows}
     path = None if out is None else out / FILE
-    values = [] if path is None else _read(path, header, View(decisions).num_legal)
-    left = decisions.select(np.arange(len(values), decisions.num_games))
+    losses = [] if path is None else _read(path, header, View(decisions).num_legal)
+    left = decisions.select(np.arange(len(losses), decisions.num_games))
     blocks = judge(judgement, left, workers=workers) if left.num_games else iter(())
     num_blocks = -(-left.num_games // BLOCK)
     for block in track(blocks, "judging", num_blocks, console=Console(stderr=True), transient=True):
-        values += block
+        losses += block
         if path is not None:
-            content = {**header, "values": [found.tolist() for found in values]}
+            content = {**header, "losses": [found.tolist() for found in losses]}
             write_atomic(path, json.dumps(content).encode())
-    return decisions, values
+    return decisions, losses
 
 
 def _read(path: Path, header: dict[str, Any], num_legal: IntArray) -> list[FloatArray]:
-    """The estimates in a file; none if it does not exist."""
+    """The regrets in a file; none if it does not exist."""
     if not path.exists():
         return []
     try:
         content = json.loads(path.read_bytes())
-        values = [np.array(found, np.float64) for found in content.pop("values")]
+        losses = [np.array(found, np.float64) for found in content.pop("losses")]
         is_valid = all(
             found.shape == (num,) and np.isfinite(found).all()
-            for found, num in zip(values, num_legal, strict=False)
+            for found, num in zip(losses, num_legal, strict=False)
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         raise ValueError(f"{path}: not a file of judged decisions") from None
@@ -209,9 +211,9 @@ def _read(path: Path, header: dict[str, Any], num_legal: IntArray) -> list[Float
             raise ValueError(
                 f"{path}: judged with {name}={content.get(name)!r}, not {value!r}; use another folder"
             )
-    if not is_valid or len(values) > len(num_legal):
+    if not is_valid or len(losses) > len(num_legal):
         raise ValueError(f"{path}: damaged, delete it")
-    return values
+    return losses
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -255,7 +257,7 @@ def _parser() -> argparse.ArgumentParser:
         "--workers", type=Range(1, 1024).reader(int), default=1, metavar="N", help="processes (%(default)s)"
     )
     parser.add_argument(
-        "--out", metavar="DIR", help=f"keep the estimates there, in {FILE}; the same command resumes"
+        "--out", metavar="DIR", help=f"keep the regrets there, in {FILE}; the same command resumes"
     )
     return parser
 
@@ -272,11 +274,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         agents = [tienlen_agents.load(name) for name in options.agents]
         settings = {name: getattr(options, name) for name in asdict(Judgement())}
         out = None if options.out is None else Path(options.out)
-        decisions, values = judged(Judgement(**settings), out, options.workers)
-        found = [regret(agent, decisions, values, options.threshold) for agent in agents]
+        decisions, losses = judged(Judgement(**settings), out, options.workers)
+        found = [regret(agent, decisions, losses, options.threshold) for agent in agents]
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
-    table = Table(title=f"{len(values)} decisions, {options.worlds} worlds, rollouts by {options.judge}")
+    table = Table(title=f"{len(losses)} decisions, {options.worlds} worlds, rollouts by {options.judge}")
     table.add_column("agent")
     table.add_column("mean regret", justify="right")
     table.add_column(f"above {options.threshold:g}", justify="right")

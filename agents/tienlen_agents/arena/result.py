@@ -71,7 +71,7 @@ class MatchResult:
         seed: of deals and agents.
         num_deals: D.
         planned_deals: None for a fixed number of deals; else the maximum of a match that could stop earlier,
-            with intervals that are valid at every number of deals (see `sequential`).
+            with intervals that are valid at every number of deals (see `stats.anytime_factor`).
         points: int32 (D, R, P), of each slot in each game.
         game_places: int8 (D, R, P), 0 is first.
         scores: E scores.
@@ -248,10 +248,11 @@ def add_up(
         deal_main = game_main.sum(axis=1)
         counted = blunders[:, index]
         endings = int(counted[:, 1].sum())
-        by_place = tuple(
-            estimate(taken, per_deal * PLACE_SHARE_DENOMINATOR, planned=planned_deals)
-            for taken in shares[:, :, mine].sum(axis=(1, 2)).T
-        )
+        # Equal agents share all places in every deal: then no other place is a rare event that was not seen.
+        whole = per_deal * PLACE_SHARE_DENOMINATOR
+        taken = shares[:, :, mine].sum(axis=(1, 2))
+        event = 0 if (taken * rules.num_players == whole).all() else PLACE_SHARE_DENOMINATOR
+        by_place = tuple(estimate(some, whole, planned=planned_deals, event=event) for some in taken.T)
         scores.append(
             Score(
                 name=name,
@@ -263,7 +264,7 @@ def add_up(
                 decisions=int(sum(part.decisions[index] for part in parts)),
                 seconds=float(sum(part.seconds[index] for part in parts)),
                 forfeits=by_reason(f for part in parts for f in part.forfeits[index]),
-                blunders=ratio_estimate(100 * counted[:, 0], counted[:, 1]) if endings else None,
+                blunders=ratio_estimate(100 * counted[:, 0], counted[:, 1], 100) if endings else None,
                 endings=endings,
                 place_estimates=by_place,
                 units=None if units is None else estimate(deal_main, per_deal, planned=planned_deals),

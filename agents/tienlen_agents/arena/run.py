@@ -64,7 +64,7 @@ class Settings(Config):
         blunder_deals: number of first deals of each match-up where blunders in solved endgames are
             counted.
         stop_when_clear: end a match-up when its first agent is proven above or below parity. The intervals
-            are then wider, so that at most 5 % of the verdicts are false (see `sequential`).
+            are then wider, so that at most 5 % of the verdicts are false (see `stats.anytime_factor`).
         workers: number of processes; 1 is this one.
         fresh: delete the chunks in the folder of the results first.
         max_forfeits: a program that does not start, or forfeits a larger share of its rounds, has failed: the

@@ -57,6 +57,8 @@ Verdict = Literal["above", "at", "below"]
 _T_FIRST = (12.7062, 4.3027, 3.1824, 2.7764)
 _Z = 1.959963984540054
 
+UNSEEN_EVENTS = 2  # events that the variance of a rate gets in addition; about half the square of _Z
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -107,7 +109,7 @@ def t_quantile(degrees: int) -> float:
 
 
 def estimate(
-    totals: npt.NDArray[np.int64 | np.float64], per_deal: int, *, planned: int | None = None
+    totals: npt.NDArray[np.int64 | np.float64], per_deal: int, *, planned: int | None = None, event: int = 0
 ) -> Estimate:
     """Mean and t interval from one total per deal.
 
@@ -116,32 +118,39 @@ def estimate(
             them).
         per_deal: number of values in each total.
         planned: None, or the maximum number of deals of a match that may stop earlier: the interval is then
-            valid at every D simultaneously (see `sequential`).
+            valid at every D simultaneously (see `anytime_factor`).
+        event: where totals count events that may be rare: what one of them adds to a total. The interval is
+            as if `UNSEEN_EVENTS` more had been counted: without a single event the deals do not vary, but
+            the rate need not be 0.
     """
     num_deals, first, second = _moments(totals)
     mean = float(first / (num_deals * per_deal))
-    variance = _variance(num_deals, first, second) / per_deal**2
+    unseen = Fraction(UNSEEN_EVENTS * event**2, num_deals)
+    variance = (_variance(num_deals, first, second) + unseen) / per_deal**2
     if planned is not None:
         return Estimate(mean, float(anytime_factor(num_deals, planned)) * math.sqrt(variance))
     return Estimate(mean, t_quantile(num_deals - 1) * math.sqrt(variance / num_deals))
 
 
-def ratio_estimate(tops: IntArray, bottoms: IntArray) -> Estimate:
+def ratio_estimate(tops: IntArray, bottoms: IntArray, event: int = 0) -> Estimate:
     """The ratio of two totals with its t interval, clustered by deal.
 
     Args:
         tops: int64 (D,), the numerator of each deal.
         bottoms: int64 (D,), the denominator of each deal; their sum is not 0.
+        event: as for `estimate`.
 
     Source:
-        W. G. Cochran, Sampling Techniques, 1977, section 2.11 (linearised variance of a ratio).
+        W. G. Cochran, Sampling Techniques, 1977, section 2.11 (linearised variance of a ratio), with
+        `UNSEEN_EVENTS` as in A. Agresti and B. A. Coull, Approximate is better than "exact", 1998.
     """
     num_deals, total = len(tops), int(bottoms.sum())
     mean = int(tops.sum()) / total
     if num_deals < 2:
         return Estimate(mean, math.inf)
     residuals = tops - mean * bottoms
-    deviation = math.sqrt(num_deals / (num_deals - 1) * float(residuals @ residuals)) / total
+    squares = num_deals / (num_deals - 1) * float(residuals @ residuals) + UNSEEN_EVENTS * event**2
+    deviation = math.sqrt(squares) / total
     return Estimate(mean, t_quantile(num_deals - 1) * deviation)
 
 

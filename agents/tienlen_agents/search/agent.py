@@ -11,7 +11,7 @@ import numpy as np
 
 from tienlen_agents.search import halving
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.interface import BeliefAgent, Decision, Options
+from tienlen_agents.search.interface import BeliefAgent, Decision, Estimates, Options
 from tienlen_agents.search.registry import new_context
 from tienlen_agents.settings import Range
 from tienlen_env.engine.agent import Agent, ParticularAgent, ScoringAgent, history_of
@@ -305,29 +305,31 @@ class SearchAgent(_Searcher):
         decisions = self._decisions(view, np.arange(len(view)))
         return np.array([context.resolve(decision)[1] >= 0 for decision in decisions], np.bool_)
 
-    def estimate(self, view: View) -> list[FloatArray]:
-        """What each legal action of n decisions earns on average, all in the same `worlds` worlds.
+    def estimate(self, view: View) -> list[Estimates]:
+        """What each legal action of n decisions earns on average, with intervals.
 
-        No action is dropped, and a prior has no influence.
+        No action is dropped, and a prior has no influence. See `tienlen_agents.search.estimates`.
 
         Returns:
-            n arrays, float64 (legal actions,), in the unit of the reward.
+            n estimates, in the unit of the reward.
         """
         context, *_ = self._contexts_for(view, 1)
-        decisions = self._decisions(view, np.arange(len(view)))
-        return [self._estimate(context, decision) for decision in decisions]
-
-    def _estimate(self, context: SearchContext, decision: Decision) -> FloatArray:
         options = self._options_in(context)._replace(has_prior=False)
-        if self._rollout is None:
-            return context.evaluate(decision, options).mean
-        is_open = context.start(decision, options, 0) > 0
-        # Of late decisions the same worlds are drawn again and again.
-        worlds, counts = np.unique(context.draw(self.worlds if is_open else 1), axis=0, return_counts=True)
-        parts = np.array_split(worlds, -(-len(worlds) * len(decision.actions) // MAX_ROLLOUTS))
-        values = [self._play_out(self._rollout, context, decision, part) for part in parts]
-        found: FloatArray = np.average(np.concatenate(values), axis=0, weights=counts)
-        return found
+        return [
+            self._estimate(context, decision, options)
+            for decision in self._decisions(view, np.arange(len(view)))
+        ]
+
+    def _estimate(self, context: SearchContext, decision: Decision, options: Options) -> Estimates:
+        agent = self._rollout
+        if agent is None:
+            return context.evaluate(decision, options)
+
+        def play_out(worlds: IntArray) -> FloatArray:
+            parts = np.array_split(worlds, -(-len(worlds) * len(decision.actions) // MAX_ROLLOUTS))
+            return np.concatenate([self._play_out(agent, context, decision, part) for part in parts])
+
+        return context.evaluate_by(decision, options, play_out)
 
     def _options_in(self, context: SearchContext) -> Options:
         """The settings, with amounts in the unit of a context's reward."""
@@ -335,6 +337,7 @@ class SearchAgent(_Searcher):
         return options._replace(
             first_place_bonus=options.first_place_bonus * context.reward_unit,
             prior_weight=options.prior_weight * context.reward_unit,
+            reward_unit=context.reward_unit,
         )
 
     def _decide(self, context: SearchContext, decision: Decision) -> int:

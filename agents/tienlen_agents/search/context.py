@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, Final
@@ -9,16 +11,20 @@ from typing import Any, Final
 import numpy as np
 
 from tienlen_agents.rule_based.rollout import make_rollout
-from tienlen_agents.search import halving, ismcts
+from tienlen_agents.search import estimates, halving, ismcts
+from tienlen_agents.search.estimates import MAX_LISTED, NUM_SERIES
 from tienlen_agents.search.halving import IS_OPEN, NUM_CANDIDATES, NUM_WORLDS
 from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.games.common.bits import shift_right
+from tienlen_env.games.common.floats import exp
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.spec import NUM_ACTIONS
+
+PlayOut = Callable[[IntArray], FloatArray]
 
 RESULT_BITS: Final = 13  # of rollouts that are remembered
 MAX_SCALE: Final = 8.0  # of a budget in worlds
@@ -43,6 +49,8 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         for column in range(workspace.source.shape[0]):
             workspace.source[column] = decision.row[column]
         fill(workspace.source, workspace.world, workspace.line.spec, decision.row[turn])
+
+    restart, num_all_worlds, next_world = game.restart, game.num_worlds, game.next_world
 
     @noinline
     def evaluate_world(decision: Decision, options: Options, workspace: Workspace) -> None:
@@ -129,21 +137,82 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
     def eliminate(decision: Decision, options: Options, workspace: Workspace, is_last: bool) -> int:
         return halving.eliminate(decision, options, workspace, is_last)
 
+    def begin_estimate(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> int:
+        """Make all actions candidates; the number of worlds if all are listed, 0 if they are sampled."""
+        halving.start(decision, options, workspace, default_action(decision, workspace, memory))
+        begin_search(decision, options, workspace, memory)
+        num = num_all_worlds(decision, workspace, memory)
+        return num if num <= MAX_LISTED else 0
+
+    def add_world(
+        decision: Decision, options: Options, workspace: Workspace, series: int, weight: float
+    ) -> None:
+        """Evaluate all actions in the current world, and add what they earn to the sums of a series."""
+        workspace.sizes[NUM_WORLDS] = 0
+        evaluate_world(decision, options, workspace)
+        for k in range(workspace.sizes[NUM_CANDIDATES]):
+            workspace.series[series, k] += weight * workspace.values[k]
+
+    def multiply(workspace: Workspace, series: int, factor: float) -> None:
+        for k in range(workspace.sizes[NUM_CANDIDATES]):
+            workspace.series[series, k] *= factor
+
     @jit.loop
     def evaluate(
         decision: Decision, options: Options, workspace: Workspace, memory: Any, out: Estimates
     ) -> int:
-        default = default_action(decision, workspace, memory)
-        halving.start(decision, options, workspace, default)
-        num_worlds = options.worlds if begin_search(decision, options, workspace, memory) > 0 else 1
-        sample_worlds(decision, options, workspace, memory, num_worlds)
-        halving.estimate(workspace, out)
-        return num_worlds
+        listed = begin_estimate(decision, options, workspace, memory)
+        num, size = workspace.sizes[NUM_CANDIDATES], estimates.series_size(options.worlds)
+        for series in range(NUM_SERIES):
+            for k in range(num):
+                workspace.series[series, k] = 0.0
+        if listed > 0:
+            total, largest = 0.0, -math.inf
+            for w in range(listed):
+                log_weight = next_world(decision, options, workspace, memory, w == 0)
+                if log_weight > largest:  # the weights are relative to the largest one
+                    factor = exp(largest - log_weight)
+                    multiply(workspace, 0, factor)
+                    total, largest = total * factor, log_weight
+                if log_weight > -math.inf:
+                    weight = exp(log_weight - largest)
+                    add_world(decision, options, workspace, 0, weight)
+                    total += weight
+            multiply(workspace, 0, 1 / total)
+            estimates.summarise_exact(workspace.series, num, out)
+            return listed
+        for series in range(NUM_SERIES):
+            restart(decision, options, workspace, memory)
+            for _ in range(size):
+                draw(decision, options, workspace, memory)
+                add_world(decision, options, workspace, series, 1 / size)
+        estimates.summarise(workspace.series, num, options.reward_unit / (size * NUM_SERIES), out)
+        return size * NUM_SERIES
+
+    @jit.loop
+    def begin_evaluation(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> int:
+        return begin_estimate(decision, options, workspace, memory)
+
+    @jit.loop
+    def list_worlds(
+        decision: Decision,
+        options: Options,
+        workspace: Workspace,
+        memory: Any,
+        out: IntArray,
+        logs: FloatArray,
+    ) -> None:
+        for w in range(out.shape[0]):
+            logs[w] = next_world(decision, options, workspace, memory, w == 0)
+            for i in range(out.shape[1]):
+                out[w, i] = workspace.world[i]
 
     @jit.loop
     def draw_worlds(
-        decision: Decision, options: Options, workspace: Workspace, memory: Any, out: IntArray
+        decision: Decision, options: Options, workspace: Workspace, memory: Any, is_new: bool, out: IntArray
     ) -> None:
+        if is_new:
+            restart(decision, options, workspace, memory)
         for w in range(out.shape[0]):
             draw(decision, options, workspace, memory)
             for i in range(out.shape[1]):
@@ -192,7 +261,8 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
 
     return SimpleNamespace(
         resolve=resolve, search=search, start=start, sample=sample, eliminate=eliminate, evaluate=evaluate,
-        draw_worlds=draw_worlds, fill_rows=fill_rows, grow=grow,
+        begin_evaluation=begin_evaluation, list_worlds=list_worlds, draw_worlds=draw_worlds,
+        fill_rows=fill_rows, grow=grow,
     )  # fmt: skip
 
 
@@ -219,6 +289,7 @@ def new_workspace(setup: SearchSetup, size: int = 0) -> Workspace:
         np.zeros(size),
         np.zeros(num_actions),
         np.zeros(num_actions, np.int64),
+        np.zeros((NUM_SERIES, num_actions)),
     )
 
 
@@ -273,11 +344,45 @@ class SearchContext:
         return float(self._loops.start(decision, options, self.workspace, self.memory, default))
 
     def evaluate(self, decision: Decision, options: Options) -> Estimates:
-        """Estimate all legal actions in ``options.worlds`` worlds, or in the only one; without a prior."""
+        """Estimate all legal actions, without a prior (see `tienlen_agents.search.estimates`).
+
+        Args:
+            decision: the decision.
+            options: of the search. ``options.worlds`` is rounded up to a multiple of NUM_SERIES; it has no
+                effect where all worlds are evaluated.
+        """
         num = len(decision.actions)
-        self._reserve(options.worlds * num)
+        self._reserve(num)
         found = Estimates(*np.zeros((4, num)))
         self._loops.evaluate(decision, options, self.workspace, self.memory, found)
+        return found
+
+    def evaluate_by(self, decision: Decision, options: Options, play_out: PlayOut) -> Estimates:
+        """`evaluate` with rollouts in Python.
+
+        Args:
+            decision: the decision.
+            options: of the search.
+            play_out: gets worlds, int64 (n, W), all different, and returns what each legal action earns in
+                each, float64 (n, actions).
+        """
+        self._decision, self._options = decision, options
+        arguments = decision, options, self.workspace, self.memory
+        listed = int(self._loops.begin_evaluation(*arguments))
+        found = Estimates(*np.zeros((4, len(decision.actions))))
+        if listed:
+            worlds, logs = np.empty((listed, len(self.workspace.world)), np.int64), np.empty(listed)
+            self._loops.list_worlds(*arguments, worlds, logs)
+            worlds, logs = worlds[logs > -np.inf], logs[logs > -np.inf]
+            weights = np.exp(logs - logs.max())
+            exact: FloatArray = weights @ play_out(worlds) / weights.sum()
+            estimates.summarise_exact(exact[None], len(found.mean), found)
+        else:
+            size = estimates.series_size(options.worlds)
+            drawn = np.concatenate([self.draw(size, is_new=True) for _ in range(NUM_SERIES)])
+            worlds, at = np.unique(drawn, axis=0, return_inverse=True)
+            values = play_out(worlds)[at.ravel()].reshape(NUM_SERIES, size, -1)
+            estimates.summarise(values.mean(axis=1), len(found.mean), options.reward_unit / len(drawn), found)
         return found
 
     @property
@@ -296,10 +401,10 @@ class SearchContext:
         shape = self.num_worlds, len(self.candidates)
         return self.workspace.values[: shape[0] * shape[1]].reshape(shape).copy()
 
-    def draw(self, num_worlds: int) -> IntArray:
-        """int64 (num_worlds, W): the next worlds."""
+    def draw(self, num_worlds: int, *, is_new: bool = False) -> IntArray:
+        """int64 (num_worlds, W): the next worlds; `is_new`: of a new series, independent of those before."""
         out = np.empty((num_worlds, len(self.workspace.world)), np.int64)
-        self._loops.draw_worlds(self._decision, self._options, self.workspace, self.memory, out)
+        self._loops.draw_worlds(self._decision, self._options, self.workspace, self.memory, is_new, out)
         return out
 
     def fill(self, rows: IntArray, worlds: IntArray) -> None:

@@ -1,4 +1,6 @@
-"""Uniform deals of hidden cards to locations; a location may be void in known suits.
+"""Uniform deals of hidden cards to locations, and the list of all deals.
+
+A location may be void in known suits.
 
 In a trick-taking game all players see who cannot follow suit. A deal of the hidden cards is then possible if
 every location gets as many cards as its capacity, none of them of a suit that it is void in.
@@ -26,11 +28,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.search.randomness import draw_cards, random_word
-from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount, shift_right
+from tienlen_env.games.common.bits import LOWEST_SUIT, highest_index, lowest_index, popcount, shift_right
 from tienlen_env.games.common.hints import noinline
 
 NUM_SUITS: Final = 4
 INVERSE_FACTORIALS: Final = np.array([1 / math.factorial(n) for n in range(55)])
+
+MANY_DEALS: Final = 1 << 40
 
 # Entries of `DealPlan.sizes`.
 NUM_GROUPS: Final = 0
@@ -247,3 +251,76 @@ def draw_deal(stream: Any, plan: DealPlan, out: Any) -> None:
             group = plan.group[location]
             out[location] = draw_cards(stream, plan.pile[group], plan.size[location])
             plan.pile[group] ^= out[location]
+
+
+# ---------------------------------------------------------------- all deals, voids left aside
+
+
+@noinline
+def num_deals(size: Any) -> int:
+    """How many ways there are to deal cards so that location k gets ``size[k]`` of them.
+
+    Counting stops beyond `MANY_DEALS`.
+    """
+    num, product = 0, 1
+    for location in range(size.shape[0]):
+        for n in range(1, size[location] + 1):
+            num += 1
+            if product <= MANY_DEALS:
+                product = product * num // n
+    return product
+
+
+@noinline
+def first_deal(cards: int, size: Any, out: Any) -> None:
+    """Add the first of all deals to `out`: the lowest cards go to the first location, and so on."""
+    for location in range(size.shape[0]):
+        for _ in range(size[location]):
+            out[location] |= cards & -cards
+            cards &= cards - 1
+
+
+@noinline
+def next_deal(cards: int, out: Any) -> None:
+    """Go to the next of all deals of some cards; after the last one comes the first.
+
+    The locations of the cards, in ascending order, are a word. The next deal is the next word in
+    lexicographic order.
+    """
+    # From the highest card down: a tail that does not rise is the last of its words.
+    tail, at, before = cards, -1, -1
+    while tail != 0:
+        card = highest_index(tail)
+        location = location_of(out, card)
+        if location < before:
+            at = card
+            break
+        before = location
+        tail ^= 1 << card
+    after = cards if at < 0 else cards & ~((2 << at) - 1)
+    if at >= 0:
+        # The highest card of the tail at a later location changes places with this one.
+        left, mine = after, location_of(out, at)
+        other = highest_index(left)
+        while location_of(out, other) <= mine:
+            left ^= 1 << other
+            other = highest_index(left)
+        theirs = location_of(out, other)
+        out[mine] ^= 1 << at | 1 << other
+        out[theirs] ^= 1 << at | 1 << other
+    # The tail becomes the first of its words: in ascending order.
+    left = after
+    for location in range(out.shape[0]):
+        count = popcount(out[location] & after)
+        out[location] &= ~after
+        for _ in range(count):
+            out[location] |= left & -left
+            left &= left - 1
+
+
+def location_of(deal: Any, card: int) -> int:
+    """The location of a card."""
+    location = 0
+    while deal[location] >> card & 1 == 0:
+        location += 1
+    return location

@@ -72,6 +72,7 @@ class Options(NamedTuple):
         floor: log-probability below which a prior drops an action.
         has_prior: whether there is a prior.
         explore: weight of the confidence bound in ISMCTS, in the unit of the reward.
+        reward_unit: units of the reward that weigh like a point.
     """
 
     seed: int
@@ -83,22 +84,27 @@ class Options(NamedTuple):
     floor: float
     has_prior: bool
     explore: float
+    reward_unit: float = 1.0
 
 
 class Estimates(NamedTuple):
-    """What each of n legal actions earns in the same sampled worlds; float64 (n,) each, in the reward's unit.
+    """What each of n legal actions earns on average; float64 (n,) each, in the reward's unit.
+
+    All actions are evaluated in the same worlds. Half widths are of 95 % intervals. They are 0 where all
+    worlds were evaluated, and in no other place but the loss of the best action.
 
     Attributes:
         mean: the mean over the worlds.
-        error: its standard error.
-        behind: the mean difference to the action with the highest mean, 0 for that one.
-        behind_error: the standard error of this difference.
+        half_width: of the mean.
+        loss: how much more the best action earns. Other worlds than those that judge it have chosen it
+            (`tienlen_agents.search.estimates`), so a loss may be below 0.
+        loss_half_width: of the loss.
     """
 
     mean: FloatArray
-    error: FloatArray
-    behind: FloatArray
-    behind_error: FloatArray
+    half_width: FloatArray
+    loss: FloatArray
+    loss_half_width: FloatArray
 
 
 class Workspace(NamedTuple):
@@ -116,6 +122,7 @@ class Workspace(NamedTuple):
         values: float64 (V,), what each candidate earned in each world, one row a world.
         scores: float64 (A,), scratch.
         order: int64 (A,), scratch.
+        series: float64 (NUM_SERIES, A), the means of series of worlds, see `tienlen_agents.search.estimates`.
     """
 
     line: Rollout
@@ -129,6 +136,23 @@ class Workspace(NamedTuple):
     values: FloatArray
     scores: FloatArray
     order: IntArray
+    series: FloatArray
+
+
+def no_restart(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> None:
+    """Nothing to do: each world is drawn without regard to those before."""
+
+
+def no_list(decision: Decision, workspace: Workspace, memory: Any) -> int:
+    """The worlds cannot be listed."""
+    return 0
+
+
+def no_next_world(
+    decision: Decision, options: Options, workspace: Workspace, memory: Any, is_first: bool
+) -> float:
+    """There is none."""
+    return 0.0
 
 
 class SearchGame(NamedTuple):
@@ -149,6 +173,13 @@ class SearchGame(NamedTuple):
             0 where there is one world only.
         draw: ``(decision, options, workspace, memory)``: write the next world to ``workspace.world``.
         fill: ``(row, world, spec, seat)``: write a world into the hidden columns of a state.
+        restart: ``(decision, options, workspace, memory)``: after `begin`, start a new series of worlds,
+            independent of those drawn before.
+        num_worlds: ``(decision, workspace, memory)``: after `begin`, how often `next_world` can be called; 0:
+            the worlds cannot be listed.
+        next_world: ``(decision, options, workspace, memory, is_first)``: write the first or next of all
+            worlds to ``workspace.world``. Returns the logarithm of how likely it is, up to a constant;
+            minus infinity for an impossible one. Rollouts in a game with this function are not random.
     """
 
     rollout: RolloutGame
@@ -159,6 +190,9 @@ class SearchGame(NamedTuple):
     begin: Callable[..., float]
     draw: Callable[..., None]
     fill: Callable[..., None]
+    restart: Callable[..., None] = no_restart
+    num_worlds: Callable[..., int] = no_list
+    next_world: Callable[..., float] = no_next_world
 
 
 class SearchSetup(NamedTuple):

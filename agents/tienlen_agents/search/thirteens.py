@@ -10,6 +10,7 @@ Declared melds (8.11) are not searched: the best ones are declared. In rollouts 
 
 from __future__ import annotations
 
+import math
 from dataclasses import astuple, replace
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +23,7 @@ from tienlen_agents.search.deals import DealPlan
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, random_word, set_seed
 from tienlen_env.games.common.arrays import ActionFields, Row, Spec
-from tienlen_env.games.common.bits import popcount
+from tienlen_env.games.common.bits import LOWEST_SUIT, popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels, spec as S, state as R
 from tienlen_env.games.thirteens.rules import ThirteensRules
@@ -139,6 +140,36 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
     workspace.world[NUM_LOCATIONS] = random_word(workspace.stream)
 
 
+def num_worlds(decision: Decision, workspace: Workspace, memory: Memory) -> int:
+    """The number of deals, impossible ones included; 0 with a dummy, whose cards also have an order."""
+    return 0 if memory.size[R.DUMMY] > 0 else deals.num_deals(memory.size)
+
+
+@noinline
+def next_world(
+    decision: Decision, options: Options, workspace: Workspace, memory: Memory, is_first: bool
+) -> float:
+    """List the deals; those without a card in a void are equally likely."""
+    row, world, seat = decision.row, workspace.world, decision.row[R.TURN]
+    hidden = 0
+    for suit in range(deals.NUM_SUITS + 1):
+        hidden |= memory.plan.suits[suit] if suit <= memory.plan.sizes[deals.NUM_VOID_SUITS] else 0
+    world[seat] = 0
+    if is_first:
+        for location in range(WORLD_SIZE):
+            world[location] = 0
+        deals.first_deal(hidden, memory.size, world)
+    else:
+        deals.next_deal(hidden, world)
+    log_weight = 0.0
+    for location in range(NUM_LOCATIONS):
+        for suit in range(deals.NUM_SUITS):
+            if memory.void[location] >> suit & 1 and world[location] & LOWEST_SUIT << suit != 0:
+                log_weight = -math.inf
+    world[seat] = row[R.HAND + seat]
+    return log_weight
+
+
 def fill(row: Row, world: Any, spec: Spec, seat: int) -> None:
     """Write a world into the hidden columns of a state."""
     for location in range(NUM_LOCATIONS):
@@ -155,6 +186,8 @@ GAME: Final = SearchGame(
     begin,
     draw,
     fill,
+    num_worlds=num_worlds,
+    next_world=next_world,
 )
 
 

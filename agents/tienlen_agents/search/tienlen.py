@@ -14,7 +14,7 @@ import numpy as np
 from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
 from tienlen_agents.rule_based.heuristic import decide, playout, splits
 from tienlen_agents.rule_based.rollout import Rollout
-from tienlen_agents.search import tienlen_beliefs, tienlen_determinizations as worlds
+from tienlen_agents.search import deals, tienlen_beliefs, tienlen_determinizations as worlds
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, set_seed
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
@@ -191,7 +191,6 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
     elif num_events == 0:
         worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
     else:
-        log_factor = min(log(1 - options.inference), -1e-9)
         num_steps = replay.chain_stats[1]
         if memory.numbers[NUM_DRAWN] == 0:
             for location in range(NUM_LOCATIONS):
@@ -201,18 +200,64 @@ def draw(decision: Decision, options: Options, workspace: Workspace, memory: Mem
             effort = options.mcmc_effort * chain_effort(popcount(unseen))
             burn_in = int(effort * BURN_IN)
             worlds.mcmc_steps(
-                workspace.stream, unseen, chain, burn_in, log_factor, line, replay, memory.beliefs
+                workspace.stream, unseen, chain, burn_in, log_factor(options), line, replay, memory.beliefs
             )
             wanted = effort * QUERIES_PER_SAMPLE * burn_in / max(replay.chain_stats[worlds.QUERIES], 1)
             least = max(int(options.mcmc_effort * MIN_STEPS), 1)
             num_steps = max(int(min(wanted, effort * MAX_STEPS)), least)
             replay.chain_stats[1] = num_steps
         worlds.mcmc_steps(
-            workspace.stream, unseen, chain, num_steps, log_factor, line, replay, memory.beliefs
+            workspace.stream, unseen, chain, num_steps, log_factor(options), line, replay, memory.beliefs
         )
     memory.numbers[NUM_DRAWN] += 1
     for location in range(NUM_LOCATIONS):
         workspace.world[location] = chain.current[location]
+
+
+@noinline
+def restart(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> None:
+    """Start a new chain from a new deal."""
+    chain, beliefs = memory.chain, memory.beliefs
+    if beliefs.sizes[IS_SET] != 0:
+        tienlen_beliefs.deal_by_beliefs(workspace.stream, chain.known, beliefs, chain.current)
+    else:
+        unseen = memory.numbers[UNSEEN]
+        worlds.deal_unseen(workspace.stream, unseen, chain.known, chain.capacity, chain.current)
+    memory.numbers[NUM_DRAWN] = 0
+    memory.replay.chain_stats[worlds.QUERIES] = 0
+
+
+def num_worlds(decision: Decision, workspace: Workspace, memory: Memory) -> int:
+    """The number of deals of the unseen cards."""
+    return deals.num_deals(memory.chain.capacity)
+
+
+@noinline
+def next_world(
+    decision: Decision, options: Options, workspace: Workspace, memory: Memory, is_first: bool
+) -> float:
+    """List the deals; each is as likely as its deviations and card weights make it."""
+    chain, replay, line, world = memory.chain, memory.replay, workspace.line, workspace.world
+    unseen, log_weight = memory.numbers[UNSEEN], 0.0
+    if is_first:
+        for location in range(NUM_LOCATIONS):
+            world[location] = chain.known[location]
+        deals.first_deal(unseen, chain.capacity, world)
+    else:
+        deals.next_deal(unseen, world)
+    if memory.beliefs.sizes[IS_SET] != 0:
+        log_weight = tienlen_beliefs.log_weight(memory.beliefs, unseen, world)
+    if memory.numbers[NUM_EVENTS] != 0:
+        deviations = 0
+        for location in range(NUM_LOCATIONS):
+            deviations += worlds.num_deviations(line, replay, location, world[location], MAX_EVENTS)
+        log_weight += deviations * log_factor(options)
+    return log_weight
+
+
+def log_factor(options: Options) -> float:
+    """The logarithm of what a deviation does to the probability of a world; below 0."""
+    return min(log(1 - options.inference), -1e-9)
 
 
 def fill(row: Row, world: Any, spec: Spec, seat: int) -> None:
@@ -223,8 +268,9 @@ def fill(row: Row, world: Any, spec: Spec, seat: int) -> None:
 
 
 GAME: Final = SearchGame(
-    playout.GAME, kernels.update_legal, kernels.list_legal, default_action, solve, begin, draw, fill
-)
+    playout.GAME, kernels.update_legal, kernels.list_legal, default_action, solve, begin, draw, fill, restart,
+    num_worlds, next_world,
+)  # fmt: skip
 
 
 def setup(rules: Rules, reward: str = "") -> SearchSetup:

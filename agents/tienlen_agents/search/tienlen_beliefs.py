@@ -184,3 +184,14 @@ def log_ratio(beliefs: Beliefs, one: int, two: int, before: Any, after: Any) -> 
             gained &= gained - 1
             total += logs[to, card] - logs[other, card]
     return total
+
+
+def log_weight(beliefs: Beliefs, unseen: int, deal: Any) -> float:
+    """The logarithm of the weight of a deal (locations,) of the unseen cards."""
+    total = 0.0
+    for location in range(beliefs.logs.shape[0]):
+        cards = deal[location] & unseen
+        while cards != 0:
+            total += beliefs.logs[location, lowest_index(cards)]
+            cards &= cards - 1
+    return total

@@ -10,7 +10,7 @@ const TYPES = {
 };
 
 // Options of a search that are amounts: in the unit of what is maximised.
-const AMOUNTS = ["first_place_bonus", "prior_weight"];
+const AMOUNTS = ["first_place_bonus", "prior_weight", "reward_unit"];
 
 /** Arrays of a compiled function: `tienlen_env.engine.backends.wasm.memory`. */
 class Arrays {
@@ -221,7 +221,7 @@ export class Agents {
     const begin = performance.now();
     const info = this.info(round, name);
     if (round.isOver) throw new RangeError("the round is over");
-    const none = { probability: null, points: null, error: null, behind: null, behind_error: null };
+    const none = { probability: null, points: null, half_width: null, loss: null, loss_half_width: null };
     const plays = round.legal().map((play) => ({ ...play, ...none }));
     let worlds = 0, choice = -1;
     if (info.network) {
@@ -232,14 +232,14 @@ export class Agents {
         play.probability = Math.exp(logs[i]);
       });
     } else if (info.kind === "search") {
-      const { search, used } = this.estimate(round, info, options, plays.length);
+      const { search, used } = this.estimate(round, info, options);
       worlds = used;
-      const fields = { points: "mean", error: "error", behind: "behind", behind_error: "behind_error" };
+      const fields = { points: "mean", half_width: "half_width", loss: "loss", loss_half_width: "loss_half_width" };
       for (const [field, from] of Object.entries(fields)) {
         const values = search.array(`estimates.${from}`);
         plays.forEach((play, i) => (play[field] = values[i]));
       }
-      choice = plays.reduce((best, play, i) => (play.points > plays[best].points ? i : best), 0);
+      choice = plays.findIndex((play) => play.loss === 0 && play.loss_half_width === 0);
     }
     if (choice < 0) {
       const action = this.chosen(round, info, options);
@@ -248,12 +248,9 @@ export class Agents {
     return { agent: name, seat: round.currentSeat, choice, plays, worlds, ms: performance.now() - begin };
   }
 
-  estimate(round, info, options, numPlays) {
-    let worlds = options.worlds ?? info.options.worlds;
+  estimate(round, info, options) {
+    const worlds = options.worlds ?? info.options.worlds;
     const search = this.search(round, info, { ...options, worlds });
-    const room = search.array("workspace.values").length;
-    worlds = Math.min(worlds, Math.floor(room / numPlays));
-    search.set("options.worlds", worlds);
     return { search, used: round.game.calls.evaluate(...this.position(round), search.at) };
   }
 }

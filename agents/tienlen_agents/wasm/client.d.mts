@@ -18,21 +18,24 @@ export interface Choice extends LegalPlay {
 export interface AdvisedPlay extends LegalPlay {
   /** By the network. */
   probability: number | null;
-  /** Expected points of the round, and their standard error: plus and minus 1.96 of it is a 95 % interval. */
+  /** Expected points of the round, and half the width of their 95 % interval; 0 if all worlds were evaluated. */
   points: number | null;
-  error: number | null;
-  /** Points behind the play with the most, and the standard error of this difference in the same worlds. */
-  behind: number | null;
-  behind_error: number | null;
+  half_width: number | null;
+  /**
+   * What the play earns less than the best one, and half the width of its 95 % interval. Other worlds than those that
+   * judge it have chosen the best play, so it may be below 0.
+   */
+  loss: number | null;
+  loss_half_width: number | null;
 }
 
 export interface Advice {
   agent: string;
   seat: number;
-  /** Index in `plays` of the agent's choice; of a search without a network: the play with the most points. */
+  /** Index in `plays` of the agent's choice; of a search without a network: the best play, see `loss`. */
   choice: number;
   plays: AdvisedPlay[];
-  /** Worlds that were sampled. */
+  /** Worlds that were evaluated. */
   worlds: number;
   ms: number;
 }

@@ -59,7 +59,7 @@ from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import has_payments
 
-MAX_WORLDS: Final = 256  # of `search`; `evaluate` may have room for fewer
+MAX_WORLDS: Final = 256
 
 
 class SearchMemory(NamedTuple):
@@ -292,7 +292,7 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
         memory, events = open_memory(memory_at), view(events_at, num_events)
         ids = memory.ids
         num = list_legal(row, spec, actions, ids, memory.cards, 0)
-        if num == 0 or num * memory.options.worlds > memory.workspace.values.shape[0]:
+        if num == 0:
             return 0
         cards, log_prior = memory.cards[:num], memory.log_prior[:num]
         decision = Decision(row, events, ids[:num], cards, log_prior, memory.no_weights, -1)
