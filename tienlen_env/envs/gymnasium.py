@@ -99,6 +99,7 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         )
         batch = self.games.batch
         self._dtype = as_dtype(dtype)
+        self._is_bytes, self._has_payments = self._dtype == np.uint8, batch.has_payments
         self.observation_space = spaces.Box(0, 1, (batch.observation_size,), self._dtype.type)
         self.action_space = spaces.Discrete(batch.num_actions)
         self.render_mode = check_render_mode(render_mode)
@@ -140,14 +141,14 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
             "illegal": bool(games.illegal[0]),
             "place": -1,
         }
-        if games.batch.has_payments:
+        if self._has_payments:
             info["payments"] = []
         if games.is_over[0]:
             mask[:] = 0
             info["place"] = games.finished.place.item()
-            if games.batch.has_payments:
+            if self._has_payments:
                 info["payments"] = payment_infos(games.finished.payments[0])
-        return observation[0].astype(self._dtype, copy=False), info
+        return observation[0] if self._is_bytes else observation[0].astype(self._dtype), info
 
     def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:
         """Play, and advance to the seat's next decision or the end of its episode.

@@ -107,7 +107,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     """One round of any game.
 
     Args:
-        rules: a preset's name or the rules of any game.
+        rules: a preset's name or the rules of any game; left out: `default_rules`.
         key: 64-bit deal key; None draws one.
         num_players: P; None keeps the number in `rules`.
         round_index: which round of the key's game is dealt.
@@ -126,6 +126,7 @@ class BaseRound(Generic[RulesT, PlayT]):
     """
 
     game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
+    default_rules: ClassVar[str] = "cardgames"
     has_card_choice: ClassVar[bool] = False  # `play` takes any legal set of cards of an action
     _int_hint: ClassVar[str] = ""
 
@@ -137,7 +138,7 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     def __init__(
         self,
-        rules: str | RulesT,
+        rules: str | RulesT = "",
         key: int | None = None,
         *,
         num_players: int | None = None,
@@ -145,7 +146,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         leader: int | None = None,
         backend: BackendName = "numba",
     ) -> None:
-        self._begin(rules, num_players, leader, backend)
+        self._begin(rules or self.default_rules, num_players, leader, backend)
         self.key = as_key(secrets.randbits(64) if key is None else key)
         self.round_index = as_round_index(round_index)
         self._deal()
@@ -552,26 +553,33 @@ class BaseRound(Generic[RulesT, PlayT]):
                 not follow from the plays; the message has the column.
         """
         found = record.read(text, rules)
+        hands, extra = found.given or (None, {})
         try:
-            if found.given is None:
-                new = cls(
-                    cast(RulesT, found.rules),
-                    found.key,
-                    round_index=found.round_index,
-                    leader=found.leader,
-                    backend=backend,
-                )
-            else:
-                hands, extra = found.given
-                new = cls.from_hands(
-                    cast(RulesT, found.rules), hands, leader=found.leader, backend=backend, **extra
-                )
+            new = cls._dealt(
+                cast(RulesT, found.rules), found.key, found.round_index, hands, found.leader, backend, extra
+            )
         except ValueError as error:
             raise NotationError(str(error), 1) from error
         new._replay(found.plays, found.columns)
         if found.results is not None and found.results != new.scores:
             raise NotationError(f"the plays lead to the scores {new.scores}", found.results_column)
         return new
+
+    @classmethod
+    def _dealt(
+        cls,
+        rules: RulesT,
+        key: int | None,
+        round_index: int,
+        hands: Sequence[str | int] | None,
+        leader: int | None,
+        backend: BackendName,
+        extra_cards: Mapping[str, str | int],
+    ) -> Self:
+        """The round of a record: from its hands, or from its key."""
+        if hands is not None:
+            return cls.from_hands(rules, hands, leader=leader, backend=backend, **extra_cards)
+        return cls(rules, key, round_index=round_index, leader=leader, backend=backend)
 
     def _replay(self, plays: Iterable[PlayT | int | str], columns: Iterable[int]) -> None:
         """Play the plays of a record.

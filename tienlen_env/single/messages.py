@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -65,38 +66,50 @@ def positions(
     legal = batch.list_legal() if legal is None else legal
     ends = np.append(legal.start[1:], len(legal.action)).tolist()
     starts, ids, masks = legal.start.tolist(), legal.action.tolist(), legal.cards.tolist()
-    rows_of_legal = games if rows is None else rows
     state, num_players = batch.state, batch.num_players
     chosen = np.asarray(games, np.int64)
     write, write_play = _texts(batch.game.text, batch.action_table)
+    turns: list[int] = state.turn[chosen].tolist()
+    own = [
+        slice(starts[row], ends[row]) if seat == turn else slice(0, 0)
+        for row, seat, turn in zip(games if rows is None else rows, seats, turns, strict=True)
+    ]
     facts = batch.game.facts(batch.rules, batch.kernel_arrays.spec)
+    names, own_masks, chosen_rows = (
+        [fact.name for fact in facts],
+        [masks[part] for part in own],
+        state.rows[chosen],
+    )
+    public = zip(*(fact.read(chosen_rows, num_players, own_masks, write) for fact in facts), strict=True)
     hands = state.hands[chosen]
     columns = (
-        state.turn[chosen],
-        state.rows[chosen],
         hands,
         np.bitwise_count(hands),
         state.places[chosen],
         state.scores[chosen],
         batch.balances()[chosen],
     )
-    found: list[dict[str, Json]] = []
-    for index, seat, turn, row, hand, counts, places, scores, balances in zip(
-        rows_of_legal, seats, *(column.tolist() for column in columns), strict=True
-    ):
-        own = slice(starts[index], ends[index]) if seat == turn else slice(0, 0)
-        found.append(
-            {
-                "seat": seat,
-                "current_seat": None if turn < 0 else turn,
-                "hand": "" if seat is None else write(hand[seat]),
-                "counts": counts,
-                "places": [None if place < 0 else place for place in places],
-                "scores": scores,
-                **({"balances": balances} if batch.has_payments else {}),
-                **{fact.name: fact.read(row, num_players, masks[own], write) for fact in facts},
-                "legal": list(map(write_play, ids[own], masks[own])),
-                "legal_ids": ids[own],
-            }
-        )
-    return found
+    everything = zip(
+        seats,
+        turns,
+        own,
+        own_masks,
+        public if facts else repeat((), len(turns)),
+        *(column.tolist() for column in columns),
+        strict=True,
+    )
+    return [
+        {
+            "seat": seat,
+            "current_seat": None if turn < 0 else turn,
+            "hand": "" if seat is None else write(hand[seat]),
+            "counts": counts,
+            "places": [None if place < 0 else place for place in places],
+            "scores": scores,
+            **({"balances": balances} if batch.has_payments else {}),
+            **dict(zip(names, values, strict=True)),
+            "legal": list(map(write_play, ids[part], cards)),
+            "legal_ids": ids[part],
+        }
+        for seat, turn, part, cards, values, hand, counts, places, scores, balances in everything
+    ]

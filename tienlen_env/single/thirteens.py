@@ -92,21 +92,8 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
     """
 
     game_name: ClassVar[str] = "thirteens"
+    default_rules: ClassVar[str] = "thirteens"
     _state: State
-
-    def __init__(
-        self,
-        rules: str | ThirteensRules = "thirteens",
-        key: int | None = None,
-        *,
-        num_players: int | None = None,
-        round_index: int = 0,
-        leader: int | None = None,
-        backend: BackendName = "numba",
-    ) -> None:
-        super().__init__(
-            rules, key, num_players=num_players, round_index=round_index, leader=leader, backend=backend
-        )
 
     def _bind(self, batch: Batch) -> None:
         super()._bind(batch)
@@ -189,22 +176,13 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
                 points that do not follow from the plays; the message has the column.
         """
         record = parse_record(text, rules)
-        if record.hands is None:
-            new = cls(
-                record.rules,
-                record.key,
-                round_index=record.round_index,
-                leader=record.leader,
-                backend=backend,
+        extra = {name: getattr(record, name) for name in ("dummy", "remainder", "starter")}
+        try:
+            new = cls._dealt(
+                record.rules, record.key, record.round_index, record.hands, record.leader, backend, extra
             )
-        else:
-            extra = {name: getattr(record, name) for name in ("dummy", "remainder", "starter")}
-            try:
-                new = cls.from_hands(
-                    record.rules, record.hands, leader=record.leader, backend=backend, **extra
-                )
-            except TienLenError as error:
-                raise NotationError(str(error), text.index("hands=") + 1) from error
+        except TienLenError as error:
+            raise NotationError(str(error), text.find("hands=") + 1 or 1) from error
         new._replay(record.plays, record.columns)
         if record.points is not None and (not new.is_over or record.points != new.scores):
             lead_to = new.scores if new.is_over else "no end"

@@ -130,20 +130,6 @@ class Round(BaseRound[Rules, Play]):
     has_card_choice: ClassVar[bool] = True
     _int_hint: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
 
-    def __init__(
-        self,
-        rules: str | Rules = "cardgames",
-        key: int | None = None,
-        *,
-        num_players: int | None = None,
-        round_index: int = 0,
-        leader: int | None = None,
-        backend: BackendName = "numba",
-    ) -> None:
-        super().__init__(
-            rules, key, num_players=num_players, round_index=round_index, leader=leader, backend=backend
-        )
-
     def _bind(self, batch: Batch) -> None:
         super()._bind(batch)
         self._table = cast(ActionTable, batch.action_table)
@@ -366,16 +352,9 @@ class Round(BaseRound[Rules, Play]):
                 plays; the message has the column.
         """
         record = parse_record(text, rules)
-        if record.hands is not None:
-            new = cls.from_hands(record.rules, record.hands, leader=record.leader, backend=backend)
-        else:
-            new = cls(
-                record.rules,
-                record.key,
-                round_index=record.round_index,
-                leader=record.leader,
-                backend=backend,
-            )
+        new = cls._dealt(
+            record.rules, record.key, record.round_index, record.hands, record.leader, backend, {}
+        )
         plays = (DECLARE_TEXT if play == DECLARED else Cards(play) for play in record.plays)
         new._replay(plays, record.columns)
         if record.places is not None and record.places != new.places:

@@ -10,6 +10,9 @@ from functools import reduce
 from operator import and_
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
+from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.cards import SUIT_NAME
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -31,7 +34,7 @@ class Fact(NamedTuple):
         column: of the row.
         bits: of a number; 0 for all, with its sign.
         unless: columns; the fact is empty if one of them is not 0.
-        if_negative: a column; the fact is empty unless it is below 0. -1: no such condition.
+        if_negative: a column; what is ``common`` is empty unless it is below 0.
         within: a column with a mask of seats; a `seat_mask` has only seats of it. -1: no such condition.
     """
 
@@ -44,41 +47,48 @@ class Fact(NamedTuple):
     within: int = -1
 
     def read(
-        self, row: Sequence[int], num_players: int, legal: Sequence[int], write: Callable[[int], str]
-    ) -> Json:
-        """The fact in one position, as a JSON value.
+        self, rows: IntArray, num_players: int, legal: Sequence[Sequence[int]], write: Callable[[int], str]
+    ) -> list[Json]:
+        """The fact in n positions, as JSON values.
 
         Args:
-            row: the state of the game.
+            rows: int64 (n, ROW), the states of the games.
             num_players: P.
-            legal: the card masks of the legal plays of the observing seat; empty if it is not to act.
+            legal: n lists, the card masks of the legal plays of the observing seat; empty off turn.
             write: the text of a card mask.
         """
-        is_empty = any(row[column] for column in self.unless)
-        is_empty |= self.if_negative >= 0 and row[self.if_negative] >= 0
-        value = 0 if is_empty or self.column < 0 else row[self.column]
-        each = row[self.column : self.column + num_players]
+        values = rows[:, self.column]
+        for column in self.unless:
+            values = np.where(rows[:, column] == 0, values, 0)
+        each = rows[:, self.column : self.column + num_players]
         match self.kind:
             case "cards":
-                return write(value)
+                return list(map(write, values.tolist()))
             case "common":
-                return write(0 if is_empty or not legal else reduce(and_, legal))
+                shows = rows[:, self.if_negative] < 0
+                return [
+                    write(reduce(and_, masks) if shown and masks else 0)
+                    for shown, masks in zip(shows.tolist(), legal, strict=True)
+                ]
             case "seat":
-                return value
+                return list(values.tolist())
             case "optional_seat":
-                return None if value < 0 else value
+                return [None if value < 0 else value for value in values.tolist()]
             case "seat_mask":
-                shown = value if self.within < 0 else value & row[self.within]
-                return [seat for seat in range(num_players) if shown >> seat & 1]
+                shown = values if self.within < 0 else values & rows[:, self.within]
+                seats = range(num_players)
+                return [[seat for seat in seats if mask >> seat & 1] for mask in shown.tolist()]
             case "each_cards":
-                return [write(cards) for cards in each]
+                return [list(map(write, masks)) for masks in each.tolist()]
             case "each_bits":
-                return [number & (1 << self.bits) - 1 if self.bits else number for number in each]
+                return list((each & (1 << self.bits) - 1 if self.bits else each).tolist())
             case "order":
-                cards = [(value >> 6 * i & 63) - 1 for i in range(num_players)]
-                return " ".join(write(1 << card) for card in cards if card >= 0)
+                shifts = 6 * np.arange(num_players)
+                orders = ((values[:, None] >> shifts & 63) - 1).tolist()
+                return [" ".join(write(1 << card) for card in cards if card >= 0) for cards in orders]
             case "suit":
-                return SUIT_NAME[((value & -value).bit_length() - 1) & 3] if value else ""
+                lows = [(value & -value).bit_length() - 1 for value in values.tolist()]
+                return ["" if low < 0 else SUIT_NAME[low & 3] for low in lows]
 
 
 def climbing_facts(table: int, owner: int, passed: int, played: int) -> tuple[Fact, ...]:
