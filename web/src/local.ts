@@ -1,5 +1,5 @@
 /** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
-import type { AgentInfo, LoadedGame, Round, RoundData, SeatView } from "./engine.ts";
+import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 import { messageOf, PERSON } from "./model.ts";
