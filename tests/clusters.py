@@ -187,8 +187,8 @@ class Moment:
     """Does something once at a random moment of a run of `SMALL_RUN`, before the run ends.
 
     The earliest moment is that of the first checkpoint: before it there is no run that could be resumed
-    (tests/test_kill_points.py has what happens then). The block of a ``with`` statement is the run. It fails
-    if the moment came after the run.
+    (tests/train/test_kill_points.py has what happens then). The block of a ``with`` statement is the run.
+    It fails if the moment came after the run.
 
     Args:
         out: the folder of the run.

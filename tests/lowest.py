@@ -25,18 +25,18 @@ RUNNER = runpy.run_path(str(ROOT / "examples" / "run.py"))
 EXTRAS = ("arena", "completion", "web")
 TOOLS = ("pytest", "hypothesis")
 TESTS = (
-    "test_aec.py",
-    "test_arena.py",
-    "test_arena_report.py",
-    "test_fuzz.py",
-    "test_game.py",
-    "test_gym_env.py",
-    "test_make_and_make_vec.py",
-    "test_one_seat.py",
-    "test_outside_envs.py",
-    "test_render.py",
-    "test_thirteens_env.py",
-    "test_web_server.py",
+    "agents/arena/test_match.py",
+    "agents/arena/test_report.py",
+    "agents/web/test_server.py",
+    "tienlen_env/engine/test_bad_input.py",
+    "tienlen_env/envs/test_gymnasium.py",
+    "tienlen_env/envs/test_make_and_make_vec.py",
+    "tienlen_env/envs/test_one_seat.py",
+    "tienlen_env/envs/test_outside_game.py",
+    "tienlen_env/envs/test_pettingzoo.py",
+    "tienlen_env/envs/test_thirteens.py",
+    "tienlen_env/rendering/test_rendering.py",
+    "tienlen_env/single/test_game.py",
 )
 BOUND = re.compile(r"([A-Za-z0-9_.-]+)>=([0-9.]+)$")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.oracle import PASS, Cards
+from tests.oracles.oracle import PASS, Cards
 from tienlen_env.games.common.cards import mask_of
 
 

@@ -1,4 +1,4 @@
-// What tests/test_wasm_browser.py runs in a page: fetches the job, and sends the answer back.
+// What tests/agents/wasm/test_browser.py runs in a page: fetches the job, and sends the answer back.
 import { AgentClient } from "/built/client.mjs";
 import { playRounds } from "/built/engine.mjs";
 import { Library } from "/built/rounds.mjs";

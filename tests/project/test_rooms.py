@@ -1,0 +1,129 @@
+"""The structure holds: shared rooms name no game, imports have no cycles, functions take few arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import grimp
+import pytest
+
+from tienlen_env.games.registry import games
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = (ROOT / "tienlen_env", ROOT / "agents" / "tienlen_agents", ROOT / "train" / "tienlen_train")
+NAMES = sorted(game.name for game in games())
+# A file that belongs to a game bears its name; these rooms hold players of one game under the players' names.
+OF_ONE_GAME = ("rule_based", "endgame")
+# The console script bears the name of our first game.
+PROGRAM = ("agents/tienlen_agents/command.py", "train/tienlen_train/cli.py")
+LISTS_GAMES = (*PROGRAM, "tienlen_env/games/registry.py", "tienlen_env/__init__.py")
+MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
+
+
+def is_shared(path: Path) -> bool:
+    """Whether a module belongs to no single game."""
+    inside = path.relative_to(ROOT).as_posix()
+    parts = inside.removesuffix(".py").split("/")[1:]
+    of_game = [part for part in parts if part not in ("tienlen_agents", "tienlen_train")]
+    bears_name = any(name in part.split("_") for part in of_game for name in NAMES)
+    return not bears_name and not any(part in OF_ONE_GAME for part in of_game) and inside not in LISTS_GAMES
+
+
+def named_games(tree: ast.Module) -> Iterator[str]:
+    """Places that name a game: imports of its package, and texts that are its name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Constant) and node.value in NAMES:
+            yield f"line {node.lineno}: {node.value!r}"
+            continue
+        else:
+            continue
+        for module in modules:
+            if any(part in NAMES for part in module.split(".")):
+                yield f"line {node.lineno}: {module}"
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if is_shared(p)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_shared_module_names_no_game(path: Path) -> None:
+    assert list(named_games(ast.parse(path.read_text(encoding="utf-8")))) == []
+
+
+# Executors' loops are the compiled entry points, which take arrays one by one.
+MANY_ARGUMENTS = ("tienlen_env/engine/backends/",)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_few_positional_parameters(path: Path) -> None:
+    if path.relative_to(ROOT).as_posix().startswith(MANY_ARGUMENTS):
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args) if a.arg not in ("self", "cls")]
+            is_entry = any("loop" in ast.unparse(d) for d in node.decorator_list)
+            if len(names) > 8 and not is_entry:
+                found.append(f"line {node.lineno}: {node.name} takes {len(names)}")
+    assert found == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_module_is_passed_around(path: Path) -> None:
+    assert "ModuleType" not in path.read_text(encoding="utf-8") or path.name == "jit.py"
+
+
+# ---------------------------------------------------------------- cycles between modules
+
+
+def components(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components with more than one node, by Tarjan's algorithm; each sorted.
+
+    Args:
+        graph: for each node, the nodes that its edges lead to.
+    """
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = lowest[node] = len(order)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in order:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in stack:
+                lowest[node] = min(lowest[node], order[other])
+        if lowest[node] == order[node]:
+            start = stack.index(node)
+            component, stack[start:] = sorted(stack[start:]), []
+            if len(component) > 1:
+                found.append(component)
+
+    for node in sorted(graph):
+        if node not in order:
+            visit(node)
+    return sorted(found)
+
+
+def test_components_are_found() -> None:
+    edges = ("ab", "bc", "ca", "cd", "de", "ed", "ef", "ga")
+    graph = {node: {end for start, end in edges if start == node} for node in "abcdefg"}
+    assert components(graph) == [["a", "b", "c"], ["d", "e"]]
+
+
+def test_no_import_cycles() -> None:
+    """Imports inside functions and under ``TYPE_CHECKING`` count like all others."""
+    packages = [package.name for package in PACKAGES]
+    graph = grimp.build_graph(*packages, exclude_type_checking_imports=False, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) == len(MODULES)
+    found = components(imports)
+    listed = "".join(f"\n  {', '.join(component)}" for component in found)
+    assert not found, f"cycles between modules: {len(found)}{listed}"

@@ -1,0 +1,186 @@
+"""The console script `tienlen`: every subcommand has a help, dispatches to its module, and starts fast."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tienlen_agents.extras import how_to_install
+from tienlen_train import cli
+
+ROOT = Path(__file__).parents[2]
+
+EVERY = [
+    *((name,) for name, entry in cli.COMMANDS.items() if isinstance(entry, cli.Command)),
+    *(
+        (name, command)
+        for name, entry in cli.COMMANDS.items()
+        if isinstance(entry, cli.Group)
+        for command in entry.commands
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def restore_argv(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", list(sys.argv))
+
+
+def test_the_promised_commands_are_there() -> None:
+    wanted = "play match compare league gauntlet tune train bench protocol"
+    assert set(cli.COMMANDS) >= set(wanted.split())
+    train = cli.COMMANDS["train"]
+    assert isinstance(train, cli.Group)
+    assert set(train.commands) == {"ppo", "dmc", "best-response", "belief", "league", "ppo-sb3"}
+
+
+@pytest.mark.parametrize("words", [(), ("train",), ("bench",), *EVERY], ids=" ".join)
+def test_help(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*words, "--help"])
+    assert caught.value.code == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"usage: {' '.join(['tienlen', *words])} [-h]")
+
+
+@pytest.mark.parametrize("words", EVERY, ids=" ".join)
+def test_every_module_has_a_main(words: tuple[str, ...]) -> None:
+    path, command, rest = cli._find([*words, "--x"])
+    assert (path, rest) == (list(words), ["--x"])
+    assert command is not None
+    assert callable(importlib.import_module(command.module).main)
+
+
+@pytest.mark.parametrize(
+    ("words", "path"), [(["train", "--seed", "1"], ["train", "ppo"]), (["bench"], ["bench", "speed"])]
+)
+def test_groups_have_a_default(words: list[str], path: list[str]) -> None:
+    assert cli._find(words)[0] == path
+
+
+@pytest.mark.parametrize("words", [[], ["nothing"], ["train", "nothing"]])
+def test_unknown_commands_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert caught.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert capsys.readouterr().out.startswith("tienlen-env")
+
+
+def test_a_report_has_the_command_that_was_typed(tmp_path: Path) -> None:
+    words = shlex.split(f"match greedy random --composition 1v3 --deals 2 --quiet --out {tmp_path}")
+    assert cli.main(words) == 0
+    assert json.loads((tmp_path / "arena.json").read_text())["command"] == shlex.join(["tienlen", *words])
+
+
+def test_a_missing_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "tienlen_train.dmc", raising=False)
+    for name in [name for name in sys.modules if name.startswith("tienlen_train.") and name != cli.__name__]:
+        monkeypatch.delitem(sys.modules, name)
+    assert cli.main(["train", "dmc", "--help"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("tienlen train dmc: the package torch is not installed: pip install ")
+    assert "'torch>=" in told  # the packages: pip would look for this distribution on an index
+    assert "tienlen-env" not in told
+
+
+@pytest.mark.parametrize("extra", ["train", "arena", "web", "cluster", "cuda"])
+def test_what_an_extra_installs_is_named(extra: str) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    lines = project["project"]["optional-dependencies"][extra]
+    words = shlex.split(how_to_install(extra))
+    assert words[:2] == ["pip", "install"]
+    names = {re.split(r"[<>=\[ ]", word)[0] for word in words[2:]}
+    assert names >= {re.split(r"[<>=\[ ]", line)[0] for line in lines if not line.startswith("tienlen-env")}
+    assert "tienlen-env" not in names
+    assert ("matplotlib" in names) == (extra in ("train", "arena"))
+
+
+def test_ctrl_c_ends_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(arguments: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tienlen_agents.external.protocol.main", interrupt)
+    assert cli.main(["protocol"]) == 130
+    assert capsys.readouterr().err == "tienlen protocol: interrupted\n"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from tienlen_train import cli; before = set(sys.modules)\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'gymnasium', 'pettingzoo', 'numba', 'rich', 'tienlen_env', 'tienlen_agents'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.nightly
+def test_help_is_fast() -> None:
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "tienlen_train.cli", "--help"], check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.3
+
+
+def completions(line: str, folder: Path) -> set[str]:
+    """What the shell would offer after a line, by argcomplete's protocol."""
+    env = os.environ | {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(folder / "completions"),
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "COMP_TYPE": "9",
+    }
+    subprocess.run([sys.executable, "-m", "tienlen_train.cli"], env=env, timeout=60)
+    return {word.strip() for word in (folder / "completions").read_text().splitlines()}
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("tienlen pl", {"play"}),
+        ("tienlen train d", {"dmc"}),
+        ("tienlen match gree", {"greedy", "greedy_long"}),
+        ("tienlen play --seats gree", {"greedy", "greedy_long"}),
+        ("tienlen match greedy random --precis", {"--precision"}),
+        ("tienlen play --rules thirteens_d", {"thirteens_dummy", "thirteens_dummy_manual"}),
+        ("tienlen protocol ch", {"check"}),
+    ],
+)
+def test_completion(line: str, wanted: set[str], tmp_path: Path) -> None:
+    pytest.importorskip("argcomplete")
+    assert completions(line, tmp_path) == wanted
+
+
+def test_text_that_the_terminal_lacks_is_escaped(tmp_path: Path) -> None:
+    """A match is not lost because ``LC_ALL=C`` cannot write its table."""
+    code = "from tienlen_agents.command import show_any_text; show_any_text(); print(chr(0x1ebf), chr(177))"
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=plain, capture_output=True, check=True)
+    assert done.stdout.split() == [b"\\u1ebf", b"\\xb1"]
