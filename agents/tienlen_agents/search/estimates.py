@@ -11,7 +11,7 @@ includes what one more world would add where an action earns a point more or les
 The best of many estimates is too high, because it is the best. So the first half of the series chooses the
 best action, and the losses are those of the second half.
 
-``tests/test_coverage.py`` measures how often these intervals hold the truth.
+``tests/agents/arena/test_coverage.py`` measures how often these intervals hold the truth.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The quick tests have few repetitions. The whole table of docs/arena.md, with its sizes:
 
-    python tests/test_coverage.py                 # the statistics of the arena
-    python tests/test_coverage.py searches        # searched values
+    python tests/agents/arena/test_coverage.py                 # the statistics of the arena
+    python tests/agents/arena/test_coverage.py searches        # searched values
 """
 
 from __future__ import annotations
