@@ -314,6 +314,7 @@ VALUES: dict[str, Values] = {
     "default": lambda rng, batch: None,
     "dones": buffer(lambda b: (b.num_games,), np.bool_),
     "draws": buffer(lambda b: (b.num_games,), np.float64),
+    "dtype": mostly(_choice("uint8", "float32", np.uint8, np.float32, "float64")),
     "dummy": _bool,
     "mcmc_effort": mostly(_choice(0.5, 1.0)),
     "episode": mostly(_choice("round", "game")),

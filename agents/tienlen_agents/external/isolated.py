@@ -24,6 +24,7 @@ from tienlen_agents.external.process import Child, ProcessAgent
 from tienlen_agents.words import Message
 from tienlen_env.engine.agent import Forfeit, ParticularAgent, choose_cards
 from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.loading import load_agent
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.facts import Json
@@ -171,11 +172,9 @@ def _unpacked(text: object) -> object:
 
 def main(name: str) -> None:
     """Answer the parent's messages until its end of the pipe is closed."""
-    from tienlen_agents import load
-
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what the agent prints is not an answer
-    agent = load(name)
+    agent = load_agent(name)
     for line in sys.stdin.buffer:
         message: Message = json.loads(line)
         kind = message["type"]
