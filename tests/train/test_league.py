@@ -192,7 +192,7 @@ def test_divergence_keeps_the_last_good_generation(tmp_path, monkeypatch):
     ("option", "told"),
     [
         ("--baselines=greddy", "baselines: unknown agent 'greddy'"),
-        ("--start-from=OTHER", "made for other rules"),
+        ("--start-from=OTHER", "made for the foicica rules with 4 players, not for cardgames with 4"),
         ("--resume", "holds no run"),
     ],
 )

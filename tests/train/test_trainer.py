@@ -242,7 +242,7 @@ def test_starting_from_a_file(tmp_path: Path) -> None:
     for a, b in zip(trainer.network.parameters(), again.network.parameters(), strict=True):
         assert torch.equal(a, b)
     again.iterate()
-    with pytest.raises(ValueError, match="other rules"):
+    with pytest.raises(ValueError, match="made for the cardgames rules with 4 players, not for pagat with 4"):
         a_trainer(0, start_from=str(path), rules="pagat")
 
 
@@ -328,7 +328,7 @@ def test_processes_can_play_the_rollouts() -> None:
 
 
 def test_a_game_without_features_is_trained_on_the_plain_observation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features, "_found", features.generic_features)
+    monkeypatch.setitem(features._FEATURES._found, "tienlen", features.generic_features("tienlen"))
     trainer = PPOTrainer(PPOConfig(**{**TINY, "critic_width": 16, "snapshot_share": 0.5}))
     assert trainer.network.config.prior == "none"
     assert trainer.network.config.action_inputs == Batch("cardgames", 1).num_actions

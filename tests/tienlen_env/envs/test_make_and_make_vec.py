@@ -318,7 +318,9 @@ def test_keys_and_unknown_options() -> None:
         ]:
             with pytest.raises(ValueError, match=told):
                 env.reset(seed=1, options=options)  # type: ignore[arg-type]
-    for value in (2**63, -(2**63) - 1, True):
+    signed = one.reset(options={"key": -(2**63)})[0][:52]
+    np.testing.assert_array_equal(one.reset(options={"key": 2**63})[0][:52], signed)
+    for value in (2**64, -(2**63) - 1, True):
         with pytest.raises(ValueError, match="key"):
             one.reset(options={"key": value})
     for value, told in [
