@@ -359,7 +359,7 @@ def test_memory_around_an_array_is_watched() -> None:
 
 CHECKED = """
 import sys
-from tests.tienlen_env.engine import test_check_game as test_check_game as T
+from tests.tienlen_env.engine import test_check_game as T
 from tienlen_env.engine import check_game
 from tienlen_env.games import registry
 
