@@ -378,8 +378,10 @@ def with_a_dict() -> Any:
 def signed_words() -> Any:
     """``>>`` of a word with bit 63 is another number in plain Python."""
 
+    right = K.observe  # compiled code reads functions, not the tuple
+
     def wrong(row: Any, seen: Any, actions: Any, seat: int, out: Any, start: int) -> None:
-        K.observe(row, seen, actions, seat, out, start)
+        right(row, seen, actions, seat, out, start)
         out[start] = 1 if seat >= 0 and (row[H.HAND + seat] << 13) + 1 > 0 else 0
 
     return replace(H.HIGH_CARD, kernels=K._replace(observe=wrong))
