@@ -154,8 +154,8 @@ class PolicyAgent:
         """How many past plays the policy reads, and the columns of such an observation.
 
         Raises:
-            ValueError: no observation of these rules has the size of those in its training, or the actions
-                are others.
+            ValueError: no observation of these rules has the size that the policy was trained with, or the
+                number of actions differs.
         """
         game = game_of(rules)
         num_actions = game.build_table(rules).num_actions
@@ -170,7 +170,7 @@ class PolicyAgent:
             parts = [layout[name].slice for name in pieces or layout if name in layout]
             return np.concatenate([np.arange(part.start, part.stop) for part in parts])
 
-        # A model that does not name its pieces may have been trained on all that there are.
+        # A model that does not name its pieces may have been trained on every piece of the layout.
         for pieces in (self.pieces or features_of(rules).pieces, ()):
             without = columns(0, pieces).size
             of_a_play = columns(1, pieces).size - without if game.has_history else 0

@@ -160,9 +160,10 @@ class Features:
         parallel: where the same features on a machine are (`tienlen_agents.networks.features.parallel`), as
             ``"module:name"``; empty if unavailable.
         general: ``(pieces)``: the inputs of a network that plays every variant, and reads these pieces of the
-            observation; ``()`` for those of `pieces`, None for all that there are now. None if unavailable.
-        pieces: the pieces of the observation that policies read whose files name none. This list must not
-            change once it is published; a game whose files always name them has none.
+            observation; ``()`` means those of `pieces`, None means every piece of today's layout. The
+            field is None if the game has no such network.
+        pieces: the pieces of the observation that a policy reads if its file names none. This list must not
+            change once it is published; a game whose files always name their pieces has an empty one.
     """
 
     game: str
