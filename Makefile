@@ -23,6 +23,8 @@ Tiến lên / Thirteen: environment, agents, training
   make play       open the table in the browser; the first time it builds the page, for some minutes
   make web        build the page of the table (needs Node.js and lld); `make docs` and `make wheel` contain it then
   make wheel      build the wheel into dist/, with the page
+  make native     compile the engine and the agents for this processor: nothing waits for a compiler then
+  make signatures list anew what `make native` compiles: the tests run without it, for half an hour
   make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
   make web-speed  measure their speed in Node
   make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
@@ -37,7 +39,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lowest lint format docs notebooks bench bench-gpu web-engine web-speed web play wheel clean distclean
+.PHONY: help install train test nightly lowest lint format docs notebooks bench bench-gpu native signatures web-engine web-speed web play wheel clean distclean
 
 help:
 	$(info $(HELP))
@@ -106,6 +108,16 @@ bench: $(STAMP)
 
 bench-gpu: $(STAMP)
 	$(PY) -m tienlen_train.benchmarks.gpu $(ARGS)
+
+# Loops whose source has changed since are left out of it, and Numba compiles them: see CONTRIBUTING.md.
+native: $(STAMP)
+	$(PY) -m tienlen_env.engine.backends.native.build $(ARGS)
+
+SIGNATURES := tienlen_env/engine/backends/native/signatures.txt
+signatures: $(STAMP)
+	mkdir -p build && rm -f build/signatures.txt
+	TIENLEN_NATIVE=0 $(PY) -m pytest -q -n $(JOBS) --maxprocesses 8 --record-signatures build/signatures.txt $(ARGS)
+	LC_ALL=C sort -u build/signatures.txt -o $(SIGNATURES)
 
 web-engine: $(STAMP)
 	$(PY) -m tienlen_agents.wasm --out build/web $(ARGS)

@@ -25,17 +25,21 @@ import re
 import shutil
 import tomllib
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from tienlen_env import PRESETS, Round
+from tienlen_env.engine.batch import Batch
 from tienlen_env.envs import thirteens as thirteens_aec, tienlen as aec
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
 from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.common.layout import Piece
+from tienlen_env.games.thirteens import actions as thirteens_actions, observe
+from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, ThirteensRules
 from tienlen_env.games.tienlen.actions import build_action_table, kind_name
 from tienlen_env.games.tienlen.layout import observation_layout
-from tienlen_env.games.tienlen.rules import Shape, get_rules
+from tienlen_env.games.tienlen.rules import Rules, Shape, get_rules
 from tienlen_env.rendering import render_cards, render_svg
 
 ROOT = Path(__file__).parents[1]
@@ -208,6 +212,71 @@ def environment_page() -> str:
     )
 
 
+def tienlen_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
+    """The tables of the environment's docstring, also for other rules.
+
+    Args:
+        rules: the variant of the tables ``"observation"`` and ``"actions"``; ``"sizes"`` has all presets.
+    """
+    rules = get_rules(rules)
+    batch = Batch(rules, backend="python")
+    table = build_action_table(rules)
+    kinds: dict[str, tuple[list[int], list[int]]] = {}
+    for (shape, _), ids in table.group.items():
+        found_ids, cards = kinds.setdefault(kind_name(Shape(*shape)), ([], []))
+        found_ids += ids
+        cards.append(shape.num_cards)
+    actions = ["| 0 | pass | 0 |"]
+    for kind, (found_ids, cards) in kinds.items():
+        size = f"{cards[0]}..{cards[-1]}" if len(cards) > 1 else f"{cards[0]}"
+        actions.append(f"| {found_ids[0]}..{found_ids[-1]} | {kind} | {size} |")
+    sizes = []
+    for name in PRESETS:
+        lengths = ", ".join(str(observation_layout(get_rules(name, p), 0).size) for p in (2, 3, 4))
+        sizes.append(f"| {name} | {build_action_table(get_rules(name)).num_actions} | {lengths} |")
+    return {"observation": observation_rows(batch), "actions": "\n".join(actions), "sizes": "\n".join(sizes)}
+
+
+def _thirteens(**changes: Any) -> ThirteensRules:
+    return dataclasses.replace(ThirteensRules(), **changes)
+
+
+def thirteens_tables() -> dict[str, str]:
+    """The tables of the environment's docstring; a test compares them."""
+    table = thirteens_actions.build_action_table(_thirteens(melding="manual"))
+    actions = [f"| 0..{table.num_cards - 1} | the card of that id |"]
+    actions.append(f"| {table.num_cards} | end: meld no more of this trick |")
+    first = table.num_cards + 1
+    for kind, melds in groupby(table.melds, key=lambda meld: meld.kind):
+        found = list(melds)
+        last = first + len(found) - 1
+        actions.append(f"| {first}..{last} | {kind}: {table.text(first)} to {table.text(last)} |")
+        first = last + 1
+    sizes = []
+    for melding in ("auto", "manual"):
+        for jokers in range(3):
+            rules = [
+                _thirteens(num_players=p, jokers=jokers, melding=melding)
+                for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)
+            ]
+            lengths = ", ".join(str(observe.observation_layout(r, 0).size) for r in rules)
+            num_actions = Batch(rules[0], backend="python").num_actions
+            sizes.append(f"| {melding} | {jokers} | {num_actions} | {lengths} |")
+    return {
+        "observation": observation_rows(Batch(_thirteens(), backend="python")),
+        "actions": "\n".join(actions),
+        "sizes": "\n".join(sizes),
+    }
+
+
+def observation_rows(batch: Batch) -> str:
+    """The table of the pieces of an observation, for an environment's page."""
+    return "\n".join(
+        f"| {p.name} | {p.slice.start}:{p.slice.stop} | {p.shape} | {p.meaning} |"
+        for p in batch.layout.values()
+    )
+
+
 def _from_docstring(title: str, text: str) -> Iterator[str]:
     """The docstring in Markdown: underlined words become headings, the example a Python block."""
     lines = inspect.cleandoc(text).splitlines()
@@ -292,8 +361,8 @@ HOW_TO_READ = """
 `1x5` a run of five cards. `set_run_min` has the fewest ranks of sequences of pairs, of triples and of
 quads; 0 means none. `chops` has after each number of 2s the shapes that beat them: `1: 4x1
 2x3` says that a quad or three pairs in a row beat a single 2. `ladder` lists bombs, the weakest first. Two
-prices are for a black and for a red 2; after a shape stands its price. Amounts are half stakes in `south`,
-cards in `south_count` and `north`. "–" is an empty list: of `points`, the usual 3, 2, 1, 0.
+prices are for a black and for a red 2; after a shape stands its price. Amounts are half stakes in `south` and
+`south_winner`, cards in `south_count` and `north`. "–" is an empty list: of `points`, the usual 3, 2, 1, 0.
 """
 
 
@@ -339,7 +408,7 @@ def _meanings() -> dict[str, str]:
 def _tabs() -> Iterator[str]:
     yield from ("", "## Actions and observation of each preset", "")
     for name in PRESETS:
-        tables = aec.page_tables(name)
+        tables = tienlen_tables(name)
         page = f"""
 | ids | combination | cards |
 |---|---|---|

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
@@ -35,6 +36,20 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--needs-tools`: what `make test` skips on a machine with Python, make and git alone."""
     parser.addoption("--needs-tools", action="store_true", help="only the tests that need more than Python")
+    parser.addoption(
+        "--record-signatures", metavar="FILE", help="append what Numba compiles of the packages' loops"
+    )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The lines of `signatures.txt` that the tests of this process add; see ``make signatures``."""
+    if path := session.config.getoption("--record-signatures"):
+        from tienlen_env.engine.backends import jit
+        from tienlen_env.engine.backends.native.signatures import compiled_by_numba
+
+        lines = sorted(" | ".join(line) for line in compiled_by_numba(jit.LOOPS))
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines if "tests." not in line)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -68,7 +68,7 @@ def rounds(rules: str, num_games: int, num_rounds: int) -> None:
     while ended < num_rounds:
         draws = rng.random(num_games)
         ids = np.empty(num_games, np.int64)
-        host._backend.sample(host._rows, host._spec, draws, ids)
+        host.loops.sample(host._rows, host._spec, draws, ids)
         if step:
             same(actions, ids)
         rewards, dones = host.step(ids)

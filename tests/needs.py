@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tienlen_env.engine.backends.wasm.link import PROGRAM
+from tienlen_env.engine.backends.wasm.compile import PROGRAM
 
 ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "agents" / "tienlen_agents" / "web" / "static"  # where `make web` builds
@@ -43,6 +43,9 @@ _without_page = None if (STATIC / "engine/index.json").is_file() else "the page 
 
 _without_cuda = None if importlib.util.find_spec("numba_cuda") else "numba-cuda (pip install -e '.[cuda]')"
 
+_without_openspiel = None if importlib.util.find_spec("pyspiel") else "OpenSpiel (pip install -e '.[bench]')"
+
+needs_openspiel = _needs(_without_openspiel)
 needs_linker = _needs(_without_linker)
 needs_node = _needs(_without_node or _without_linker)
 needs_chromium = _needs(_without_chromium)
@@ -56,4 +59,6 @@ needs_firefox = _needs(
     or (None if (MODULES / "puppeteer-core").is_dir() else "puppeteer-core (make web)")
 )
 needs_cuda_compiler = _needs(_without_cuda)
+_without_zig = None if importlib.util.find_spec("ziglang") else "ziglang (pip install ziglang)"
+needs_native_compiler = _needs(_without_zig)
 more_with_page = pytest.mark.skipif(False, reason=f"{TOOLS}nothing, but checks more where the page is built")

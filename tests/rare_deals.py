@@ -5,22 +5,23 @@ from __future__ import annotations
 import random
 
 from tests.oracles.oracle import PASS, Cards
-from tienlen_env.games.common.cards import mask_of
+from tienlen_env.games.common.cards import FULL_DECK, card_ids, mask_of
 
 
-def rare_hands(rng: random.Random, num_players: int) -> list[int]:
-    """Hands of 1..13 cards in clumps: whole ranks, pairs of neighbouring ranks, 2s together."""
-    size = rng.choice((2, 4, 7, 10, 13, 13))
+def rare_hands(rng: random.Random, num_players: int, deck: int = FULL_DECK, most: int = 13) -> list[int]:
+    """Hands of 1..`most` cards of a deck in clumps: whole ranks, pairs of neighbouring ranks, 2s together."""
+    size = min(rng.choice((2, 4, 7, 10, most, most)), most)
     hands: list[list[int]] = [[] for _ in range(num_players)]
     seats = range(num_players)
 
     def give(seat: int, cards: list[int]) -> None:
+        cards = [c for c in cards if deck >> c & 1]
         if len(hands[seat]) + len(cards) <= size:
             hands[seat] += cards
 
     ranks = list(range(12))
     if rng.random() < 0.7:  # two seats hold pairs in a row
-        length, a, b = rng.randint(3, 6), *rng.sample(seats, 2)
+        length, a, b = rng.randint(3, max(most // 2, 3)), *rng.sample(seats, 2)
         low = rng.randint(0, 12 - length)
         for rank in range(low, low + length):
             suits = rng.sample(range(4), 4)
@@ -33,7 +34,7 @@ def rare_hands(rng: random.Random, num_players: int) -> list[int]:
         for part in rng.choice(((4,), (2, 2), (3, 1), (2, 1, 1), (1, 1, 1, 1))):
             give(rng.choice(seats), [4 * rank + s for s in suits[:part]])
             suits = suits[part:]
-    left = [c for c in range(52) if all(c not in hand for hand in hands)]
+    left = [c for c in card_ids(deck) if all(c not in hand for hand in hands)]
     rng.shuffle(left)
     for hand in hands:
         if not hand:

@@ -23,7 +23,7 @@ from tests.high_card import HIGH_CARD
 from tests.needs import NODE, STATIC
 from tienlen_agents.files import locked
 from tienlen_agents.wasm import build
-from tienlen_env.engine.backends.wasm.tables import tables_of
+from tienlen_env.engine.backends.wasm import tables_of
 from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.registry import game_named, register
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
     from tienlen_env.games.registry import get_rules
     from tienlen_env.games.thirteens.rules import ThirteensRules
-    from tienlen_env.games.tienlen.rules import PRESETS, Rules
+    from tienlen_env.games.tienlen.rules import PRESETS, SMALL_GAMES, Rules
     from tienlen_env.single.game import Game
     from tienlen_env.single.session import Session
     from tienlen_env.single.thirteens import Deal
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PRESETS",
+    "SMALL_GAMES",
     "Agent",
     "Batch",
     "Deal",
@@ -53,6 +54,7 @@ __all__ = [
 
 _HOME = {
     "PRESETS": "games.tienlen.rules",
+    "SMALL_GAMES": "games.tienlen.rules",
     "Agent": "engine.agent",
     "Batch": "engine.batch",
     "Deal": "single.thirteens",

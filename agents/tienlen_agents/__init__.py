@@ -49,6 +49,7 @@ MAX_NESTED: Final = 16  # agents within agents
 BUILT_IN: Final = {
     "champion": "tienlen_agents.search.champion:load_champion",
     "endgame": "tienlen_agents.endgame:EndgameAgent",
+    "exact": "tienlen_agents.exact.agent:load_exact",
     "greedy": "tienlen_agents.rule_based.greedy:GreedyAgent",
     "greedy_long": "tienlen_agents.rule_based.greedy:GreedyLongAgent",
     "heuristic": "tienlen_agents.rule_based.heuristic:HeuristicAgent",

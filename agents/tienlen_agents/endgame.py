@@ -1,6 +1,6 @@
 """Exact solution of Tiến lên endgames: two players are left, and each can deduce the other's cards.
 
-With four players all 52 cards are dealt. If two players are left in the round and no player was knocked
+With four players all cards are dealt. If two players are left in the round and no player was knocked
 out of it, the unseen cards are the opponent's hand. This is a finite game of perfect information with two
 outcomes: one of the two players takes the better place. With payments there are more; such rules are
 refused. `solve` computes the result exactly, `EndgameAgent`
@@ -57,7 +57,6 @@ from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import ActionFields, BoolArray, IntArray, Rewards, Row, Spec
 from tienlen_env.games.common.bits import lowest_index
-from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
@@ -68,7 +67,7 @@ SolvableRules: TypeAlias = Rules  # rules of the game whose endgames can be solv
 
 MAX_NODES: Final = 20_000  # 2 to 8 ms
 MOST_NODES: Final = 10**15  # that may take its place; compiled code counts in int64
-MAX_DEPTH: Final = 60
+MAX_DEPTH: Final = 72  # two hands of 17 cards, and a pass after each play
 TABLE_BITS: Final = 16
 UNKNOWN: Final = -1  # where a winning seat is expected
 FIRST: Final = 1 << 20  # above every key of move ordering
@@ -427,7 +426,8 @@ class Solver:
         is_right = (table >= 0) & (table < num_actions) & (owner >= -1) & (owner < num_players)
         is_right &= (turn < num_players) & (masks >> num_players == 0).all(axis=1)
         is_right &= rows[:, R.LIVE] >> np.minimum(turn, 63) & 1 == 1
-        is_right &= ((hands & ~FULL_DECK == 0) & (np.bitwise_count(hands) <= HAND_SIZE)).all(axis=1)
+        is_right &= (hands & ~self.rules.deck_mask == 0).all(axis=1)
+        is_right &= (np.bitwise_count(hands) <= self.rules.cards_each).all(axis=1)
         if not is_right.all():
             raise ValueError("rows: expected states under the solver's rules")
 
@@ -446,8 +446,8 @@ def open_endings(view: View) -> tuple[IntArray, IntArray]:
     """The decisions where the player to move knows all cards and one opponent is left.
 
     Only information of the player to move is used: the other hand is the deck without the own hand and all
-    cards played, if this is as many cards as the opponent holds. It never is with two or three players
-    (undealt cards), nor if a player was knocked out of the round with cards in the hand.
+    cards played, if this is as many cards as the opponent holds. It never is where cards are
+    undealt, nor if a player was knocked out of the round with cards in the hand.
 
     Returns:
         ``(games, rows)``: int64 (m,), indices in the view; int64 (m, ROW), the states with both hands.
@@ -461,20 +461,25 @@ def open_endings(view: View) -> tuple[IntArray, IntArray]:
     others = rows[:, R.LIVE] ^ (np.int64(1) << rows[:, R.TURN])
     other = np.bitwise_count(others - 1).astype(np.int64)
     seen = view.hand | np.bitwise_or.reduce(view.played, axis=1)
-    unseen = FULL_DECK & ~seen
+    unseen = batch.kernel_arrays.spec[S.DECK] & ~seen
     relative = (other - rows[:, R.TURN]) % view.rules.num_players
     is_known = np.bitwise_count(unseen) == view.num_cards_left[np.arange(len(rows)), relative]
     rows[np.arange(len(rows)), R.HAND + other] = unseen
     return games[is_known], rows[is_known]
 
 
-def solve(view: View, *, max_nodes: int = MAX_NODES) -> Solution:
+def solve(view: View, *, max_nodes: int = MAX_NODES, solver: Solver | None = None) -> Solution:
     """Solve those of n decisions that are endgames with known cards; the others have value 0.
 
     A decision for action a is a blunder if ``value == 1`` and not ``best_mask[a]``.
+
+    Args:
+        view: the decisions.
+        max_nodes: a decision that needs more positions is not solved.
+        solver: for these rules; None for one that is shared.
     """
     games, rows = open_endings(view)
-    found = _solver(view.rules).solve(rows, max_nodes=max_nodes)
+    found = (solver or _solver(view.rules)).solve(rows, max_nodes=max_nodes)
     n = len(view)
     solution = Solution(
         np.zeros(n, np.int8), np.zeros((n, view.table.num_actions), np.bool_), np.zeros(n, np.int64)

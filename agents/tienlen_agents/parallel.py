@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
@@ -28,9 +29,11 @@ class Machine(Protocol):
 
     Attributes:
         num_slots: T, the number of slots.
+        multiple: rows that a network multiplies are filled up to a multiple of this size with zeros.
     """
 
     num_slots: int
+    multiple: int
 
     def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
         """A new array of the machine, not initialised."""
@@ -128,3 +131,41 @@ def host_loop(body: Body) -> Any:
             body(item, 0, args)
 
     return loop
+
+
+class ArrayMachine:
+    """The processor with NumPy's arrays: one thread, one slot (see `Machine`)."""
+
+    num_slots = 1
+    multiple = 1
+
+    def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
+        """A new array, not initialised."""
+        return np.empty(shape, dtype)
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Any:
+        """A new array."""
+        return np.zeros(shape, dtype)
+
+    def array(self, values: npt.NDArray[Any]) -> Any:
+        """A copy of an array."""
+        return np.array(values)
+
+    def per_slot(self, row: npt.NDArray[Any]) -> Any:
+        """A copy of a row, (1, n)."""
+        return np.array(row)[None]
+
+    def host(self, array: Any) -> npt.NDArray[Any]:
+        """A copy of an array."""
+        return np.array(array)
+
+    def view(self, array: Any, dtype: npt.DTypeLike) -> Any:
+        """The memory of an array as numbers of another type of the same size."""
+        return array.view(dtype)
+
+    def launch(self, body: Body, num_items: int, args: Any) -> None:
+        """Call ``body(item, 0, args)`` for `item` in 0..num_items-1, one after the other."""
+        host_loop(body)(num_items, args)
+
+
+HOST: Final = ArrayMachine()

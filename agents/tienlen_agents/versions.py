@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from functools import lru_cache
-from importlib import metadata
+from functools import cache
+from importlib import import_module, metadata
 from pathlib import Path
-
-import tienlen_agents
-import tienlen_env
 
 PACKAGES = (
     "tienlen-env",
@@ -35,12 +32,16 @@ def versions() -> dict[str, str]:
     return found
 
 
-@lru_cache(maxsize=1)
-def code_digest() -> str:
-    """16 hex digits: a digest of the sources that determine all results, and of the weights beside them."""
+@cache
+def code_digest(*packages: str) -> str:
+    """16 hex digits: a digest of the sources of packages, and of the weights beside them.
+
+    Args:
+        packages: their names; none for `tienlen_env` and this package, which determine all results.
+    """
     digest = hashlib.sha256()
-    for package in (tienlen_env, tienlen_agents):
-        root = Path(package.__path__[0])
+    for package in packages or ("tienlen_env", "tienlen_agents"):
+        root = Path(import_module(package).__path__[0])
         for path in sorted([*root.rglob("*.py"), *root.glob("rule_based/**/*.json")]):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

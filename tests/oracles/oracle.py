@@ -127,15 +127,29 @@ def beats_as_bomb(rules: Rules, shape: PlainShape, table: Cards) -> bool:
     table_shape = shape_of(rules, table)
     if num_twos(table):
         return in_list(rules, shape, dict(rules.chops).get(num_twos(table), ()))
-    ladder = [tuple(s) for s in rules.ladder]
+    ladder = ladder_of(rules)
     return shape in ladder and table_shape in ladder and ladder.index(shape) > ladder.index(table_shape)
 
 
+def ladder_of(rules: Rules) -> list[PlainShape]:
+    """The ladder; bombs too long for 13 cards stand right above the longest one that 13 cards have (4.1)."""
+    rungs: list[PlainShape] = []
+    for n, m in rules.ladder:
+        rungs.append((n, m))
+        if (n, m) in ((2, 6), (3, 4), (4, 3)):
+            longer = [
+                (n, k) for k in range(m + 1, rules.cards_each // n + 1) if k <= highest_rank(rules, n) + 1
+            ]
+            bombs = [s for s in longer if any(in_list(rules, s, named) for _, named in rules.chops)]
+            rungs += [s for s in bombs if s not in rules.ladder]
+    return rungs
+
+
 def all_shapes(rules: Rules) -> list[PlainShape]:
-    """Every shape that 13 cards can have."""
+    """Every shape that 13 cards can have, or more where more are dealt (1.16)."""
     shapes = [(n, 1) for n in (1, 2, 3, 4)]
     for n in (1, 2, 3, 4):
-        for m in range(2, 13 // n + 1):
+        for m in range(2, max(13, rules.cards_each) // n + 1):
             if fewest_ranks(rules, n) and fewest_ranks(rules, n) <= m <= highest_rank(rules, n) + 1:
                 shapes.append((n, m))
     return shapes
@@ -229,6 +243,25 @@ class Oracle:
         return set(self._legal)
 
     def _find_legal(self) -> set[Cards]:
+        assert self.turn is not None
+        plays = self._legal_but_for_last_cards()
+        if self.rules.last_card_duty == "highest" and self._is_before_last_card():  # 4.34
+            singles = sorted(max(p) for p in plays if len(p) == 1)
+            plays -= {frozenset({card}) for card in singles[:-1]}
+        return plays
+
+    def _is_before_last_card(self) -> bool:
+        """Whether the next player who may still play in this trick has one card left (4.34)."""
+        assert self.turn is not None
+        seat = self.turn
+        for _ in range(self.num_players - 1):
+            seat = (seat + 1) % self.num_players
+            out = self.knocked | (self.passed if self.rules.pass_lock else set())
+            if seat in self.live - out:
+                return len(self.hands[seat]) == 1
+        return False
+
+    def _legal_but_for_last_cards(self) -> set[Cards]:
         assert self.turn is not None
         hand = self.hands[self.turn]
         if self.table is None:  # 1.8: anything, but no pass

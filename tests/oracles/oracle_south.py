@@ -21,6 +21,7 @@ from tests.oracles.oracle import (
     fewest_ranks,
     highest_rank,
     in_list,
+    ladder_of,
     show,
 )
 from tienlen_env.games.tienlen.rules import Rules
@@ -121,13 +122,13 @@ def combos_of(rules: Rules, hand: Iterable[int]) -> dict[Cards, PlainShape]:
 
 def is_bomb(rules: Rules, shape: PlainShape) -> bool:
     """A combination that beats 2s of another shape, or is on the ladder (4)."""
-    return shape in [tuple(s) for s in rules.ladder] or any(in_list(rules, shape, s) for _, s in rules.chops)
+    return shape in ladder_of(rules) or any(in_list(rules, shape, s) for _, s in rules.chops)
 
 
 def follows(rules: Rules, cards: Cards, table: Cards) -> bool:
     """The same shape and higher (1.6); under `suits_bind` in the same suits or colour (4.21)."""
     shape = kind(rules, cards)
-    if shape != kind(rules, table) or max(cards) < max(table):
+    if shape != kind(rules, table) or max(cards) <= max(table):
         return False
     if not rules.suits_bind or shape == (4, 1):
         return True
@@ -146,7 +147,7 @@ def beats_as_bomb(rules: Rules, cards: Cards, table: Cards) -> bool:
         return shape != under and in_list(rules, shape, dict(rules.chops).get(num_twos(table), ()))
     if shape == under:
         return is_bomb(rules, shape) and max(cards) > max(table)
-    ladder = [tuple(s) for s in rules.ladder]
+    ladder = ladder_of(rules)
     return shape in ladder and under in ladder and ladder.index(shape) > ladder.index(under)
 
 
@@ -211,7 +212,7 @@ def dearest(rules: Rules, hand: Iterable[int], a_card: int) -> Split:
             bombs[cards] = price_of_bomb(rules.pay_held_bombs, shape)
     fixed = 0
     if rules.held_overlap == "quads_first":
-        for quad in [b for b in bombs if kind(rules, b) == (4, 1)]:
+        for quad in [b for b in bombs if kind(rules, b) == (4, 1) and bombs[b]]:
             fixed += bombs[quad]
             held -= quad
 
@@ -291,6 +292,7 @@ PATTERNS: dict[str, tuple[int, Callable[[Rules, Cards], bool]]] = {
 def top_of_pattern(rules: Rules, word: str, hand: Iterable[int]) -> int:
     """The highest card at the top of all ways to make a pattern from a hand; -1 if there is none."""
     size, is_it = PATTERNS[word]
+    size = rules.cards_each if word == "one_colour" else size
     ways = (frozenset(s) for s in combinations(sorted(hand), size))
     return max((max(way) for way in ways if is_it(rules, way)), default=-1)
 
@@ -342,6 +344,7 @@ class Oracle:
         cong: seats that had played no card when the first went out (4.9).
         links: the chops of this trick, oldest first, as (payer, payee, price) (4.6).
         ledger: every payment booked in the round; `booked` those of the last decision.
+        liable: who pays the first for all others at the end of the round, or None (4.36).
         declarer: the seat that has to declare an instant win, or None (4.12).
         pattern: the word of its pattern.
         round_over: the round is over.
@@ -361,6 +364,7 @@ class Oracle:
         self.ledger: list[Payment] = []
         self.booked: list[Payment] = []
         self.round_over = False
+        self.liable: int | None = None
         lowest = min(set().union(*self.hands))
         self.duty = lowest if leader is None and rules.opening_play != "free" else None
         instant = find_instant(rules, hands, first_game=leader is None)
@@ -377,14 +381,28 @@ class Oracle:
             return set()
         if self.declarer is not None:  # 4.12
             return {DECLARE}
-        combos = [c for c in self.combos[self.turn] if c <= self.hands[self.turn]]
+        plays = self._legal_but_for_last_cards(self.turn)
+        if self.rules.last_card_duty == "highest" and self._before_last_card(self.turn) is not None:  # 4.34
+            singles = [c for c in plays if len(c) == 1]
+            plays -= {c for c in singles if max(c) < max(max(s) for s in singles)}
+        return plays
+
+    def _before_last_card(self, seat: int) -> int | None:
+        """The seat after this one that may still play in this trick, if it has one card left (4.34)."""
+        for other in self._others(seat):
+            if other in self.live and not (self.rules.pass_lock and other in self.passed):
+                return other if len(self.hands[other]) == 1 else None
+        return None
+
+    def _legal_but_for_last_cards(self, seat: int) -> set[Cards]:
+        combos = [c for c in self.combos[seat] if c <= self.hands[seat]]
         if self.table is None:  # 1.3, 1.8
             plays = {c for c in combos if self.duty is None or self.duty in c}
             alone = self.duty is not None and self.rules.opening_play == "alone"
             return {c for c in plays if len(c) == 1 or not alone}
         plays = {c for c in combos if beats(self.rules, c, self.table)}
-        if self.turn in self.passed and self.rules.pass_lock:  # 1.7, 3.6, 4.4
-            plays = {c for c in plays if in_list(self.rules, self.combos[self.turn][c], self.rules.rejoin)}
+        if seat in self.passed and self.rules.pass_lock:  # 1.7, 3.6, 4.4
+            plays = {c for c in plays if in_list(self.rules, self.combos[seat][c], self.rules.rejoin)}
         return plays | {PASS}
 
     def _may_rejoin(self) -> bool:
@@ -426,6 +444,15 @@ class Oracle:
 
     def _play_cards(self, seat: int, cards: Cards) -> None:
         beaten, beaten_owner, was_marked = self.table, self.owner, self.marked
+        # 4.35, 4.36: this play empties the hand of the next player, on a single that could have been higher.
+        let_out = self.let_out == seat and len(cards) == 1 and self.hands[seat] == cards
+        if let_out and 0 not in self.places:
+            self.liable = beaten_owner
+        self.let_out = None
+        if len(cards) == 1 and any(
+            len(c) == 1 and max(c) > max(cards) for c in self._legal_but_for_last_cards(seat)
+        ):
+            self.let_out = self._before_last_card(seat)
         if beaten is not None and chops(self.rules, cards, beaten):
             assert beaten_owner is not None
             self._chop(beaten_owner, seat, price_of_chopped(self.rules, beaten))
@@ -469,9 +496,8 @@ class Oracle:
             self.cong = {s for s in range(self.num_players) if s != seat and s not in self.played}
         if first and self.rules.round_end == "first":
             self._book_chops()
-            for other in self._others(seat):
-                self._pay_for_cards(other, seat)
             self._end([seat, *self._by_cards_left(set(self._others(seat)), seat)])
+            self._pay_for_the_end()
             return
         if first and self.rules.cong == "out":
             nearest_first = [s for s in self._others(seat) if s in self.cong]
@@ -479,44 +505,47 @@ class Oracle:
                 self._take_place(out, place)
         if len(self.live) <= 1:
             self._book_chops()
-            for last in sorted(self.live):
-                self._take_place(last, self._next_place())
-            self._pay_for_places()
-            self._end([self.places.index(p) for p in range(self.num_players)])
+            self._end(sorted(self.live))
+            self._pay_for_the_end()
 
-    def _pay_for_cards(self, payer: int, first: int) -> None:
-        """4.16, 4.17, 4.25, 4.26."""
+    def _pay_for_cards(self, payer: int, first: int, payee: int) -> None:
+        """4.10, 4.16, 4.17, 4.25, 4.26: to the first, and to `payee` for 2s and bombs."""
         hand, rules = self.hands[payer], self.rules
         split = dearest(rules, hand, rules.pay_card)
         if payer not in self.cong:
-            self._book(payer, first, split.cards, "cards")
+            self._owe(payer, first, split.cards, "cards")
         elif rules.cong_held == "added":
-            self._book(payer, first, rules.pay_cong, "cong")
+            self._owe(payer, first, rules.pay_cong, "cong")
             split = dearest(rules, hand, 0)
         else:
             replaced = len(hand) - split.num_cards
-            self._book(payer, first, rules.pay_cong - replaced * rules.pay_card, "cong")
-        self._book_held(payer, first, split)
+            self._owe(payer, first, rules.pay_cong - replaced * rules.pay_card, "cong")
+        self._book_held(payer, payee, split)
 
     def _book_held(self, payer: int, payee: int, split: Split) -> None:
-        self._book(payer, payee, split.twos, "held_twos")
-        self._book(payer, payee, split.bombs, "held_bombs")
+        self._owe(payer, payee, split.twos, "held_twos")
+        self._owe(payer, payee, split.bombs, "held_bombs")
 
-    def _pay_for_places(self) -> None:
-        """4.8, 4.9, 4.10."""
+    def _owe(self, payer: int, payee: int, amount: int, cause: str) -> None:
+        """A payment for the end of a round; who let the first go out pays the first for all (4.36)."""
+        is_to_first = self.places[payee] == 0
+        if self.rules.last_card_duty == "pays" and is_to_first and self.liable is not None:
+            payer = self.liable
+        self._book(payer, payee, amount, cause)
+
+    def _pay_for_the_end(self) -> None:
+        """4.8 to 4.10, 4.16, 4.31: places, stakes, and what each player holds."""
         at = [self.places.index(p) for p in range(self.num_players)]
         prices = [*self.rules.pay_places, 0, 0]
         for better in (0, 1):
             worse = self.num_players - 1 - better
             if worse > better and at[worse] not in self.cong:
-                self._book(at[worse], at[better], prices[better], "place")
-        for place, seat in enumerate(at):
-            if seat in self.cong:
-                self._book(seat, at[0], self.rules.pay_cong, "cong")
+                self._owe(at[worse], at[better], prices[better], "place")
+        for place, seat in enumerate(at[1:], 1):
+            self._owe(seat, at[0], self.rules.pay_first, "stake")
             if self.hands[seat] or seat in self.cong:
                 to_first = seat in self.cong or self.rules.held_to == "first"
-                payee = at[0] if to_first else at[place - 1]
-                self._book_held(seat, payee, dearest(self.rules, self.hands[seat], 0))
+                self._pay_for_cards(seat, at[0], at[0] if to_first else at[place - 1])
 
     def _book(self, payer: int, payee: int, amount: int, cause: str) -> None:
         assert payer != payee
@@ -605,6 +634,7 @@ class Oracle:
         self.chain_is_unpaid = False
         self.twos_in_trick = False
         self.marked = False
+        self.let_out: int | None = None
         self.waiting = {leader}
         self.turn: int | None = leader
 

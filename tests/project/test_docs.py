@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tienlen_env import PRESETS
-from tienlen_env.envs import tienlen as aec
+from tienlen_env.envs import thirteens as thirteens_aec, tienlen as aec
 from tienlen_env.errors import TienLenError
 from tienlen_env.games import registry
 from tienlen_train import cli
@@ -146,6 +146,7 @@ SHORT = {
     "tienlen_agents.web": "--help",
     "tienlen_agents.arena.regret": "--decisions 2 --worlds 2",
     "tienlen_agents.external.protocol": "",
+    "tienlen_agents.exact": "",
     "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
     "tienlen_train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --update-epochs 1 "
     "--hidden 8 --eval-every 1 --eval-deals 2 --final-deals 2",
@@ -256,11 +257,17 @@ def test_a_section_that_is_not_there_is_refused() -> None:
         hooks.insert_sections("<!-- section: README.md # No such thing -->")
 
 
+@pytest.mark.parametrize("name", ["observation", "actions", "sizes"])
+def test_tables_of_the_environments_follow_from_the_code(name: str) -> None:
+    assert hooks.tienlen_tables()[name] in (aec.__doc__ or "")
+    assert hooks.thirteens_tables()[name] in (thirteens_aec.__doc__ or "")
+
+
 def test_environment_page_has_every_number() -> None:
     page = hooks.environment_page()
     for name, rules in PRESETS.items():
         assert rules.digest() in page
-        for table in aec.page_tables(name).values():
+        for table in hooks.tienlen_tables(name).values():
             for row in table.splitlines():
                 assert row in page
         for num_players in (2, 3, 4):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +32,7 @@ from tests.fuzz.members import (
 from tests.fuzz.subjects import MAKERS
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_env.engine.agent import View
-from tienlen_env.engine.backends.protocol import REFUSED
+from tienlen_env.engine.backends.per_game import REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import InvalidComboError
 from tienlen_env.games.common.cards import parse_cards
@@ -141,7 +142,8 @@ def test_any_number_as_an_action(num_inputs: int) -> None:
         batch.reset(1)
         rewards, mask = np.zeros(batch.num_players, np.float32), np.zeros(batch.num_actions, np.int8)
         observation = np.zeros(batch.observation_size, np.uint8)
-        play_one, rows = batch.unchecked().play_one, batch.kernel_arrays.rows
+        rows, *tables = batch.kernel_arrays
+        play_one = partial(batch.loops.play_one, rows[0], *tables)
         batch.action_mask(mask[None])
         before, wild = rows.tobytes(), [-1, -(2**63), 2**63 - 1, batch.num_actions, 2**31, -(2**31)]
         for start in range(0, num_inputs // 3, 10_000):

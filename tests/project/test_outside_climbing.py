@@ -9,7 +9,7 @@ import pytest
 
 from tests.tienlen_env.envs.test_outside_game import plain, shown
 from tienlen_agents.external.messages import hello_message, play_requests
-from tienlen_agents.terminal.prompt import Hints
+from tienlen_agents.terminal.human import Hints
 from tienlen_agents.wasm.tables import _words_data
 from tienlen_agents.words import words_of
 from tienlen_env.engine.view import View

@@ -147,35 +147,39 @@ def test_help_is_fast() -> None:
     assert min(times) < 0.3
 
 
-def completions(line: str, folder: Path) -> set[str]:
+COMPLETIONS = {
+    "tienlen pl": {"play"},
+    "tienlen train d": {"dmc"},
+    "tienlen match gree": {"greedy", "greedy_long"},
+    "tienlen play --seats gree": {"greedy", "greedy_long"},
+    "tienlen match greedy random --precis": {"--precision"},
+    "tienlen play --rules thirteens_d": {"thirteens_dummy", "thirteens_dummy_manual"},
+    "tienlen protocol ch": {"check"},
+}
+# A shell starts the command for every line. Here they are forks of one process that has imported it.
+COMPLETE = """
+import os, sys
+import argcomplete, tienlen_agents.arena.__main__, tienlen_agents.external.protocol
+import tienlen_agents.terminal.play
+from tienlen_train.cli import main
+for number, line in enumerate(sys.argv[1:]):
+    child = os.fork()
+    if not child:
+        os.environ["_ARGCOMPLETE_STDOUT_FILENAME"] = f"{number}.txt"
+        os.environ.update(COMP_LINE=line, COMP_POINT=str(len(line)))
+        main()
+    os.waitpid(child, 0)
+"""
+
+
+def test_completion(tmp_path: Path) -> None:
     """What the shell would offer after a line, by argcomplete's protocol."""
-    env = os.environ | {
-        "_ARGCOMPLETE": "1",
-        "_ARGCOMPLETE_IFS": "\n",
-        "_ARGCOMPLETE_STDOUT_FILENAME": str(folder / "completions"),
-        "COMP_LINE": line,
-        "COMP_POINT": str(len(line)),
-        "COMP_TYPE": "9",
-    }
-    subprocess.run([sys.executable, "-m", "tienlen_train.cli"], env=env, timeout=60)
-    return {word.strip() for word in (folder / "completions").read_text().splitlines()}
-
-
-@pytest.mark.parametrize(
-    ("line", "wanted"),
-    [
-        ("tienlen pl", {"play"}),
-        ("tienlen train d", {"dmc"}),
-        ("tienlen match gree", {"greedy", "greedy_long"}),
-        ("tienlen play --seats gree", {"greedy", "greedy_long"}),
-        ("tienlen match greedy random --precis", {"--precision"}),
-        ("tienlen play --rules thirteens_d", {"thirteens_dummy", "thirteens_dummy_manual"}),
-        ("tienlen protocol ch", {"check"}),
-    ],
-)
-def test_completion(line: str, wanted: set[str], tmp_path: Path) -> None:
     pytest.importorskip("argcomplete")
-    assert completions(line, tmp_path) == wanted
+    env = os.environ | {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_TYPE": "9"}
+    command = [sys.executable, "-c", COMPLETE, *COMPLETIONS]
+    subprocess.run(command, env=env, cwd=tmp_path, timeout=60, check=True)
+    offered = [(tmp_path / f"{number}.txt").read_text().split() for number in range(len(COMPLETIONS))]
+    assert dict(zip(COMPLETIONS, map(set, offered), strict=True)) == COMPLETIONS
 
 
 def test_text_that_the_terminal_lacks_is_escaped(tmp_path: Path) -> None:

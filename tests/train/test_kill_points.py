@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.kill_points import EVERY_KIND
+
 ALGORITHMS = ("ppo", "dmc", "best_response", "ppo_sb3", "league")
 
 
@@ -32,11 +34,7 @@ def try_points(algorithms: str, folder: Path, chosen: str, whats: str) -> dict[s
 
 def test_a_run_stopped_at_some_of_its_writes_is_resumed_exactly(tmp_path: Path) -> None:
     found = try_points(",".join(ALGORITHMS), tmp_path, "1", "death,power,full")
-    assert [found[algorithm]["tried"] for algorithm in ALGORITHMS] == [3] * 5
-
-
-# All write with `write_atomic`, as `ppo` does: for the others the loss of power, the strictest, is enough.
-EVERY_KIND = ("ppo",)
+    assert [found[algorithm]["tried"] for algorithm in ALGORITHMS] == [3, 1, 1, 1, 1]
 
 
 @pytest.mark.nightly

@@ -24,8 +24,7 @@ from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
 from tienlen_train import league
 from tienlen_train.config import DivergenceError, RunError
-from tienlen_train.league import Entry, LeagueConfig, Population, payoff, train_league
-from tienlen_train.tables import Member, Table, show
+from tienlen_train.league import LeagueConfig, Member, Population, Table, payoff, show, train_league
 
 SMALL: dict[str, Any] = {
     **SMALL_NETWORK,
@@ -210,7 +209,7 @@ def test_exploiters_play_the_present_main_learners_alone():
     rules = get_rules("cardgames")
     for generation in (1, 2):
         for name in (main, exploiter):
-            population.table.add(Member(name, generation, a_network(rules, generation)))
+            population.table.members.append(Member(name, generation, a_network(rules, generation)))
     for row in range(4):
         for column in range(4):
             if row != column:
@@ -240,7 +239,7 @@ def a_network(rules: Any, seed: int) -> Network:
 
 def test_a_payoff_of_a_policy_against_itself_is_parity():
     network = a_network(get_rules("cardgames"), 1)
-    found = payoff(Entry(network, network, get_rules("cardgames"), 20, 0))
+    found = payoff((network, network), get_rules("cardgames"), 20, 0)
     assert found.mean == 0
 
 

@@ -7,13 +7,7 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents.networks.features import Inputs, features_of
-from tienlen_agents.networks.features.tienlen import (
-    PrivilegedFeatures,
-    num_outcome,
-    num_privileged,
-    rollout_outcome,
-)
-from tienlen_agents.rule_based.heuristic.playout import action_returns
+from tienlen_agents.networks.features.tienlen import FEATURES
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.arrays import Float32Array, IntArray
@@ -172,16 +166,16 @@ def test_hidden_facts_by_hand() -> None:
     batch = Batch("cardgames", 1)
     hands = [parse_cards(hand) for hand in ("3s 4s 5s", "3h", "7c 7d", "2h 9s")]
     batch.set_hands([hands], leader=0)
-    privileged_fn = PrivilegedFeatures()
+    privileged_fn = FEATURES.privileged_features()
     facts = privileged_fn(batch, np.array([0]))
-    assert facts.shape == (1, num_privileged(batch.rules))
+    assert facts.shape == (1, FEATURES.num_privileged(batch.rules))
     bits, plays = facts[0, :156].reshape(3, 52), facts[0, 156:].reshape(4, 8)
     assert [np.flatnonzero(b).tolist() for b in bits] == [[3], [17, 18], [24, 51]]
     assert plays.sum(axis=1).tolist() == [1, 1, 1, 2]
     batch.step([batch.action_table.classify(parse_cards("3s"))])
     after = privileged_fn(batch, np.array([0]))
     assert np.array_equal(
-        after, PrivilegedFeatures()(batch, np.array([0]))
+        after, FEATURES.privileged_features()(batch, np.array([0]))
     )  # what it remembers is not in the way
     assert after[0, 156:].reshape(4, 8).sum(axis=1).tolist() == [1, 1, 2, 2]
 
@@ -195,7 +189,9 @@ def test_action_returns_are_what_the_heuristic_plays() -> None:
         batch.step(batch.sample(rng))
     view = View(batch)
     legal = view.legal_actions
-    found = action_returns(*batch.kernel_arrays, legal.start, legal.action, legal.cards)
+    action_values = FEATURES.action_values
+    assert action_values is not None
+    found = action_values(batch, np.arange(6), FEATURES.reader().read(view))
     for i in range(len(found)):
         game = int(legal.game[i])
         copy = batch.select([game])
@@ -215,8 +211,10 @@ def test_foresight_is_what_the_heuristic_players_do() -> None:
         batch.step(batch.sample(rng))
     games = np.flatnonzero(batch.state.turn >= 0)[::-2]
     before = batch.kernel_arrays.rows.copy()
+    rollout_outcome = FEATURES.rollout_outcome
+    assert rollout_outcome is not None
     facts = rollout_outcome(batch, games)
-    assert facts.shape == (len(games), num_outcome(batch.rules))
+    assert facts.shape == (len(games), FEATURES.num_outcome(batch.rules))
     assert np.array_equal(batch.kernel_arrays.rows, before)
     copy = batch.select(games)
     turn, heuristic = copy.state.turn.copy(), tienlen_agents.load("heuristic")

@@ -43,10 +43,11 @@ def a_folder(path: Path, *, resume: bool = False) -> RunFolder:
 
 
 def with_checkpoints(path: Path, *iterations: int) -> RunFolder:
-    folder = a_folder(path)
-    for iteration in iterations:
-        folder.log({"iteration": iteration, "loss": 1 / iteration})
-        folder.save_checkpoint(iteration, {"count": iteration})
+    """A run with these checkpoints. Closed, so that TensorBoard's thread writes nothing behind a test's back."""
+    with a_folder(path) as folder:
+        for iteration in iterations:
+            folder.log({"iteration": iteration, "loss": 1 / iteration})
+            folder.save_checkpoint(iteration, {"count": iteration})
     return folder
 
 

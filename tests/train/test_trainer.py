@@ -319,7 +319,7 @@ def test_processes_can_play_the_rollouts() -> None:
         def map(self, function: Any, items: Any) -> list[Any]:
             if function is not rollout:
                 return list(map(function, items))
-            with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                 return list(pool.map(function, items))
 
     config = PPOConfig(**{**TINY, "critic_width": 16})
@@ -462,7 +462,7 @@ def test_a_run_stopped_before_its_policy_is_written_leaves_the_last_one_when_res
         write(path, data)
 
     with monkeypatch.context() as patched:
-        patched.setattr("tienlen_agents.networks.network.write_atomic", stop_at_the_last)
+        patched.setattr("tienlen_agents.networks.agent.write_atomic", stop_at_the_last)
         with pytest.raises(seen, match=told):
             train(make, config(**settings, out=str(out)), console)
     before = policy_weights(out)

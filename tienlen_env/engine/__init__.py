@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tienlen_env.engine.agent import Agent, RandomAgent
-from tienlen_env.engine.backends.protocol import Turn
+from tienlen_env.engine.backends.per_game import Turn
 from tienlen_env.engine.batch import Batch, LegalActions
 from tienlen_env.engine.view import View
 

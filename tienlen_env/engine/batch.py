@@ -6,23 +6,23 @@ the rules determines the game (`tienlen_env.games.registry`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal, NamedTuple, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.engine.backends import Backend, BackendName, get_backend
+from tienlen_env.engine.backends import BackendName, get_backend
+from tienlen_env.engine.backends.python import Loops
 from tienlen_env.engine.checks import (
     as_distinct_indices,
     as_indices,
     as_integer,
     as_integers,
+    buffer,
     check_buffer,
     check_items,
 )
-from tienlen_env.engine.packed import packed_size
 from tienlen_env.engine.variant import (
     NO_ACTION as NO_ACTION,
     KernelArrays,
@@ -66,29 +66,6 @@ class LegalActions(NamedTuple):
     start: IntArray
 
 
-class Unchecked(NamedTuple):
-    """The loops of `tienlen_env.engine.backends.python.PythonBackend` with the games of a batch bound.
-
-    Only what a backend refuses is refused: another wrong argument corrupts memory. Rows, spec and action
-    table, the first three arguments of each loop, are given already.
-
-    Attributes:
-        begin: ``(keys, rounds, leaders)``.
-        step: ``(ids, cards, rewards, dones, mask, obs, draws, next_ids)``.
-        step_games: ``(games, ids, seats, skip_forced, until_placed, rewards, turns)``.
-        play_one: ``(rewards, mask, obs, action)``, in game 0.
-        list_legal: ``(starts, ids, cards)``.
-    """
-
-    begin: Callable[[IntArray, IntArray, IntArray], None]
-    step: Callable[
-        [IntArray, IntArray, RewardArray, BoolArray, MaskOutput, ByteOutput, FloatArray, IntArray], int
-    ]
-    step_games: Callable[[IntArray, IntArray, IntArray, bool, bool, RewardArray, IntArray], int]
-    play_one: Callable[[RewardArray, MaskOutput, ByteOutput, int], int]
-    list_legal: Callable[[IntArray, IntArray, IntArray], int]
-
-
 class Batch(VariantBatch):
     """B games of one variant, dealt from 64-bit keys.
 
@@ -105,7 +82,7 @@ class Batch(VariantBatch):
         history_length: number of past plays that the state stores for agents; at least `history`. If it is
             above 0, Tiến lên stores its play summary, too. A game without history ignores it.
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
-        backend: ``"numba"`` or ``"python"``; bit for bit the same. ``"cuda"`` gives a
+        backend: ``"native"``, ``"numba"`` or ``"python"``; bit for bit the same. ``"cuda"`` gives a
             `tienlen_env.engine.backends.cuda.CudaBatch`, whose games are on an NVIDIA GPU.
         threads: threads of the numba loops; they help for num_games of several thousand and more.
 
@@ -122,6 +99,9 @@ class Batch(VariantBatch):
         packed_observation_size: ceil(O / 64).
         packed_global_observation_size: ceil(G / 64).
         layout: name to `Piece` of the observation.
+        loops: the executor, the fast way for callers that make many small steps: a checked step of one game
+            spends most of its time on the checks. The first arguments are those of `kernel_arrays`. Only an
+            illegal action is refused: any other wrong argument corrupts memory.
 
     Raises:
         RulesError: unknown rules or an impossible number of players.
@@ -147,7 +127,7 @@ class Batch(VariantBatch):
         history: int = 0,
         history_length: int = 0,
         auto_reset: bool = False,
-        backend: BackendName | Literal["cuda"] = "numba",
+        backend: BackendName | Literal["cuda"] = "native",
         threads: int = 1,
     ) -> None:
         settings = Settings(episode, reward, history, history_length, auto_reset)
@@ -158,7 +138,7 @@ class Batch(VariantBatch):
     def _run_by(self, backend: BackendName, threads: int) -> None:
         """Choose the executor, and make the arrays that mean "not wanted"."""
         self._runs = backend, threads
-        self._backend: Backend = get_backend(backend, self.game, threads)
+        self.loops: Loops = get_backend(backend, self.game, threads)
         self._spec, self._actions = self.variant.spec, self.variant.actions
         self._no_mask: MaskOutput = np.zeros((0, self.num_actions), np.int8)
         self._no_observation: ByteOutput = np.zeros((0, self.observation_size), np.uint8)
@@ -174,7 +154,7 @@ class Batch(VariantBatch):
         self._draws = np.zeros(len(rows))
 
     @classmethod
-    def _of(cls, variant: Variant, rows: IntArray, backend: BackendName = "numba", threads: int = 1) -> Self:
+    def _of(cls, variant: Variant, rows: IntArray, backend: BackendName = "native", threads: int = 1) -> Self:
         """A batch that owns rows of a variant, int64 (B, ROW), contiguous."""
         new = object.__new__(cls)
         new._adopt(variant, len(rows))
@@ -221,10 +201,8 @@ class Batch(VariantBatch):
         Raises:
             ValueError: arguments of another shape or type, or an invalid seat as leader.
         """
-        self._backend.begin(
-            self._rows,
-            self._spec,
-            self._actions,
+        self.loops.begin(
+            *self.kernel_arrays,
             self._for_games(keys, "keys"),
             self._spread(rounds, "rounds"),
             self._leaders(leader),
@@ -247,7 +225,7 @@ class Batch(VariantBatch):
             raise ValueError(f"keys: expected shape {which.shape}, one for each game, got {each.shape}")
         rows = np.zeros((len(which), self._rows.shape[1]), np.int64)
         first, by_rules = np.zeros(len(which), np.int64), np.full(len(which), -1, np.int64)
-        self._backend.begin(rows, self._spec, self._actions, each, first, by_rules)
+        self.loops.begin(rows, self._spec, self._actions, each, first, by_rules)
         self._rows[which] = rows
 
     def set_hands(
@@ -288,7 +266,7 @@ class Batch(VariantBatch):
             self.rules,
             masks.astype(np.int64),  # what does not fit becomes negative
             extra,
-            lambda: self._backend.begin_round(self._rows, self._spec, self._actions, leaders),
+            lambda: self.loops.begin_round(self._rows, self._spec, self._actions, leaders),
         )
 
     # ------------------------------------------------------------ playing
@@ -348,10 +326,8 @@ class Batch(VariantBatch):
             draws = self._draws if draws is None else self._like(draws, "draws", self._draws)
             if not ((draws >= 0) & (draws < 1)).all():
                 raise ValueError("draws: expected numbers in [0, 1)")
-        refused = self._backend.step(
-            self._rows,
-            self._spec,
-            self._actions,
+        refused = self.loops.step(
+            *self.kernel_arrays,
             ids,
             exact,
             rewards,
@@ -365,31 +341,16 @@ class Batch(VariantBatch):
             self._refuse(refused, int(ids[refused]), None if cards is None else int(exact[refused]))
         return rewards, dones
 
-    def step_games(
-        self,
-        games: npt.ArrayLike,
-        actions: npt.ArrayLike,
-        rewards: RewardArray,
-        *,
-        seats: npt.ArrayLike | None = None,
-        skip_forced: bool = True,
-        until_placed: bool = False,
-    ) -> IntArray:
+    def step_games(self, games: npt.ArrayLike, actions: npt.ArrayLike, rewards: RewardArray) -> IntArray:
         """Play one action in some games, then all following decisions with a single legal action.
-
-        With `seats`, one seat of each game is of interest: the game stops when this seat must decide.
 
         Args:
             games: integers (n,), each in 0..B-1, none twice.
             actions: integers (n,), a legal action for each.
             rewards: float32 (B, P), contiguous; the rewards are added to it.
-            seats: int64 (B,), the seat of interest in every game; None: none.
-            skip_forced: decisions of the seat of interest with a single legal action are played, too.
-            until_placed: stop a game when the seat of interest has its place.
 
         Returns:
-            int64 (n,): the seat that is to move, `Turn.ASKED` where that is the seat of interest,
-            `Turn.OVER` for games that are over or stopped.
+            int64 (n,): the seat that is to move, `Turn.OVER` for games that are over.
 
         Raises:
             IllegalPlayError: an action that is not legal; no game has moved.
@@ -400,43 +361,14 @@ class Batch(VariantBatch):
         if ids.shape != which.shape:
             raise ValueError(f"actions: expected shape {which.shape}, one for each game, got {ids.shape}")
         check_buffer(rewards, "rewards", (self.num_games, self.num_players), np.float32)
-        if seats is None:
-            own = np.full(self.num_games, -1, np.int64)
-            until_placed = False
-        else:
-            own = self._seats(seats)
-            if until_placed and (own < 0).any():
-                raise ValueError("seats: expected a seat in every game with until_placed=True")
         turns = np.empty(len(which), np.int64)
-        refused = self._backend.step_games(
-            self._rows,
-            self._spec,
-            self._actions,
-            which,
-            ids,
-            own,
-            bool(skip_forced),
-            bool(until_placed),
-            rewards,
-            turns,
+        no_seats = np.full(self.num_games, -1, np.int64)
+        refused = self.loops.step_games(
+            *self.kernel_arrays, which, ids, no_seats, True, False, rewards, turns
         )
         if refused >= 0:
             self._refuse(int(which[refused]), int(ids[refused]))
         return turns
-
-    def unchecked(self) -> Unchecked:
-        """The loops bound to the batch's games: the one fast way, for callers that make many small steps.
-
-        A checked step of one game spends most of its time on the checks. See `Unchecked`.
-        """
-        backend, bound = self._backend, (self._rows, self._spec, self._actions)
-        return Unchecked(
-            partial(backend.begin, *bound),
-            partial(backend.step, *bound),
-            partial(backend.step_games, *bound),
-            partial(backend.play_one, self._rows[0], self._spec, self._actions),
-            partial(backend.list_legal, *bound),
-        )
 
     def sample(
         self, rng: np.random.Generator, out: IntArray | None = None, draws: FloatArray | None = None
@@ -451,36 +383,30 @@ class Batch(VariantBatch):
         Returns:
             int64 (B,) action ids.
         """
-        if out is None:
-            out = np.empty(self.num_games, np.int64)
-        else:
-            check_buffer(out, "out", (self.num_games,), np.int64)
+        out = buffer(out, "out", (self.num_games,), np.int64)
         draws = self._draws if draws is None else self._like(draws, "draws", self._draws)
         rng.random(out=draws)
-        self._backend.sample(self._rows, self._spec, draws, out)
+        self.loops.sample(self._rows, self._spec, draws, out)
         return out
 
     # ------------------------------------------------------------ observations
 
     def action_mask(self, out: MaskArray | None = None) -> MaskArray:
         """int8 (B, A): 1 = legal for the seat to act; all 0 for games that are over."""
-        if out is None:
-            out = np.empty((self.num_games, self.num_actions), np.int8)
-        else:
-            check_buffer(out, "out", (self.num_games, self.num_actions), np.int8)
-        self._backend.write_masks(self._rows, self._spec, out)
+        out = buffer(out, "out", (self.num_games, self.num_actions), np.int8)
+        self.loops.write_masks(self._rows, self._spec, out)
         return out
 
     def packed_mask(self, out: IntArray | None = None) -> IntArray:
         """int64 (B, ceil(A / 64)): `action_mask` in packed form."""
-        out = self._words(out, self.num_games, self.num_actions)
-        self._backend.write_masks(self._rows, self._spec, out)
+        out = buffer(out, "out", (self.num_games, self.packed_mask_size), np.int64)
+        self.loops.write_masks(self._rows, self._spec, out)
         return out
 
     def count_legal(self) -> IntArray:
         """int64 (B,): number of legal actions."""
         out = np.empty(self.num_games, np.int64)
-        self._backend.count_legal(self._rows, self._spec, out)
+        self.loops.count_legal(self._rows, self._spec, out)
         return out
 
     def list_legal(self) -> LegalActions:
@@ -488,7 +414,7 @@ class Batch(VariantBatch):
         count = self.count_legal()
         start = np.cumsum(count) - count
         ids, cards = np.empty(count.sum(), np.int64), np.empty(count.sum(), np.int64)
-        self._backend.list_legal(self._rows, self._spec, self._actions, start, ids, cards)
+        self.loops.list_legal(self._rows, self._spec, self._actions, start, ids, cards)
         return LegalActions(np.repeat(np.arange(self.num_games), count), ids, cards, start)
 
     def first_legal(self, games: npt.ArrayLike) -> IntArray:
@@ -502,7 +428,7 @@ class Batch(VariantBatch):
         """
         rows = self._rows[as_indices(games, self.num_games)]
         out = np.empty(len(rows), np.int64)
-        self._backend.sample(rows, self._spec, np.zeros(len(rows)), out)
+        self.loops.sample(rows, self._spec, np.zeros(len(rows)), out)
         return out
 
     def observe(
@@ -525,11 +451,8 @@ class Batch(VariantBatch):
             ValueError: an argument of the wrong shape or type, or out of range.
         """
         rows, checked = self._observers(seats, games)
-        if out is None:
-            out = np.empty((len(rows), self.observation_size), np.uint8)
-        else:
-            check_buffer(out, "out", (len(rows), self.observation_size), np.uint8)
-        self._backend.observe_seats(rows, self._spec, self._actions, checked, out)
+        out = buffer(out, "out", (len(rows), self.observation_size), np.uint8)
+        self.loops.observe_seats(rows, self._spec, self._actions, checked, out)
         return out
 
     def packed_observation(
@@ -540,8 +463,8 @@ class Batch(VariantBatch):
     ) -> IntArray:
         """int64 (B, ceil(O / 64)) or (n, ceil(O / 64)): `observe` in packed form."""
         rows, checked = self._observers(seats, games)
-        out = self._words(out, len(rows), self.observation_size)
-        self._backend.observe_seats(rows, self._spec, self._actions, checked, out)
+        out = buffer(out, "out", (len(rows), self.packed_observation_size), np.int64)
+        self.loops.observe_seats(rows, self._spec, self._actions, checked, out)
         return out
 
     def _observers(
@@ -571,24 +494,14 @@ class Batch(VariantBatch):
             uint8 (B, G): the observation of seat 0, the turn (one-hot P), the hands of seats 1..P-1, and the
             other hidden cards of the game.
         """
-        if out is None:
-            out = np.empty((self.num_games, self.global_observation_size), np.uint8)
-        else:
-            check_buffer(out, "out", (self.num_games, self.global_observation_size), np.uint8)
-        self._backend.observe_all(self._rows, self._spec, self._actions, out)
+        out = buffer(out, "out", (self.num_games, self.global_observation_size), np.uint8)
+        self.loops.observe_all(self._rows, self._spec, self._actions, out)
         return out
 
     def packed_global_observation(self, out: IntArray | None = None) -> IntArray:
         """int64 (B, ceil(G / 64)): `global_observation` in packed form."""
-        out = self._words(out, self.num_games, self.global_observation_size)
-        self._backend.observe_all(self._rows, self._spec, self._actions, out)
-        return out
-
-    def _words(self, out: IntArray | None, num_rows: int, size: int) -> IntArray:
-        """A buffer for items in packed form, or the checked one."""
-        if out is None:
-            return np.empty((num_rows, packed_size(size)), np.int64)
-        check_buffer(out, "out", (num_rows, packed_size(size)), np.int64)
+        out = buffer(out, "out", (self.num_games, self.packed_global_observation_size), np.int64)
+        self.loops.observe_all(self._rows, self._spec, self._actions, out)
         return out
 
     def action_to_cards(self, actions: npt.ArrayLike) -> IntArray:
@@ -597,7 +510,7 @@ class Batch(VariantBatch):
         ids = self._for_games(actions, "actions")
         if ((ids < 0) | (ids >= self.num_actions)).any() or (self.state.turn < 0).any():
             raise ValueError(f"actions: expected 0..{self.num_actions - 1} in games that are not over")
-        self._backend.action_cards(self._rows, self._actions, ids, out)
+        self.loops.action_cards(self._rows, self._actions, ids, out)
         return out
 
     def scores(self) -> IntArray:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_env.games.common.arrays import DType, IntArray
+from tienlen_env.games.common.arrays import AnyArray, DType, IntArray
 from tienlen_env.games.common.spec import num_words
+
+Buffer = TypeVar("Buffer", bound=AnyArray)
 
 
 def as_integers(values: npt.ArrayLike, name: str) -> IntArray:
@@ -80,6 +82,18 @@ def check_buffer(buffer: object, name: str, shape: tuple[int, ...], dtype: DType
         or not buffer.flags.writeable
     ):
         raise ValueError(f"{name}: expected a contiguous, writeable {np.dtype(dtype)} array of shape {shape}")
+
+
+def buffer(given: Buffer | None, name: str, shape: tuple[int, ...], dtype: DType) -> Buffer:
+    """A buffer that compiled code writes to: the given one, or a new one.
+
+    Raises:
+        ValueError: see `check_buffer`.
+    """
+    if given is None:
+        return cast(Buffer, np.empty(shape, dtype))
+    check_buffer(given, name, shape, dtype)
+    return given
 
 
 def check_items(buffer: object, name: str, rows: tuple[int, ...], size: int, dtype: DType) -> None:

@@ -113,8 +113,7 @@ class Variant:
 
     def state(self, rows: IntArray) -> GameState:
         """Named live views of the columns of rows of this variant, int64 (n, ROW)."""
-        columns = self.game.columns._replace(num_extra=self.game.num_extra_columns(self.rules))
-        return self.game.state(rows, columns, self.rules.num_players, int(self.spec[S.NUM_WORDS]))
+        return self.game.state_of(rows, self.rules, int(self.spec[S.NUM_WORDS]))
 
     @cached_property
     def payments(self) -> PaymentReader[AnyRules] | None:

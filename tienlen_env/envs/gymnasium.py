@@ -22,16 +22,17 @@ from tienlen_env.envs.one_seat import (
     OneSeatGames,
     Opponents,
     Seat,
+    _OneSeatAdapter,
     as_dtype,
     payment_infos,
 )
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import ByteArray, MaskArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.single.painter import RENDER_MODES, Painter, check_render_mode
+from tienlen_env.single.painter import RENDER_MODES, check_render_mode
 
 
-class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
+class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
     """One seat of one game; `OneSeatVectorEnv` with one game is the same decision process.
 
     A reward is the sum of the seat's rewards since its last decision. With ``episode="round"`` the episode
@@ -184,20 +185,12 @@ class OneSeatEnv(gymnasium.Env[ByteArray, np.int64]):
         mask: MaskArray = self.games.batch.action_mask()[0]
         return mask
 
-    def action_to_text(self, action: int) -> str:
-        """The name of an action id; see `Batch.action_to_text`."""
-        return self.games.batch.action_to_text(action)
-
-    def text_to_action(self, text: str) -> int:
-        """The action id of a name; see `Batch.text_to_action`."""
-        return self.games.batch.text_to_action(text)
-
     def render(self) -> Any:
         """A picture in `render_mode`; see `tienlen_env.single.painter.Painter.render`."""
         if self.render_mode is None:
             gymnasium.logger.warn("You are calling render method without specifying any render mode.")
             return None
-        return Painter(self.games.batch).render(self.render_mode, [int(self.games.seat[0])])
+        return self._picture(self.render_mode)
 
     def _repr_svg_(self) -> str:
-        return str(Painter(self.games.batch).render("svg", [int(self.games.seat[0])]))
+        return str(self._picture("svg"))

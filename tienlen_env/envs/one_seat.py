@@ -19,6 +19,7 @@ without a query (except the first one of a deal).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -26,7 +27,7 @@ import numpy.typing as npt
 
 from tienlen_env.engine.agent import Agent, RandomAgent, View, check_plays, history_of
 from tienlen_env.engine.backends import BackendName
-from tienlen_env.engine.backends.protocol import Turn
+from tienlen_env.engine.backends.per_game import Turn
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_distinct_indices, as_integers, check_buffer
 from tienlen_env.errors import IllegalPlayError
@@ -34,6 +35,7 @@ from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntA
 from tienlen_env.games.common.game import AnyRules, Payment
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.registry import get_rules
+from tienlen_env.single.painter import Painter
 
 Opponents = str | Agent | Sequence[str | Agent]
 Seat = int | Literal["random"]
@@ -143,7 +145,7 @@ class OneSeatGames:
         illegal: effect of a learner's illegal action: ``"raise"``, ``"terminate"`` or ``"random"``, above.
         skip_forced: play the learner's decisions with a single legal action automatically.
         auto_reset: deal a game anew when its episode ends; else it does not change until `deal` or `reset`.
-        backend: ``"numba"`` or ``"python"``.
+        backend: ``"native"``, ``"numba"`` or ``"python"``.
         fields: fields of the rules that replace those in `rules`, for example ``target=0``; None keeps a
             field.
 
@@ -178,7 +180,7 @@ class OneSeatGames:
         illegal: Illegal = "raise",
         skip_forced: bool = True,
         auto_reset: bool = True,
-        backend: BackendName = "numba",
+        backend: BackendName = "native",
         **fields: object,
     ) -> None:
         self.batch = batch = Batch(
@@ -228,7 +230,7 @@ class OneSeatGames:
 
     def _bind(self) -> None:
         """Bind the engine's loop to the games of this object; every copy does this again."""
-        self._step_games = self.batch.unchecked().step_games
+        self._step_games = partial(self.batch.loops.step_games, *self.batch.kernel_arrays)
 
     def _step(self, games: IntArray, actions: IntArray) -> IntArray:
         """`Batch.step_games` for the learners' seats; only the actions are checked."""
@@ -557,3 +559,25 @@ class OneSeatGames:
             paid[order].tolist(),
         )
         self._total[game] = 0
+
+
+class _OneSeatAdapter:
+    """What the adapters of `OneSeatGames` to other libraries share.
+
+    Attributes:
+        games: the games.
+    """
+
+    games: OneSeatGames
+
+    def action_to_text(self, action: int) -> str:
+        """The name of an action id; see `Batch.action_to_text`."""
+        return self.games.batch.action_to_text(action)
+
+    def text_to_action(self, text: str) -> int:
+        """The action id of a name; see `Batch.text_to_action`."""
+        return self.games.batch.text_to_action(text)
+
+    def _picture(self, mode: str, game: int = 0) -> Any:
+        """A picture with the learner's hand face up; see `tienlen_env.single.painter.Painter.render`."""
+        return Painter(self.games.batch, game).render(mode, [int(self.games.seat[game])])

@@ -17,7 +17,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from tienlen_env.engine.backends import BackendName
-from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
+from tienlen_env.engine.backends.per_game import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_key, check_options
 from tienlen_env.envs.one_seat import DTypeName, as_dtype, illegal_reward, payment_infos
@@ -49,7 +49,7 @@ class GameEnv(AECEnv):
         render_mode: None or one of `RENDER_MODES`.
         history: number of past plays in the observation.
         dtype: of the observations, ``"uint8"`` or ``"float32"``.
-        backend: ``"numba"`` or ``"python"``.
+        backend: ``"native"``, ``"numba"`` or ``"python"``.
         fields: fields of the rules that replace those in `rules`; None keeps a field.
 
     Attributes:
@@ -76,7 +76,7 @@ class GameEnv(AECEnv):
         render_mode: str | None = None,
         history: int = 0,
         dtype: DTypeName = "uint8",
-        backend: BackendName = "numba",
+        backend: BackendName = "native",
         **fields: object,
     ) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class GameEnv(AECEnv):
         self._painter = Painter(batch)
         self._num_actions, self._observation_size = batch.num_actions, batch.observation_size
         self._gained = np.zeros(batch.num_players, np.float32)  # the rewards of the last step
-        self._play = partial(batch.unchecked().play_one, self._gained)
+        self._bind()
         self._key = np.zeros(1, np.int64)  # of the deal
         self._rng: np.random.Generator | None = None
         self.agents: list[str] = []
@@ -363,12 +363,17 @@ class GameEnv(AECEnv):
     def close(self) -> None:
         """No effect: nothing is open."""
 
+    def _bind(self) -> None:
+        """Bind the engine's loop to the game of this object; every copy does this again."""
+        rows, spec, actions = self.batch.kernel_arrays
+        self._play = partial(self.batch.loops.play_one, rows[0], spec, actions, self._gained)
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_play"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._play = partial(self.batch.unchecked().play_one, self._gained)
+        self._bind()
 
 
 def make_aec(rules: str | AnyRules = "cardgames", **settings: Any) -> AECEnv:
@@ -392,11 +397,3 @@ def wrap(bare: GameEnv) -> AECEnv:
     """
     legal = wrappers.TerminateIllegalWrapper(bare, illegal_reward=illegal_reward(bare.batch))
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(legal))
-
-
-def observation_rows(batch: Batch) -> str:
-    """The table of the pieces of an observation, for an environment's page."""
-    return "\n".join(
-        f"| {p.name} | {p.slice.start}:{p.slice.stop} | {p.shape} | {p.meaning} |"
-        for p in batch.layout.values()
-    )

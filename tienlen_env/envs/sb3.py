@@ -16,14 +16,14 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from tienlen_env.engine.checks import as_index
-from tienlen_env.envs.one_seat import OneSeatGames, Opponents, payment_infos
+from tienlen_env.envs.one_seat import OneSeatGames, Opponents, _OneSeatAdapter, payment_infos
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.single.painter import Painter, check_render_mode
+from tienlen_env.single.painter import check_render_mode
 
 Indices = None | int | Iterable[int]
 
 
-class OneSeatVecEnv(VecEnv):
+class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
     """One learning seat in each of B games of any rules.
 
     `tienlen_env.envs.one_seat` defines episodes and rewards. A game that ends is dealt anew in the same step,
@@ -145,14 +145,6 @@ class OneSeatVecEnv(VecEnv):
             infos[game] = {**infos[game], "illegal": True}
         return observation, self.games.rewards, self.games.terminations, infos
 
-    def action_to_text(self, action: int) -> str:
-        """The name of an action id; see `Batch.action_to_text`."""
-        return self.games.batch.action_to_text(action)
-
-    def text_to_action(self, text: str) -> int:
-        """The action id of a name; see `Batch.text_to_action`."""
-        return self.games.batch.text_to_action(text)
-
     def close(self) -> None:
         """No effect: nothing is open."""
 
@@ -196,11 +188,7 @@ class OneSeatVecEnv(VecEnv):
 
     def get_images(self) -> list[npt.NDArray[np.uint8]]:
         """The tables as RGB arrays, the learner's hand face up."""
-        games = self.games
-        return [
-            Painter(games.batch, game).render("rgb_array", [int(games.seat[game])])
-            for game in range(self.num_envs)
-        ]
+        return [self._picture("rgb_array", game) for game in range(self.num_envs)]
 
     def _count(self, indices: Indices) -> int:
         return len(list(self._get_indices(indices)))

@@ -121,17 +121,12 @@ Version history
 
 from __future__ import annotations
 
-from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from pettingzoo import AECEnv
 
-from tienlen_env.engine.batch import Batch
-from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
-from tienlen_env.games.registry import get_rules
-from tienlen_env.games.thirteens.actions import build_action_table
-from tienlen_env.games.thirteens.observe import observation_layout
-from tienlen_env.games.thirteens.rules import MAX_PLAYERS, MIN_PLAYERS, ThirteensRules
+from tienlen_env.envs.pettingzoo import GameEnv, wrap
+from tienlen_env.games.thirteens.rules import ThirteensRules
 
 
 class raw_env(GameEnv):
@@ -160,35 +155,3 @@ def env(rules: str | ThirteensRules = "thirteens", **settings: Any) -> AECEnv:
     of order is an error.
     """
     return wrap(raw_env(rules, **settings))
-
-
-def _rules(**changes: Any) -> ThirteensRules:
-    return cast(ThirteensRules, get_rules("thirteens", **changes))
-
-
-def page_tables() -> dict[str, str]:
-    """The generated tables of this module's docstring; a test compares them."""
-    table = build_action_table(_rules(melding="manual"))
-    actions = [f"| 0..{table.num_cards - 1} | the card of that id |"]
-    actions.append(f"| {table.num_cards} | end: meld no more of this trick |")
-    first = table.num_cards + 1
-    for kind, melds in groupby(table.melds, key=lambda meld: meld.kind):
-        found = list(melds)
-        last = first + len(found) - 1
-        actions.append(f"| {first}..{last} | {kind}: {table.text(first)} to {table.text(last)} |")
-        first = last + 1
-    sizes = []
-    for melding in ("auto", "manual"):
-        for jokers in range(3):
-            rules = [
-                _rules(num_players=p, jokers=jokers, melding=melding)
-                for p in range(MIN_PLAYERS, MAX_PLAYERS + 1)
-            ]
-            lengths = ", ".join(str(observation_layout(r, 0).size) for r in rules)
-            num_actions = Batch(rules[0], backend="python").num_actions
-            sizes.append(f"| {melding} | {jokers} | {num_actions} | {lengths} |")
-    return {
-        "observation": observation_rows(Batch(_rules(), backend="python")),
-        "actions": "\n".join(actions),
-        "sizes": "\n".join(sizes),
-    }

@@ -8,9 +8,9 @@
 ...     done = termination or truncation
 ...     env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
 
-Each of two to four players holds 13 cards; the first player without cards wins. Seats without cards are
-skipped. All seats terminate together at the end; a seat gets its reward in the step when its place
-becomes certain.
+Each of two to four players holds 13 cards, or as many as the rules say; the first player without cards
+wins. Seats without cards are skipped. All seats terminate together at the end; a seat gets its reward in the
+step when its place becomes certain.
 
 Arguments:
 ---------
@@ -18,15 +18,16 @@ Arguments:
 
 | argument | default | meaning |
 |---|---|---|
-| rules | 'cardgames' | a preset (cardgames, mobile, foicica, pagat, south, south_count, north) or a `Rules` |
-| num_players | None | 2, 3 or 4; None: as in the rules, which is 4 for every preset |
+| rules | 'cardgames' | a preset (the last table of Actions lists them), a small game or a `Rules` |
+| num_players | None | 2, 3 or 4; None: as in the rules, which is 4 for every preset and 2 for small games |
 | episode | 'round' | 'round': one round; 'game': rounds until one total reaches the rules' target |
 | reward | 'points' | 'points', 'zero_sum', 'win', 'cards' or 'payments', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
 | history | 0 | K, number of past plays in the observation |
 | dtype | 'uint8' | type of the observations, 'uint8' or 'float32' |
 
-Every field of `Rules` is an argument, too: ``env(target=20)`` replaces it in the rules.
+The small games are mini, small, medium and large. Every field of `Rules` is an argument, too:
+``env(target=20)`` replaces it in the rules.
 
 `reset(seed=...)` seeds the environment's own generator; without a seed its stream continues. It draws a
 64-bit key, and the deal is a pure function of the key. ``options={"key": k}`` deals that key.
@@ -87,6 +88,8 @@ suit, ranks 3 to 2, suits ♠♣♦♥. ``env.unwrapped.action_to_text(137)`` is
 | south | 454 | 294, 379, 464 |
 | south_count | 454 | 294, 379, 464 |
 | north | 437 | 298, 383, 468 |
+| south_winner | 454 | 294, 379, 464 |
+| bga | 453 | 284, 367, 452 |
 
 Legal moves: the mask is exact, the rules (RULES.md) decide. An illegal action on `raw_env` raises
 `IllegalPlayError` and leaves the game unchanged; `env` ends the game as PettingZoo's classic games do
@@ -138,11 +141,8 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from tienlen_env.engine.batch import Batch
-from tienlen_env.envs.pettingzoo import GameEnv, observation_rows, wrap
-from tienlen_env.games.tienlen.actions import build_action_table, kind_name
-from tienlen_env.games.tienlen.layout import observation_layout
-from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape, get_rules
+from tienlen_env.envs.pettingzoo import GameEnv, wrap
+from tienlen_env.games.tienlen.rules import Rules
 
 
 class raw_env(GameEnv):
@@ -171,28 +171,3 @@ def env(rules: str | Rules = "cardgames", **settings: Any) -> AECEnv:
     of order is an error.
     """
     return wrap(raw_env(rules, **settings))
-
-
-def page_tables(rules: str | Rules = "cardgames") -> dict[str, str]:
-    """The generated tables of this module's docstring, also for other rules.
-
-    Args:
-        rules: the variant of the tables ``"observation"`` and ``"actions"``; ``"sizes"`` has all presets.
-    """
-    rules = get_rules(rules)
-    batch = Batch(rules, backend="python")
-    table = build_action_table(rules)
-    kinds: dict[str, tuple[list[int], list[int]]] = {}
-    for (shape, _), ids in table.group.items():
-        found_ids, cards = kinds.setdefault(kind_name(Shape(*shape)), ([], []))
-        found_ids += ids
-        cards.append(shape.num_cards)
-    actions = ["| 0 | pass | 0 |"]
-    for kind, (found_ids, cards) in kinds.items():
-        size = f"{cards[0]}..{cards[-1]}" if len(cards) > 1 else f"{cards[0]}"
-        actions.append(f"| {found_ids[0]}..{found_ids[-1]} | {kind} | {size} |")
-    sizes = []
-    for name in PRESETS:
-        lengths = ", ".join(str(observation_layout(get_rules(name, p), 0).size) for p in (2, 3, 4))
-        sizes.append(f"| {name} | {build_action_table(get_rules(name)).num_actions} | {lengths} |")
-    return {"observation": observation_rows(batch), "actions": "\n".join(actions), "sizes": "\n".join(sizes)}

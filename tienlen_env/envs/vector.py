@@ -24,13 +24,14 @@ from tienlen_env.envs.one_seat import (
     Illegal,
     OneSeatGames,
     Opponents,
+    _OneSeatAdapter,
     as_dtype,
     payment_infos,
 )
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.single.painter import Painter, check_render_mode
+from tienlen_env.single.painter import check_render_mode
 
 
 class Decisions(NamedTuple):
@@ -179,7 +180,7 @@ def _with_masks(games: BoolArray, infos: dict[str, npt.NDArray[Any]]) -> dict[st
     return found
 
 
-class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
+class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
     """One learning seat in each of B games, as a Gymnasium vector environment.
 
     Observations are flat, uint8 (B, O); the masks, int8 (B, A), are in ``infos["action_mask"]`` and
@@ -414,21 +415,9 @@ class OneSeatVectorEnv(VectorEnv[ByteArray, IntArray, npt.NDArray[Any]]):
             infos["final_info"], infos["_final_info"] = _with_masks(ended, final), ended.copy()
         return observation, rewards, ended, np.zeros(self.num_envs, np.bool_), infos
 
-    def action_to_text(self, action: int) -> str:
-        """The name of an action id; see `Batch.action_to_text`."""
-        return self.games.batch.action_to_text(action)
-
-    def text_to_action(self, text: str) -> int:
-        """The action id of a name; see `Batch.text_to_action`."""
-        return self.games.batch.text_to_action(text)
-
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each game, the learner's hand face up; None without a render mode."""
         if self.render_mode is None:
             gymnasium.logger.warn("You are calling render method without specifying any render mode.")
             return None
-        games = self.games
-        return tuple(
-            Painter(games.batch, game).render(self.render_mode, [int(games.seat[game])])
-            for game in range(self.num_envs)
-        )
+        return tuple(self._picture(self.render_mode, game) for game in range(self.num_envs))

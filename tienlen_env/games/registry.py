@@ -252,11 +252,6 @@ def game_named(name: str) -> AnyGame:
     return _games[name]
 
 
-def _reduce(game: AnyGame) -> tuple[Callable[[str], AnyGame], tuple[str]]:
-    """Games pickle by their names."""
-    return game_named, (game.name,)
-
-
-copyreg.pickle(Game, _reduce)
+copyreg.pickle(Game, lambda game: (game_named, (game.name,)))  # by their names
 register(TIENLEN)
 register(THIRTEENS)

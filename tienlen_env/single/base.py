@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import index
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar, cast
 
@@ -29,16 +29,15 @@ import numpy as np
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_index, as_key
-from tienlen_env.engine.one_game import OneGame
 from tienlen_env.engine.view import View
 from tienlen_env.errors import IllegalPlayError, NotationError, TienLenError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.facts import Json
-from tienlen_env.games.common.game import AnyRules, Payment, Refusal
+from tienlen_env.games.common.game import AnyGame, AnyRules, Payment, Refusal
+from tienlen_env.games.common.notation import Notation, Record
 from tienlen_env.games.common.state import GameState
-from tienlen_env.games.registry import ByGame, check_game, get_rules
+from tienlen_env.games.registry import PRESETS, ByGame, check_game, games, get_rules
 from tienlen_env.rendering import PlainView, for_stream, render_ansi, render_svg
-from tienlen_env.single import record
 from tienlen_env.single.painter import Painter, seat_names
 
 Facts = dict[str, Json]
@@ -112,7 +111,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         num_players: P; None keeps the number in `rules`.
         round_index: which round of the key's game is dealt.
         leader: the seat that leads; None: as the rules say for the first round.
-        backend: ``"numba"`` or ``"python"``.
+        backend: ``"native"``, ``"numba"`` or ``"python"``.
 
     Attributes:
         rules: the rules.
@@ -127,6 +126,7 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
     default_rules: ClassVar[str] = "cardgames"
+    notation: ClassVar[Notation | None] = None  # of its records; None: with action ids and scores
     has_card_choice: ClassVar[bool] = False  # `play` takes any legal set of cards of an action
     _int_hint: ClassVar[str] = ""
 
@@ -144,7 +144,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         num_players: int | None = None,
         round_index: int = 0,
         leader: int | None = None,
-        backend: BackendName = "numba",
+        backend: BackendName = "native",
     ) -> None:
         self._begin(rules or self.default_rules, num_players, leader, backend)
         self.key = as_key(secrets.randbits(64) if key is None else key)
@@ -172,10 +172,19 @@ class BaseRound(Generic[RulesT, PlayT]):
         self._bind(shared.batch.copy())
 
     def _bind(self, batch: Batch) -> None:
-        """Take a batch of one game."""
+        """Take a batch of one game, and bind the loops to it: a round counts microseconds."""
         self._batch = batch
         self._state = batch.state
-        self._one = OneGame(batch, self.has_card_choice)
+        self._action = np.empty(1, np.int64)  # to play, and its cards
+        self._cards = np.empty(1, np.int64) if self.has_card_choice else batch._no_cards
+        self._ids, self._masks = np.empty((2, batch.num_actions), np.int64)  # what is legal, and the cards
+        loops, arrays = batch.loops, batch.kernel_arrays
+        self._list_legal = partial(loops.list_legal, *arrays, np.zeros(1, np.int64), self._ids, self._masks)
+        self._step = partial(
+            loops.step,
+            *(*arrays, self._action, self._cards, batch._rewards, batch._dones),
+            *(batch._no_mask, batch._no_observation, batch._no_draws, batch._no_cards),
+        )
 
     def _deal(self) -> None:
         leader = -1 if self.leader is None else self.leader
@@ -184,8 +193,9 @@ class BaseRound(Generic[RulesT, PlayT]):
         elif self._first_row is not None:
             self._rows[0] = self._first_row
         else:
-            assert self.key is not None
-            self._one.begin(self.key, self.round_index, leader)
+            keys, rounds, leaders = np.array([[self.key], [self.round_index], [leader]])
+            self._batch.loops.begin(*self._batch.kernel_arrays, keys, rounds, leaders)
+            self._batch.forget_payments()
 
     @property
     def row(self) -> IntArray:
@@ -205,7 +215,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         hands: Sequence[str | int],
         *,
         leader: int | None = None,
-        backend: BackendName = "numba",
+        backend: BackendName = "native",
         **extra_cards: str | int,
     ) -> Self:
         """A round with given hands.
@@ -214,7 +224,7 @@ class BaseRound(Generic[RulesT, PlayT]):
             rules: a preset's name or rules.
             hands: one per seat, as text or masks.
             leader: the seat that leads; None: see `Batch.set_hands`.
-            backend: ``"numba"`` or ``"python"``.
+            backend: ``"native"``, ``"numba"`` or ``"python"``.
             extra_cards: other cards that `Batch.set_hands` takes, as text or masks: in Thirteens ``dummy``,
                 ``remainder`` and ``starter``.
 
@@ -248,7 +258,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         """
         decision = as_index(decision, len(view), "decision")
         new = object.__new__(cls)
-        new._begin(cast(RulesT, view.rules), None, None, "numba")
+        new._begin(cast(RulesT, view.rules), None, None, "native")
         seen, _ = view.select([decision]).without_hidden().source
         new._rows[0] = seen.state.rows[0, : new._rows.shape[1]]  # without the history
         new.key, new.round_index = None, int(new._state.round[0])
@@ -347,15 +357,13 @@ class BaseRound(Generic[RulesT, PlayT]):
         Args:
             exact: True: every legal set of cards, in games where one action stands for several.
         """
-        one = self._one
-        count = one.list_legal()
-        legal = zip(one.ids[:count].tolist(), one.masks[:count].tolist(), strict=True)
+        count = self._list_legal()
+        legal = zip(self._ids[:count].tolist(), self._masks[:count].tolist(), strict=True)
         return [self.play_of(action, cards) for action, cards in legal]
 
     def legal_actions(self) -> list[int]:
         """The ids of the legal actions, ascending; empty when the round is over."""
-        count = self._one.list_legal()
-        ids: list[int] = self._one.ids[:count].tolist()
+        ids: list[int] = self._ids[: self._list_legal()].tolist()
         return ids
 
     def play_of(self, action: int, cards: int) -> PlayT:
@@ -382,9 +390,8 @@ class BaseRound(Generic[RulesT, PlayT]):
                 clause. Errors leave the round unchanged.
         """
         play = self._read(move)
-        one = self._one
-        one.action[0] = play.action
-        if one.step() >= 0:
+        self._action[0] = play.action
+        if self._step() >= 0:
             raise self._refusal(play)
         self._plays.append(play)
 
@@ -406,9 +413,8 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     def _action_cards(self, action: int) -> int:
         """The cards of a legal action; 0 if it is not legal."""
-        one = self._one
-        found = np.flatnonzero(one.ids[: one.list_legal()] == action)
-        return int(one.masks[found[0]]) if len(found) else 0
+        found = np.flatnonzero(self._ids[: self._list_legal()] == action)
+        return int(self._masks[found[0]]) if len(found) else 0
 
     def _checked(self, action: int) -> int:
         """Check an action id.
@@ -515,83 +521,72 @@ class BaseRound(Generic[RulesT, PlayT]):
     # ------------------------------------------------------------ records
 
     def record(self) -> str:
-        """The round so far as one line of text (`tienlen_env.single.record`).
+        """The round so far as one line of text (`tienlen_env.games.common.notation`).
 
         Raises:
             TienLenError: the round was made by `from_view`.
         """
-        self._check_recordable()
-        given = None
-        if self._hands is not None:
-            given = {"hands": self._hands, **{name: (cards,) for name, cards in self._extra_cards.items()}}
-        return record.write(
-            self._batch.game,
+        if self._first_row is not None:
+            raise TienLenError("a round that one player sees has no record: its deal is not known")
+        found = Record(
             self.rules,
             self.key,
             self.round_index,
-            given,
+            self._hands,
             self.leader,
-            [play.action for play in self._plays],
-            self.scores if self.is_over else None,
+            tuple(map(self._recorded, self._plays)),
+            self._results if self.is_over else None,
+            self._extra_cards,
         )
-
-    def _check_recordable(self) -> None:
-        if self._first_row is not None:
-            raise TienLenError("a round that one player sees has no record: its deal is not known")
+        return (self.notation or plain_notation(self._batch.game)).format(found)
 
     @classmethod
-    def from_record(cls, text: str, rules: RulesT | None = None, *, backend: BackendName = "numba") -> Self:
+    def from_record(cls, text: str, rules: RulesT | None = None, *, backend: BackendName = "native") -> Self:
         """Read a line that `record` wrote and play it through.
 
         Args:
             text: one line.
             rules: the variant, needed if the line has only its digest.
-            backend: ``"numba"`` or ``"python"``.
+            backend: ``"native"``, ``"numba"`` or ``"python"``.
 
         Raises:
             NotationError: text that cannot be read, an impossible deal, an illegal play, or results that do
                 not follow from the plays; the message has the column.
         """
-        found = record.read(text, rules)
-        hands, extra = found.given or (None, {})
+        found = (cls.notation or plain_notation(game_of_line(text))).parse(text, rules)
+        variant, settings = cast(RulesT, found.rules), {"leader": found.leader, "backend": backend}
         try:
-            new = cls._dealt(
-                cast(RulesT, found.rules), found.key, found.round_index, hands, found.leader, backend, extra
-            )
+            if found.hands is not None:
+                new = cls.from_hands(variant, found.hands, **settings, **found.extra)  # type: ignore[arg-type]
+            else:
+                new = cls(variant, found.key, round_index=found.round_index, **settings)  # type: ignore[arg-type]
         except ValueError as error:
-            raise NotationError(str(error), 1) from error
-        new._replay(found.plays, found.columns)
-        if found.results is not None and found.results != new.scores:
-            raise NotationError(f"the plays lead to the scores {new.scores}", found.results_column)
-        return new
-
-    @classmethod
-    def _dealt(
-        cls,
-        rules: RulesT,
-        key: int | None,
-        round_index: int,
-        hands: Sequence[str | int] | None,
-        leader: int | None,
-        backend: BackendName,
-        extra_cards: Mapping[str, str | int],
-    ) -> Self:
-        """The round of a record: from its hands, or from its key."""
-        if hands is not None:
-            return cls.from_hands(rules, hands, leader=leader, backend=backend, **extra_cards)
-        return cls(rules, key, round_index=round_index, leader=leader, backend=backend)
-
-    def _replay(self, plays: Iterable[PlayT | int | str], columns: Iterable[int]) -> None:
-        """Play the plays of a record.
-
-        Raises:
-            NotationError: an illegal play; the message has its column.
-        """
-        for play, column in zip(plays, columns, strict=True):
+            raise NotationError(str(error), text.find("hands=") + 1 or 1) from error
+        for play, column in zip(found.plays, found.columns, strict=True):
             try:
-                self.play(play)
+                new.play(cls._move_of(play))
             except TienLenError as error:
                 raise NotationError(str(error), column) from error
+        results = new._results if new.is_over else "no end"
+        if found.results not in (None, results):
+            raise NotationError(
+                f"the line says {found.results}, the plays lead to {results}", len(text.rstrip()) + 1
+            )
+        return new
+
+    @property
+    def _results(self) -> tuple[int, ...]:
+        """Each seat's result in a record, at the end."""
+        return self.scores
+
+    def _recorded(self, play: PlayT) -> int:
+        """A play in a `Record`."""
+        return play.action
+
+    @classmethod
+    def _move_of(cls, recorded: int) -> PlayT | int | str:
+        """The move for `play` that a `Record` has."""
+        return recorded
 
     # ------------------------------------------------------------ text and pictures
 
@@ -651,6 +646,27 @@ def round_type(rules: AnyRules) -> type[AnyRound]:
 def round_type_of(game: str) -> type[AnyRound]:
     """The class of rounds of a game, by the game's name."""
     return _ROUNDS.named(game)
+
+
+def plain_notation(game: AnyGame) -> Notation:
+    """The format of records of a game without its own."""
+    return Notation(game.name, get_rules, game.text, PRESETS)
+
+
+def game_of_line(line: str) -> AnyGame:
+    """The game of a record: the line begins with its name.
+
+    Raises:
+        NotationError: no registered game has it.
+    """
+    if not isinstance(line, str):
+        raise NotationError(f"expected text, got {type(line).__name__}", 1)
+    name = line.lstrip().partition("/")[0]
+    for game in games():
+        if game.name == name:
+            return game
+    formats = ", ".join(f"{game.name}/1" for game in games())
+    raise NotationError(f"{line.split(' ')[0][:40]!r}: expected one of the formats {formats}", 1)
 
 
 # ---------------------------------------------------------------- helpers

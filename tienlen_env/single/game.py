@@ -7,8 +7,8 @@ from typing import Self
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import games, get_rules
-from tienlen_env.single.base import AnyRound, Play, round_type, round_type_of
+from tienlen_env.games.registry import get_rules
+from tienlen_env.single.base import AnyRound, Play, game_of_line, round_type, round_type_of
 
 
 class Game:
@@ -18,7 +18,7 @@ class Game:
         rules: a preset's name or the rules of any game; without a target a game is one round.
         key: 64-bit key of all its deals; None draws one.
         num_players: P; None keeps the number in `rules`.
-        backend: ``"numba"`` or ``"python"``.
+        backend: ``"native"``, ``"numba"`` or ``"python"``.
 
     Attributes:
         round: the round in play, or the last one when the game is over: a `Round`, a `Deal`, or a `BaseRound`
@@ -32,7 +32,7 @@ class Game:
         key: int | None = None,
         *,
         num_players: int | None = None,
-        backend: BackendName = "numba",
+        backend: BackendName = "native",
     ) -> None:
         self.rules = get_rules(rules, num_players)
         self.round: AnyRound = round_type(self.rules)(self.rules, key, backend=backend)
@@ -150,13 +150,15 @@ class Game:
         return "\n".join(lines) + "\n"
 
     @classmethod
-    def from_record(cls, text: str, rules: AnyRules | None = None, *, backend: BackendName = "numba") -> Self:
+    def from_record(
+        cls, text: str, rules: AnyRules | None = None, *, backend: BackendName = "native"
+    ) -> Self:
         """Read the lines that `record` wrote and play them through.
 
         Args:
             text: one line per round.
             rules: the variant, needed if the lines have only its digest.
-            backend: ``"numba"`` or ``"python"``.
+            backend: ``"native"``, ``"numba"`` or ``"python"``.
 
         Raises:
             NotationError: a line that cannot be read, or a round that is not the game's next; the message
@@ -165,7 +167,7 @@ class Game:
         new: Self | None = None
         for number, line in enumerate(text.splitlines() if isinstance(text, str) else [text], 1):
             try:
-                played = _round_type_in(line).from_record(line, rules, backend=backend)
+                played = round_type_of(game_of_line(line).name).from_record(line, rules, backend=backend)
                 if new is None:
                     new = cls(played.rules, played.key, backend=backend)
                 if new.is_over or (played.rules, played.key, played.round_index, played.leader) != (
@@ -182,15 +184,3 @@ class Game:
         if new is None:
             raise NotationError("no rounds", 1)
         return new
-
-
-def _round_type_in(line: str) -> type[AnyRound]:
-    """The class of the round of a record; the line begins with the game's name."""
-    if not isinstance(line, str):
-        raise NotationError(f"expected text, got {type(line).__name__}", 1)
-    name = line.lstrip().partition("/")[0]
-    names = [game.name for game in games()]
-    if name not in names:
-        formats = ", ".join(f"{known}/1" for known in names)
-        raise NotationError(f"{line.split(' ')[0][:40]!r}: expected one of the formats {formats}", 1)
-    return round_type_of(name)

@@ -55,7 +55,7 @@ class Session:
         whole_game: bool = True,
         history: int = 0,
         history_length: int = 0,
-        backend: BackendName = "numba",
+        backend: BackendName = "native",
     ) -> None:
         self.rules = get_rules(rules, num_players)
         self.whole_game = whole_game

@@ -8,20 +8,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
-from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.cards import SUIT_NAME
 from tienlen_env.games.thirteens.cards import CARD_TEXT
 from tienlen_env.games.thirteens.melds import pack
-from tienlen_env.games.thirteens.notation import (
-    DealRecord,
-    format_record,
-    parse_play,
-    parse_record,
-)
+from tienlen_env.games.thirteens.notation import NOTATION
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.state import State
 from tienlen_env.rendering import TrickView
@@ -84,7 +77,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         num_players: 3..7; None keeps the number in `rules`.
         round_index: which deal of the key's game it is.
         leader: the seat that leads; None: eldest by the key (8.2).
-        backend: ``"numba"`` or ``"python"``.
+        backend: ``"native"``, ``"numba"`` or ``"python"``.
 
     Raises:
         RulesError: unknown rules, or those of another game.
@@ -93,6 +86,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
 
     game_name: ClassVar[str] = "thirteens"
     default_rules: ClassVar[str] = "thirteens"
+    notation = NOTATION
     _state: State
 
     def _bind(self, batch: Batch) -> None:
@@ -127,7 +121,7 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         return 1 << action if action < self.rules.num_cards else 0
 
     def _parse(self, text: str) -> int:
-        return parse_play(self.rules, text)
+        return NOTATION.parse_play(self.rules, text)
 
     def pass_(self) -> None:
         """See `BaseRound.pass_`: Thirteens has no pass (RULES.md 8.5).
@@ -138,58 +132,6 @@ class Deal(BaseRound[ThirteensRules, TextPlay]):
         raise self._error(
             "pass refused: Thirteens has no pass, a card is played in each turn, 8.5", None, "8.5"
         )
-
-    # ------------------------------------------------------------ records, text, pictures
-
-    def record(self) -> str:
-        """The deal so far as one line of text (`tienlen_env.games.thirteens.notation`)."""
-        self._check_recordable()
-        extra = self._extra_cards
-        return format_record(
-            DealRecord(
-                self.rules,
-                self.key,
-                self.round_index,
-                self._hands,
-                extra.get("dummy", 0),
-                extra.get("remainder", 0),
-                extra.get("starter", 0),
-                self.leader,
-                tuple(play.action for play in self._plays),
-                self.scores if self.is_over else None,
-            )
-        )
-
-    @classmethod
-    def from_record(
-        cls, text: str, rules: ThirteensRules | None = None, *, backend: BackendName = "numba"
-    ) -> Self:
-        """Read a line that `record` wrote and play it through.
-
-        Args:
-            text: one line.
-            rules: the variant, needed if the line has only its digest.
-            backend: ``"numba"`` or ``"python"``.
-
-        Raises:
-            NotationError: text that cannot be read, an impossible card distribution, an illegal play, or
-                points that do not follow from the plays; the message has the column.
-        """
-        record = parse_record(text, rules)
-        extra = {name: getattr(record, name) for name in ("dummy", "remainder", "starter")}
-        try:
-            new = cls._dealt(
-                record.rules, record.key, record.round_index, record.hands, record.leader, backend, extra
-            )
-        except TienLenError as error:
-            raise NotationError(str(error), text.find("hands=") + 1 or 1) from error
-        new._replay(record.plays, record.columns)
-        if record.points is not None and (not new.is_over or record.points != new.scores):
-            lead_to = new.scores if new.is_over else "no end"
-            raise NotationError(
-                f"the points say {record.points}, the plays lead to {lead_to}", len(text.rstrip()) + 1
-            )
-        return new
 
 
 ROUND = Deal

@@ -15,19 +15,11 @@ from itertools import combinations, product
 from operator import index
 from typing import Any, ClassVar, Self, cast
 
-from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError
+from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
-from tienlen_env.games.tienlen.notation import (
-    DECLARE_TEXT,
-    DECLARED,
-    PASS_TEXT,
-    RoundRecord,
-    format_record,
-    parse_record,
-)
+from tienlen_env.games.tienlen.notation import DECLARE_TEXT, DECLARED, NOTATION, PASS_TEXT
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.state import State
 from tienlen_env.rendering import TableView
@@ -118,7 +110,7 @@ class Round(BaseRound[Rules, Play]):
         round_index: which round of the key's game is dealt.
         leader: the seat that leads freely (a later round, 1.4); None: the holder of the opening card leads
             with it (1.3).
-        backend: ``"numba"`` or ``"python"``.
+        backend: ``"native"``, ``"numba"`` or ``"python"``.
 
     Raises:
         RulesError: unknown rules.
@@ -127,6 +119,7 @@ class Round(BaseRound[Rules, Play]):
 
     _state: State
     game_name: ClassVar[str] = "tienlen"
+    notation = NOTATION
     has_card_choice: ClassVar[bool] = True
     _int_hint: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
 
@@ -194,16 +187,15 @@ class Round(BaseRound[Rules, Play]):
         Returns:
             Plays in order of action ids, for `play`.
         """
-        one, known = self._one, self._shared.known
-        count = one.list_legal()
-        masks = one.masks[:count].tolist()
+        known, count = self._shared.known, self._list_legal()
+        masks = self._masks[:count].tolist()
         try:
             # No cards are the pass, but for a declaration, which is the only legal action.
             plays = [known[m] for m in (masks if count > 1 else ())]
             if count == 1:
-                plays = [self.play_of(one.ids[0].item(), masks[0])]
+                plays = [self.play_of(self._ids[0].item(), masks[0])]
         except KeyError:
-            ids = one.ids[:count].tolist()
+            ids = self._ids[:count].tolist()
             plays = [self.play_of(a, m) for a, m in zip(ids, masks, strict=True)]
         return self._exact_plays(plays) if exact else plays
 
@@ -270,10 +262,9 @@ class Round(BaseRound[Rules, Play]):
         """
         if type(move) is not Play or move.table is not self._table:
             move = self._read(move)
-        one = self._one
-        one.action[0] = move.action
-        one.cards[0] = move
-        if one.step() >= 0:
+        self._action[0] = move.action
+        self._cards[0] = move
+        if self._step() >= 0:
             raise self._refusal(move)
         self._plays.append(move)
 
@@ -327,41 +318,18 @@ class Round(BaseRound[Rules, Play]):
             why.clause,
         )
 
-    # ------------------------------------------------------------ records, text, pictures
+    # ------------------------------------------------------------ records
 
-    def record(self) -> str:
-        """The round so far as one line of text (`tienlen_env.games.tienlen.notation`)."""
-        self._check_recordable()
-        places = tuple(p for p in self.places if p is not None) if self.is_over else None
-        plays = tuple(DECLARED if play.is_declaration else int(play) for play in self._plays)
-        return format_record(
-            RoundRecord(self.rules, self.key, self.round_index, self._hands, self.leader, plays, places)
-        )
+    @property
+    def _results(self) -> tuple[int, ...]:
+        return tuple(self._state.places[0].tolist())
+
+    def _recorded(self, play: Play) -> int:
+        return DECLARED if play.is_declaration else int(play)
 
     @classmethod
-    def from_record(cls, text: str, rules: Rules | None = None, *, backend: BackendName = "numba") -> Self:
-        """Read a line that `record` wrote and play it through.
-
-        Args:
-            text: one line.
-            rules: the variant, needed if the line has only its digest.
-            backend: ``"numba"`` or ``"python"``.
-
-        Raises:
-            NotationError: text that cannot be read, an illegal play, or places that do not follow from the
-                plays; the message has the column.
-        """
-        record = parse_record(text, rules)
-        new = cls._dealt(
-            record.rules, record.key, record.round_index, record.hands, record.leader, backend, {}
-        )
-        plays = (DECLARE_TEXT if play == DECLARED else Cards(play) for play in record.plays)
-        new._replay(plays, record.columns)
-        if record.places is not None and record.places != new.places:
-            raise NotationError(
-                f"the places say {record.places}, the plays lead to {new.places}", len(text.rstrip()) + 1
-            )
-        return new
+    def _move_of(cls, recorded: int) -> Cards | str:
+        return DECLARE_TEXT if recorded == DECLARED else Cards(recorded)
 
 
 PASS_PLAY = _make_play(0, PASS)

@@ -26,7 +26,7 @@ from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.network import general_inputs
 from tienlen_agents.settings import setting
 from tienlen_train.config import WIDTH, SelfPlayConfig
-from tienlen_train.learner import Model, minibatches
+from tienlen_train.learner import Model, Played
 from tienlen_train.loop import training_command
 from tienlen_train.rollout import Critic, Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
@@ -69,8 +69,7 @@ class BeliefModel(Model):
     """A policy network whose belief network is trained; all other weights are frozen."""
 
     def __init__(self, network: ActionNetwork) -> None:
-        super().__init__()
-        self.network = network
+        super().__init__(network)
         network.requires_grad_(False)
         assert network.belief is not None  # `BeliefTrainer.make_network` has made it
         network.belief.requires_grad_(True)
@@ -100,16 +99,17 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
         """The network; only its belief network learns."""
         return BeliefModel(network)
 
-    def learn(self, trajectories: Trajectories) -> dict[str, float]:
+    def learn(self, played: Played) -> dict[str, float]:
         """Take the gradient steps of an iteration; the means of their metrics.
 
         Returns:
             ``loss``: in nats a card; ``gain``: by how much it is below the loss without a belief network;
             ``true_owner``: the mean probability of the true location of a card.
         """
+        assert isinstance(played, Trajectories)  # general networks are trained on the processor
         config = self.config
-        observation = torch.from_numpy(trajectories.inputs.observation)
-        owners = torch.from_numpy(self._owners(trajectories))
+        observation = torch.from_numpy(played.inputs.observation)
+        owners = torch.from_numpy(self._owners(played))
 
         def loss(model: BeliefModel, decisions: Any) -> tuple[Tensor, Tensor]:
             index = torch.from_numpy(decisions)
@@ -130,10 +130,8 @@ class BeliefTrainer(SelfPlayTrainer[BeliefModel]):
             return total, torch.stack([total.detach(), gain, probability])
 
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
-        rng = np.random.default_rng((config.seed, self.iteration, 1))
-        num, size = len(trajectories), config.batch_size
-        epochs = (minibatches(rng, num, size) for _ in range(config.update_epochs))
-        return dict(zip(("loss", "gain", "true_owner"), self.learner.train(loss, epochs), strict=True))
+        means = self.learner.train(loss, self.epochs(played))
+        return dict(zip(("loss", "gain", "true_owner"), means, strict=True))
 
     def _owners(self, trajectories: Trajectories) -> npt.NDArray[np.float32]:
         """Who holds each card: float32 (n, opponents + 1, C) of 0 and 1, the undealt cards last."""

@@ -42,9 +42,9 @@ class BestResponseConfig(PPOConfig):
     decisions: int = 3_000_000
     learning_rate: float = 5e-4
 
-    def agent_names(self) -> tuple[str, ...]:
-        """See `SelfPlayConfig.agent_names`."""
-        return (*super().agent_names(), self.agent)
+    def baseline_names(self) -> tuple[str, ...]:
+        """The agent to exploit."""
+        return (self.agent,)
 
 
 class BestResponseTrainer(PPOTrainer):
@@ -64,11 +64,7 @@ class BestResponseTrainer(PPOTrainer):
             ),
             executor,
         )
-        self.pool.baselines = self.eval_opponents = (config.agent,)
-
-    def opponents(self) -> tuple[str, ...]:
-        """The agent in the other seats."""
-        return (self.config.agent,)
+        self.eval_opponents = (config.agent,)
 
     def make_network(self) -> ActionNetwork:
         """The initial network: the agent's own, or a new one."""

@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="show the folder and its size, or delete it: code is compiled again when it is needed",
     )
     action = parser.parse_args(argv).action
-    from tienlen_env.engine.backends.jit import cache_folder
+    from tienlen_env.engine.backends.sources import cache_folder
 
     folder = cache_folder()
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

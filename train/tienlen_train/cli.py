@@ -60,6 +60,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),
     "gauntlet": _arena("gauntlet", "compare one agent with the standard panel"),
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
+    "exact": Command("tienlen_agents.exact.__main__", "small games, solved: NashConv, equilibria"),
     "tune": Command("tienlen_train.tune_heuristic", "search for parameters of the heuristic agent"),
     "train": Group(
         "train an agent",

@@ -17,11 +17,9 @@ Source: Zha et al., DouZero: Mastering DouDizhu with Self-Play Deep Reinforcemen
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,11 +27,9 @@ from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, repeat_rows, segment_log_softmax, segment_sum
 from tienlen_agents.settings import Range, setting
 from tienlen_train.config import SelfPlayConfig
-from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
 from tienlen_train.executor import Executor
-from tienlen_train.learner import Model, TrajectoryTensors, advantages, minibatches
+from tienlen_train.learner import Model, Played, advantages
 from tienlen_train.loop import training_command
-from tienlen_train.rollout import Trajectories
 from tienlen_train.trainer import SelfPlayTrainer
 
 
@@ -53,15 +49,7 @@ class DMCConfig(SelfPlayConfig):
     inverse_temperature: float = setting(3.0, Range(0, 1e6, above=True))
 
 
-class ActionValueModel(Model):
-    """The network alone: its scores are the returns."""
-
-    def __init__(self, network: ActionNetwork) -> None:
-        super().__init__()
-        self.network = network
-
-
-class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
+class DMCTrainer(SelfPlayTrainer[Model]):
     """Regression of returns."""
 
     name: ClassVar[str] = "dmc"
@@ -76,51 +64,21 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
         if self.with_action_values and self.features.action_values is None:
             raise ValueError(f"returns='counterfactual': rollouts are not available for {self.features.game}")
 
-    def make_model(self, network: ActionNetwork) -> ActionValueModel:
-        """The policy's network."""
-        return ActionValueModel(network)
+    def make_model(self, network: ActionNetwork) -> Model:
+        """The policy's network alone: its scores are the returns."""
+        return Model(network)
 
-    def learn(self, trajectories: Trajectories) -> dict[str, float]:
+    def learn(self, played: Played) -> dict[str, float]:
         """Fit the returns; the metrics."""
-        config, num_decisions = self.config, len(trajectories)
-        tensors = TrajectoryTensors(trajectories, self.device, self.dtype)
-        if config.returns == "played":
-            returns, _ = advantages(trajectories, np.zeros(num_decisions, np.float32), gae_lambda=1.0)
-        else:
-            returns = trajectories.action_values
-        rng = np.random.default_rng((config.seed, self.iteration, 1))
-        epochs = (minibatches(rng, num_decisions, config.batch_size) for _ in range(config.update_epochs))
-        return self.improve(tensors, torch.from_numpy(returns).to(self.device), epochs)
-
-    def learn_on_device(self, trajectories: DeviceTrajectories) -> dict[str, float]:
-        """`learn`, with everything on the device until the metrics are read."""
-        config = self.config
-        returns = trajectories.action_values
-        if config.returns == "played":
-            returns, _ = device_advantages(
-                trajectories, torch.zeros_like(trajectories.reward), gae_lambda=1.0
-            )
-        generator = self.generator()
-        epochs = (trajectories.minibatches(generator, config.batch_size) for _ in range(config.update_epochs))
-        return self.improve(trajectories, returns, epochs)
-
-    def improve(
-        self,
-        tensors: TrajectoryTensors | DeviceTrajectories,
-        target: Tensor,
-        epochs: Iterable[Iterable[Any]],
-    ) -> dict[str, float]:
-        """Take the gradient steps of an iteration; the means of their metrics.
-
-        Args:
-            tensors: the decisions.
-            target: the returns: float32 (n,) of the chosen actions, or (N,) of all.
-            epochs: the minibatches of each pass.
-        """
-        config = self.config
+        config, tensors = self.config, self.tensors(played)
         is_played = config.returns == "played"
+        # Of the chosen actions, float32 (n,), or of all, (N,).
+        returns: Any = played.action_values
+        if is_played:
+            returns, _ = advantages(played, 0 * played.reward, gae_lambda=1.0)
+        target = torch.as_tensor(returns, device=self.device)
 
-        def loss(model: ActionValueModel, decisions: Any) -> tuple[Tensor, Tensor]:
+        def loss(model: Model, decisions: Any) -> tuple[Tensor, Tensor]:
             batch = tensors.gather(decisions)
             in_order = batch.num_legal if model.network.for_device else None
             with self.autocast():
@@ -149,7 +107,8 @@ class DMCTrainer(SelfPlayTrainer[ActionValueModel]):
             return total, torch.stack([total.detach(), entropy])
 
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
-        return dict(zip(("loss", "entropy"), self.learner.train(loss, epochs), strict=True))
+        means = self.learner.train(loss, self.epochs(played))
+        return dict(zip(("loss", "entropy"), means, strict=True))
 
 
 main = training_command(

@@ -19,34 +19,38 @@ Source: Vinyals et al., Grandmaster level in StarCraft II using multi-agent rein
 
 from __future__ import annotations
 
+import json
+import math
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple
 
 import torch
 from rich.console import Console
+from rich.table import Table as RichTable
 from torch import Tensor
 
 from tienlen_agents import arena
 from tienlen_agents.arena.league import find_cycles
 from tienlen_agents.arena.stats import Estimate
-from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.networks.agent import NetworkAgent
-from tienlen_agents.networks.network import Network, NetworkConfig
+from tienlen_agents.networks.network import Network
 from tienlen_agents.settings import COUNT, DEALS, Range, fixed, setting
 from tienlen_env.games.common.game import AnyRules
-from tienlen_train.config import RunError, command
+from tienlen_train.cluster import task_pool
+from tienlen_train.config import command
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.loop import Metrics, Task, make_console, run_in_folder
 from tienlen_train.opponent_pool import Snapshot
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 from tienlen_train.runs import parse_run_args, write_atomic, writing
-from tienlen_train.tables import Member, Table, show, table_json
 
 PAYOFF_SEED: Final = 3_000_000  # of the table's deals, plus the run's seed
 POLICIES: Final = "policies"  # the folder of the members' files
@@ -116,50 +120,146 @@ class LeagueConfig(PPOConfig):
         )
 
 
+# ---------------------------------------------------------------- the table
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A policy of the population, which does not change.
+
+    Attributes:
+        name: of the learner that it was.
+        generation: after which it was taken, from 1.
+        network: the policy.
+    """
+
+    name: str
+    generation: int
+    network: Network
+
+    @property
+    def label(self) -> str:
+        """Its name in the table and among the files."""
+        return f"{self.name}-{self.generation}"
+
+
+@dataclass
+class Table:
+    """The members and their payoffs.
+
+    Attributes:
+        members: in order of arrival.
+        payoffs: by indices of two members: points above parity of the first, alone against the second in all
+            other seats.
+    """
+
+    members: list[Member] = field(default_factory=list)
+    payoffs: dict[tuple[int, int], Estimate] = field(default_factory=dict)
+
+    def missing(self) -> list[tuple[int, int]]:
+        """The entries that have not been played."""
+        everyone = range(len(self.members))
+        return [(i, j) for i in everyone for j in everyone if i != j and (i, j) not in self.payoffs]
+
+    def matrix(self) -> list[list[Estimate | None]]:
+        """The payoffs by row and column, None where there is none."""
+        everyone = range(len(self.members))
+        return [[self.payoffs.get((row, column)) for column in everyone] for row in everyone]
+
+    def exploiters_of(self, column: int) -> list[tuple[int, Estimate]]:
+        """The members that are proven above parity against a member, the strongest first."""
+        found = [(row, value) for (row, at), value in self.payoffs.items() if at == column]
+        proven = [(row, value) for row, value in found if value.verdict(0.0) == "above"]
+        return sorted(proven, key=lambda pair: (-pair[1].mean, pair[0]))
+
+    def best(self) -> Member:
+        """The member with the lowest exploitability: the highest payoff of another one against it."""
+        worst = [
+            max((value.mean for (_, at), value in self.payoffs.items() if at == column), default=math.nan)
+            for column in range(len(self.members))
+        ]
+        return self.members[worst.index(min(worst))]
+
+
+def show(table: Table, console: Console) -> None:
+    """Print the table, and for each member who exploits it."""
+    rich = RichTable(title="points above parity: the row alone against the column in all other seats")
+    rich.add_column("")
+    for member in table.members:
+        rich.add_column(member.label, justify="right")
+    for member, row in zip(table.members, table.matrix(), strict=True):
+        cells = ["" if value is None else f"{value.mean:+.2f} ± {value.half_width:.2f}" for value in row]
+        rich.add_row(member.label, *cells)
+    console.print(rich)
+    for index, member in enumerate(table.members):
+        found = [
+            f"{table.members[row].label} ({value.mean:+.2f} ± {value.half_width:.2f})"
+            for row, value in table.exploiters_of(index)
+        ]
+        console.print(f"{member.label} is exploited by {', '.join(found) or 'none'}", highlight=False)
+
+
+def table_json(table: Table) -> bytes:
+    """The table as a JSON file, with its cycles: members, each above the next."""
+    labels, matrix = [member.label for member in table.members], table.matrix()
+    value = {
+        "members": [{"name": member.name, "generation": member.generation} for member in table.members],
+        "payoffs": [
+            [None if entry is None else {"mean": entry.mean, "half_width": entry.half_width} for entry in row]
+            for row in matrix
+        ],
+        "exploited_by": {
+            label: [labels[row] for row, _ in table.exploiters_of(index)]
+            for index, label in enumerate(labels)
+        },
+        "cycles": [[labels[index] for index in cycle] for cycle in find_cycles(matrix)],
+    }
+    return (json.dumps(value, indent=1) + "\n").encode()
+
+
+# ---------------------------------------------------------------- the work of a generation
+
+
+class Trained(NamedTuple):
+    """A learner after an iteration.
+
+    Attributes:
+        iteration: number of its iterations so far.
+        state: of its trainer, without opponents.
+        weights: of the policy.
+        metrics: of the last iteration.
+    """
+
+    iteration: int
+    state: Mapping[str, Any]
+    weights: Mapping[str, Tensor]
+    metrics: Mapping[str, float] = MappingProxyType({})
+
+
 class TrainingSegment(NamedTuple):
     """A learner's iterations in one generation.
 
     Attributes:
         config: of the learner.
         iterations: how many.
-        iteration: of the learner before them.
-        state: of the learner before them; None for a new one.
-        start: weights of the policy to begin with, if they are not those of the state.
+        before: the learner before them; None for a new one.
+        start: weights of the policy to begin with, if they are not those of `before`.
         opponents: version, weights and the learner's score against each.
     """
 
     config: PPOConfig
     iterations: int
-    iteration: int
-    state: Mapping[str, Any] | None
+    before: Trained | None
     start: Mapping[str, Tensor] | None
     opponents: tuple[tuple[int, Mapping[str, Tensor], float], ...]
-
-
-class Trained(NamedTuple):
-    """What `train_segment` returns.
-
-    Attributes:
-        iteration: of the learner after it.
-        state: of the learner after it, without opponents.
-        config: the shape of its network.
-        weights: of the policy.
-        metrics: of the last iteration.
-    """
-
-    iteration: int
-    state: dict[str, Any]
-    config: NetworkConfig
-    weights: dict[str, Tensor]
-    metrics: dict[str, float]
 
 
 def train_segment(segment: TrainingSegment) -> Trained:
     """Train a learner for the iterations of a generation; depends on the segment alone."""
     PPOTrainer.prepare_process(segment.config)
     trainer = PPOTrainer(segment.config)
-    if segment.state is not None:
-        trainer.restore(segment.iteration, {**segment.state, **_NO_SNAPSHOTS})
+    if segment.before is not None:
+        trainer.restore(segment.before.iteration, {**segment.before.state, **_NO_SNAPSHOTS})
     if segment.start is not None:
         trainer.network.load_state_dict(segment.start)
     trainer.pool.snapshots = [Snapshot(*opponent) for opponent in segment.opponents]
@@ -170,7 +270,7 @@ def train_segment(segment: TrainingSegment) -> Trained:
         metrics = trainer.iterate()
     weights = {name: value.detach().cpu().clone() for name, value in trainer.network.state_dict().items()}
     state = {name: value for name, value in trainer.state().items() if name not in _NO_SNAPSHOTS}
-    return Trained(trainer.iteration, state, trainer.network.config, weights, metrics)
+    return Trained(trainer.iteration, state, weights, metrics)
 
 
 _NO_SNAPSHOTS: Final[Mapping[str, Any]] = {
@@ -180,33 +280,17 @@ _NO_SNAPSHOTS: Final[Mapping[str, Any]] = {
 }
 
 
-class Entry(NamedTuple):
-    """An entry of the table.
+def payoff(pair: tuple[Network, Network], rules: AnyRules, num_deals: int, seed: int) -> Estimate:
+    """The points (units, where there are payments) of a policy above parity, with their interval.
 
-    Attributes:
-        row: the policy alone in its seat.
-        column: the policy in all other seats.
+    Args:
+        pair: the policy alone in its seat, and that in all other seats.
         rules: the variant.
         num_deals: each is played in all seats.
         seed: of the deals, the same for all entries.
     """
-
-    row: Network
-    column: Network
-    rules: AnyRules
-    num_deals: int
-    seed: int
-
-
-def payoff(entry: Entry) -> Estimate:
-    """The points (units, where there are payments) of the row's policy above parity, with their interval."""
-    result = arena.match(
-        NetworkAgent(entry.row, "row"),
-        NetworkAgent(entry.column, "column"),
-        rules=entry.rules,
-        num_deals=entry.num_deals,
-        seed=entry.seed,
-    )
+    row, column = NetworkAgent(pair[0], "row"), NetworkAgent(pair[1], "column")
+    result = arena.match(row, column, rules=rules, num_deals=num_deals, seed=seed)
     main = result.scores[0].main
     return Estimate(main.mean - result.parity, main.half_width)
 
@@ -228,6 +312,7 @@ class Population(Task):
 
     def __init__(self, config: LeagueConfig) -> None:
         super().__init__(config)
+        self._shape = PPOTrainer(config.learner(0)).network.config  # refuses what a learner cannot use
         self.table = Table()
         self._executor: Executor = ThreadExecutor(config.threads)
         self._learners: dict[str, Trained] = {}
@@ -255,14 +340,8 @@ class Population(Task):
         _stop.clear()
         with ExitStack() as stack:
             if config.cluster is not None:
-                from tienlen_agents.cluster import connect
-
-                about: dict[str, Any] = {"packages": ["tienlen_train"], "quiet": True}
-                try:
-                    connection = connect(config.cluster, config.agent_names(), **about)
-                    self._executor = stack.enter_context(connection).pool
-                except (MissingExtraError, ValueError) as error:
-                    raise RunError(str(error)) from error
+                pool = task_pool(config.cluster, config.agent_names(), console)
+                self._executor = stack.enter_context(pool)
             try:
                 yield
             except BaseException:
@@ -276,29 +355,19 @@ class Population(Task):
         segments = [self._segment(index, name) for index, name in enumerate(names)]
         for name, trained in zip(names, self._executor.map(train_segment, segments), strict=True):
             self._learners[name] = trained
-            self.table.add(
-                Member(name, self.iteration + 1, Network(trained.config, _arrays(trained.weights)))
-            )
-        missing = self.table.missing()
-        entries = [
-            Entry(
-                self.table.members[row].network,
-                self.table.members[column].network,
-                self.rules,
-                self.config.payoff_deals,
-                self.config.seed + PAYOFF_SEED,
-            )
-            for row, column in missing
-        ]
-        for where, value in zip(missing, self._executor.map(payoff, entries), strict=True):
-            self.table.payoffs[where] = value
+            network = Network(self._shape, _arrays(trained.weights))
+            self.table.members.append(Member(name, self.iteration + 1, network))
+        missing, members = self.table.missing(), self.table.members
+        pairs = [(members[row].network, members[column].network) for row, column in missing]
+        num_deals, seed = self.config.payoff_deals, self.config.seed + PAYOFF_SEED
+        play = partial(payoff, rules=self.rules, num_deals=num_deals, seed=seed)
+        self.table.payoffs.update(zip(missing, self._executor.map(play, pairs), strict=True))
         self.iteration += 1
         self._restart_exploiters()
         return {"seconds": time.perf_counter() - begin, **self._metrics()}
 
     def _segment(self, index: int, name: str) -> TrainingSegment:
         config = self.config
-        before = self._learners.get(name)
         if index < config.mains:
             opponents = list(range(len(self.table.members)))
         else:
@@ -312,8 +381,7 @@ class Population(Task):
         return TrainingSegment(
             config=config.learner(index),
             iterations=config.iterations,
-            iteration=0 if before is None else before.iteration,
-            state=None if before is None else before.state,
+            before=self._learners.get(name),
             start=self._restarts.pop(name, None),
             opponents=tuple(
                 (other, _tensors(self.table.members[other].network), scores.get(other, 0.0))
@@ -348,7 +416,7 @@ class Population(Task):
             },
             "restarts": {name: dict(weights) for name, weights in self._restarts.items()},
             "members": [
-                (member.name, member.generation, _shared(member.network)) for member in self.table.members
+                (member.name, member.generation, _tensors(member.network)) for member in self.table.members
             ],
             "payoffs": [
                 (row, column, value.mean, value.half_width)
@@ -359,7 +427,6 @@ class Population(Task):
     def restore(self, iteration: int, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
         trainer = PPOTrainer(self.config.learner(0))
-        shape = trainer.network.config
         if iteration and set(state["learners"]) != set(self.config.names):
             raise ValueError(f"it has the learners {', '.join(state['learners'])}")
         for values in state["learners"].values():
@@ -367,15 +434,20 @@ class Population(Task):
             trainer.network.load_state_dict(values["weights"])
         self.iteration = iteration
         self._learners = {
-            name: Trained(values["iteration"], values["state"], shape, values["weights"], {})
+            name: Trained(values["iteration"], values["state"], values["weights"])
             for name, values in state["learners"].items()
         }
         self._restarts = dict(state["restarts"])
-        self.table = Table()
-        for name, born, weights in state["members"]:
-            self.table.add(Member(name, born, Network(shape, _arrays(weights))))
-        for row, column, mean, half_width in state["payoffs"]:
-            self.table.payoffs[row, column] = Estimate(float(mean), float(half_width))
+        self.table = Table(
+            [
+                Member(name, born, Network(self._shape, _arrays(weights)))
+                for name, born, weights in state["members"]
+            ],
+            {
+                (row, column): Estimate(float(mean), float(width))
+                for row, column, mean, width in state["payoffs"]
+            },
+        )
         born = [(member.name, member.generation) for member in self.table.members]
         if born != [(name, number) for number in range(1, iteration + 1) for name in self.config.names]:
             raise ValueError("it has other members")
@@ -397,8 +469,7 @@ class Population(Task):
             if member.generation == self.iteration or not path.exists():
                 with writing(path):
                     NetworkAgent(member.network, member.label).save(path)
-        cycles = find_cycles(self.table.matrix())
-        write_atomic(out / "league.json", table_json(self.table, cycles))
+        write_atomic(out / "league.json", table_json(self.table))
 
     @contextmanager
     def display(self, console: Console) -> Iterator[Callable[[Metrics], None]]:
@@ -420,13 +491,9 @@ def _arrays(weights: Mapping[str, Tensor]) -> dict[str, Any]:
     return {name: value.numpy() for name, value in weights.items()}
 
 
-def _shared(network: Network) -> dict[str, Tensor]:
+def _tensors(network: Network) -> dict[str, Tensor]:
     """The weights of a network in its own memory; they never change."""
     return {name: torch.from_numpy(value) for name, value in network.tensors.items()}
-
-
-def _tensors(network: Network) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(value.copy()) for name, value in network.tensors.items()}
 
 
 def train_league(config: LeagueConfig, console: Console) -> tuple[Population, Path]:
@@ -437,7 +504,6 @@ def train_league(config: LeagueConfig, console: Console) -> tuple[Population, Pa
 
     def make() -> Population:
         PPOTrainer.prepare_process(config)
-        PPOTrainer(config.learner(0))  # refuses unknown agents and files of other rules
         return Population(config)
 
     return run_in_folder(make, config, console)

@@ -3,70 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.device.network import ActionNetwork, as_bfloat16
+from tienlen_agents.device.network import ActionNetwork, aligned, as_bfloat16
+from tienlen_agents.networks.features import Inputs
 from tienlen_env.games.common.arrays import Float32Array, IntArray
 from tienlen_train.config import SelfPlayConfig
 from tienlen_train.executor import Executor
 from tienlen_train.rollout import Trajectories
-
-# ---------------------------------------------------------------- advantages
-
-
-def advantages(
-    trajectories: Trajectories, values: Float32Array, *, gamma: float = 1.0, gae_lambda: float
-) -> tuple[Float32Array, Float32Array]:
-    """Generalised advantage estimates within each (game, seat).
-
-    Args:
-        trajectories: n decisions.
-        values: float32 (n,), the critic's expected return from each decision on.
-        gamma: discount from one decision of a seat to its next.
-        gae_lambda: trace decay; 1 gives the return minus the value.
-
-    Returns:
-        ``(advantages, returns)``, float32 (n,) each; the returns are the critic's targets.
-
-    Source: Schulman et al., High-dimensional continuous control using generalized advantage estimation, 2016.
-    """
-    reward, next_index, step = trajectories.reward, trajectories.next_index, trajectories.step
-    advantage = np.zeros(len(trajectories) + 1, np.float32)  # the last one stands for "no next decision"
-    value = np.append(values, np.float32(0))
-    # Backwards over steps: a decision and its next one are never in one step. Joined rollouts have
-    # the same step numbers, so all decisions of a step are taken together.
-    order = np.argsort(-step, kind="stable")
-    ends = np.flatnonzero(np.diff(step[order], append=np.iinfo(np.int64).min)) + 1
-    steps = np.split(order, ends[:-1].tolist())
-    add_up_advantages((reward, value, next_index, advantage), steps, gamma, gae_lambda)
-    advantage = advantage[:-1]
-    return advantage, advantage + values
-
-
-def add_up_advantages(
-    columns: tuple[Any, Any, Any, Any], steps: Iterable[Any], gamma: float, gae_lambda: float
-) -> None:
-    """Write the advantages of the decisions of each step, the last step first.
-
-    Args:
-        columns: the reward, the value, the next decision, and the advantage, which is written; arrays or
-            tensors. Index -1 of values and advantages stands for "no next decision".
-        steps: the indices of the decisions of each step.
-        gamma: see `advantages`.
-        gae_lambda: see `advantages`.
-    """
-    reward, value, next_index, advantage = columns
-    for now in steps:
-        after = next_index[now]
-        delta = reward[now] + gamma * value[after] - value[now]
-        advantage[now] = delta + gamma * gae_lambda * advantage[after]
-
 
 # ---------------------------------------------------------------- minibatches
 
@@ -86,12 +36,6 @@ class Picked:
     def __len__(self) -> int:
         """m."""
         return len(self.index)
-
-
-def minibatches(rng: np.random.Generator, num_decisions: int, batch_size: int) -> list[IntArray]:
-    """One pass over all decisions in random order: indices, in parts of about `batch_size`."""
-    num_batches = max(1, round(num_decisions / batch_size))
-    return np.array_split(rng.permutation(num_decisions), num_batches)
 
 
 class Minibatch(NamedTuple):
@@ -120,79 +64,189 @@ class Minibatch(NamedTuple):
     num_legal: Tensor
 
 
+@dataclass(frozen=True, kw_only=True)
 class TrajectoryTensors:
-    """The trajectories of an iteration as tensors, the source of minibatches.
+    """n decisions with N legal actions as tensors, the source of minibatches.
 
-    Args:
-        trajectories: n decisions.
-        device: of the tensors.
-        dtype: of observations and features.
+    Attributes:
+        inputs: the inputs of the network.
+        privileged: (n, H), inputs of the critic alone.
+        chosen: int64 (n,), indices into the ragged actions.
+        dtype: of the minibatches' observations and features.
+        for_device: whether observations end with columns of 0, see `aligned`.
     """
 
-    def __init__(self, trajectories: Trajectories, device: torch.device, dtype: torch.dtype) -> None:
-        inputs = trajectories.inputs
-        self.device = device
-        self.observation = torch.from_numpy(inputs.observation).to(device, dtype)
-        self.privileged = torch.from_numpy(trajectories.privileged).to(device, dtype)
-        self.action_features = as_bfloat16(inputs.action_features).to(device, dtype)
-        self.prior = torch.from_numpy(inputs.prior).to(device)
-        self.segment_start = inputs.segment_start
-        self.num_legal = inputs.num_legal
-        self.position = trajectories.chosen - inputs.segment_start  # of the chosen action in its segment
+    inputs: Inputs
+    privileged: Tensor
+    chosen: Tensor
+    dtype: torch.dtype
+    for_device: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, trajectories: Trajectories, device: torch.device, dtype: torch.dtype) -> Self:
+        """The tensors of trajectories in the processor's memory."""
+        inputs: dict[str, Any] = {
+            name: torch.from_numpy(array) for name, array in trajectories.inputs._asdict().items()
+        }
+        inputs["observation"] = inputs["observation"].to(dtype)
+        inputs["action_features"] = as_bfloat16(trajectories.inputs.action_features).to(dtype)
+        return cls(
+            inputs=Inputs(**{name: tensor.to(device) for name, tensor in inputs.items()}),
+            privileged=torch.from_numpy(trajectories.privileged).to(device, dtype),
+            chosen=torch.from_numpy(trajectories.chosen).to(device),
+            dtype=dtype,
+        )
 
     def __len__(self) -> int:
         """n."""
-        return len(self.num_legal)
+        return len(self.chosen)
 
-    def action_rows(self, decisions: IntArray) -> tuple[Tensor, Tensor, IntArray]:
-        """Where the legal actions of some decisions are.
+    @property
+    def device(self) -> torch.device:
+        """Of the tensors."""
+        return self.chosen.device
 
-        Returns:
-            ``(rows, segment_ids, segment_start)``: int64 (M,), indices into the ragged actions; int64 (M,)
-            and int64 (m,), see `Minibatch` and `Inputs`.
-        """
-        num_legal = self.num_legal[decisions]
-        segment_start = np.cumsum(num_legal) - num_legal
-        segment_ids = np.repeat(np.arange(len(decisions)), num_legal)
-        rows = np.arange(len(segment_ids)) + (self.segment_start[decisions] - segment_start)[segment_ids]
-        return self.tensor(rows), self.tensor(segment_ids), segment_start
-
-    def gather(self, decisions: IntArray) -> Minibatch:
-        """The minibatch of m decisions, int64 (m,)."""
-        rows, segment_ids, segment_start = self.action_rows(decisions)
-        index = self.tensor(decisions)
+    def gather(self, decisions: IntArray | Picked) -> Minibatch:
+        """The minibatch of m decisions."""
+        inputs: Any = self.inputs
+        index = decisions.index if isinstance(decisions, Picked) else torch.from_numpy(decisions)
+        index = index.to(self.device)
+        num_legal = inputs.num_legal.index_select(0, index)
+        end = torch.cumsum(num_legal, 0)
+        num_actions = decisions.num_actions if isinstance(decisions, Picked) else int(end[-1])
+        # From where the decision's actions are to where they come in the minibatch.
+        shift = inputs.segment_start.index_select(0, index) - (end - num_legal)
+        decision = torch.arange(len(index), device=self.device)
+        owner = torch.repeat_interleave(decision, num_legal, output_size=num_actions)
+        rows = torch.arange(num_actions, device=self.device) + shift[owner]
         return Minibatch(
-            self.observation.index_select(0, index),
-            self.action_features.index_select(0, rows),
-            segment_ids,
-            self.prior.index_select(0, rows),
-            self.tensor(segment_start + self.position[decisions]),
-            self.privileged.index_select(0, index),
+            self._aligned(inputs.observation.index_select(0, index)),
+            inputs.action_features.index_select(0, rows).to(self.dtype),
+            owner,
+            inputs.prior.index_select(0, rows),
+            self.chosen.index_select(0, index) - shift,
+            self.privileged.index_select(0, index).to(self.dtype),
             index,
             rows,
-            self.tensor(self.num_legal[decisions]),
+            num_legal,
         )
 
     def critic_inputs(self, part: slice) -> tuple[Tensor, Tensor]:
         """The observations and privileged features of some decisions."""
-        return self.observation[part], self.privileged[part]
+        observation: Any = self.inputs.observation
+        return self._aligned(observation[part]), self.privileged[part].to(self.dtype)
 
-    def tensor(self, array: IntArray) -> Tensor:
-        """An array on the device."""
-        return torch.from_numpy(array).to(self.device)
+    def _aligned(self, observation: Tensor) -> Tensor:
+        return aligned([observation], self.dtype) if self.for_device else observation
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceTrajectories(TrajectoryTensors):
+    """n decisions of learning seats in the order of play, as tensors on a device.
+
+    See `tienlen_train.rollout.Trajectories` for what is not described here. Action features are bfloat16,
+    (N, X') with columns of 0 behind X.
+
+    Attributes:
+        ends: the index after the last decision of each step.
+        scores: float32 (B, P), on the processor.
+    """
+
+    for_device: ClassVar[bool] = True
+    log_probability: Tensor
+    action_values: Tensor
+    reward: Tensor
+    next_index: Tensor
+    game: Tensor
+    seat: Tensor
+    ends: list[int]
+    scores: Float32Array
+
+    def steps(self) -> list[slice]:
+        """The decisions of each step."""
+        return [slice(begin, end) for begin, end in zip([0, *self.ends[:-1]], self.ends, strict=True)]
+
+    def picked(self, parts: Sequence[Tensor]) -> list[Picked]:
+        """Minibatches by their indices; the processor waits for the device once."""
+        num_legal: Any = self.inputs.num_legal
+        totals = torch.stack([num_legal[part].sum() for part in parts]).tolist()
+        return [Picked(part, total) for part, total in zip(parts, totals, strict=True)]
+
+
+# What an iteration has played: on the processor, or on a device.
+Played = Trajectories | DeviceTrajectories
+
+
+def minibatches(played: Played, seed: tuple[int, ...], batch_size: int, num_epochs: int) -> Iterator[Any]:
+    """The passes over all decisions in random order: `Decisions` in parts of about `batch_size`.
+
+    Args:
+        played: n decisions.
+        seed: of the order; a device draws other numbers.
+        batch_size: decisions.
+        num_epochs: passes.
+    """
+    num_batches = max(1, round(len(played) / batch_size))
+    if isinstance(played, Trajectories):
+        rng = np.random.default_rng(seed)
+        for _ in range(num_epochs):
+            yield np.array_split(rng.permutation(len(played)), num_batches)
+        return
+    words = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    generator = torch.Generator(played.device).manual_seed(int(words[0]) >> 1)
+    for _ in range(num_epochs):
+        order = torch.randperm(len(played), generator=generator, device=played.device)
+        yield played.picked(torch.tensor_split(order, num_batches))
+
+
+# ---------------------------------------------------------------- advantages
+
+
+def advantages(
+    trajectories: Played, values: Any, *, gamma: float = 1.0, gae_lambda: float
+) -> tuple[Any, Any]:
+    """Generalised advantage estimates within each (game, seat).
+
+    Args:
+        trajectories: n decisions, on the processor or on a device.
+        values: float32 (n,), the critic's expected return from each decision on: an array, or a tensor of
+            the device.
+        gamma: discount from one decision of a seat to its next.
+        gae_lambda: trace decay; 1 gives the return minus the value.
+
+    Returns:
+        ``(advantages, returns)``, float32 (n,) each, as the values; the returns are the critic's targets.
+
+    Source: Schulman et al., High-dimensional continuous control using generalized advantage estimation, 2016.
+    """
+    reward, next_index = trajectories.reward, trajectories.next_index
+    # The last value and the last advantage stand for "no next decision".
+    value: Any = np.append(values, np.float32(0))
+    advantage: Any = np.zeros_like(value)
+    if isinstance(values, Tensor):
+        value = nn.functional.pad(values, (0, 1))
+        advantage = torch.zeros_like(value)
+    # Backwards over steps: a decision and its next one are never in one step.
+    for now in reversed(trajectories.steps()):
+        after = next_index[now]
+        delta = reward[now] + gamma * value[after] - value[now]
+        advantage[now] = delta + gamma * gae_lambda * advantage[after]
+    return advantage[:-1], advantage[:-1] + values
 
 
 # ---------------------------------------------------------------- gradient steps
 
 
 class Model(nn.Module):
-    """A trainable model.
+    """A trainable model: the policy's network, alone or with more.
 
-    Attributes:
+    Args:
         network: the policy's network.
     """
 
-    network: ActionNetwork
+    def __init__(self, network: ActionNetwork) -> None:
+        super().__init__()
+        self.network = network
 
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -206,15 +260,13 @@ Loss = Callable[[ModelT, Any], tuple[Tensor, Tensor]]
 class Learner(Generic[ModelT]):
     """A model, its optimiser, and gradient steps on minibatches.
 
-    Every gradient step is computed in `config.shards` parts, which may run at the same time; the result does
-    not depend on that.
-
     Args:
         model: the trained model.
         config: the settings of the run.
         device: of the model.
         executor: runs the shards.
-        num_shards: number of parts; None for that of the settings.
+        num_shards: number of parts of every gradient step, which may be computed at the same time; the
+            result does not depend on that.
     """
 
     def __init__(
@@ -223,14 +275,14 @@ class Learner(Generic[ModelT]):
         config: SelfPlayConfig,
         device: torch.device,
         executor: Executor,
-        num_shards: int | None = None,
+        num_shards: int,
     ) -> None:
         self.model = model.to(device)
         self.max_grad_norm = config.max_grad_norm
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
         )
-        self.num_shards = config.shards if num_shards is None else num_shards
+        self.num_shards = num_shards
         self._executor = executor
         # Each shard sums its gradients on a copy of the model that shares its weights.
         self._shards = [self.model, *(copy.deepcopy(self.model) for _ in range(self.num_shards - 1))]

@@ -251,18 +251,6 @@ class Trainer(Task):
     def agent(self) -> Agent:
         """A copy of the current policy."""
 
-    @abstractmethod
-    def save_policy(self, path: Path) -> None:
-        """Write the current policy.
-
-        Raises:
-            RunError: the disk is full or the folder cannot be written; the old file is still there.
-        """
-
-    def save(self, out: Path) -> None:
-        """Write the current policy to the run folder."""
-        self.save_policy(out / self.policy_file)
-
     @property
     def progress(self) -> float:
         """0 at the start, 1 at the end."""

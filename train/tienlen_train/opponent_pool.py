@@ -1,16 +1,25 @@
-"""The opponents of self-play: rule-based baselines, and older snapshots of the policy.
+"""What the iterations of self-play play: the opponents, and plans.
 
-In a share of the games some seats belong to one of them. Snapshots against which the learner scores worse are
-sampled more often (prioritised fictitious self-play).
+In a share of the games some seats belong to an opponent: a rule-based baseline or an older snapshot of the
+policy. Snapshots against which the learner scores worse are sampled more often (prioritised fictitious
+self-play).
+
+Plans are drawn in the order of the iterations. With a staleness of S, the games of an iteration are started
+when S iterations before it are not yet learned. So the learner and the actors work at the same time, and the
+weights that play are exactly S iterations older than those that learn (fewer in the first S). The plan fixes
+everything that is random, so a curve depends on S and not on the speed of any machine. PPO's probability
+ratio is between the learner's policy and the one that played, which is the correction for the difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from tienlen_agents.networks.network import NetworkConfig
@@ -104,8 +113,9 @@ class OpponentPool:
 
         Args:
             seating: the policies in the seats.
-            scores: float32 (B, P), the rewards of all seats.
+            scores: float32 (B, P), the rewards of all seats; P may be more than the tables of the plan have.
         """
+        scores = scores[:, : seating.seat_policies.shape[1]]
         for index, snapshot in enumerate(seating.snapshots, 1):
             games = (seating.seat_policies == index).any(axis=1)
             mine = scores[games][seating.seat_policies[games] == LEARNER]
@@ -128,3 +138,103 @@ class OpponentPool:
         """Continue from what `state` returned."""
         columns = (state["snapshot_versions"], state["snapshots"], state["snapshot_scores"])
         self.snapshots = [Snapshot(*values) for values in zip(*columns, strict=True)]
+
+
+@dataclass(eq=False)
+class Plan:
+    """What an iteration plays.
+
+    Attributes:
+        iteration: its number.
+        keys: int64 (B,), deal keys.
+        seating: the policies in the seats.
+        opponent_seeds: the seed of each rule-based opponent.
+        version: the iteration after which the learner had these weights.
+        weights: of the policy that plays, by name, on the CPU.
+        results: waits for the rollouts: `Trajectories`, or those of a device.
+    """
+
+    iteration: int
+    keys: IntArray
+    seating: Seating
+    opponent_seeds: tuple[int, ...]
+    version: int
+    weights: Mapping[str, Tensor]
+    results: Callable[[], list[Any]] = list
+
+
+class Plans:
+    """The plans that have been started and not yet learned.
+
+    Args:
+        staleness: S.
+        plan: makes the plan of an iteration, with the present weights.
+        start: starts to play a plan, if the executor can do that; a function that waits for the rollouts.
+
+    Attributes:
+        last_staleness: of the plan that was taken last: iterations between its weights and the learner's.
+    """
+
+    def __init__(
+        self,
+        staleness: int,
+        plan: Callable[[int], Plan],
+        start: Callable[[Plan], Callable[[], list[Any]]],
+    ) -> None:
+        self.staleness = staleness
+        self._plan = plan
+        self._start = start
+        self.last_staleness = 0
+        self._waiting: deque[Plan] = deque()
+
+    def next(self, iteration: int) -> Plan:
+        """The plan of the trainer's iteration; those of the next S iterations are started as well."""
+        while len(self._waiting) <= self.staleness:
+            self._waiting.append(self._plan(iteration + len(self._waiting)))
+        for plan in self._waiting:
+            if plan.results is list:  # new, or of a checkpoint
+                plan.results = self._start(plan)
+        found = self._waiting.popleft()
+        self.last_staleness = iteration - found.version
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """The plans in a checkpoint; nothing without staleness."""
+        if not self._waiting:
+            return {}
+        return {
+            "plans": [
+                {
+                    "iteration": plan.iteration,
+                    "keys": torch.from_numpy(plan.keys),
+                    "seat_policies": torch.from_numpy(plan.seating.seat_policies),
+                    "snapshots": [
+                        (snapshot.version, dict(snapshot.weights), snapshot.score)
+                        for snapshot in plan.seating.snapshots
+                    ],
+                    "opponent_seeds": list(plan.opponent_seeds),
+                    "version": plan.version,
+                    "weights": dict(plan.weights),
+                }
+                for plan in self._waiting
+            ]
+        }
+
+    def restore(self, state: Mapping[str, Any], pool: OpponentPool) -> None:
+        """Continue from what `state` returned; the plans are played again."""
+        self._waiting.clear()
+        in_pool = {snapshot.version: snapshot for snapshot in pool.snapshots}
+        for values in state.get("plans", []):
+            snapshots = [
+                in_pool.get(values_of[0]) or Snapshot(*values_of) for values_of in values["snapshots"]
+            ]
+            self._waiting.append(
+                Plan(
+                    values["iteration"],
+                    np.array(values["keys"].numpy()),
+                    Seating(np.array(values["seat_policies"].numpy()), snapshots),
+                    tuple(values["opponent_seeds"]),
+                    values["version"],
+                    values["weights"],
+                )
+            )

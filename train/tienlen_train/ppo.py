@@ -20,9 +20,8 @@ Source: Schulman et al., Proximal policy optimization algorithms, 2017.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -32,11 +31,9 @@ from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
-from tienlen_env.games.common.arrays import Float32Array
 from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
-from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
 from tienlen_train.executor import Executor
-from tienlen_train.learner import Model, TrajectoryTensors, advantages, minibatches
+from tienlen_train.learner import Model, Played, TrajectoryTensors, advantages
 from tienlen_train.loop import training_command
 from tienlen_train.rollout import Critic, Trajectories, num_privileged
 from tienlen_train.trainer import SelfPlayTrainer
@@ -89,30 +86,11 @@ class PPOConfig(SelfPlayConfig):
         return (*super().agent_names(), *self.teachers.split())
 
 
-class Targets(NamedTuple):
-    """What the decisions of an iteration are trained towards.
-
-    Attributes:
-        log_probability: float32 (n,), of the chosen action, by the policy that played.
-        advantage: float32 (n,), normalised.
-        value: float32 (n,), of the critic.
-        winning: float32 (N,), see `Trajectories.winning_actions`; None without an endgame loss.
-        teacher: float32 (N,), see `Trajectories.teacher_probabilities`; None without teachers.
-    """
-
-    log_probability: Tensor
-    advantage: Tensor
-    value: Tensor
-    winning: Tensor | None = None
-    teacher: Tensor | None = None
-
-
 class ActorCritic(Model):
     """The policy's network and the critic, which share no weights."""
 
     def __init__(self, network: ActionNetwork, num_privileged: int, critic_width: int) -> None:
-        super().__init__()
-        self.network = network
+        super().__init__(network)
         self.critic = nn.Sequential(
             nn.Linear(network.config.state_inputs + num_privileged, critic_width),
             nn.ReLU(),
@@ -159,80 +137,44 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         num_inputs = num_privileged(features, self.rules, critic, general=general)
         return ActorCritic(network, num_inputs, self.config.critic_width)
 
-    def values(self, tensors: TrajectoryTensors) -> Float32Array:
-        """The critic's value of every decision, float32 (n,)."""
-        values: Float32Array = self._values(tensors, 8192).cpu().numpy()
-        return values
-
-    def _values(self, tensors: TrajectoryTensors | DeviceTrajectories, size: int) -> Tensor:
-        """The critic's values, computed for `size` decisions at a time."""
+    def values(self, tensors: TrajectoryTensors) -> Any:
+        """The critic's value of every decision, float32 (n,); a tensor on a device, otherwise an array."""
+        size = 1 << 17 if tensors.for_device else 8192
         found = []
         with torch.inference_mode(), self.autocast():
             for begin in range(0, len(tensors), size):
                 inputs = tensors.critic_inputs(slice(begin, begin + size))
                 found.append(self.learner.model.values(*inputs))
-        return torch.cat(found)
+        return torch.cat(found).clone() if tensors.for_device else torch.cat(found).cpu().numpy()
 
-    def learn(self, trajectories: Trajectories) -> dict[str, float]:
-        """Improve the policy and the critic by an iteration's trajectories; the metrics."""
-        config, num_decisions = self.config, len(trajectories)
-        tensors = TrajectoryTensors(trajectories, self.device, self.dtype)
+    def learn(self, played: Played) -> dict[str, float]:
+        """Improve the policy and the critic by what an iteration has played; the metrics."""
+        config, tensors = self.config, self.tensors(played)
+        xp: Any = torch if tensors.for_device else np
 
         # Advantages and returns. The critic's values are in standard deviations of a round's score, so the
         # scale of a game's points does not matter.
         # The scores of seats that a smaller table does not have are NaN.
         deviation = np.std if self.variants is None else np.nanstd
-        return_std = float(deviation(trajectories.scores)) + 1e-8
+        return_std = float(deviation(played.scores)) + 1e-8
         values = self.values(tensors) * return_std
         gae_lambda = self.features.gae_lambda if config.gae_lambda is None else config.gae_lambda
-        advantage, returns = advantages(trajectories, values, gamma=config.gamma, gae_lambda=gae_lambda)
-        explained_variance = 1 - float(np.var(returns - values) / max(float(np.var(returns)), 1e-8))
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        columns = [trajectories.log_probability, advantage, returns / return_std]
-        targets = Targets(*(torch.from_numpy(column).to(self.device) for column in columns))
-        if self.with_winning_actions:
-            winning = torch.from_numpy(trajectories.winning_actions.astype(np.float32))
-            targets = targets._replace(winning=winning.to(self.device))
-        if self.teachers:
-            teacher = torch.from_numpy(trajectories.teacher_probabilities)
-            targets = targets._replace(teacher=teacher.to(self.device))
-        rng = np.random.default_rng((config.seed, self.iteration, 1))
-        epochs = (minibatches(rng, num_decisions, config.batch_size) for _ in range(config.update_epochs))
-        return {**self.improve(tensors, targets, epochs), "explained_variance": explained_variance}
+        advantage, returns = advantages(played, values, gamma=config.gamma, gae_lambda=gae_lambda)
+        variance = max(float(xp.var(returns, correction=0)), 1e-8)
+        explained_variance = 1 - float(xp.var(returns - values, correction=0) / variance)
+        advantage = (advantage - advantage.mean()) / (xp.std(advantage, correction=0) + 1e-8)
 
-    def learn_on_device(self, trajectories: DeviceTrajectories) -> dict[str, float]:
-        """`learn`, with everything on the device until the metrics are read."""
-        config = self.config
-        return_std = trajectories.scores.std(correction=0) + 1e-8
-        values = self._values(trajectories, 1 << 17).clone() * return_std
-        gae_lambda = self.features.gae_lambda if config.gae_lambda is None else config.gae_lambda
-        advantage, returns = device_advantages(
-            trajectories, values, gamma=config.gamma, gae_lambda=gae_lambda
-        )
-        error = (returns - values).var(correction=0)
-        explained_variance = 1 - error / returns.var(correction=0).clamp(min=1e-8)
-        advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
-        targets = Targets(trajectories.log_probability, advantage, returns / return_std)
-        generator = self.generator()
-        epochs = (trajectories.minibatches(generator, config.batch_size) for _ in range(config.update_epochs))
-        metrics = self.improve(trajectories, targets, epochs)
-        return {**metrics, "explained_variance": float(explained_variance)}
+        def tensor(column: Any) -> Tensor:
+            return torch.as_tensor(column, device=self.device)
 
-    def improve(
-        self,
-        tensors: TrajectoryTensors | DeviceTrajectories,
-        targets: Targets,
-        epochs: Iterable[Iterable[Any]],
-    ) -> dict[str, float]:
-        """Take the gradient steps of an iteration; the means of their metrics.
-
-        Args:
-            tensors: the decisions.
-            targets: of each decision.
-            epochs: the minibatches of each pass.
-        """
-        config = self.config
-        old_log_probability, advantage_of, target, winning, teacher = targets
+        old_log_probability, advantage_of = tensor(played.log_probability), tensor(advantage)
+        target = tensor(returns / return_std)
+        winning = teacher = None  # a device has neither
+        if isinstance(played, Trajectories):
+            if self.with_winning_actions:
+                winning = tensor(played.winning_actions.astype(np.float32))
+            if self.teachers:
+                teacher = tensor(played.teacher_probabilities)
 
         # Annealing.
         self.learner.set_learning_rate(config.learning_rate * self.lr_factor)
@@ -281,7 +223,8 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         names = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"]
         names += [] if winning is None else ["endgame_loss"]
         names += [] if teacher is None else ["teacher_loss"]
-        return dict(zip(names, self.learner.train(loss, epochs), strict=True))
+        means = self.learner.train(loss, self.epochs(played))
+        return {**dict(zip(names, means, strict=True)), "explained_variance": explained_variance}
 
 
 main = training_command(

@@ -190,19 +190,15 @@ class MaskablePPOTrainer(Trainer):
         """A copy of the current policy."""
         return PolicyAgent.from_model(self.model, sample=sample, name="ppo_sb3")
 
-    def save_policy(self, path: Path) -> None:
-        """Write the current policy; the same policy gives the same bytes.
-
-        Raises:
-            RunError: the disk is full or the folder cannot be written; the old file is still there.
-        """
+    def save(self, out: Path) -> None:
+        """Write the current policy to the run folder; the same policy gives the same bytes."""
         buffer, plain = io.BytesIO(), io.BytesIO()
         self.model.save(buffer, exclude=PASSING)
         # The same entries without the time at which they were written.
         with zipfile.ZipFile(buffer) as saved, zipfile.ZipFile(plain, "w") as file:
             for name in saved.namelist():
                 file.writestr(zipfile.ZipInfo(name), saved.read(name))
-        write_atomic(path, plain.getvalue())
+        write_atomic(out / self.policy_file, plain.getvalue())
 
     def set_opponents(self) -> None:
         """Fill the pool: baselines, older snapshots, the current policy."""

@@ -14,10 +14,10 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -53,15 +53,6 @@ LEARNER: Final = 0  # index of the policy that learns
 # one for each decision.
 PER_ACTION: Final = frozenset(
     {"action", "action_features", "prior", "action_values", "winning_actions", "teacher_probabilities"}
-)
-# The columns that not every run needs.
-EMPTY_COLUMNS: Final[Mapping[str, Column]] = MappingProxyType(
-    {
-        "privileged": lambda _, games, __: np.empty((len(games), 0), np.uint8),
-        "action_values": lambda *_: np.empty(0, np.float32),
-        "winning_actions": lambda *_: np.empty(0, np.uint8),
-        "teacher_probabilities": lambda *_: np.empty(0, np.float32),
-    }
 )
 
 
@@ -127,7 +118,7 @@ class RolloutJob:
     precision: Literal["bf16", "fp32"] = "fp32"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trajectories:
     """n decisions of learning seats in the order of play, with N legal actions in total.
 
@@ -155,9 +146,9 @@ class Trajectories:
     privileged: ByteArray
     chosen: IntArray
     log_probability: Float32Array
-    action_values: Float32Array
-    winning_actions: ByteArray
-    teacher_probabilities: Float32Array
+    action_values: Float32Array = field(default_factory=lambda: np.empty(0, np.float32))
+    winning_actions: ByteArray = field(default_factory=lambda: np.empty(0, np.uint8))
+    teacher_probabilities: Float32Array = field(default_factory=lambda: np.empty(0, np.float32))
     reward: Float32Array
     next_index: IntArray
     game: IntArray
@@ -169,6 +160,11 @@ class Trajectories:
     def __len__(self) -> int:
         """n."""
         return len(self.chosen)
+
+    def steps(self) -> list[IntArray]:
+        """The decisions of each step; joined rollouts have the same step numbers."""
+        order = np.argsort(self.step, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self.step[order])) + 1)
 
     def columns(self) -> dict[str, AnyArray]:
         """All arrays by name, those of the inputs first."""
@@ -224,7 +220,7 @@ def rollout(job: RolloutJob) -> Trajectories:
     if job.reward_scale != 1:
         for amounts in (trajectories.reward, trajectories.scores, trajectories.action_values):
             amounts /= np.float32(job.reward_scale)
-    return generalised(trajectories, job) if learner.is_general else trajectories
+    return generalised(trajectories, job, learner.num_rule_inputs) if learner.is_general else trajectories
 
 
 def _teachers(job: RolloutJob) -> Teachers | None:
@@ -249,15 +245,16 @@ def _for_variant(policy: PolicyWeights, job: RolloutJob) -> PolicyWeights:
     )
 
 
-def generalised(trajectories: Trajectories, job: RolloutJob) -> Trajectories:
+def generalised(trajectories: Trajectories, job: RolloutJob, num_rule_inputs: int) -> Trajectories:
     """The trajectories of a variant with the inputs of a general network, and of its critic.
 
-    The scores of seats that the table does not have are NaN.
+    The network reads the first `num_rule_inputs` of the inputs that describe the rules. The scores of seats
+    that the table does not have are NaN.
     """
     features = features_of(job.rules)
     general = general_inputs(features.game)
     inputs, privileged = trajectories.inputs, trajectories.privileged
-    rule_inputs = general.rule_inputs(job.rules, job.reward)
+    rule_inputs = general.rule_inputs(job.rules, job.reward)[:num_rule_inputs]
     observation = np.empty((len(trajectories), general.num_state_inputs + len(rule_inputs)), np.uint8)
     observation[:, : general.num_state_inputs] = general.state_columns(job.rules).expand(inputs.observation)
     observation[:, general.num_state_inputs :] = rule_inputs
@@ -286,14 +283,19 @@ def _loaded(name: str) -> Agent:
     return tienlen_agents.load(name)
 
 
+def network_on(policy: PolicyWeights, device: torch.device) -> ActionNetwork:
+    """A policy's network on a device, for its forward pass alone."""
+    with torch.device("meta"):  # its initial weights are not needed
+        network = ActionNetwork(policy.config)
+    network.load_state_dict(policy.weights, assign=True)
+    return network.to(device)
+
+
 def policy_fn(policy: PolicyWeights, rng: np.random.Generator, job: RolloutJob) -> Act:
     """A function that draws actions from a policy."""
     device = torch.device(job.device)
     dtype = torch.bfloat16 if job.precision == "bf16" else torch.float32
-    with torch.device("meta"):  # its initial weights are not needed
-        network = ActionNetwork(policy.config)
-    network.load_state_dict(policy.weights, assign=True)
-    network.to(device)
+    network = network_on(policy, device)
 
     def act(inputs: Inputs) -> tuple[IntArray, Float32Array]:
         segment_ids = torch.from_numpy(inputs.segment_ids).to(device)
@@ -351,7 +353,7 @@ def play_rounds(
     opponents: Sequence[Agent],
     *,
     reward: str = "zero_sum",
-    columns: Mapping[str, Column] = EMPTY_COLUMNS,
+    columns: Mapping[str, Column] = MappingProxyType({}),
     history: int = 0,
 ) -> Trajectories:
     """Play B rounds to the end.
@@ -364,7 +366,7 @@ def play_rounds(
         reader: makes the inputs.
         opponents: agents that read views themselves.
         reward: reward scheme.
-        columns: what is recorded of each decision of the learner; the others are `EMPTY_COLUMNS`.
+        columns: what is recorded of each decision of the learner besides what every run needs.
         history: number of plays that the batch must store for these columns.
 
     Raises:
@@ -372,16 +374,11 @@ def play_rounds(
         ValueError: `seat_policies` has another shape, or an index out of range.
     """
     keys = np.asarray(keys)
-    columns = {**EMPTY_COLUMNS, **columns}
     history = max(reader.history, history_of(opponents), history)
     batch = Batch(rules, len(keys), reward=reward, history_length=history)
     num_games, num_players = batch.num_games, batch.num_players
     num_policies, num_actors = len(policies), len(policies) + len(opponents)
-    if (
-        seat_policies.shape != (num_games, num_players)
-        or not ((seat_policies >= 0) & (seat_policies < num_actors)).all()
-    ):
-        raise ValueError(f"seat_policies: expected {(num_games, num_players)} of 0..{num_actors - 1}")
+    check_seats(seat_policies, (num_games, num_players), num_actors)
     batch.deal(keys)
     last = np.full((num_games, num_players), -1)  # index of each seat's last decision
     scores = np.zeros((num_games, num_players), np.float32)
@@ -391,7 +388,8 @@ def play_rounds(
 
     def keep(inputs: Inputs, chosen: IntArray, log_probability: Float32Array, games: IntArray) -> None:
         size = len(games)
-        found = {name: column(batch, games, inputs) for name, column in columns.items()}
+        found: dict[str, Any] = {"privileged": np.empty((size, 0), np.uint8)}
+        found |= {name: column(batch, games, inputs) for name, column in columns.items()}
         steps.append(
             Trajectories(
                 inputs=inputs,
@@ -455,6 +453,16 @@ def play_rounds(
         np.add.at(found.reward, decision, amount)
     next_index = next_indices(found.game, found.seat)
     return replace(found, next_index=next_index, scores=scores, seconds_acting=seconds)
+
+
+def check_seats(seat_policies: IntArray, shape: tuple[int, int], num_actors: int) -> None:
+    """Refuse `RolloutJob.seat_policies` of another shape, or with an index out of range.
+
+    Raises:
+        ValueError: it is so.
+    """
+    if seat_policies.shape != shape or not ((seat_policies >= 0) & (seat_policies < num_actors)).all():
+        raise ValueError(f"seat_policies: expected {shape} of 0..{num_actors - 1}")
 
 
 def join(parts: Sequence[Trajectories], executor: Executor | None = None) -> Trajectories:

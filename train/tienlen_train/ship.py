@@ -15,7 +15,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Console
 
@@ -23,7 +22,7 @@ import tienlen_agents
 from tienlen_agents import arena
 from tienlen_agents.networks import policy_file, shipped
 from tienlen_agents.networks.agent import NetworkAgent
-from tienlen_agents.networks.features import features_by_name, features_of
+from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.network import Network, mean_network
 from tienlen_agents.search.champion import WORLDS, SearchedNetwork
 from tienlen_agents.settings import (
@@ -39,8 +38,9 @@ from tienlen_agents.settings import (
 )
 from tienlen_agents.versions import versions
 from tienlen_env.engine.agent import Agent
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_named, game_of, get_rules, has_payments, variants_of
-from tienlen_train.benchmarks.speed import cpu_name
+from tienlen_train.benchmarks import cpu_name
 from tienlen_train.config import ANY_SEED, command
 from tienlen_train.runs import write_atomic
 
@@ -106,106 +106,33 @@ def mean_policy(paths: Sequence[str]) -> NetworkAgent:
         raise ValueError(f"policy={' '.join(paths)!r}: {error}") from error
 
 
-def results_in_variants(agent: NetworkAgent, config: ShipConfig) -> list[str]:
-    """The lines of a table, one for each preset and number of players, against the rule-based agents.
+def results(agent: NetworkAgent, rules: AnyRules, num_deals: int) -> str:
+    """A table, with a line for each opponent: the policy with the champion's search, and alone.
 
-    The policy with the champion's search and alone, each against the strongest one; alone against the others.
+    With the search a general network plays the strongest opponent only.
     """
-    features = features_by_name(agent.plays)
-    *weaker, strongest = features.eval_opponents
-    lines = [
-        f"| rules, players | parity | v. `{strongest}` | first places | network alone | first places "
-        + "".join(f"| alone v. `{name}` " for name in reversed(weaker))
-        + "|",
-        "|---" * (6 + len(weaker)) + "|",
-    ]
-    for _, rules in variants_of(game_named(agent.plays)):
-        players: list[tuple[Agent, str]] = [(SearchedNetwork(agent), strongest)]
-        players += [(agent, name) for name in (strongest, *reversed(weaker))]
-        found = [
-            arena.match(player, tienlen_agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
-            for player, name in players
-        ]
-        cells = [f"`{rules.name}`, {rules.num_players}", f"{found[0].parity:.1f}"]
-        for number, result in enumerate(found):
-            cells += [f"{_plus_minus(result.scores[0].main)} {'' if number else result.figure}".strip()]
-            if number < 2:
-                cells += [_percent(result.scores[0].first)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
-
-
-def _plus_minus(value: arena.Estimate) -> str:
-    return f"{value.mean:.3f} ± {value.half_width:.3f}"
-
-
-def _percent(value: arena.Estimate) -> str:
-    return f"{100 * value.mean:.1f} ± {100 * value.half_width:.1f} %"
-
-
-def results(agent: NetworkAgent, config: ShipConfig) -> list[str]:
-    """The lines of a table, one for each opponent: the policy with the champion's search, and alone."""
-    made_for = agent.network.config
-    rules = get_rules(made_for.rules, made_for.num_players)
+    *weaker, strongest = features_by_name(agent.plays).eval_opponents
     figure = "units" if has_payments(rules) else "points"
     lines = [
         f"| alone against {rules.num_players - 1} | parity | {figure} a {game_of(rules).text.unit} "
         "| first places | network alone | first places |",
         "|---|---|---|---|---|---|",
     ]
-    for name in (*reversed(features_of(rules).eval_opponents), "random"):
-        with_search, alone = (
-            arena.match(player, tienlen_agents.load(name), rules=rules, num_deals=config.deals, seed=SEED)
-            for player in (SearchedNetwork(agent), agent)
-        )
-        cells = [f"`{name}`", f"{alone.parity:.3f}"]
-        for result in (with_search, alone):
-            cells += [_plus_minus(result.scores[0].main), _percent(result.scores[0].first)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
-
-
-class _Measured(NamedTuple):
-    """What the card of a network says of its kind.
-
-    Attributes:
-        name: of the file.
-        plays: which variants.
-        table: the results, as Markdown.
-        seatings: of each deal.
-        parity: what equal players have.
-        limits: of the rules that it plays.
-    """
-
-    name: str
-    plays: str
-    table: str
-    seatings: str
-    parity: str
-    limits: str
-
-
-def _measured(agent: NetworkAgent, config: ShipConfig) -> _Measured:
-    made_for = agent.network.config
-    if agent.network.config.is_general:
-        return _Measured(
-            f"{agent.plays}-{shipped.GENERAL}-v{config.version}",
-            "every variant of its game, with 2 to 4 players",
-            "\n".join(results_in_variants(agent, config)),
-            "as many seatings as players",
-            "equal players have the value of parity and equal shares of first places",
-            EVERY_VARIANT,
-        )
-    return _Measured(
-        f"reference/{made_for.rules}-{config.seed}"
-        if config.reference
-        else f"{made_for.rules}-{config.size}-v{config.version}",
-        f"the `{made_for.rules}` rules with {made_for.num_players} players",
-        "\n".join(results(agent, config)),
-        f"{made_for.num_players} seatings",
-        f"equal players have the points of parity and {100 / made_for.num_players:.0f} %",
-        ONE_VARIANT,
-    )
+    for name in (strongest, *reversed(weaker), "random"):
+        cells = []
+        players: tuple[Agent, ...] = (SearchedNetwork(agent), agent)
+        if agent.network.config.is_general and name != strongest:
+            players, cells = (agent,), ["–", "–"]
+        for player in players:
+            opponent = tienlen_agents.load(name)
+            found = arena.match(player, opponent, rules=rules, num_deals=num_deals, seed=SEED)
+            main, first = found.scores[0].main, found.scores[0].first
+            cells += [
+                f"{main.mean:.3f} ± {main.half_width:.3f}",
+                f"{100 * first.mean:.1f} ± {100 * first.half_width:.1f} %",
+            ]
+        lines.append(f"| {' | '.join([f'`{name}`', f'{found.parity:.3f}', *cells])} |")
+    return "\n".join(lines)
 
 
 def _fill(text: str) -> str:
@@ -224,16 +151,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    about = _measured(agent, config)
+    if made_for.is_general:
+        name = f"{agent.plays}-{shipped.GENERAL}-v{config.version}"
+        plays, limits_of_rules = "every variant of its game, with 2 to 4 players", EVERY_VARIANT
+        table = "\n\n".join(
+            f"`{rules.name}`, {rules.num_players} players:\n\n{results(agent, rules, config.deals)}"
+            for _, rules in variants_of(game_named(agent.plays))
+        )
+    else:
+        size = f"{made_for.rules}-{config.size}-v{config.version}"
+        name = f"reference/{made_for.rules}-{config.seed}" if config.reference else size
+        plays = f"the `{made_for.rules}` rules with {made_for.num_players} players"
+        limits_of_rules = ONE_VARIANT
+        table = results(agent, get_rules(made_for.rules, made_for.num_players), config.deals)
     measured = _fill(
-        f"{config.deals:,} held-out deals × {about.seatings}, seed {SEED}; 95 % intervals clustered by deal; "
-        f"{about.parity}. The champion refines the network's choice by a search in {WORLDS} sampled "
-        "deals (`tienlen_agents.search.champion`); `champion:worlds=0` is the network alone."
+        f"{config.deals:,} held-out deals × as many seatings as players, seed {SEED}; 95 % intervals "
+        "clustered by deal; equal players have the value of parity and equal shares of first places. The "
+        f"champion refines the network's choice by a search in {WORLDS} sampled deals "
+        "(`tienlen_agents.search.champion`); `champion:worlds=0` is the network alone."
     )
     exploit = config.exploit or "not measured"
     own_limits = features_by_name(made_for.game).limitations(made_for.record)
     limits = _fill(
-        f"**What it cannot do.** {own_limits} {SEARCH_LIMITS}{about.limits}"
+        f"**What it cannot do.** {own_limits} {SEARCH_LIMITS}{limits_of_rules}"
         f"{NOT_SELECTED if config.reference else SELECTED}".replace("  ", " ")
     )
     exploited = _fill(
@@ -245,16 +185,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     joined = " and ".join(f"`{path}`" for path in paths)
     mean = f"Shipped is the mean of the weights in\n{joined}.\n\n" if len(paths) > 1 else ""
-    agent.card = {"results": about.table, "how": config.how, "seed": config.seed, "versions": versions()}
+    agent.card = {"results": table, "how": config.how, "seed": config.seed, "versions": versions()}
     card = f"""\
-# {about.name}
+# {name}
 
 A network of {agent.network.num_weights:,} weights that scores legal actions
-(`tienlen_agents.networks.network`), for {about.plays};
+(`tienlen_agents.networks.network`), for {plays};
 prior: {made_for.prior}. Most weights are rounded to float16
 (`tienlen_agents.networks.policy_file.rounded`).
 
-{about.table}
+{table}
 
 {measured}
 
@@ -271,7 +211,7 @@ prior: {made_for.prior}. Most weights are rounded to float16
 
 {mean}{limits}
 """
-    path = shipped.WEIGHTS / f"{about.name}.safetensors"
+    path = shipped.WEIGHTS / f"{name}.safetensors"
     path.parent.mkdir(exist_ok=True)
     agent.save(path)
     write_atomic(path.with_suffix(".md"), card.encode())

@@ -11,7 +11,9 @@ An algorithm is a trainer with a method that learns from an iteration's trajecto
 
 from __future__ import annotations
 
+import csv
 import ctypes
+import io
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -22,12 +24,14 @@ from typing import Any, Generic
 import numpy as np
 import torch
 from rich.console import Console
+from rich.table import Table
 
 import tienlen_agents
 from tienlen_agents import arena
-from tienlen_agents.device.available import machine_on
+from tienlen_agents.device import machine_on
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
+from tienlen_agents.device.players import can_choose
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import Objective, fitted, generalised
@@ -36,17 +40,22 @@ from tienlen_agents.settings import several_files
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
+from tienlen_train.cluster import cluster_executor
 from tienlen_train.config import RunConfig, SelfPlayConfig
-from tienlen_train.device.rollout import DeviceActor, missing_on_device
-from tienlen_train.device.trajectories import DeviceTrajectories
+from tienlen_train.device import DeviceActor
 from tienlen_train.executor import Executor, ThreadExecutor
-from tienlen_train.learner import Learner, ModelT
+from tienlen_train.learner import (
+    DeviceTrajectories,
+    Learner,
+    ModelT,
+    Played,
+    TrajectoryTensors,
+    minibatches,
+)
 from tienlen_train.loop import Trainer
-from tienlen_train.opponent_pool import OpponentPool
-from tienlen_train.plans import Plan, Plans
-from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, Trajectories, join, rollout
+from tienlen_train.opponent_pool import OpponentPool, Plan, Plans
+from tienlen_train.rollout import Critic, PolicyWeights, RolloutJob, join, rollout
 from tienlen_train.runs import write_atomic, writing
-from tienlen_train.tables import VariantLine, draw_variants, variants_csv
 from tienlen_train.teacher import teachers_of
 from tienlen_train.variants import Variant, mixed_variant, parse_variants, reward_scale
 
@@ -105,13 +114,12 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         self.missing_on_device = ""
         self.actor = self._make_actor(machine)
         torch.manual_seed(config.seed)
-        self.learner = self.make_learner(self.make_model(self.make_network()))
+        # On a device one shard is computed by many threads.
+        num_shards = config.shards if self.actor is None else 1
+        model = self.make_model(self.make_network())
+        self.learner = Learner(model, config, self.device, self.executor, num_shards)
         self.network.for_device = self.actor is not None
-        self.plans = Plans(config.staleness)
-
-    def opponents(self) -> tuple[str, ...]:
-        """The names of the rule-based opponents."""
-        return self.pool.baselines
+        self.plans = Plans(config.staleness, self.plan, self.start)
 
     def _check_teachers(self) -> None:
         """Refuse teachers that do not exist, and a variant that none of them plays."""
@@ -130,18 +138,7 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         config = self.config
         if machine is None and (self.device.type != "cuda" or config.cluster is not None):
             return None
-        self.missing_on_device = (
-            missing_on_device(
-                self.features,
-                self.opponents(),
-                self.critic,
-                with_action_values=self.with_action_values,
-                with_winning_actions=self.with_winning_actions,
-                teachers=self.teachers,
-            )
-            if config.variants is None
-            else "several variants"
-        )
+        self.missing_on_device = self._missing_on_device()
         if self.missing_on_device:
             return None
         if machine is None:
@@ -154,14 +151,28 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 return None
         return DeviceActor(machine)
 
+    def _missing_on_device(self) -> str:
+        """What the run needs and a device does not have, in a few words; empty if it can play there."""
+        features, game = self.features, self.features.game
+        missing = {
+            f"the features of {game}": not features.on_device,
+            "several variants": self.variants is not None,
+            f"playouts of {game}": self.critic == "playout" and features.outcome is None,
+            f"action values of {game}": self.with_action_values and features.returns is None,
+            "the endgame solver": self.with_winning_actions,
+            "the teachers": bool(self.teachers),
+        }
+        missing |= {
+            f"the agent {name}": not can_choose(tienlen_agents.load(name)) for name in self.pool.baselines
+        }
+        return next((name for name, is_missing in missing.items() if is_missing), "")
+
     @contextmanager
     def workplace(self, console: Console) -> Iterator[None]:
         """Where the games are played: in this process, or on the cluster that the settings name."""
         if self.config.cluster is None:
             yield
             return
-        from tienlen_train.cluster.link import cluster_executor  # imports ray
-
         here = self.executor
         with cluster_executor(self.config, console) as self.executor:
             try:
@@ -175,12 +186,6 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         keep_memory()
         # Two OpenMP threads would wait for each other in every operation; ours wait twice a gradient step.
         torch.set_num_threads(1)
-
-    def make_learner(self, model: ModelT) -> Learner[ModelT]:
-        """The learner of a model."""
-        # On a device one shard is computed by many threads.
-        num_shards = None if self.actor is None else 1
-        return Learner(model, self.config, self.device, self.executor, num_shards)
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
@@ -220,17 +225,20 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         """The trained model."""
 
     @abstractmethod
-    def learn(self, trajectories: Trajectories) -> dict[str, float]:
-        """Improve the model by an iteration's trajectories; the metrics."""
+    def learn(self, played: Played) -> dict[str, float]:
+        """Improve the model by what an iteration has played; the metrics."""
 
-    def learn_on_device(self, trajectories: DeviceTrajectories) -> dict[str, float]:
-        """`learn` for trajectories on a device; the metrics."""
-        return self.learn(trajectories.to_host())
+    def tensors(self, played: Played) -> TrajectoryTensors:
+        """What an iteration has played, as tensors on the device of the run."""
+        if isinstance(played, DeviceTrajectories):
+            return played
+        return TrajectoryTensors.of(played, self.device, self.dtype)
 
-    def generator(self) -> torch.Generator:
-        """A generator of the device for the draws of this iteration's learning."""
-        words = np.random.SeedSequence((self.config.seed, self.iteration, 1)).generate_state(1, np.uint64)
-        return torch.Generator(self.device).manual_seed(int(words[0]) >> 1)
+    def epochs(self, played: Played) -> Iterator[Any]:
+        """The minibatches of each pass over the decisions of an iteration."""
+        config = self.config
+        seed = (config.seed, self.iteration, 1)
+        return minibatches(played, seed, config.batch_size, config.update_epochs)
 
     @property
     def weights(self) -> Iterable[torch.Tensor]:
@@ -245,38 +253,28 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     @property
     def description(self) -> str:
         """A description of the run, for the console."""
-        network = self.network
+        network, where, precision = self.network, "", "float32"
+        if self.actor is not None:
+            where = f", on {self.device}"
+        elif self.missing_on_device:
+            missing = self.missing_on_device
+            where = f", learning on {self.device}, games on the processor: {missing} not there"
+        if self.dtype == torch.bfloat16:
+            precision = "bfloat16"
+        elif self.config.precision == "auto":
+            precision += f" (this {self.device.type} has no bfloat16, which is about twice as fast)"
         return (
             f"{super().description}, prior {network.config.prior}, {network.num_weights:,} weights, "
-            f"{self.config.decisions:,} decisions{self._where}, in {self._precision}"
+            f"{self.config.decisions:,} decisions{where}, in {precision}"
         )
-
-    @property
-    def _where(self) -> str:
-        if self.actor is not None:
-            return f", on {self.device}"
-        if self.missing_on_device:
-            return f", learning on {self.device}, games on the processor: {self.missing_on_device} not there"
-        return ""
-
-    @property
-    def _precision(self) -> str:
-        if self.dtype == torch.bfloat16:
-            return "bfloat16"
-        if self.config.precision == "auto":
-            return f"float32 (this {self.device.type} has no bfloat16, which is about twice as fast)"
-        return "float32"
 
     def agent(self) -> NetworkAgent:
         """A copy of the current policy."""
         return NetworkAgent(network_of(self.network), self.name)
 
-    def save_policy(self, path: Path) -> None:
-        """Write the current policy.
-
-        Raises:
-            RunError: the disk is full or the folder cannot be written; the old file is still there.
-        """
+    def save(self, out: Path) -> None:
+        """Write the current policy to the run folder."""
+        path = out / self.policy_file
         with writing(path):
             self.agent().save(path)
 
@@ -284,12 +282,11 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         """See `Trainer.evaluate`; a general network meets the baseline in every variant."""
         if self.variants is None:
             return super().evaluate()
-        config = self.config
         found = {}
-        for line in self._in_every_variant(config.eval_deals, config.seed + 1_000_000):
-            against = f"{line.opponent}_{line.variant}"
-            found[f"{line.figure}_v_{against}"] = line.main.mean
-            found[f"firsts_v_{against}"] = line.first.mean
+        for line in self._in_every_variant(self.config.eval_deals, self.config.seed + 1_000_000):
+            against = f"{line['opponent']}_{line['variant']}"
+            found[f"{line['figure']}_v_{against}"] = line["mean"]
+            found[f"firsts_v_{against}"] = line["first"]
         return found
 
     def report(self, out: Path, console: Console) -> None:
@@ -297,20 +294,53 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         if self.variants is None:
             super().report(out, console)
             return
-        config = self.config
-        lines = list(self._in_every_variant(config.final_deals, config.seed + 2_000_000))
-        console.print(draw_variants(lines))
-        write_atomic(out / "variants.csv", variants_csv(lines).encode())
+        lines = list(self._in_every_variant(self.config.final_deals, self.config.seed + 2_000_000))
+        title = f"alone against {lines[0]['opponent']} in all other seats"
+        table = Table("variant", title=title, title_justify="left", box=None)
+        for name in ("a round", "parity", "first %"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for line in lines:
+            table.add_row(
+                line["variant"],
+                f"{line['mean']:.3f} ± {line['half_width']:.3f} {line['figure']}",
+                f"{line['parity']:.2f}",
+                f"{100 * line['first']:.1f} ± {100 * line['first_half_width']:.1f}",
+            )
+        console.print(table)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+        write_atomic(out / "variants.csv", text.getvalue().encode())
 
-    def _in_every_variant(self, num_deals: int, seed: int) -> Iterator[VariantLine]:
-        """The policy alone against the baseline, in every variant that has a name."""
+    def _in_every_variant(self, num_deals: int, seed: int) -> Iterator[dict[str, Any]]:
+        """The policy alone against the baseline, in every variant that has a name: the columns of the table.
+
+        Args:
+            num_deals: of each match.
+            seed: of the deals.
+        """
         network = network_of(self.network)
         baseline = tienlen_agents.load(self.features.baseline or "random")
         for variant in filter(None, self.variants or ()):
             objective: Objective = "payments" if variant.reward == "payments" else "points"
             agent = NetworkAgent(network, self.name, objective=objective)
             result = arena.match(agent, baseline, rules=variant.rules, num_deals=num_deals, seed=seed)
-            yield VariantLine.of(variant, result)
+            score = result.scores[0]
+            # Payments count where they are the objective.
+            main, parity = score.points, result.parity_points
+            if objective == "payments" and score.units is not None:
+                main, parity = score.units, 0.0
+            yield {
+                "variant": variant.name,
+                "opponent": result.names[1],
+                "figure": "points" if main is score.points else "units",
+                "mean": main.mean,
+                "half_width": main.half_width,
+                "parity": parity,
+                "first": score.first.mean,
+                "first_half_width": score.first.half_width,
+            }
 
     def autocast(self) -> torch.autocast:
         """The precision of forward passes."""
@@ -319,35 +349,27 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
     def play_and_learn(self) -> dict[str, float]:
         """One iteration; its metrics."""
         begin = time.perf_counter()
-        trajectories = self.play()
+        played = self.play()
         middle = time.perf_counter()
-        if isinstance(trajectories, DeviceTrajectories):
-            metrics = self.learn_on_device(trajectories)
-            self.num_decisions += len(trajectories)
-            self.num_games += self.config.num_games
-            end = time.perf_counter()
-            return {"seconds_playing": middle - begin, "seconds_learning": end - middle, **metrics}
-        metrics = self.learn(trajectories)
+        metrics = self.learn(played)
         end = time.perf_counter()
-        self.num_decisions += len(trajectories)
+        self.num_decisions += len(played)
         self.num_games += self.config.num_games
+        if isinstance(played, DeviceTrajectories):
+            return {"seconds_playing": middle - begin, "seconds_learning": end - middle, **metrics}
         num_parallel = self.config.shards if self.config.threads > 1 else 1
-        in_network = trajectories.seconds_acting / num_parallel + end - middle
+        in_network = played.seconds_acting / num_parallel + end - middle
         executor: Any = self.executor
         about = executor.metrics(self.plans.last_staleness) if hasattr(executor, "metrics") else {}
         return {"outside_network": 1 - in_network / (end - begin), **metrics, **about}
 
-    def play(self) -> Trajectories | DeviceTrajectories:
+    def play(self) -> Played:
         """Play the rounds of an iteration."""
-        plan = self.plans.next(self)
+        plan = self.plans.next(self.iteration)
         parts = plan.results()
-        if self.actor is None:
-            trajectories = join(parts, self.executor)
-            self.pool.update_scores(plan.seating, trajectories.scores)
-            return trajectories
-        found: DeviceTrajectories = parts[0]
-        self.pool.update_scores(plan.seating, found.scores.cpu().numpy())
-        return found
+        played: Played = parts[0] if self.actor is not None else join(parts, self.executor)
+        self.pool.update_scores(plan.seating, played.scores)
+        return played
 
     def start(self, plan: Plan) -> Callable[[], list[Any]]:
         """Start to play a plan, if the executor can do that; a function that waits for the rollouts."""

@@ -18,13 +18,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import track
 
 import tienlen_agents
 from tienlen_agents import arena
@@ -35,6 +36,7 @@ from tienlen_env.engine.agent import Agent
 from tienlen_env.games.common.arrays import FloatArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, get_rules, has_payments
+from tienlen_train.cluster import task_pool
 from tienlen_train.config import ANY_SEED, COEFFICIENT, PRESETS, SEATS, RunError, command
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.runs import write_atomic
@@ -169,30 +171,19 @@ def player(values: npt.ArrayLike) -> HeuristicAgent:
     return HeuristicAgent(bounded(values))
 
 
-class Evaluation(NamedTuple):
-    """A candidate against one opponent.
+def points(pair: tuple[FloatArray, str | FloatArray], rules: AnyRules, num_deals: int, seed: int) -> float:
+    """Mean points, or units where there are payments, of a candidate alone against three opponents.
 
-    Attributes:
-        values: float64 (n,), the candidate's parameters.
-        opponent: a name in `tienlen_agents.load`, or the parameters of another candidate.
+    Args:
+        pair: the candidate's parameters, float64 (n,); and the opponent: a name in `tienlen_agents.load`, or
+            the parameters of another candidate.
         rules: the variant.
         num_deals: each is played in all seats.
         seed: of the deals.
     """
-
-    values: FloatArray
-    opponent: str | FloatArray
-    rules: AnyRules
-    num_deals: int
-    seed: int
-
-
-def points(job: Evaluation) -> float:
-    """Mean points, or units where there are payments, of the candidate alone against three opponents."""
-    opponent = tienlen_agents.load(job.opponent) if isinstance(job.opponent, str) else player(job.opponent)
-    result = arena.match(
-        player(job.values), opponent, rules=job.rules, num_deals=job.num_deals, seed=job.seed
-    )
+    values, other = pair
+    opponent = tienlen_agents.load(other) if isinstance(other, str) else player(other)
+    result = arena.match(player(values), opponent, rules=rules, num_deals=num_deals, seed=seed)
     return result.scores[0].main.mean
 
 
@@ -223,40 +214,23 @@ def search(
         return every
 
     weights = {"greedy_long": config.greedy_long, "greedy": config.greedy, "random": config.random}
-    columns = (
-        TextColumn("[bold]tuning"),
-        BarColumn(bar_width=24),
-        TextColumn("generation {task.completed} of {task.total}"),
-        TextColumn("{task.fields[text]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
     smooth: dict[str, float] = {}
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("tuning", total=config.generations, text="")
-        for generation in range(config.generations):
-            seed = (config.seed << 32) + generation
-            opponents: list[tuple[str | FloatArray, float]] = [(n, w) for n, w in weights.items() if w]
-            if config.mean:
-                opponents.append((parameters(cma.found), config.mean))
-            jobs = [
-                Evaluation(values, opponent, rules, config.num_deals, seed)
-                for values in parameters(cma.ask())
-                for opponent, _ in opponents
-            ]
-            table = np.reshape(executor.map(points, jobs), (-1, len(opponents)))
-            cma.tell(table @ [weight for _, weight in opponents])
-            for (opponent, _), mean in zip(opponents, table.mean(axis=0).tolist(), strict=True):
-                name = opponent if isinstance(opponent, str) else HeuristicAgent.name
-                smooth[name] = 0.9 * smooth.get(name, mean) + 0.1 * mean
+    for generation in track(range(config.generations), "tuning", console=console):
+        seed = (config.seed << 32) + generation
+        opponents: list[tuple[str | FloatArray, float]] = [(n, w) for n, w in weights.items() if w]
+        if config.mean:
+            opponents.append((parameters(cma.found), config.mean))
+        pairs = [(values, opponent) for values in parameters(cma.ask()) for opponent, _ in opponents]
+        judge = partial(points, rules=rules, num_deals=config.num_deals, seed=seed)
+        table = np.reshape(executor.map(judge, pairs), (-1, len(opponents)))
+        cma.tell(table @ [weight for _, weight in opponents])
+        for (opponent, _), mean in zip(opponents, table.mean(axis=0).tolist(), strict=True):
+            name = opponent if isinstance(opponent, str) else HeuristicAgent.name
+            smooth[name] = 0.9 * smooth.get(name, mean) + 0.1 * mean
+        if (generation + 1) % SAVE_EVERY == 0:
+            write(config, bounded(parameters(cma.found)))
             text = " ".join(f"{v:.3f} v. {k}" for k, v in smooth.items())
-            text += f" step {cma.sigma:.2f}"
-            progress.update(task, advance=1, text=text)
-            if (generation + 1) % SAVE_EVERY == 0:
-                write(config, bounded(parameters(cma.found)))
-                if not console.is_terminal:
-                    console.print(f"generation {generation + 1} of {config.generations}: {text}")
+            console.print(f"generation {generation + 1} of {config.generations}: {text} step {cma.sigma:.2f}")
     return bounded(parameters(cma.found))
 
 
@@ -318,11 +292,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     start = tuned(config.rules) if config.start is None else read(Path(config.start))
     with ExitStack() as stack:
-        executor = None
+        executor: Executor | None = None
         if config.cluster is not None:
-            from tienlen_agents.cluster import connect
-
-            executor = stack.enter_context(connect(config.cluster, packages=["tienlen_train"])).pool
+            executor = stack.enter_context(task_pool(config.cluster, (), console))
         found = search(config, start, console, executor)
         write(config, found, check(found, start, config, console))
     console.print(f"wrote {config.out}")

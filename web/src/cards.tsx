@@ -3,22 +3,21 @@ import { cardWords, namedPlay, t } from "./i18n.ts";
 import { cardsOf, isCards } from "./model.ts";
 
 // The outlines of `tienlen_env.rendering.scene`, in units of the pip's height.
-export const SUIT_PATHS: Record<string, string> = {
+const SUIT_PATHS: Record<string, string> = {
   s: "M0,-0.5C0.1,-0.28 0.45,-0.06 0.45,0.17 0.45,0.31 0.36,0.39 0.25,0.39 0.15,0.39 0.08,0.34 0.04,0.26 0.05,0.37 0.09,0.45 0.17,0.5 0.17,0.5 0,0.5 0,0.5 0,0.5 -0.17,0.5 -0.17,0.5 -0.09,0.45 -0.05,0.37 -0.04,0.26 -0.08,0.34 -0.15,0.39 -0.25,0.39 -0.36,0.39 -0.45,0.31 -0.45,0.17 -0.45,-0.06 -0.1,-0.28 0,-0.5Z",
   c: "M0,-0.5C0.13,-0.5 0.23,-0.4 0.23,-0.27 0.23,-0.14 0.13,-0.04 0,-0.04 -0.13,-0.04 -0.23,-0.14 -0.23,-0.27 -0.23,-0.4 -0.13,-0.5 0,-0.5ZM-0.25,-0.12C-0.12,-0.12 -0.02,-0.02 -0.02,0.11 -0.02,0.24 -0.12,0.34 -0.25,0.34 -0.38,0.34 -0.48,0.24 -0.48,0.11 -0.48,-0.02 -0.38,-0.12 -0.25,-0.12ZM0.25,-0.12C0.38,-0.12 0.48,-0.02 0.48,0.11 0.48,0.24 0.38,0.34 0.25,0.34 0.12,0.34 0.02,0.24 0.02,0.11 0.02,-0.02 0.12,-0.12 0.25,-0.12ZM0,-0.2C0.05,-0.2 0.05,-0.1 0.15,-0.02 0.15,0.1 0.1,0.18 0.04,0.18 0.05,0.34 0.09,0.45 0.17,0.5 0.17,0.5 0,0.5 0,0.5 0,0.5 -0.17,0.5 -0.17,0.5 -0.09,0.45 -0.05,0.34 -0.04,0.18 -0.1,0.18 -0.15,0.1 -0.15,-0.02 -0.05,-0.1 -0.05,-0.2 0,-0.2Z",
   d: "M0,-0.5C0.09,-0.31 0.22,-0.13 0.37,0 0.22,0.13 0.09,0.31 0,0.5 -0.09,0.31 -0.22,0.13 -0.37,0 -0.22,-0.13 -0.09,-0.31 0,-0.5Z",
   h: "M0,-0.27C0.03,-0.4 0.13,-0.46 0.24,-0.46 0.38,-0.46 0.48,-0.36 0.48,-0.2 0.48,0.06 0.12,0.28 0,0.5 -0.12,0.28 -0.48,0.06 -0.48,-0.2 -0.48,-0.36 -0.38,-0.46 -0.24,-0.46 -0.13,-0.46 -0.03,-0.4 0,-0.27Z",
 };
 const SHOWN: Record<string, string> = { T: "10", "*": "★" };
-export const isRed = (card: string): boolean => card[1] === "d" || card[1] === "h";
+const isRed = (card: string): boolean => card[1] === "d" || card[1] === "h";
 
-/** One card, face up; `mini` leaves the large pip out. */
-export function CardFace({ card, label }: { card: string; label?: boolean }) {
+/** One card, face up; who shows it says in words which one it is. */
+export function CardFace({ card }: { card: string }) {
   const rank = SHOWN[card[0]!] ?? card[0]!;
   const path = SUIT_PATHS[card[1]!];
-  const words = label ? ({ role: "img", "aria-label": cardWords(card) } as const) : ({ "aria-hidden": true } as const);
   return (
-    <svg class={`card ${isRed(card) ? "red" : "black"}`} viewBox="0 0 64 92" data-card={card} {...words}>
+    <svg class={`card ${isRed(card) ? "red" : "black"}`} viewBox="0 0 64 92" data-card={card} aria-hidden={true}>
       <rect class="paper" x="1" y="1" width="62" height="90" rx="7" />
       <text class="rank" x="14.5" y="28" text-anchor="middle" textLength={rank === "10" ? 23 : undefined} lengthAdjust="spacingAndGlyphs">{rank}</text>
       {path && <path class="pip" transform="translate(14.5 42) scale(16)" d={path} />}

@@ -18,18 +18,23 @@ resumed need names. A script that uses ``workers`` above 1 has its calls under `
 "__main__":``, and calls `tienlen_agents.register` above that, because every worker imports the script.
 """
 
-from tienlen_agents.arena.curves import Curve, read_curves
 from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task, play_task
-from tienlen_agents.arena.forfeits import MAX_FORFEITS, FailedAgent
-from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import blocks, seatings
 from tienlen_agents.arena.match import FAST_PANEL, PANEL, compare, gauntlet, match, match_up, pilot
-from tienlen_agents.arena.play import Forfeits, Played, play_deals
+from tienlen_agents.arena.play import Forfeits, Latency, Played, latency, play_deals
 from tienlen_agents.arena.report import Report
-from tienlen_agents.arena.result import MatchResult, Score
+from tienlen_agents.arena.result import (
+    MAX_FORFEITS,
+    FailedAgent,
+    League,
+    MatchResult,
+    RunResults,
+    SampleSizeEstimate,
+    Score,
+    Standing,
+)
 from tienlen_agents.arena.run import Options, Progress
-from tienlen_agents.arena.run_results import League, RunResults, SampleSizeEstimate, Standing
 from tienlen_agents.arena.stats import Estimate, bootstrap_interval, estimate, variance_ratio
 from tienlen_agents.arena.store import ArenaRunError
 from tienlen_agents.arena.terminal import LiveProgress
@@ -39,7 +44,6 @@ __all__ = [
     "MAX_FORFEITS",
     "PANEL",
     "ArenaRunError",
-    "Curve",
     "Estimate",
     "Executor",
     "FailedAgent",
@@ -71,7 +75,6 @@ __all__ = [
     "pilot",
     "play_deals",
     "play_task",
-    "read_curves",
     "seatings",
     "variance_ratio",
 ]

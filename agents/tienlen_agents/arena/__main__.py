@@ -10,12 +10,10 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple
 
 import tienlen_agents
-from tienlen_agents.arena.curves import read_curves
 from tienlen_agents.arena.executors import Executor
-from tienlen_agents.arena.latency import Latency, latency
 from tienlen_agents.arena.league import league
 from tienlen_agents.arena.lineup import unique_names
 from tienlen_agents.arena.match import (
@@ -25,10 +23,10 @@ from tienlen_agents.arena.match import (
     SLOW_PANEL,
     all_rules,
     compare,
-    gauntlet,
     panel_of,
     pilot,
 )
+from tienlen_agents.arena.play import latency
 from tienlen_agents.arena.report import Report, missing_outputs
 from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
@@ -39,6 +37,7 @@ from tienlen_agents.command import (
     program,
     show_any_text,
 )
+from tienlen_agents.external.process import ProcessAgent
 from tienlen_agents.extras import MissingExtraError, how_to_install, require
 from tienlen_agents.settings import (
     COUNT_OR_NONE,
@@ -58,7 +57,13 @@ from tienlen_env.games.registry import games
 from tienlen_env.rendering.view import printable
 
 MODULE = "tienlen_agents.arena"
-COMMANDS = ("compare", "match", "league", "gauntlet")
+# The text of each command, and of its agents besides the first.
+COMMANDS: Final = {
+    "compare": ("one agent against each of the others, and mixed match-ups", "the agents to compare it with"),
+    "match": ("two agents, all compositions of the two", "the other"),
+    "league": ("round-robin of several agents: standings, ratings, payoffs", "the others"),
+    "gauntlet": (f"one agent against each of {', '.join(PANEL)}", ""),
+}
 # The options whose names differ from those of the settings.
 FLAGS = {"num_deals": "--deals", "deals_per_job": "--chunk", "blunder_deals": "--blunders"}
 RULES = Choice(lambda: [name for game in games() for name in game.presets], separator=",")
@@ -121,18 +126,11 @@ class CommandLine(Settings):
         return all_rules(self.rules.split(","), self.players)
 
 
-@dataclass(frozen=True)
-class Command:
-    """What is played, and how.
+class Command(NamedTuple):
+    """What is played, and how: the name of the command, the agents by name, the options, the words as typed.
 
-    Attributes:
-        play: the name of the command.
-        entrants: the agent to evaluate and the others, by name.
-        settings: the options.
-        compositions: of match-ups of two agents; None for those of the command.
-        mixed: also match-ups with several opponents.
-        curves: training runs whose learning curves are shown.
-        text: the command as typed.
+    `compositions` are those of match-ups of two agents, None for those of the command; `mixed` adds match-ups
+    with several opponents.
     """
 
     play: str
@@ -140,26 +138,11 @@ class Command:
     settings: CommandLine
     compositions: list[str] | None
     mixed: bool
-    curves: list[str]
     text: str
 
     def agents(self) -> list[Agent]:
         """Each agent once."""
         return load_all(list(dict.fromkeys(self.entrants)))
-
-
-def _common() -> argparse.ArgumentParser:
-    """The options that all commands share."""
-    parser = argparse.ArgumentParser(add_help=False)
-    add_options(parser, CommandLine, FLAGS)
-    parser.add_argument(
-        "--curves",
-        action="append",
-        default=[],
-        metavar="RUN",
-        help="show the learning curves of a training run",
-    )
-    return parser
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -172,44 +155,30 @@ def _parser() -> argparse.ArgumentParser:
         f"Example: {program(MODULE)} gauntlet greedy --deals 1000 --workers 2 --out runs/greedy",
     )
     commands = parser.add_subparsers(dest="play", required=True, metavar="command")
-    common = [_common()]
-    one = commands.add_parser(
-        "compare", parents=common, help="one agent against each of the others, and mixed match-ups"
-    )
-    one.add_argument("agent", help="the agent to evaluate")
-    one.add_argument("opponents", nargs="+", metavar="opponent", help="the agents to compare it with")
-    one.add_argument(
+    options = argparse.ArgumentParser(add_help=False)
+    add_options(options, CommandLine, FLAGS)
+    for name, (text, others) in COMMANDS.items():
+        command = commands.add_parser(name, parents=[options], help=text)
+        complete_agents(command.add_argument("agent", help="the agent to evaluate"))
+        if others:
+            number, shown = 1 if name == "match" else "+", "agent" if name == "league" else "opponent"
+            complete_agents(command.add_argument("opponents", nargs=number, metavar=shown, help=others))
+        if name in ("compare", "match"):
+            command.add_argument(
+                "--composition",
+                action="append",
+                metavar="AvB",
+                help="seats of the agent and of the opponent, e.g. 3v1 or 2v2; can be repeated "
+                + ("(1v3)" if name == "compare" else "(all)"),
+            )
+    commands.choices["compare"].add_argument(
         "--no-mixed", dest="mixed", action="store_false", help="no match-ups with several opponents"
     )
-    two = commands.add_parser("match", parents=common, help="two agents, all compositions of the two")
-    two.add_argument("agent", help="the agent to evaluate")
-    two.add_argument("opponents", nargs=1, metavar="opponent", help="the other")
-    for parser_of in (one, two):
-        parser_of.add_argument(
-            "--composition",
-            action="append",
-            metavar="AvB",
-            help="seats of the agent and of the opponent, e.g. 3v1 or 2v2; can be repeated "
-            + ("(1v3)" if parser_of is one else "(all)"),
-        )
-    many = commands.add_parser(
-        "league", parents=common, help="round-robin of several agents: standings, ratings, payoffs"
-    )
-    many.add_argument("agent", help="one agent")
-    many.add_argument("opponents", nargs="+", metavar="agent", help="the others")
-    panel = commands.add_parser(
-        "gauntlet", parents=common, help=f"one agent against each of {', '.join(PANEL)}"
-    )
-    panel.add_argument("agent", help="the agent to evaluate")
-    panel.add_argument(
+    commands.choices["gauntlet"].add_argument(
         "--fast",
         action="store_true",
         help=f"without {' and '.join(SLOW_PANEL)}, which take nearly all of the time",
     )
-    for command in (one, two, many, panel):
-        for action in command._actions:
-            if action.dest in ("agent", "opponents"):
-                complete_agents(action)
     return parser
 
 
@@ -218,34 +187,15 @@ def _player(command: Command, executor: Executor | None) -> Callable[..., Report
     settings = command.settings
     shared: dict[str, Any] = {name: getattr(settings, name) for name in settings_of(Settings)}
     shared |= {"rules": settings.variants, "executor": executor, "command": command.text}
-    compositions: Sequence[str | None] | None = command.compositions
-    if compositions is None and command.play == "match":
+    if command.play == "league":
+        return partial(league, command.entrants, **shared)
+    compositions: Sequence[str | None] = command.compositions or (None,)
+    if command.compositions is None and command.play == "match":
         # All compositions of two agents, one against the rest first; all variants have the same P.
         num_players = settings.variants[0].num_players
         compositions = [f"{n}v{num_players - n}" for n in range(1, num_players)]
-
-    def play(num_deals: int, seed: int, **more: Any) -> Report:
-        # A pilot plays as its match does, but keeps nothing.
-        options = {**shared, "num_deals": num_deals, "seed": seed, **more}
-        agent, *others = command.entrants
-        if command.play == "league":
-            return league(command.entrants, **options)
-        if command.play == "gauntlet":
-            return gauntlet(agent, panel=others, **options)
-        return compare(agent, others, compositions=compositions or (None,), mixed=command.mixed, **options)
-
-    return play
-
-
-@runtime_checkable
-class _Startable(Protocol):
-    """An agent that can fail to start: a program."""
-
-    def check_start(self, rules: AnyRules) -> None:
-        """Start it; a ValueError says why this fails."""
-
-    def close(self) -> None:
-        """End it."""
+    agent, *others = command.entrants
+    return partial(compare, agent, others, compositions=compositions, mixed=command.mixed, **shared)
 
 
 def _check_start(command: Command) -> None:
@@ -255,7 +205,7 @@ def _check_start(command: Command) -> None:
         ValueError: one does not start.
     """
     for agent in command.agents():
-        if isinstance(agent, _Startable):
+        if isinstance(agent, ProcessAgent):
             with closing(agent):
                 for rules in command.settings.variants:
                     try:
@@ -272,23 +222,13 @@ def _on_device(command: Command) -> Executor:
         DeviceError: there is no device.
     """
     require("torch", "train", "--device cuda")
+    from tienlen_agents.device import cuda_machine
     from tienlen_agents.device.arena import DeviceExecutor, why_not
-    from tienlen_agents.device.available import cuda_machine
 
     for agent in command.agents():
         if problem := why_not(agent):
             raise ValueError(f"--device cuda: {problem}")
     return DeviceExecutor(cuda_machine())
-
-
-def _latencies(command: Command) -> list[Latency]:
-    settings, loaded = command.settings, command.agents()
-    chosen = {"decisions": settings.latency, "history": settings.history, "seed": settings.seed}
-    return [
-        latency(agent, rules, name=name, **chosen)
-        for rules in settings.variants
-        for agent, name in zip(loaded, unique_names(loaded), strict=True)
-    ]
 
 
 def _command(parser: argparse.ArgumentParser, arguments: list[str]) -> Command:
@@ -309,9 +249,7 @@ def _command(parser: argparse.ArgumentParser, arguments: list[str]) -> Command:
         others = given["opponents"]
     text = shlex.join([*program(MODULE).split(), *arguments])
     mixed, compositions = given.get("mixed", False), given.get("composition")
-    return Command(
-        given["play"], [given["agent"], *others], settings, compositions, mixed, given["curves"], text
-    )
+    return Command(given["play"], [given["agent"], *others], settings, compositions, mixed, text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -321,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: instead of the command line's.
 
     Returns:
-        The exit code: 0; 1 if an agent failed (see `arena.forfeits`); 130 after Ctrl-C, 143 after SIGTERM.
+        The exit code: 0; 1 if an agent failed (see `arena.result`); 130 after Ctrl-C, 143 after SIGTERM.
     """
     show_any_text()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
@@ -344,7 +282,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(command: Command) -> int:
     settings = command.settings
-    curves = tuple(curve for run in command.curves for curve in read_curves(run))
     if settings.max_forfeits < 1:
         _check_start(command)
     with ExitStack() as stack:
@@ -358,17 +295,28 @@ def _run(command: Command) -> int:
         play = _player(command, executor)
         found, num_deals = None, settings.num_deals
         if settings.precision is not None:
+            # A pilot plays as its match does, but keeps nothing.
             plain = {"stop_when_clear": False, "blunder_deals": 0, "fresh": False}
-            found = pilot(partial(play, **plain), settings.precision, settings.seed, settings.pilot)
+            found = pilot(
+                lambda num_deals, seed: play(num_deals=num_deals, seed=seed, **plain),
+                settings.precision,
+                settings.seed,
+                settings.pilot,
+            )
             show_pilot(found)
             num_deals = found.deals_needed
         progress = None if settings.quiet else stack.enter_context(LiveProgress())
-        report = play(num_deals, settings.seed, out=settings.out, progress=progress)
+        report = play(num_deals=num_deals, out=settings.out, progress=progress)
+    loaded = command.agents() if settings.latency else []
+    chosen = {"decisions": settings.latency, "history": settings.history, "seed": settings.seed}
     report = replace(
         report,
         pilot=found,
-        latencies=tuple(_latencies(command)) if settings.latency else (),
-        curves=curves,
+        latencies=tuple(
+            latency(agent, rules, name=name, **chosen)
+            for rules in settings.variants
+            for agent, name in zip(loaded, unique_names(loaded), strict=True)
+        ),
         with_bootstrap=settings.bootstrap,
         records_url=settings.records_url,
     )

@@ -1,7 +1,7 @@
 """`play_chunk(agents, job)`: the unit of work of the arena, a pure function of the agents and a `Job`.
 
-Executors play jobs in any order (`executors`), a file keeps one chunk a line (`store`), and `result.add_up`
-merges all chunks of a match-up. A chunk holds the points, payments and places of every game, as integers.
+Executors play jobs in any order (`executors`), a file keeps one chunk a line (`store`), and `Chunk.joined` is
+all chunks of a match-up. A chunk holds the points, payments and places of every game, as integers.
 A chunk from a file is checked value by value (`Chunk.from_dict`).
 """
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from numpy.random import SeedSequence
 
 from tienlen_agents.arena.lineup import Permutations, blocks
-from tienlen_agents.arena.play import Forfeits, Played, play_deals
+from tienlen_agents.arena.play import Forfeits, Played, by_reason, play_deals
 from tienlen_agents.endgame import SolvableRules, Solver, can_solve, open_endings
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.games.common.arrays import IntArray
@@ -103,6 +103,24 @@ class Chunk(NamedTuple):
     blunders: IntArray
     records: tuple[str, ...] = ()
     units: npt.NDArray[np.int32] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Chunk], num_records: int) -> Chunk:
+        """The chunks of a match-up, in the order of their deals, as one, with no more records."""
+        units = [part.units for part in parts if part.units is not None]
+        return cls(
+            points=np.concatenate([part.points for part in parts]),
+            places=np.concatenate([part.places for part in parts]),
+            decisions=np.sum([part.decisions for part in parts], axis=0),
+            seconds=np.sum([part.seconds for part in parts], axis=0),
+            forfeits=tuple(
+                by_reason(forfeits for some in of_agent for forfeits in some)
+                for of_agent in zip(*(part.forfeits for part in parts), strict=True)
+            ),
+            blunders=np.concatenate([part.blunders for part in parts]),
+            records=tuple(record for part in parts for record in part.records)[:num_records],
+            units=np.concatenate(units) if units else None,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values; ``records`` and ``units`` only if there are any."""

@@ -11,8 +11,7 @@ slots and meets every other agent equally often. The result has three parts:
   per agent it can show cycles: A above B, B above C, C above A.
 
 Every forfeit of a program lifts the others at its match-ups. So a program that forfeits too many rounds
-(`forfeits`) is left out of all three, with its match-ups; those that remain are the league of the other
-agents.
+(`FailedAgent`) is left out of all three, with its match-ups; those that remain are the league of the others.
 """
 
 from __future__ import annotations
@@ -20,18 +19,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_agents.arena.forfeits import FailedAgent, failed_agents
 from tienlen_agents.arena.lineup import rosters, unique_names
 from tienlen_agents.arena.match import all_rules, make_match_up
 from tienlen_agents.arena.report import Report
-from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR, MatchResult
+from tienlen_agents.arena.result import (
+    FailedAgent,
+    League,
+    MatchResult,
+    Part,
+    Standing,
+    failed_agents,
+    figures_of,
+)
 from tienlen_agents.arena.run import Entrant, Options, check_options, load_all, play_match_ups
-from tienlen_agents.arena.run_results import League, Standing
 from tienlen_agents.arena.stats import Estimate, estimate, t_quantile
 from tienlen_agents.extras import require
 from tienlen_env.games.common.arrays import IntArray
@@ -75,113 +80,71 @@ def league(
     loaded = load_all(agents)
     names = unique_names(loaded)
     variants = all_rules(rules, num_players)
-    match_ups, seated_at = [], []
+    match_ups = []
     for variant in variants:
         for roster in rosters(len(agents), variant.num_players):
             seated = sorted(set(roster))
             lineup = [seated.index(index) for index in roster]
-            seated_names = [names[index] for index in seated]
-            match_ups.append(make_match_up(seated, seated_names, lineup, variant))
-            seated_at.append(tuple(seated))
+            match_ups.append(make_match_up(seated, [names[index] for index in seated], lineup, variant))
     results = play_match_ups(match_ups, agents, loaded, **options)
-    seed = options.get("seed", 0)
     leagues: list[League] = []
     not_rated: list[FailedAgent] = []
     for variant in variants:
-        mine = [(s, r) for s, r in zip(seated_at, results, strict=True) if r.rules == variant]
-        failed = _failed(names, mine, f"the league of {variant.name}", limit)
+        mine = [(m.seated, r) for m, r in zip(match_ups, results, strict=True) if r.rules == variant]
+        parts = zip(names, parts_of(len(names), mine), strict=True)
+        failed = failed_agents(list(parts), f"the league of {variant.name}", limit)
         rated = [index for index, name in enumerate(names) if name not in {one.name for one in failed}]
         if len(rated) < 2:
             not_rated += failed
             continue
-        remaining = [(s, r) for s, r in mine if set(s) <= set(rated)]
-        seats = [tuple(rated.index(index) for index in s) for s, _ in remaining]
-        found = evaluate([names[index] for index in rated], seats, [r for _, r in remaining], seed)
+        remaining = [(tuple(map(rated.index, s)), r) for s, r in mine if set(s) <= set(rated)]
+        found = evaluate([names[index] for index in rated], remaining, options.get("seed", 0))
         leagues.append(replace(found, failed=failed))
     return Report(
         tuple(results), command, leagues=tuple(leagues), max_forfeits=limit, not_rated=tuple(not_rated)
     )
 
 
-def _failed(
-    names: Sequence[str], mine: Sequence[tuple[tuple[int, ...], MatchResult]], where: str, limit: float
-) -> tuple[FailedAgent, ...]:
-    """The agents of a league that forfeited too many rounds in all their match-ups together."""
-    seats = [
-        (name, [(result, seated.index(index)) for seated, result in mine if index in seated])
-        for index, name in enumerate(names)
-    ]
-    return failed_agents(seats, where, limit)
+# The indices of the agents of a match-up in the league, and its result.
+Seated: TypeAlias = tuple[tuple[int, ...], MatchResult]
 
 
-def evaluate(
-    names: Sequence[str],
-    seated: Sequence[tuple[int, ...]],
-    results: Sequence[MatchResult],
-    seed: int,
-    *,
-    rated_games: int = RATED_GAMES,
-    resamples: int = RESAMPLES,
-) -> League:
+def parts_of(num_agents: int, played: Sequence[Seated]) -> list[list[Part]]:
+    """The match-ups of each agent."""
+    return [[(r, s.index(index)) for s, r in played if index in s] for index in range(num_agents)]
+
+
+def evaluate(names: Sequence[str], played: Sequence[Seated], seed: int) -> League:
     """Compute the standings, ratings and payoffs of one variant.
 
     Args:
         names: of E agents.
-        seated: for each match-up, the indices of its agents.
-        results: of the match-ups, on the same deals.
+        played: the match-ups, on the same deals.
         seed: of the order of rating, and of the resampling.
-        rated_games: maximum number of rated games, those of the first deals.
-        resamples: number of resamples of the deals, for the intervals of the ratings.
     """
-    mine = [
-        [(result, s.index(index)) for s, result in zip(seated, results, strict=True) if index in s]
-        for index in range(len(names))
+    ratings, num_rated = rate(len(names), played, seed)
+    standings = [
+        Standing(**vars(figures_of(name, parts)), rating=rating)
+        for name, parts, rating in zip(names, parts_of(len(names), played), ratings, strict=True)
     ]
-    ratings, num_rated = rate(len(names), seated, results, seed, rated_games, resamples)
-    standings = []
-    for index, name in enumerate(names):
-        per_deal = sum(result.num_seatings * result.lineup.count(place) for result, place in mine[index])
-        points = sum(result.deal_points[:, place] for result, place in mine[index])
-        units = None
-        if results[0].units is not None:
-            paid = sum(result.deal_main[:, place] for result, place in mine[index])
-            units = estimate(np.asarray(paid), per_deal)
-        num_places = results[0].rules.num_players
-        shares = (
-            sum(result.deal_places(place, taken) for result, place in mine[index])
-            for taken in range(num_places)
-        )
-        whole = per_deal * PLACE_SHARE_DENOMINATOR
-        places = tuple(estimate(np.asarray(total), whole, event=PLACE_SHARE_DENOMINATOR) for total in shares)
-        standings.append(
-            Standing(
-                name,
-                estimate(np.asarray(points), per_deal),
-                places[0],
-                places,
-                ratings[index],
-                units,
-            )
-        )
     everyone = range(len(names))
-    payoffs = tuple(tuple(_payoff(row, column, seated, results) for column in everyone) for row in everyone)
+    payoffs = tuple(tuple(_payoff(row, column, played) for column in everyone) for row in everyone)
+    first = played[0][1]
     return League(
-        rules=results[0].rules,
+        rules=first.rules,
         standings=tuple(standings),
         payoffs=payoffs,
-        cycles=tuple(tuple(names[i] for i in cycle) for cycle in find_cycles(payoffs)),
-        num_deals=results[0].num_deals,
+        cycles=tuple(tuple(names[index] for index in cycle) for cycle in find_cycles(payoffs)),
+        num_deals=first.num_deals,
         rated_games=num_rated,
     )
 
 
-def _payoff(
-    row: int, column: int, seated: Sequence[tuple[int, ...]], results: Sequence[MatchResult]
-) -> Estimate | None:
+def _payoff(row: int, column: int, played: Sequence[Seated]) -> Estimate | None:
     if row == column:
         return None
     pair = tuple(sorted((row, column)))
-    found = [result for s, result in zip(seated, results, strict=True) if s == pair]
+    found = [result for seated, result in played if seated == pair]
     # All over one denominator, so that the sums stay whole (see `stats`).
     games = [[result.num_seatings * result.lineup.count(place) for place in (0, 1)] for result in found]
     common = math.lcm(*(number for numbers in games for number in numbers))
@@ -197,17 +160,9 @@ def _payoff(
 # ---------------------------------------------------------------- ratings
 
 
-class _Games(NamedTuple):
-    """The rated games of a match-up: the agent of each slot, and int8 (D, R, P) places."""
-
-    agents: tuple[int, ...]
-    places: npt.NDArray[np.int8]
-
-
 def rate(
     num_agents: int,
-    seated: Sequence[tuple[int, ...]],
-    results: Sequence[MatchResult],
+    played: Sequence[Seated],
     seed: int,
     max_games: int = RATED_GAMES,
     resamples: int = RESAMPLES,
@@ -219,8 +174,7 @@ def rate(
 
     Args:
         num_agents: E.
-        seated: see `evaluate`, as for the next two.
-        results: of the match-ups.
+        played: see `evaluate`.
         seed: of the order and the resampling.
         max_games: maximum number of rated games, those of the first deals.
         resamples: of the deals, for all match-ups together.
@@ -230,11 +184,12 @@ def rate(
     """
     from openskill.models import PlackettLuce
 
-    per_deal = sum(result.num_seatings for result in results)
-    num_deals = min(results[0].num_deals, max(2, max_games // per_deal))
+    per_deal = sum(result.num_seatings for _, result in played)
+    num_deals = min(played[0][1].num_deals, max(2, max_games // per_deal))
+    # The agent of each slot, and int8 (D, R, P) places.
     games = [
-        _Games(tuple(s[place] for place in result.lineup), result.game_places[:num_deals])
-        for s, result in zip(seated, results, strict=True)
+        (tuple(seated[place] for place in result.lineup), result.game_places[:num_deals])
+        for seated, result in played
     ]
     # tau=0: strengths are constant, since the agents do not learn from game to game.
     model = PlackettLuce(tau=0.0)
@@ -256,16 +211,16 @@ def rate(
 def _pass(
     model: PlackettLuce,
     num_agents: int,
-    games: Sequence[_Games],
+    games: Sequence[tuple[tuple[int, ...], npt.NDArray[np.int8]]],
     deals: IntArray,
     rng: np.random.Generator,
 ) -> npt.NDArray[np.float64]:
     """Rate all games of some deals once, in a random order; float64 (E,) centred strengths."""
     ratings: list[PlackettLuceRating] = [model.rating() for _ in range(num_agents)]
     played = [
-        (result.agents, ranks)
-        for result in games
-        for ranks in result.places[deals].reshape(-1, len(result.agents)).tolist()
+        (agents, ranks)
+        for agents, places in games
+        for ranks in places[deals].reshape(-1, len(agents)).tolist()
     ]
     for number in rng.permutation(len(played)).tolist():
         slots, ranks = played[number]

@@ -10,9 +10,8 @@ from numpy.random import SeedSequence
 
 from tienlen_agents.arena.lineup import lineup_of, unique_names
 from tienlen_agents.arena.report import Report
-from tienlen_agents.arena.result import MatchResult
+from tienlen_agents.arena.result import MatchResult, Need, RunResults, SampleSizeEstimate
 from tienlen_agents.arena.run import Entrant, MatchUp, Options, check_options, load_all, play_match_ups
-from tienlen_agents.arena.run_results import Need, RunResults, SampleSizeEstimate
 from tienlen_agents.arena.stats import deals_needed
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
@@ -207,8 +206,8 @@ def pilot(
     own_seed = int(SeedSequence(seed, spawn_key=(0x9170,)).generate_state(1)[0])
     played = play(num_deals, own_seed)
     needs = [
-        Need(head.title, head.value.half_width, deals_needed(head.value, head.num_deals, precision))
-        for head in played.headlines
+        Need(title, value.half_width, deals_needed(value, deals, precision))
+        for title, value, deals in played.headlines
     ]
     unit = " or ".join(dict.fromkeys(result.figure for result in played.results))
     return SampleSizeEstimate(precision, num_deals, own_seed, tuple(needs), unit)

@@ -11,10 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tienlen_agents.arena.labels import heading, interval_note, ordinal, place_colours
-from tienlen_agents.arena.run_results import League, RunResults
+from tienlen_agents.arena.page import place_colours
+from tienlen_agents.arena.result import Figures, League, MatchResult, RunResults, ordinal
 from tienlen_agents.arena.stats import Estimate, Verdict
-from tienlen_env.games.common.game import AnyRules
 
 _COLOUR: dict[Verdict, str] = {"above": "#1a7f4b", "at": "#b7791f", "below": "#c0392b"}
 _MARGIN = 0.25  # inches
@@ -24,25 +23,12 @@ _PAID_ENDS = ((0.0, 0.24), (0.26, 0.5), (0.52, 0.755), (0.78, 1.0))
 
 
 class _Row(NamedTuple):
-    """One agent of a match-up or a league, and its height in the plot."""
+    """One agent of a match-up or a league, its height in the plot, and a match-up with its parity."""
 
     y: float
     label: str
-    points: Estimate
-    first: Estimate
-    places: tuple[float, ...]
-    parity_points: float
-    parity_first: float
-    units: Estimate | None
-
-
-class _Block(NamedTuple):
-    """The rows of one variant."""
-
-    heading: str
-    note: str
-    rows: list[_Row]
-    league: League | None
+    figures: Figures
+    result: MatchResult
 
 
 def plot(report: RunResults) -> bytes:
@@ -56,50 +42,44 @@ def plot(report: RunResults) -> bytes:
     Returns:
         A PNG file.
     """
-    blocks = [_block(report, rules) for rules in report.variants]
-    labels = max(len(row.label) for block in blocks for row in block.rows)
-    label_inches = 0.35 + 0.075 * labels
-    paid = any(row.units is not None for block in blocks for row in block.rows)
+    leagues = [report.league_of(rules) for rules in report.variants]
+    blocks = [_rows(report.of(rules), league) for rules, league in zip(report.variants, leagues, strict=True)]
+    label_inches = 0.35 + 0.075 * max(len(row.label) for rows in blocks for row in rows)
+    paid = any(row.figures.units is not None for rows in blocks for row in rows)
     width = (13.0 if paid else 10.5) + label_inches
     # The first term is the height of heading, legend and axis labels.
-    heights = [1.95 + 0.33 * block.rows[-1].y for block in blocks]
-    extra = [0.0 if b.league is None else 1.9 + 0.36 * len(b.rows) for b in blocks]
-    total = sum(heights) + sum(extra)
-    figure = Figure(figsize=(width, total), dpi=150, facecolor="white")
-    top = total
-    for block, height, more in zip(blocks, heights, extra, strict=True):
-        _draw_block(figure, block, (label_inches, top - height, width, height))
-        if block.league is not None:
-            _draw_league(figure, block.league, (label_inches, top - height - more, width, more))
+    heights = [1.95 + 0.33 * rows[-1].y for rows in blocks]
+    extra = [
+        0.0 if league is None else 1.9 + 0.36 * len(rows)
+        for league, rows in zip(leagues, blocks, strict=True)
+    ]
+    top = sum(heights) + sum(extra)
+    figure = Figure(figsize=(width, top), dpi=150, facecolor="white")
+    for rules, league, rows, height, more in zip(
+        report.variants, leagues, blocks, heights, extra, strict=True
+    ):
+        line, right = (top - 0.3) / figure.get_figheight(), 1 - _MARGIN / width
+        bold, note = {"fontsize": 12, "fontweight": "bold"}, f"± {report.interval_note}"
+        figure.text(_MARGIN / width, line, report.heading(rules), bold, va="center")
+        figure.text(right, line, note, {"fontsize": 8.5, "color": "#777777"}, va="center", ha="right")
+        _draw_rows(figure, rows, (label_inches, top - height, width, height))
+        if league is not None:
+            _draw_league(figure, league, (label_inches, top - height - more, width, more))
         top -= height + more
     out = io.BytesIO()
     figure.savefig(out, format="png")
     return out.getvalue()
 
 
-def _block(report: RunResults, rules: AnyRules) -> _Block:
-    results = report.of(rules)
+def _rows(results: Sequence[MatchResult], league: League | None) -> list[_Row]:
+    if league is not None:
+        standings = [league.standings[index] for index in league.ranking]
+        return [_Row(float(y), standing.name, standing, results[0]) for y, standing in enumerate(standings)]
     rows: list[_Row] = []
-    y = 0.0
-    found = [league for league in report.leagues if league.rules == rules]
-    if found:
-        parity = results[0].parity_points, results[0].parity_first
-        for index in found[0].ranking:
-            s = found[0].standings[index]
-            rates = tuple(value.mean for value in s.places)
-            rows.append(_Row(y, s.name, s.points, s.first, rates, *parity, s.units))
-            y += 1
-    else:
-        for result in results:
-            for label, score in zip(result.labels, result.scores, strict=True):
-                parity = result.parity_points, result.parity_first
-                rows.append(_Row(y, label, score.points, score.first, score.places, *parity, score.units))
-                y += 1
-            y += 0.6  # a gap between match-ups
-    title = heading(rules, results)
-    if found:
-        title = title.replace("Duplicate matches", f"League of {len(rows)}")
-    return _Block(title, f"± {interval_note(results)}", rows, found[0] if found else None)
+    for number, result in enumerate(results):
+        for label, score in zip(result.labels, result.scores, strict=True):
+            rows.append(_Row(len(rows) + 0.6 * number, label, score, result))  # a gap between match-ups
+    return rows
 
 
 def _axes(figure: Figure, box: tuple[float, float, float, float], place: tuple[float, float]) -> Axes:
@@ -112,20 +92,15 @@ def _axes(figure: Figure, box: tuple[float, float, float, float], place: tuple[f
     return figure.add_axes((left / width, low / total, (right - left) / width, (high - low) / total))
 
 
-def _draw_block(figure: Figure, block: _Block, box: tuple[float, float, float, float]) -> None:
-    rows, total = block.rows, figure.get_figheight()
-    width, line = box[2], (box[1] + box[3] - 0.3) / total
-    figure.text(_MARGIN / width, line, block.heading, fontsize=12, fontweight="bold", va="center")
-    right = 1 - _MARGIN / width
-    figure.text(right, line, block.note, fontsize=8.5, color="#777777", va="center", ha="right")
-    paid = [(row.y, row.units, 0.0) for row in rows if row.units is not None]
+def _draw_rows(figure: Figure, rows: list[_Row], box: tuple[float, float, float, float]) -> None:
+    paid = [(row.y, row.figures.units, 0.0) for row in rows if row.figures.units is not None]
     ends = _PAID_ENDS if paid else _ENDS
     *money, points, firsts, places = (_axes(figure, box, place) for place in ends)
     for axes in money:
         _error_bars(axes, paid, 1.0, 2)
         axes.set_xlabel("mean units per round (payments)")
-    _error_bars(points, [(r.y, r.points, r.parity_points) for r in rows], 1.0, 2)
-    _error_bars(firsts, [(r.y, r.first, r.parity_first) for r in rows], 100.0, 1)
+    _error_bars(points, [(r.y, r.figures.points, r.result.parity_points) for r in rows], 1.0, 2)
+    _error_bars(firsts, [(r.y, r.figures.first, r.result.parity_first) for r in rows], 100.0, 1)
     _place_bars(places, rows)
     points.set_xlabel("mean points per round")
     firsts.set_xlabel("first places, %")
@@ -216,11 +191,11 @@ def _error_bars(
 
 def _place_bars(axes: Axes, rows: Sequence[_Row]) -> None:
     """Draw the distribution of places as one stacked bar per row."""
-    num_places = len(rows[0].places)
+    num_places = len(rows[0].figures.places)
     colours = place_colours(num_places)
     for row in rows:
         left = 0.0
-        for share, colour in zip(row.places, colours, strict=True):
+        for share, colour in zip((place.mean for place in row.figures.places), colours, strict=True):
             axes.barh(row.y, 100 * share, left=left, height=0.64, color=colour, edgecolor="white")
             if share >= 0.08:
                 middle = left + 50 * share

@@ -17,7 +17,7 @@ import hashlib
 import json
 import multiprocessing
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -36,7 +36,17 @@ from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.command import complete_agents, program
 from tienlen_agents.files import write_atomic
 from tienlen_agents.search import SearchAgent
-from tienlen_agents.settings import Range
+from tienlen_agents.settings import (
+    COUNT_OR_NONE,
+    Choice,
+    Config,
+    FreeText,
+    Range,
+    add_options,
+    make_config,
+    setting,
+    settings_of,
+)
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import FloatArray, IntArray
@@ -48,27 +58,43 @@ BLOCK: Final = 16  # decisions that a process judges at a time
 FILE: Final = "judged.json"
 
 
-@dataclass(frozen=True)
-class Judgement:
+@dataclass(frozen=True, kw_only=True)
+class Judgement(Config):
     """What determines the regrets.
 
     Attributes:
-        rules: name of the preset.
-        players: number of players; None for the number in the rules.
-        decisions: number of decisions.
+        rules: the variant.
+        players: number of players, if not that of the rules.
+        decisions: how many.
         player: name of the agent that plays the rounds.
-        judge: name of the agent that plays the rollouts; empty for the search's own baseline.
-        worlds: number of sampled worlds.
+        judge: name of the agent that plays the rollouts of the search that judges; empty for the search's own
+            baseline.
+        worlds: sampled worlds of each decision.
         seed: of the deals and all random draws.
     """
 
-    rules: str = "cardgames"
-    players: int | None = None
-    decisions: int = 1000
-    player: str = "champion:worlds=0"
-    judge: str = "reference"
-    worlds: int = 1000
-    seed: int = 0
+    rules: str = setting("cardgames", Choice(lambda: PRESETS))
+    players: int | None = setting(None, Range(2))
+    decisions: int = setting(1000, Range(2))
+    player: str = setting("champion:worlds=0", FreeText("an agent"))
+    judge: str = setting("reference", FreeText("an agent"))
+    worlds: int = setting(1000, Range(1, 100_000))
+    seed: int = setting(0, COUNT_OR_NONE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandLine(Judgement):
+    """The options of the command.
+
+    Attributes:
+        threshold: show the share of decisions with a regret above it.
+        workers: number of processes.
+        out: keep the regrets in this folder, in judged.json; the same command resumes.
+    """
+
+    threshold: float = setting(0.3, Range(0))
+    workers: int = setting(1, Range(1, 1024))
+    out: str | None = setting(None, FreeText("a folder"))
 
 
 class Regret(NamedTuple):
@@ -127,31 +153,13 @@ def _judge(judgement: Judgement, decisions: Batch) -> list[list[float]]:
     return [found.loss.tolist() for found in search_of(judgement).estimate(View(decisions))]
 
 
-def judge(judgement: Judgement, decisions: Batch, *, workers: int = 1) -> Iterator[list[FloatArray]]:
-    """The regrets of all legal actions of each decision, some decisions at a time.
-
-    Args:
-        judgement: the judge.
-        decisions: those of `sample_decisions` that are left to judge.
-        workers: number of processes.
-    """
-    blocks = [
-        decisions.select(np.arange(first, min(first + BLOCK, decisions.num_games)))
-        for first in range(0, decisions.num_games, BLOCK)
-    ]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
-        for losses in pool.map(_judge, [judgement] * len(blocks), blocks):
-            yield [np.array(some) for some in losses]
-
-
 def regret(agent: Agent, decisions: Batch, losses: Sequence[FloatArray], threshold: float) -> Regret:
     """The regrets of an agent's choices.
 
     Args:
         agent: it is reset.
         decisions: of `sample_decisions`.
-        losses: of `judge`.
+        losses: of `judged`.
         threshold: for the share, in the unit of the reward.
     """
     agent.reset(0)
@@ -182,14 +190,16 @@ def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Ba
     header = {**asdict(judgement), "sha256": rows}
     path = None if out is None else out / FILE
     losses = [] if path is None else _read(path, header, View(decisions).num_legal)
-    left = decisions.select(np.arange(len(losses), decisions.num_games))
-    blocks = judge(judgement, left, workers=workers) if left.num_games else iter(())
-    num_blocks = -(-left.num_games // BLOCK)
-    for block in track(blocks, "judging", num_blocks, console=Console(stderr=True), transient=True):
-        losses += block
-        if path is not None:
-            content = {**header, "losses": [found.tolist() for found in losses]}
-            write_atomic(path, json.dumps(content).encode())
+    left = np.arange(len(losses), decisions.num_games)
+    blocks = [decisions.select(left[first : first + BLOCK]) for first in range(0, len(left), BLOCK)]
+    context, console = multiprocessing.get_context("spawn"), Console(stderr=True)
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
+        found = pool.map(_judge, [judgement] * len(blocks), blocks)
+        for block in track(found, "judging", len(blocks), console=console, transient=True):
+            losses += [np.array(some) for some in block]
+            if path is not None:
+                content = {**header, "losses": [one.tolist() for one in losses]}
+                write_atomic(path, json.dumps(content).encode())
     return decisions, losses
 
 
@@ -216,65 +226,24 @@ def _read(path: Path, header: dict[str, Any], num_legal: IntArray) -> list[Float
     return losses
 
 
-def _parser() -> argparse.ArgumentParser:
-    default = Judgement()
-    parser = argparse.ArgumentParser(prog=program(MODULE), description=__doc__.partition("\n")[0])
-    agents = parser.add_argument("agents", nargs="+", metavar="agent", help="the agents to measure")
-    complete_agents(agents)
-    many, natural = Range(2).reader(int), Range(0).reader(int)
-    parser.add_argument(
-        "--rules", default=default.rules, choices=[*PRESETS], metavar="NAME", help="the variant (%(default)s)"
-    )
-    parser.add_argument("--players", type=many, metavar="N", help="number of players (as in the rules)")
-    parser.add_argument(
-        "--decisions", type=many, default=default.decisions, metavar="N", help="how many (%(default)s)"
-    )
-    parser.add_argument(
-        "--player", default=default.player, metavar="AGENT", help="plays the rounds (%(default)s)"
-    )
-    parser.add_argument(
-        "--judge",
-        default=default.judge,
-        metavar="AGENT",
-        help="plays the rollouts of the search that judges (%(default)s)",
-    )
-    parser.add_argument(
-        "--worlds",
-        type=Range(1, 100_000).reader(int),
-        default=default.worlds,
-        metavar="N",
-        help="sampled worlds of each decision (%(default)s)",
-    )
-    parser.add_argument("--seed", type=natural, default=default.seed, metavar="N", help="(%(default)s)")
-    parser.add_argument(
-        "--threshold",
-        type=Range(0).reader(float),
-        default=0.3,
-        metavar="POINTS",
-        help="show the share of decisions with a regret above it (%(default)s)",
-    )
-    parser.add_argument(
-        "--workers", type=Range(1, 1024).reader(int), default=1, metavar="N", help="processes (%(default)s)"
-    )
-    parser.add_argument(
-        "--out", metavar="DIR", help=f"keep the regrets there, in {FILE}; the same command resumes"
-    )
-    return parser
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Judge decisions and print the regrets of some agents.
 
     Args:
         argv: the arguments; None for those of the process.
     """
-    parser = _parser()
-    options = parser.parse_args(argv)
+    parser = argparse.ArgumentParser(prog=program(MODULE), description=__doc__.partition("\n")[0])
+    agents_option = parser.add_argument("agents", nargs="+", metavar="agent", help="the agents to measure")
+    complete_agents(agents_option)
+    add_options(parser, CommandLine)
+    given = vars(parser.parse_args(argv))
+    names = given.pop("agents")
+    options = make_config(parser, CommandLine, given)
     try:
-        agents = [tienlen_agents.load(name) for name in options.agents]
-        settings = {name: getattr(options, name) for name in asdict(Judgement())}
+        agents = [tienlen_agents.load(name) for name in names]
+        judgement = Judgement(**{name: getattr(options, name) for name in settings_of(Judgement)})
         out = None if options.out is None else Path(options.out)
-        decisions, losses = judged(Judgement(**settings), out, options.workers)
+        decisions, losses = judged(judgement, out, options.workers)
         found = [regret(agent, decisions, losses, options.threshold) for agent in agents]
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")

@@ -1,6 +1,6 @@
 """The report of a run: its results with JSON and CSV, and with the terminal, plot and page that draw them.
 
-The results are data (`run_results`). `terminal`, `plot` and `page` import only data; `Report` calls them.
+The results are data (`result`). `terminal`, `plot` and `page` import only data; `Report` calls them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tienlen_agents.arena.chunk import BLOCK_DEALS
-from tienlen_agents.arena.forfeits import FailedAgent
-from tienlen_agents.arena.labels import decisions_per_second
-from tienlen_agents.arena.page import FOLDER, RecordFile, page, record_files, write_records
-from tienlen_agents.arena.result import MatchResult
-from tienlen_agents.arena.run_results import League, RunResults
+from tienlen_agents.arena.page import page, record_files, write_records
+from tienlen_agents.arena.result import Figures, League, MatchResult, RunResults, Score
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.arena.terminal import show
 from tienlen_agents.extras import is_installed, require
@@ -58,34 +55,40 @@ class Report(RunResults):
             "variance_saved": self.variance_saved,
             "tables": [self._result_dict(result) for result in self.results],
             "leagues": [_league_dict(league) for league in self.leagues],
-            "pilot": None if self.pilot is None else self.pilot.to_dict(),
+            "pilot": None
+            if self.pilot is None
+            else {
+                **self.pilot._asdict(),
+                "deals_needed": self.pilot.deals_needed,
+                "needs": [need._asdict() for need in self.pilot.needs],
+            },
             "latencies": [latency._asdict() for latency in self.latencies],
             "max_forfeits": self.max_forfeits,
-            "records": [_record_dict(file) for file in record_files(self.results)],
-            "failures": [_failure_dict(failed) for failed in self.failures],
+            "records": [
+                {key: value for key, value in file.items() if key != "text"}
+                for file in record_files(self.results)
+            ],
+            "failures": [
+                {"name": failed.name, "where": failed.where, "share": failed.share, "text": str(failed)}
+                for failed in self.failures
+            ],
         }
 
     def _result_dict(self, result: MatchResult) -> dict[str, Any]:
         rows = []
         for index, score in enumerate(result.scores):
             row = {
-                "name": score.name,
+                **_figures_dict(score, result),
                 "num_seats": score.num_seats,
-                "points": estimate_dict(score.points, result.parity_points),
-                **({} if score.units is None else {"units": estimate_dict(score.units, 0.0)}),
-                "first": estimate_dict(score.first, result.parity_first),
-                "places": list(score.places),
-                "place_intervals": [[value.low, value.high] for value in score.place_estimates],
                 "variance_ratio": score.variance_ratio,
                 "decisions": score.decisions,
                 "blunders_per_100": None if score.blunders is None else estimate_dict(score.blunders),
                 "endings_judged": score.endings,
                 "forfeits": [forfeits._asdict() for forfeits in score.forfeits],
-                "timing": {"seconds": score.seconds, "decisions_per_second": decisions_per_second(score)},
+                "timing": {"seconds": score.seconds, "decisions_per_second": score.decisions_per_second},
             }
             if self.with_bootstrap:
-                figure = "points" if score.units is None else "units"
-                row[f"{figure}_bootstrap"] = list(result.bootstrap(index))
+                row[f"{result.figure}_bootstrap"] = list(result.bootstrap(index))
             rows.append(row)
         return {
             "title": result.title,
@@ -111,38 +114,16 @@ class Report(RunResults):
         The columns ``units...`` exist only where some rules have payments.
         """
         num_places = max(rules.num_players for rules in self.variants)
-        places = [f"place_{place + 1}{end}" for place in range(num_places) for end in ("", "_low", "_high")]
         with_units = any(result.units is not None for result in self.results)
-        units = "units,units_low,units_high,units_verdict," if with_units else ""
+        rows = [
+            _csv_row(result, score, num_places, with_units=with_units)
+            for result in self.results
+            for score in result.scores
+        ]
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(
-            (
-                f"table,agent,num_seats,points,points_low,points_high,points_verdict,{units}"
-                f"first,first_low,first_high,first_verdict,{','.join(places)},variance_ratio,decisions,seconds,"
-                "forfeits,blunders_per_100,endings_judged,num_deals,num_games,"
-                "rules,rules_digest,num_players,seed"
-            ).split(",")
-        )
-        for result in self.results:
-            for score in result.scores:
-                row: list[object] = [csv_text(result.title), csv_text(score.name), score.num_seats]
-                row += _csv_cells(score.points, result.parity_points)
-                row += _csv_cells(score.units, 0.0) if with_units else []
-                row += _csv_cells(score.first, result.parity_first)
-                for place in score.place_estimates:
-                    row += [place.mean, place.low, place.high]
-                row += [""] * (3 * (num_places - len(score.places)))
-                row += [score.variance_ratio, score.decisions, score.seconds]
-                row += [sum(forfeits.num_rounds for forfeits in score.forfeits)]
-                row += [None if score.blunders is None else score.blunders.mean, score.endings]
-                row += [
-                    result.num_deals,
-                    result.num_games,
-                    csv_text(result.rules.name),
-                    result.rules.digest(),
-                ]
-                writer.writerow([*row, result.rules.num_players, result.seed])
+        writer = csv.DictWriter(out, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
         return out.getvalue()
 
     def to_png(self) -> bytes:
@@ -223,19 +204,51 @@ def estimate_dict(value: Estimate, parity: float | None = None) -> dict[str, Any
     return found if parity is None else {**found, "verdict": value.verdict(parity)}
 
 
-def _csv_cells(value: Estimate | None, parity: float) -> list[object]:
-    """Four cells: mean, bounds and verdict; empty for None."""
-    return [""] * 4 if value is None else [value.mean, value.low, value.high, value.verdict(parity)]
+def _csv_row(result: MatchResult, score: Score, num_places: int, *, with_units: bool) -> dict[str, object]:
+    """The cells of an agent, by column."""
+
+    def cells(name: str, value: Estimate | None, parity: float = 0.0) -> dict[str, object]:
+        found = [""] * 4 if value is None else [value.mean, value.low, value.high, value.verdict(parity)]
+        return dict(zip((name, f"{name}_low", f"{name}_high", f"{name}_verdict"), found, strict=True))
+
+    places: dict[str, object] = {}
+    for place in range(num_places):
+        places |= cells(f"place_{place + 1}", score.places[place] if place < len(score.places) else None)
+        del places[f"place_{place + 1}_verdict"]
+    return {
+        "table": csv_text(result.title),
+        "agent": csv_text(score.name),
+        "num_seats": score.num_seats,
+        **cells("points", score.points, result.parity_points),
+        **(cells("units", score.units, 0.0) if with_units else {}),
+        **cells("first", score.first, result.parity_first),
+        **places,
+        "variance_ratio": score.variance_ratio,
+        "decisions": score.decisions,
+        "seconds": score.seconds,
+        "forfeits": sum(forfeits.num_rounds for forfeits in score.forfeits),
+        "blunders_per_100": None if score.blunders is None else score.blunders.mean,
+        "endings_judged": score.endings,
+        "num_deals": result.num_deals,
+        "num_games": result.num_games,
+        "rules": csv_text(result.rules.name),
+        "rules_digest": result.rules.digest(),
+        "num_players": result.rules.num_players,
+        "seed": result.seed,
+    }
 
 
-def _failure_dict(failed: FailedAgent) -> dict[str, Any]:
-    return {"name": failed.name, "where": failed.where, "share": failed.share, "text": str(failed)}
-
-
-def _record_dict(file: RecordFile) -> dict[str, Any]:
-    where = file._asdict()
-    del where["text"]
-    return where | {"name": f"{FOLDER}/{file.name}"}
+def _figures_dict(found: Figures, result: MatchResult | None = None) -> dict[str, Any]:
+    """An agent's figures in JSON, with verdicts if they are of one match-up."""
+    parities = (None,) * 3 if result is None else (result.parity_points, 0.0, result.parity_first)
+    return {
+        "name": found.name,
+        "points": estimate_dict(found.points, parities[0]),
+        **({} if found.units is None else {"units": estimate_dict(found.units, parities[1])}),
+        "first": estimate_dict(found.first, parities[2]),
+        "places": [value.mean for value in found.places],
+        "place_intervals": [[value.low, value.high] for value in found.places],
+    }
 
 
 def _league_dict(league: League) -> dict[str, Any]:
@@ -245,15 +258,7 @@ def _league_dict(league: League) -> dict[str, Any]:
         "rated_games": league.rated_games,
         "ranking": [league.standings[index].name for index in league.ranking],
         "standings": [
-            {
-                "name": standing.name,
-                "points": estimate_dict(standing.points),
-                **({} if standing.units is None else {"units": estimate_dict(standing.units)}),
-                "first": estimate_dict(standing.first),
-                "places": [value.mean for value in standing.places],
-                "place_intervals": [[value.low, value.high] for value in standing.places],
-                "rating": estimate_dict(standing.rating),
-            }
+            {**_figures_dict(standing), "rating": estimate_dict(standing.rating)}
             for standing in league.standings
         ],
         "payoffs": [

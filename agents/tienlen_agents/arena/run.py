@@ -16,9 +16,8 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpac
 import tienlen_agents
 from tienlen_agents.arena.chunk import BLOCK_DEALS, Chunk, Job
 from tienlen_agents.arena.executors import Executor, LocalExecutor, ProcessExecutor, Task
-from tienlen_agents.arena.forfeits import MAX_FORFEITS
 from tienlen_agents.arena.lineup import Permutations, blocks, title_of
-from tienlen_agents.arena.result import MatchResult, add_up
+from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult
 from tienlen_agents.arena.stats import FIRST_LOOK
 from tienlen_agents.arena.store import ChunkStore, file_digests
 from tienlen_agents.settings import COUNT, COUNT_OR_NONE, DEALS, SHARE, Config, DivisorOf, setting
@@ -291,7 +290,10 @@ class _Run:
 
     def _test_early_stop(self, index: int) -> None:
         """Test whether a match-up is clear, after each chunk in the order of the deals."""
-        while (end := self._next_end(index)) is not None and end <= self._num_wanted[index]:
+        while (chunk := self._chunks[index].get(self._num_looked_at[index])) is not None:
+            end = self._num_looked_at[index] + len(chunk.points)
+            if end > self._num_wanted[index]:
+                return
             self._num_looked_at[index] = end
             if not FIRST_LOOK <= end < self.settings.num_deals:
                 continue
@@ -306,23 +308,19 @@ class _Run:
                     self.progress.advance(unplayed * self._games_per_deal[index], 0)
                 self._num_wanted[index] = end
 
-    def _next_end(self, index: int) -> int | None:
-        chunk = self._chunks[index].get(self._num_looked_at[index])
-        return None if chunk is None else self._num_looked_at[index] + len(chunk.points)
-
     def _result(self, index: int, num_deals: int) -> MatchResult:
         match_up, settings, times = self.match_ups[index], self.settings, self._times[index]
         chunks = self._chunks[index]
-        return add_up(
-            (chunks[first_deal] for first_deal in sorted(chunks) if first_deal < num_deals),
-            names=match_up.names,
-            lineup=match_up.lineup,
-            rules=match_up.rules,
-            seed=settings.seed,
-            planned_deals=settings.num_deals if settings.stop_when_clear else None,
-            seconds=times[-1] - times[0],
-            permutations=settings.permutations,
-            num_records=self._num_records[index],
+        played = [chunks[first_deal] for first_deal in sorted(chunks) if first_deal < num_deals]
+        return MatchResult(
+            match_up.names,
+            match_up.lineup,
+            match_up.rules,
+            settings.seed,
+            settings.num_deals if settings.stop_when_clear else None,
+            Chunk.joined(played, self._num_records[index]),
+            times[-1] - times[0],
+            settings.permutations,
         )
 
     def results(self) -> list[MatchResult]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from tienlen_agents.arena.labels import (
-    UNITS_NOTE,
-    decisions_per_second,
-    heading,
-    interval_note,
+from tienlen_agents.arena.result import (
+    Figures,
+    League,
+    MatchResult,
+    RunResults,
+    SampleSizeEstimate,
     ordinal,
 )
-from tienlen_agents.arena.play import Forfeits, by_reason
 from tienlen_agents.arena.stats import Estimate, Verdict
 from tienlen_env.rendering.view import plural, printable
 
@@ -23,12 +22,11 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from tienlen_agents.arena.result import MatchResult
-    from tienlen_agents.arena.run_results import League, RunResults, SampleSizeEstimate
     from tienlen_env.games.common.game import AnyRules
 
 STYLE: Final[dict[Verdict, str]] = {"above": "bold green", "at": "yellow", "below": "red"}
 
+UNITS_NOTE: Final = " · units: payments a round"
 LONG_NAME: Final = 24  # characters
 
 _MARK: Final[dict[Verdict, str]] = {"above": "▲", "at": "=", "below": "▼"}
@@ -45,112 +43,100 @@ def show(report: RunResults, console: Console | None = None) -> None:
         from rich.console import Console
 
         console = Console()
-    for rules in report.variants:
-        results = report.of(rules)
-        # The results of a league's match-ups are in the files only; its standings are printed.
-        if not report.leagues:
-            for part in _scores(rules, results, report):
-                console.print(part)
+
+    def line(text: str, style: str = "") -> None:
+        console.print(text, style=style, markup=False, highlight=False)
+
+    parts: list[RenderableType] = []
+    # The results of a league's match-ups are in the files only; its standings are printed.
+    for rules in () if report.leagues else report.variants:
+        parts += _scores(rules, report)
     for league in report.leagues:
-        for part in _league(league, report):
-            console.print(part)
+        parts += _league(league, report)
     if len(report.variants) > 1 and not report.leagues:
-        console.print(_by_rules(report))
+        parts.append(_by_rules(report))
     if report.latencies:
-        console.print(_latencies(report))
-    saved = report.variance_saved
-    if saved is not None:
-        change = f"{'saves' if saved >= 0 else 'costs'} {100 * abs(saved):.0f} %"
-        console.print(
-            f"Duplication {change} of the variance that as many games of independent deals would have.",
-            style="dim",
-            highlight=False,
-        )
+        parts.append(_latencies(report))
+    for part in parts:
+        console.print(part)
+    if note := report.duplication_note:
+        line(note, "dim")
     if report.with_bootstrap:
-        _bootstrap(report, console)
+        figures = " or ".join(dict.fromkeys(result.figure for result in report.results))
+        console.print(f"Intervals of the {figures}, analytic and by bootstrap over deals:", style="bold")
+        for result in report.results:
+            for index, score in enumerate(result.scores):
+                low, high = result.bootstrap(index)
+                interval = f"{score.main.low:.4f} .. {score.main.high:.4f}"
+                line(f"  {result.title}, {score.name}: {interval}, bootstrap {low:.4f} .. {high:.4f}")
     for result in report.results:
-        if result.planned_deals is not None and result.num_deals < result.planned_deals:
-            console.print(
-                f"{result.title!r} was clear after {result.num_deals:,} of {result.planned_deals:,} deals.",
-                markup=False,
-                highlight=False,
-            )
-        if result.has_identical_decisions:
-            console.print(
-                f"{result.title!r}: identical decisions: each of {result.num_deals:,} deals ended the same "
-                "in all its seatings, so the intervals have no width.",
-                style="yellow",
-                markup=False,
-                highlight=False,
-            )
-    for where, name, forfeits in _forfeits(report):
-        console.print(
+        for note in result.notes:
+            line(f"{result.title!r}: {note}.", "yellow")
+    for where, name, forfeits in report.forfeits:
+        line(
             f"forfeited in {where}: {plural(forfeits.num_rounds, 'round')} by {name}: "
             f"{printable(forfeits.reason)}; the first: {printable(forfeits.example)}",
-            style="red",
-            markup=False,
-            highlight=False,
+            "red",
         )
-    if any(len(name) > LONG_NAME and "name=" not in name for name in _programs(report)):
-        console.print(
-            "A program's name in these tables can be shorter: 'process:<command>,name=NAME'.",
-            style="dim",
-            markup=False,
-            highlight=False,
-        )
+    if any(len(name) > LONG_NAME for name in report.long_programs):
+        line("A program's name in these tables can be shorter: 'process:<command>,name=NAME'.", "dim")
     for failed in report.failures:
-        console.print(f"failed: {failed}", style="bold red", markup=False, highlight=False)
+        line(f"failed: {failed}", "bold red")
     if report.not_rated:
-        console.print("No ratings: fewer than two agents did not fail.", style="bold red")
+        line("No ratings: fewer than two agents did not fail.", "bold red")
 
 
-def _forfeits(report: RunResults) -> Iterator[tuple[str, str, Forfeits]]:
-    """The forfeits of each agent in each match-up; in a league, those in all its match-ups together."""
-    found: dict[tuple[str, str], list[Forfeits]] = {}
-    for result in report.results:
-        is_league = bool(report.leagues or report.not_rated)
-        where = f"the league of {result.rules.name}" if is_league else repr(result.title)
-        for score in result.scores:
-            found.setdefault((where, score.name), []).extend(score.forfeits)
-    for (where, name), several in found.items():
-        for forfeits in by_reason(several):
-            yield where, name, forfeits
-
-
-def _programs(report: RunResults) -> list[str]:
-    names = (name for result in report.results for name in result.names)
-    return [name for name in names if name.startswith("process:")]
-
-
-def show_pilot(pilot: SampleSizeEstimate, console: Console | None = None) -> None:
+def show_pilot(pilot: SampleSizeEstimate) -> None:
     """Print the number of deals that a precision needs, before they are played."""
-    if console is None:
-        from rich.console import Console
+    from rich.console import Console
 
-        console = Console()
-    grid = _grid(
+    grid = _grid("figure", "pilot", "deals")
+    grid.title = (
         f"Deals for ± {pilot.precision:g} {pilot.unit}, from a pilot of {pilot.num_deals} other deals"
     )
-    grid.add_column("figure", overflow="fold")
-    grid.add_column("pilot", justify="right", no_wrap=True)
-    grid.add_column("deals", justify="right", no_wrap=True)
     for need in pilot.needs:
         grid.add_row(need.title, f"± {need.half_width:.3f}", f"{need.num_deals:,}")
-    console.print(grid)
+    Console().print(grid)
 
 
-def _grid(title: str | None = None) -> Table:
+def _grid(first: str, *numbers: str, min_width: int = 12) -> Table:
+    """A table whose first column is text, and whose others are numbers."""
     from rich import box
     from rich.table import Table
 
-    return Table(
-        title=title,
+    grid = Table(
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         header_style="bold",
         title_style="bold",
         title_justify="left",
     )
+    grid.add_column(first, overflow="fold", min_width=min_width)
+    for name in numbers:
+        grid.add_column(name, justify="right", no_wrap=True)
+    return grid
+
+
+def _figure_columns(with_units: bool, num_players: int) -> list[str]:
+    """The titles of the columns of `_figures`."""
+    places = " ".join(ordinal(place) for place in range(1, num_players))
+    return [*(["units"] if with_units else []), "points", "first %", places]
+
+
+def _figures(found: Figures, result: MatchResult) -> list[Text | str]:
+    """The figures of an agent, beside the parity of a match-up."""
+    places = " ".join(f"{100 * place.mean:3.0f}" for place in found.places[1:])
+    return [
+        *([] if found.units is None else [_cell(found.units, 0.0, digits=2)]),
+        _cell(found.points, result.parity_points, digits=_digits(result)),
+        _cell(found.first, result.parity_first, 100, 1),
+        places,
+    ]
+
+
+def _digits(result: MatchResult) -> int:
+    """Of points: what fits 80 columns."""
+    return 3 if result.units is None else 2
 
 
 def _cell(value: Estimate, parity: float, scale: float = 1, digits: int = 3) -> Text:
@@ -167,47 +153,27 @@ def _gain(value: Estimate, with_error: bool) -> Text:
     return Text(text, STYLE[value.verdict(0.0)])
 
 
-def _percents(shares: Sequence[float]) -> str:
-    return " ".join(f"{100 * share:3.0f}" for share in shares)
-
-
-def _scores(rules: AnyRules, results: Sequence[MatchResult], report: RunResults) -> list[RenderableType]:
+def _scores(rules: AnyRules, report: RunResults) -> list[RenderableType]:
     from rich.text import Text
 
-    first = results[0]
+    results = report.of(rules)
+    first, digits = results[0], _digits(results[0])
+    with_units = first.units is not None
     with_blunders = any(score.blunders is not None for result in results for score in result.scores)
     note = (
-        f"±: {interval_note(results)} · ×: effective independent games per game played · "
-        "µs: per decision, many at once"
+        f"±: {report.interval_note} · ×: effective independent games per game played · "
+        f"µs: per decision, many at once{UNITS_NOTE if with_units else ''}"
+        f"{' · bl.: blunders per 100 decisions in solved endings' if with_blunders else ''}"
     )
-    if first.units is not None:
-        note += UNITS_NOTE
-    if with_blunders:
-        note += " · bl.: blunders per 100 decisions in solved endings"
-    grid = _grid()
-    grid.add_column("agent", overflow="fold", min_width=12)
-    if first.units is not None:
-        grid.add_column("units", justify="right", no_wrap=True)
-    grid.add_column("points", justify="right", no_wrap=True)
-    grid.add_column("first %", justify="right", no_wrap=True)
-    places = [ordinal(place) for place in range(1, rules.num_players)]
-    grid.add_column(" ".join(places), justify="right", no_wrap=True)
-    grid.add_column("×", justify="right", no_wrap=True)
-    if with_blunders:
-        grid.add_column("bl.", justify="right", no_wrap=True)
-    grid.add_column("µs", justify="right", no_wrap=True)
-    grid.add_column("", no_wrap=True)
-    digits = 3 if first.units is None else 2  # what fits 80 columns
+    columns = _figure_columns(with_units, rules.num_players)
+    grid = _grid("agent", *columns, "×", *(["bl."] if with_blunders else []), "µs", "")
     for result in results:
         for score, label in zip(result.scores, result.labels, strict=True):
             verdict = score.main.verdict(result.parity)
-            rate = decisions_per_second(score)
+            rate = score.decisions_per_second
             grid.add_row(
                 Text(label),
-                *([] if score.units is None else [_cell(score.units, 0.0, digits=2)]),
-                _cell(score.points, result.parity_points, digits=digits),
-                _cell(score.first, result.parity_first, 100, 1),
-                _percents(score.places[1:]),
+                *_figures(score, result),
                 f"{1 / score.variance_ratio:.2f}" if score.variance_ratio else "–",
                 *([f"{score.blunders.mean:.1f}" if score.blunders else "–"] if with_blunders else []),
                 f"{1e6 / rate:,.2f}" if rate else "–",
@@ -216,45 +182,30 @@ def _scores(rules: AnyRules, results: Sequence[MatchResult], report: RunResults)
             )
     share = f"{100 * first.parity_first:.1f}"
     blank = " " * (len(" ± 0.") + digits)  # the numbers stand under the means
-    shares = _percents([first.parity_first] * (rules.num_players - 1))
+    shares = " ".join([f"{100 * first.parity_first:3.0f}"] * (rules.num_players - 1))
     # In a game without a fixed sum of points, each match-up has its own mean.
     parities = {round(result.parity_points, digits) for result in results}
     points = f"{first.parity_points:.{digits}f}" if len(parities) == 1 else "mean "
-    units = [] if first.units is None else [f"0.00{blank}"]
+    units = [f"0.00{blank}"] if with_units else []
     grid.add_row("parity", *units, f"{points}{blank}", share + " " * len(" ± 0.0"), shares, style="dim")
-    return [Text(heading(rules, results), "bold"), grid, Text(note + "\n", "dim")]
+    return [Text(report.heading(rules), "bold"), grid, Text(note + "\n", "dim")]
 
 
 def _league(league: League, report: RunResults) -> list[RenderableType]:
     from rich.text import Text
 
-    rules, results = league.rules, report.of(league.rules)
-    parity = results[0].parity_points
-    grid = _grid()
-    note = f"±: {interval_note(results)} · rating: Plackett–Luce, mean 25, from {league.rated_games:,} games"
-    grid.add_column("agent", overflow="fold", min_width=12)
-    grid.add_column("rating", justify="right", no_wrap=True)
-    if results[0].units is not None:
-        grid.add_column("units", justify="right", no_wrap=True)
-        note += UNITS_NOTE
-    grid.add_column("points", justify="right", no_wrap=True)
-    grid.add_column("first %", justify="right", no_wrap=True)
-    grid.add_column(" ".join(ordinal(p) for p in range(1, rules.num_players)), justify="right", no_wrap=True)
-    for index in league.ranking:
-        standing = league.standings[index]
-        grid.add_row(
-            Text(standing.name),
-            f"{standing.rating.mean:.2f} ± {standing.rating.half_width:.2f}",
-            *([] if standing.units is None else [_cell(standing.units, 0.0, digits=2)]),
-            _cell(standing.points, parity, digits=3 if standing.units is None else 2),
-            _cell(standing.first, 1 / rules.num_players, 100, 1),
-            _percents([value.mean for value in standing.places[1:]]),
-        )
-    matrix = _grid()
-    matrix.add_column("", overflow="fold", min_width=10)
-    for number in range(1, len(league.ranking) + 1):
-        matrix.add_column(f"v. {number}", justify="right", no_wrap=True)
-    with_error = len(league.ranking) <= 4  # as many as fit side by side; the files have all
+    first, standings = report.of(league.rules)[0], [league.standings[index] for index in league.ranking]
+    note = (
+        f"±: {report.interval_note} · rating: Plackett–Luce, mean 25, from {league.rated_games:,} games"
+        f"{'' if first.units is None else UNITS_NOTE}"
+    )
+    columns = _figure_columns(first.units is not None, league.rules.num_players)
+    grid = _grid("agent", "rating", *columns)
+    for standing in standings:
+        rating = f"{standing.rating.mean:.2f} ± {standing.rating.half_width:.2f}"
+        grid.add_row(Text(standing.name), rating, *_figures(standing, first))
+    matrix = _grid("", *(f"v. {number}" for number, _ in enumerate(standings, start=1)), min_width=10)
+    with_error = len(standings) <= 4  # as many as fit side by side; the files have all
     for number, row in enumerate(league.ranking, start=1):
         values = [league.payoffs[row][column] for column in league.ranking]
         cells = [Text("–", "dim") if v is None else _gain(v, with_error) for v in values]
@@ -262,20 +213,17 @@ def _league(league: League, report: RunResults) -> list[RenderableType]:
     proven = [" > ".join((*cycle, cycle[0])) for cycle in league.cycles]
     found = "; ".join(proven) if proven else "none that is proven"
     cycles = Text(f"Cycles: {found}", "yellow" if proven else "dim")
-    title = heading(rules, results).replace("Duplicate matches", f"League of {len(league.standings)}")
-    what = results[0].figure
-    payoffs = f"Payoffs: {what} per seat above the column's agent, in match-ups of only these two"
-    return [Text(title, "bold"), grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
+    payoffs = f"Payoffs: {first.figure} per seat above the column's agent, in match-ups of only these two"
+    title = Text(report.heading(league.rules), "bold")
+    return [title, grid, Text(note + "\n", "dim"), Text(payoffs, "bold"), matrix, cycles]
 
 
 def _by_rules(report: RunResults) -> RenderableType:
     from rich.text import Text
 
     paid = any(result.units is not None for result in report.results)
-    grid = _grid("Points by variant, units where there are payments" if paid else "Points by variant")
-    grid.add_column("match-up", overflow="fold", min_width=12)
-    for rules in report.variants:
-        grid.add_column(rules.name, justify="right", no_wrap=True)
+    grid = _grid("match-up", *(rules.name for rules in report.variants))
+    grid.title = "Points by variant, units where there are payments" if paid else "Points by variant"
     for title in dict.fromkeys(result.title for result in report.results):
         row = []
         for rules in report.variants:
@@ -288,28 +236,12 @@ def _by_rules(report: RunResults) -> RenderableType:
 def _latencies(report: RunResults) -> RenderableType:
     from rich.text import Text
 
-    grid = _grid("One decision at a time")
-    grid.add_column("agent", overflow="fold", min_width=12)
-    for name in ("mean ms", "99 % ms", "decisions"):
-        grid.add_column(name, justify="right", no_wrap=True)
+    grid = _grid("agent", "mean ms", "99 % ms", "decisions")
+    grid.title = "One decision at a time"
     for found in report.latencies:
-        name = found.name if len(report.variants) == 1 else f"{found.name} · {found.rules}"
+        name = report.title_of(found.name, found.rules)
         grid.add_row(Text(name), f"{found.mean_ms:.3f}", f"{found.p99_ms:.3f}", f"{found.decisions:,}")
     return grid
-
-
-def _bootstrap(report: RunResults, console: Console) -> None:
-    figures = " or ".join(dict.fromkeys(result.figure for result in report.results))
-    console.print(f"Intervals of the {figures}, analytic and by bootstrap over deals:", style="bold")
-    for result in report.results:
-        for index, score in enumerate(result.scores):
-            low, high = result.bootstrap(index)
-            console.print(
-                f"  {result.title}, {score.name}: {score.main.low:.4f} .. {score.main.high:.4f}, "
-                f"bootstrap {low:.4f} .. {high:.4f}",
-                markup=False,
-                highlight=False,
-            )
 
 
 class LiveProgress:

@@ -6,19 +6,130 @@ a repeated task gives the same result.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
+import platform
+import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from tienlen_agents.arena import executors
-from tienlen_agents.arena.store import ArenaRunError
-from tienlen_agents.cluster.identity import Identity, NodeRefusedError, Refusal, processor
+from tienlen_agents.arena.store import ArenaRunError, file_digests
+from tienlen_agents.versions import code_digest, versions
+
+_SHOWN = 12  # characters of a digest in a message
+
+
+class NodeRefusedError(ArenaRunError):
+    """No node of the cluster has the versions, the code and the files of the process that started the run."""
+
+
+class Refusal(NamedTuple):
+    """A node's answer in place of a result.
+
+    Attributes:
+        node: its id in Ray.
+        host: its name.
+        reasons: what differs, one sentence part each.
+    """
+
+    node: str
+    host: str
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"node {self.host} ({self.node[:8]}): {'; '.join(self.reasons)}"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What determines results besides the job.
+
+    Attributes:
+        versions: of Python, the machine's kind and the packages, by name (`tienlen_agents.versions`).
+        code: digests of the sources, by package.
+        files: SHA-256 of the files that agents' names mention, by path.
+        processor: the processor's model. It is compared only for a warning: rules, rule-based and searching
+            agents play the same on every model, networks may differ in the last bits.
+    """
+
+    versions: Mapping[str, str]
+    code: Mapping[str, str]
+    files: Mapping[str, str]
+    processor: str
+
+    @classmethod
+    def here(cls, names: Sequence[str] = (), packages: Iterable[str] = ()) -> Self:
+        """The identity of this process.
+
+        Args:
+            names: of agents, in `tienlen_agents.load`.
+            packages: names of more packages whose sources determine results.
+        """
+        code = {"tienlen_agents": code_digest()} | {package: code_digest(package) for package in packages}
+        return cls(versions(), code, file_digests(list(names)), processor())
+
+    def differences(self) -> tuple[str, ...]:
+        """What is otherwise in this process; empty if it may play."""
+        found = versions()
+        reasons = [
+            f"{name} {found.get(name, 'is not installed')}, expected {self.versions.get(name, 'none')}"
+            for name in sorted({*found, *self.versions})
+            if found.get(name) != self.versions.get(name)
+        ]
+        for name, digest in self.code.items():
+            here = code_digest() if name == "tienlen_agents" else code_digest(name)
+            if here != digest:
+                reasons.append(f"the code of {name} has digest {here[:_SHOWN]}, expected {digest[:_SHOWN]}")
+        for path, digest in self.files.items():
+            here = _file_digest(path)
+            if here != digest:
+                where = f"has digest {here[:_SHOWN]}" if here else "is missing"
+                reasons.append(f"the file {path} {where}, expected {digest[:_SHOWN]}")
+        return tuple(reasons)
+
+    def refusal(self, node: str) -> Refusal | None:
+        """The answer of this process on a node if it may not play; None if it may."""
+        reasons = self.differences()
+        return Refusal(node, socket.gethostname(), reasons) if reasons else None
+
+    @property
+    def shipped(self) -> tuple[str, ...]:
+        """The files that are sent to the nodes: relative paths below the current folder."""
+        return tuple(path for path in self.files if is_shipped(path))
+
+
+def is_shipped(path: str) -> bool:
+    """Whether a file is sent to the nodes; others are expected at the same path on each of them."""
+    pure = PurePath(path)
+    return not pure.is_absolute() and ".." not in pure.parts
+
+
+def _file_digest(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+@cache
+def processor() -> str:
+    """The model of the processor, as the system names it."""
+    if os.path.exists("/proc/cpuinfo"):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -91,7 +202,6 @@ class TaskPool:
 
     Args:
         identity: of this process, with the files of all agents.
-        limit: maximum number of tasks that run at a time; None for all processors.
 
     Attributes:
         refusals: the nodes that do not take part, by their ids.
@@ -99,9 +209,8 @@ class TaskPool:
         seconds_of: the time that each node spent in functions, by its id.
     """
 
-    def __init__(self, identity: Identity, limit: int | None = None) -> None:
+    def __init__(self, identity: Identity) -> None:
         self.identity = identity
-        self.limit = limit
         self.refusals: dict[str, Refusal] = {}
         self.tasks_of: Counter[str] = Counter()
         self.seconds_of: dict[str, float] = {}
@@ -158,22 +267,36 @@ class TaskPool:
         return answer
 
     def unordered(
-        self, function: Callable[..., ResultT], items: Iterator[ItemT], *shared: object
+        self, function: Callable[[ItemT], ResultT], items: Iterator[ItemT]
     ) -> Iterator[tuple[ItemT, ResultT]]:
         """Yield each item with the function's result, as they are finished; few items are taken in advance.
 
         Raises:
             see `result`.
         """
+        return ((item, result) for _, item, result in self._finished(function, enumerate(items)))
+
+    def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
+        """The results, in the order of the items.
+
+        Raises:
+            see `result`.
+        """
+        found = {number: result for number, _, result in self._finished(function, enumerate(items))}
+        return [found[number] for number in range(len(items))]
+
+    def _finished(
+        self, function: Callable[[ItemT], ResultT], items: Iterator[tuple[int, ItemT]]
+    ) -> Iterator[tuple[int, ItemT, ResultT]]:
+        """The numbered items with their results, in any order."""
         import ray
 
-        waiting: dict[Any, ItemT] = {}
+        waiting: dict[Any, tuple[int, ItemT]] = {}
         try:
             while True:
                 room = self._room() - len(waiting)
-                while room > 0 and (item := next(items, _END)) is not _END:
-                    waiting[self.submit(function, item, *shared)] = item
-                    room -= 1
+                for item in islice(items, max(room, 0)):
+                    waiting[self.submit(function, item[1])] = item
                 if not waiting:
                     break
                 done, _ = ray.wait(list(waiting), num_returns=1, timeout=1.0)
@@ -181,24 +304,12 @@ class TaskPool:
                     item = waiting.pop(reference)
                     answer = self.result(reference)
                     if answer is None:
-                        waiting[self.submit(function, item, *shared)] = item
+                        waiting[self.submit(function, item[1])] = item
                     else:
-                        yield item, answer.result
+                        yield *item, answer.result
         finally:
             for reference in waiting:
                 ray.cancel(reference, force=False)
-
-    def map(self, function: Callable[..., ResultT], items: Sequence[Any], *shared: object) -> list[ResultT]:
-        """The results, in the order of the items.
-
-        Raises:
-            see `result`.
-        """
-        found: dict[int, ResultT] = {}
-        numbered = iter(list(enumerate(items)))
-        for (number, _), result in self.unordered(_OnSecond(function), numbered, *shared):
-            found[number] = result
-        return [found[number] for number in range(len(items))]
 
     def summary(self) -> str:
         """One line: the jobs that each node has finished, and the time that it spent on them."""
@@ -212,8 +323,6 @@ class TaskPool:
         """The number of tasks to have at a time: two more than run, so that no processor waits."""
         import ray
 
-        if self.limit is not None:
-            return self.limit
         if time.monotonic() - self._counted > 1:
             self._num_wanted = int(ray.cluster_resources().get("CPU", 1)) + 2
             self._counted = time.monotonic()
@@ -238,16 +347,3 @@ class TaskPool:
                 "networks may play differently there in rare cases",
                 file=sys.stderr,
             )
-
-
-_END: Final[Any] = object()
-
-
-class _OnSecond(Generic[ResultT]):
-    """A function of the second value of a pair."""
-
-    def __init__(self, function: Callable[..., ResultT]) -> None:
-        self._function = function
-
-    def __call__(self, pair: tuple[int, Any], *shared: object) -> ResultT:
-        return self._function(pair[1], *shared)

@@ -5,3 +5,29 @@ there, `network` is the network as a torch module, `players` are the agents, and
 arena. With ``torch.device("cpu")`` the same code runs on the processor, which is how it is tested without a
 device.
 """
+
+from __future__ import annotations
+
+import torch
+
+from tienlen_agents.device.machine import HostMachine, TorchMachine
+
+
+def machine_on(device: torch.device) -> TorchMachine:
+    """The machine of a device: the current CUDA device, or the processor.
+
+    Raises:
+        DeviceError: there is no such device, or its driver or a package is missing.
+    """
+    return HostMachine() if device.type == "cpu" else cuda_machine()
+
+
+def cuda_machine() -> TorchMachine:
+    """The machine of the current CUDA device.
+
+    Raises:
+        DeviceError: there is no device, or its driver or a package is missing.
+    """
+    from tienlen_agents.device.cuda import CudaMachine  # imports Numba's compiler for devices
+
+    return CudaMachine()

@@ -29,17 +29,17 @@ from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.device.players import (
     Draws,
     NetworkInputs,
+    best_item,
     can_choose,
     choose_by,
     chooser_of,
+    draw_item,
     key_of,
     logits_of,
 )
 from tienlen_agents.device.rounds import Rounds, seat_groups
-from tienlen_agents.device.sampling import best_item, draw_item
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.features import Inputs, features_by_name
-from tienlen_agents.networks.features.parallel import parallel_features
 from tienlen_agents.networks.network import Network, first_best
 from tienlen_agents.parallel import Chooser, Decisions, Position
 from tienlen_env.engine.agent import Agent
@@ -91,14 +91,14 @@ class DeviceNetwork:
     def __init__(self, agent: NetworkAgent, machine: TorchMachine, rules: AnyRules, seed: int) -> None:
         self._host: Network = agent.network_for(rules)
         config = self._host.config
-        found = parallel_features(features_by_name(config.game))
-        if found is None:
+        if not features_by_name(config.game).on_device:
             raise ValueError(f"the features of {config.game} are not available on a device")
         if config.history:
             raise ValueError(f"{agent.name} reads past plays in observations, which the device does not show")
         self._sample = agent.sample
         self._machine = machine
-        self._reader = found.reader(machine, rules, config.prior, config.prior_scale, record=config.record)
+        self._rules = rules
+        self._reader = config.reader(machine)
         self.history = self._reader.history
         self._network = ActionNetwork.of(self._host).to(machine.device).eval()
         self._network.for_device = True
@@ -106,7 +106,7 @@ class DeviceNetwork:
 
     def act(self, position: Position, decisions: Decisions, step: int) -> Tensor:
         """See `Player.act`."""
-        inputs = self._reader.read(position, decisions)
+        inputs = self._reader.read_at(position, decisions, self._rules)
         rows = NetworkInputs.of(inputs, decisions, torch.float32)
         logits = logits_of(self._network, rows)
         draws = Draws(self._key, step)
@@ -147,7 +147,7 @@ class DeviceNetwork:
 def why_not(agent: Agent) -> str:
     """Why an agent cannot play on a device, in a few words; empty if it can."""
     if isinstance(agent, NetworkAgent):
-        if parallel_features(features_by_name(agent.network.config.game)) is None:
+        if not features_by_name(agent.network.config.game).on_device:
             return f"the features of {agent.network.config.game} are computed on the processor alone"
         return ""
     return "" if can_choose(agent) else f"agent {agent.name!r} plays on the processor alone"

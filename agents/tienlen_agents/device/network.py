@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from tienlen_agents.networks.features.parallel import padded
+from tienlen_agents.device.machine import MULTIPLE
 from tienlen_agents.networks.network import Network, NetworkConfig
 from tienlen_env.engine.packed import packed_size
 
@@ -149,7 +149,8 @@ def aligned(parts: list[Tensor], dtype: torch.dtype) -> Tensor:
         dtype: of the result.
     """
     size = sum(part.shape[1] for part in parts)
-    out = torch.empty((len(parts[0]), padded(size)), dtype=dtype, device=parts[0].device)
+    width = -(-size // MULTIPLE) * MULTIPLE
+    out = torch.empty((len(parts[0]), width), dtype=dtype, device=parts[0].device)
     begin = 0
     for part in parts:
         out[:, begin : begin + part.shape[1]] = part

@@ -12,19 +12,93 @@ from torch import Tensor
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, aligned
 from tienlen_agents.device.rounds import owner_of
-from tienlen_agents.device.sampling import ScoreArgs, uniform
 from tienlen_agents.networks.features import Inputs
 from tienlen_agents.parallel import Body, Chooser, Decisions, Position, has_chooser
 from tienlen_env.engine.agent import Agent, RandomAgent
+from tienlen_env.games.common import floats
+from tienlen_env.games.common.arrays import IntArray, Spec
+from tienlen_env.games.common.bits import philox
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import game_of
+
+
+class ScoreArgs(NamedTuple):
+    """The scores of n decisions with N legal actions, and the choices.
+
+    Attributes:
+        logits: float32 (N,).
+        segment_start: int64 (n,), where each decision's actions begin.
+        num_legal: int64 (n,), their number.
+        games: int64 (n,), the number of each decision's game: the counter of its draw.
+        key: of the draws; a signed word.
+        block: of the draws; another number in every step of the games.
+        inverse_temperature: factor on the scores.
+        chosen: int64 (n,), overwritten: index of the choice among the N.
+        value: float32 (n,), overwritten: see `draw_item` and `best_item`.
+    """
+
+    logits: Any
+    segment_start: Any
+    num_legal: Any
+    games: Any
+    key: int
+    block: int
+    inverse_temperature: float
+    chosen: Any
+    value: Any
+
+
+def uniform(key: int, counter: int, block: int) -> Any:
+    """A draw in [0, 1), a multiple of 2**-53, as a function of its arguments; see `philox`."""
+    high, low, _, _ = philox(key, counter, block)
+    return ((high >> 5) * 67108864.0 + (low >> 6)) / 9007199254740992.0
+
+
+def draw_item(item: int, slot: int, args: ScoreArgs) -> None:
+    """Draw an action by the softmax of the scores; `value` is its log-probability.
+
+    Sums are in float64.
+    """
+    start = args.segment_start[item]
+    end = start + args.num_legal[item]
+    best = args.inverse_temperature * float(args.logits[start])
+    for i in range(start + 1, end):
+        best = max(best, args.inverse_temperature * float(args.logits[i]))
+    total = 0.0
+    for i in range(start, end):
+        total += floats.exp(args.inverse_temperature * float(args.logits[i]) - best)
+    left = total * uniform(args.key, args.games[item], args.block)
+    at = end - 1
+    for i in range(start, end - 1):
+        left -= floats.exp(args.inverse_temperature * float(args.logits[i]) - best)
+        if left < 0:
+            at = i
+            break
+    args.chosen[item] = at
+    args.value[item] = args.inverse_temperature * float(args.logits[at]) - best - floats.log(total)
+
+
+def best_item(item: int, slot: int, args: ScoreArgs) -> None:
+    """Choose the first action with the highest score; `value` is its lead over the next highest one."""
+    start = args.segment_start[item]
+    end = start + args.num_legal[item]
+    chosen = start
+    for i in range(start + 1, end):
+        if args.logits[i] > args.logits[chosen]:
+            chosen = i
+    lead = 1e30
+    for i in range(start, end):
+        if i != chosen:
+            lead = min(lead, float(args.logits[chosen]) - float(args.logits[i]))
+    args.chosen[item] = chosen
+    args.value[item] = lead
 
 
 class RandomArgs(NamedTuple):
     """Arguments of the body that chooses uniformly: the batch, n of its games, and the draws of `uniform`."""
 
-    rows: Any
-    spec: Any
+    rows: IntArray
+    spec: Spec
     games: Any
     key: int
     block: int
@@ -35,7 +109,7 @@ class RandomArgs(NamedTuple):
 def _random_body(game: AnyGame) -> Body:
     choose_legal = game.kernels.legal.choose_legal
 
-    def random_item(item: Any, slot: Any, args: Any) -> None:
+    def random_item(item: int, slot: int, args: RandomArgs) -> None:
         game_index = args.games[item]
         draw = uniform(args.key, game_index, args.block)
         args.out[item] = choose_legal(args.rows[game_index], args.spec, draw)
@@ -159,7 +233,7 @@ def choose_by(
     """Choose by scores: ``(index, value)``, int64 (n,) and float32 (n,); see `ScoreArgs`.
 
     Args:
-        body: `tienlen_agents.device.sampling.draw_item` or ``best_item``.
+        body: `draw_item` or `best_item`.
         machine: where.
         logits: float32 (N,).
         decisions: n.

@@ -13,15 +13,16 @@ from torch import Tensor
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.parallel import Body, Decisions, Position
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Rewards, Row, Spec
 from tienlen_env.games.common.game import AnyGame, AnyRules
 
 
 class PlayArgs(NamedTuple):
     """Arguments of the body that plays; see `Rounds.play`."""
 
-    rows: Any
-    spec: Any
-    actions: Any
+    rows: IntArray
+    spec: Spec
+    actions: ActionFields
     games: Any
     ids: Any
     skip_forced: bool
@@ -32,9 +33,9 @@ class PlayArgs(NamedTuple):
 class ForcedArgs(NamedTuple):
     """Arguments of the body that plays decisions with a single legal action; see `Rounds.skip_forced`."""
 
-    rows: Any
-    spec: Any
-    actions: Any
+    rows: IntArray
+    spec: Spec
+    actions: ActionFields
     rewards: Any
     num_legal: Any
 
@@ -42,8 +43,8 @@ class ForcedArgs(NamedTuple):
 class FirstArgs(NamedTuple):
     """Arguments of the body that lists the first legal action of some games; see `Rounds.first_legal`."""
 
-    rows: Any
-    spec: Any
+    rows: IntArray
+    spec: Spec
     games: Any
     out: Any
 
@@ -62,13 +63,13 @@ def _bodies(game: AnyGame) -> _Bodies:
     count, nth_legal = kernels.legal.num_legal, kernels.legal.nth_legal
     turn, hand = columns.turn, columns.hand
 
-    def play_row(row: Any, args: Any, action: Any, rewards: Any) -> Any:
+    def play_row(row: Row, args: PlayArgs | ForcedArgs, action: int, rewards: Rewards) -> int:
         cards = cards_of(row[hand + row[turn]], args.actions, action)
         play(row, args.spec, args.actions, action, cards, rewards)
         update_legal(row, args.spec, args.actions)
         return count(row, args.spec)
 
-    def play_item(item: Any, slot: Any, args: Any) -> None:
+    def play_item(item: int, slot: int, args: PlayArgs) -> None:
         game = args.games[item]
         row, rewards = args.rows[game], args.rewards[game]
         num = play_row(row, args, args.ids[item], rewards)
@@ -76,14 +77,14 @@ def _bodies(game: AnyGame) -> _Bodies:
             num = play_row(row, args, nth_legal(row, args.spec, 0), rewards)
         args.num_legal[game] = num
 
-    def skip_item(item: Any, slot: Any, args: Any) -> None:
+    def skip_item(item: int, slot: int, args: ForcedArgs) -> None:
         row, rewards = args.rows[item], args.rewards[item]
         num = count(row, args.spec)
         while num == 1:
             num = play_row(row, args, nth_legal(row, args.spec, 0), rewards)
         args.num_legal[item] = num
 
-    def first_item(item: Any, slot: Any, args: Any) -> None:
+    def first_item(item: int, slot: int, args: FirstArgs) -> None:
         args.out[item] = nth_legal(args.rows[args.games[item]], args.spec, 0)
 
     return _Bodies(play_item, skip_item, first_item)

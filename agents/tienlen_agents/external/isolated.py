@@ -14,6 +14,7 @@ import shlex
 import sys
 import time
 import weakref
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -22,11 +23,10 @@ import numpy as np
 from tienlen_agents.external.messages import VERSION, Failure, encode, read_message
 from tienlen_agents.external.process import Child, ProcessAgent
 from tienlen_agents.words import Message
-from tienlen_env.engine.agent import Forfeit, ParticularAgent, choose_cards
+from tienlen_env.engine.agent import ParticularAgent, choose_cards
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.loading import load_agent
 from tienlen_env.engine.view import View
-from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyRules
 
@@ -101,52 +101,34 @@ class IsolatedAgent(ProcessAgent):
         if problem:
             raise ValueError(str(problem)[:1000])
 
-    def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
-        """Choose the cards for n decisions (see `CardAgent.act_cards`)."""
-        legal = view.legal_actions
-        actions, cards = legal.action[legal.start], legal.cards[legal.start]
-        rounds = self._rounds_of(view)
-        playing = [i for i, number in enumerate(rounds) if number not in self._lost]
-        if not playing:
-            return actions, cards
-        failed: dict[int, Failure] = {}
+    def _plays(
+        self, view: View, playing: list[int], rounds: list[int]
+    ) -> Iterator[tuple[int, tuple[int, int] | Failure]]:
+        """All decisions in one message; see `ProcessAgent._plays`."""
         try:
-            answers = self._plays(view.select(playing))
+            child = self.start(view.rules)
+            number = self._next_request()
+            asked = _packed(view.select(playing).without_hidden())
+            child.send(encode({"type": "decide", "id": number, "view": asked}))
+            line = child.line(time.monotonic() + self.limit_ms * len(playing) / 1000, MAX_ANSWER)
+            answer = read_message(line)
+            if answer.get("id") != number:
+                raise Failure("an answer to no question", f"expected the id {number}", broken=True)
+            plays = [_integers(answer.get(name), len(playing)) for name in ("actions", "cards")]
         except Failure as failure:
             if failure.broken:
                 self._kill()
-            failed = dict.fromkeys(playing, failure)
-        else:
-            batch, games = view.source
-            is_refused = per_game(batch.game).is_refused_with
-            rows, spec, fields = batch.kernel_arrays
-            numbers, table = spec.tolist(), fields.tolist()
-            for i, action, mask in zip(playing, *answers, strict=True):
-                if is_refused(rows[games[i]].tolist(), numbers, table, action, mask):
-                    failed[i] = Failure("an illegal play", f"action {action} with the cards {mask:#x}")
-                else:
-                    actions[i], cards[i] = action, mask
-        for i, problem in failed.items():
-            self._lost.add(rounds[i])
-            self._forfeits.append(
-                Forfeit(int(view.games[i]), int(view.seat[i]), problem.reason, problem.detail)
-            )
-        return actions, cards
-
-    def _plays(self, view: View) -> tuple[list[int], list[int]]:
-        """The child's actions and cards.
-
-        Raises:
-            Failure: no answer, or another one than two lists of n integers of 64 bits.
-        """
-        child = self.start(view.rules)
-        number = self._next_request()
-        child.send(encode({"type": "decide", "id": number, "view": _packed(view.without_hidden())}))
-        line = child.line(time.monotonic() + self.limit_ms * len(view) / 1000, MAX_ANSWER)
-        answer = read_message(line)
-        if answer.get("id") != number:
-            raise Failure("an answer to no question", f"expected the id {number}", broken=True)
-        return _integers(answer.get("actions"), len(view)), _integers(answer.get("cards"), len(view))
+            yield from ((i, failure) for i in playing)
+            return
+        batch, games = view.source
+        is_refused = per_game(batch.game).is_refused_with
+        rows, spec, fields = batch.kernel_arrays
+        numbers, table = spec.tolist(), fields.tolist()
+        for i, action, mask in zip(playing, *plays, strict=True):
+            if is_refused(rows[games[i]].tolist(), numbers, table, action, mask):
+                yield i, Failure("an illegal play", f"action {action} with the cards {mask:#x}")
+            else:
+                yield i, (action, mask)
 
 
 def _integers(values: Json, number: int) -> list[int]:

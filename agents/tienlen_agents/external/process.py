@@ -19,7 +19,7 @@ import sys
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -319,9 +319,22 @@ class ProcessAgent:
         actions, cards = legal.action[legal.start], legal.cards[legal.start]
         rounds = self._rounds_of(view)
         playing = [i for i, number in enumerate(rounds) if number not in self._lost]
+        for i, play in self._plays(view, playing, rounds) if playing else ():
+            if isinstance(play, Failure):
+                self._lost.add(rounds[i])
+                self._forfeits.append(
+                    Forfeit(int(view.games[i]), int(view.seat[i]), play.reason, play.detail)
+                )
+            else:
+                actions[i], cards[i] = play
+        return actions, cards
+
+    def _plays(
+        self, view: View, playing: list[int], rounds: list[int]
+    ) -> Iterator[tuple[int, tuple[int, int] | Failure]]:
+        """The action and the cards of each decision in `playing`, or why its round is forfeited."""
         requests = play_requests(view, playing, lambda i: (self._next_request(), rounds[i]))
         waiting = {request.number: request for request in requests}
-        games, seats = view.games, view.seat
         asked: Child | None = None
         while waiting:
             culprit = next(iter(waiting))
@@ -331,19 +344,12 @@ class ProcessAgent:
                     child.send(b"".join(encode(request.message) for request in waiting.values()))
                     asked = child
                 culprit, answer = self._answer(child, waiting)
-                request = waiting[culprit]
-                action, mask = validate_answer(request, answer.get("cards"), view.rules)
-                actions[request.decision], cards[request.decision] = action, mask
-                del waiting[culprit]
+                play = validate_answer(waiting[culprit], answer.get("cards"), view.rules)
+                yield waiting.pop(culprit).decision, play
             except Failure as failure:
                 if failure.broken:
                     self._kill()
-                decision = waiting.pop(culprit).decision
-                self._lost.add(rounds[decision])
-                self._forfeits.append(
-                    Forfeit(int(games[decision]), int(seats[decision]), failure.reason, failure.detail)
-                )
-        return actions, cards
+                yield waiting.pop(culprit).decision, failure
 
     def _answer(self, child: Child, waiting: Mapping[int, Request]) -> tuple[int, Message]:
         """The next answer to an open question, and the question's id."""
@@ -408,7 +414,6 @@ class ProcessAgent:
         return child
 
     def _spawn(self) -> Child:
-        """A new child process."""
         return Child(self.arguments)
 
     def check_start(self, rules: AnyRules) -> None:

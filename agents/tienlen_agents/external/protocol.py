@@ -11,6 +11,8 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -26,14 +28,34 @@ from tienlen_agents.external.messages import (
     validate_answer,
 )
 from tienlen_agents.external.process import Child, ProcessAgent
-from tienlen_agents.settings import Range
+from tienlen_agents.settings import COUNT, COUNT_OR_NONE, Choice, Config, add_options, make_config, setting
 from tienlen_agents.words import Position, words_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import PRESETS, get_rules
 
+MANY: Final = 200  # questions at once
 WIDTH: Final = 56  # of the titles in the report
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandLine(Config):
+    """The options of the command.
+
+    Attributes:
+        rules: a preset of the game that the program plays.
+        limit_ms: milliseconds for an answer.
+        start_ms: milliseconds for the start.
+        rounds: number of rounds of each preset.
+        seed: of the deals.
+    """
+
+    rules: str = setting("cardgames", Choice(lambda: PRESETS))
+    limit_ms: int = setting(1000, COUNT)
+    start_ms: int = setting(10_000, COUNT)
+    rounds: int = setting(5, COUNT)
+    seed: int = setting(0, COUNT_OR_NONE)
 
 
 class Check(NamedTuple):
@@ -63,46 +85,50 @@ def check(
     """
     first = get_rules(rules)
     try:
-        yield _handshake(agent, first)
+        yield _checked("handshake", lambda: _handshake(agent, first))
         for position in words_of(first).positions:
-            yield _position(agent, position)
-        yield _later_version(agent, first)
-        yield _questions_at_once(agent, first)
+            yield _checked(f"{position.rules}: {position.title}", partial(_position, agent, position))
+        yield _checked("unknown messages and fields are ignored", lambda: _later_version(agent, first))
+        yield _checked(f"{MANY} questions at once", lambda: _questions_at_once(agent, first))
         yield from _rounds(agent, first, num_rounds, seed)
-        yield _end(agent, first)
+        yield _checked("ends by itself when its input does", lambda: _end(agent, first))
     finally:
         agent.close()
 
 
-def _handshake(agent: ProcessAgent, rules: AnyRules) -> Check:
-    begin = time.perf_counter()
+def _checked(title: str, run: Callable[[], str]) -> Check:
+    """The line of a check, whose function returns a remark."""
     try:
-        agent.start(rules)
+        return Check(title, note=run())
     except Failure as failure:
-        return Check("handshake", f"{failure.reason}: {failure.detail}")
-    return Check("handshake", note=f"{1000 * (time.perf_counter() - begin):.0f} ms")
+        return Check(title, f"{failure.reason}: {failure.detail}")
 
 
-def _problem(agent: ProcessAgent) -> str:
-    """The forfeits of the agent since the last call, as text."""
+def _handshake(agent: ProcessAgent, rules: AnyRules) -> str:
+    begin = time.perf_counter()
+    agent.start(rules)
+    return f"{1000 * (time.perf_counter() - begin):.0f} ms"
+
+
+def _check_forfeits(agent: ProcessAgent) -> str:
+    """Raise the first failure of the agent since the last call; no remark if there is none."""
     forfeits = agent.take_forfeits()
-    if not forfeits:
-        return ""
-    more = f" (and {len(forfeits) - 1} more)" if len(forfeits) > 1 else ""
-    return f"{forfeits[0].reason}: {forfeits[0].detail}{more}"
+    if forfeits:
+        more = f" (and {len(forfeits) - 1} more)" if len(forfeits) > 1 else ""
+        raise Failure(forfeits[0].reason, f"{forfeits[0].detail}{more}")
+    return ""
 
 
-def _position(agent: ProcessAgent, position: Position) -> Check:
+def _position(agent: ProcessAgent, position: Position) -> str:
     agent.reset(0)
     view = View(position.batch())
     action, _ = agent.act_cards(view)
-    problem = _problem(agent)
-    return Check(f"{position.rules}: {position.title}", problem, view.table.text(int(action[0])))
+    _check_forfeits(agent)
+    return view.table.text(int(action[0]))
 
 
-def _later_version(agent: ProcessAgent, rules: AnyRules) -> Check:
+def _later_version(agent: ProcessAgent, rules: AnyRules) -> str:
     """A program must ignore messages of an unknown type, and unknown fields."""
-    title = "unknown messages and fields are ignored"
     batch = Batch(rules, 1)
     batch.reset(0)
     view = View(batch)
@@ -117,22 +143,21 @@ def _later_version(agent: ProcessAgent, rules: AnyRules) -> Check:
         if answer.get("id") != 1:
             raise no_question(answer)
         validate_answer(request, answer.get("cards"), rules)
-    except Failure as failure:
-        return Check(title, f"{failure.reason}: {failure.detail}")
     finally:
         child.stop()
-    return Check(title)
+    return ""
 
 
-def _questions_at_once(agent: ProcessAgent, rules: AnyRules, number: int = 200) -> Check:
+def _questions_at_once(agent: ProcessAgent, rules: AnyRules) -> str:
     agent.reset(0)
-    batch = Batch(rules, number)
+    batch = Batch(rules, MANY)
     batch.reset(0)
     view = View(batch, np.flatnonzero(batch.state.turn >= 0))  # a round may be over when it is dealt
     begin = time.perf_counter()
     agent.act_cards(view)
     took = time.perf_counter() - begin
-    return Check(f"{number} questions at once", _problem(agent), f"{1e6 * took / number:.0f} µs an answer")
+    _check_forfeits(agent)
+    return f"{1e6 * took / MANY:.0f} µs an answer"
 
 
 def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) -> Iterator[Check]:
@@ -154,7 +179,9 @@ def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) ->
                     actions = view.sample(rng)
                     cards = view.cards_of(actions)
                 batch.step(actions, cards)
-        yield Check(f"{num_rounds} rounds of {rules}, {num_players} players", _problem(agent))
+        yield _checked(
+            f"{num_rounds} rounds of {rules}, {num_players} players", lambda: _check_forfeits(agent)
+        )
     median, high, most = np.percentile(times, [50, 99, 100])
     yield Check(
         "time for an answer",
@@ -162,16 +189,14 @@ def _rounds(agent: ProcessAgent, first: AnyRules, num_rounds: int, seed: int) ->
     )
 
 
-def _end(agent: ProcessAgent, rules: AnyRules) -> Check:
-    title = "ends by itself when its input does"
-    try:
-        child = agent.start(rules)
-    except Failure as failure:
-        return Check(title, f"{failure.reason}: {failure.detail}")
+def _end(agent: ProcessAgent, rules: AnyRules) -> str:
+    child = agent.start(rules)
     code = child.stop(grace=5.0)
     if code is None:
-        return Check(title, "it was still running after 5 seconds")
-    return Check(title, f"exit code {code}; {child.stderr}" if code else "")
+        raise Failure("still running", "5 seconds after the end of its input")
+    if code:
+        raise Failure(f"exit code {code}", child.stderr)
+    return ""
 
 
 def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = print) -> int:
@@ -189,20 +214,12 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
     )
     parser.add_argument("what", choices=["check"], help="the only command")
     parser.add_argument("command", help='the program and its arguments, in quotes: "python bot.py --fast"')
-    parser.add_argument(
-        "--rules",
-        choices=list(PRESETS),
-        default="cardgames",
-        help="a preset of the game that it plays (%(default)s)",
-    )
-    count = Range(1).reader(int)
-    parser.add_argument("--limit-ms", type=count, default=1000, help="limit of an answer (%(default)s)")
-    parser.add_argument("--start-ms", type=count, default=10_000, help="limit of the start (%(default)s)")
-    parser.add_argument("--rounds", type=count, default=5, help="of each preset (%(default)s)")
-    parser.add_argument("--seed", type=Range(0).reader(int), default=0, help="of the deals (%(default)s)")
-    options = parser.parse_args(argv)
+    add_options(parser, CommandLine)
+    given = vars(parser.parse_args(argv))
+    command = (given.pop("what"), given.pop("command"))[1]
+    options = make_config(parser, CommandLine, given)
     try:
-        agent = ProcessAgent(options.command, limit_ms=options.limit_ms, start_ms=options.start_ms)
+        agent = ProcessAgent(command, limit_ms=options.limit_ms, start_ms=options.start_ms)
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     try:
@@ -213,7 +230,7 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = pri
         return error.exit_code
 
 
-def _report(agent: ProcessAgent, options: argparse.Namespace, write: Callable[[str], object]) -> int:
+def _report(agent: ProcessAgent, options: CommandLine, write: Callable[[str], object]) -> int:
     failed = total = 0
     for line in check(agent, rules=options.rules, num_rounds=options.rounds, seed=options.seed):
         total += 1

@@ -10,19 +10,20 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
+from tienlen_agents.files import write_atomic
+from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.features import Reader
 from tienlen_agents.networks.general import Objective, fitted, fitted_config, reward_of
 from tienlen_agents.networks.network import (
     CardWeights,
     Module,
     Network,
-    digest_of,
+    content_of,
     first_best,
     log_softmax,
     network_of,
     read_policy,
     sample as draw,
-    write_policy,
 )
 from tienlen_env.engine.agent import View
 from tienlen_env.games.common.arrays import Float32Array, IntArray
@@ -206,17 +207,20 @@ class NetworkAgent(NetworkPlayer):
         return cls(network, name=f"policy:{path}", sample=sample, card=card)
 
     def save(self, path: str | Path) -> None:
-        """Write the network to a safetensors file; see `tienlen_agents.networks.network.write_policy`.
+        """Write the network to a safetensors file: weights, configuration and card; no code.
+
+        The same network with the same card gives the same bytes; a digest of them is in the file. Matrices
+        that lose nothing by it are stored as float16 (`tienlen_agents.networks.policy_file.packed`).
 
         Raises:
             OSError: it cannot be written.
         """
-        write_policy(self.network, self.card, path)
+        write_atomic(Path(path), policy_file.to_bytes(*content_of(self.network, self.card)))
 
     @property
     def digest(self) -> str:
         """64 hex digits: SHA-256 of weights, configuration and card, as in the file that `save` writes."""
-        return digest_of(self.network, self.card)
+        return policy_file.content_digest(*content_of(self.network, self.card))
 
     def source_for(self, rules: AnyRules) -> Network:
         """The network.

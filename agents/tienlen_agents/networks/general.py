@@ -100,7 +100,8 @@ def fitted_weights(
     for first, bias in FROM_STATE.items():
         if first in weights:
             found[bias] = weights[bias].copy()
-            add_rule_inputs(weights[first], general.rule_inputs(rules, reward), found[bias])
+            rule_inputs = general.rule_inputs(rules, reward)[: config.num_rule_inputs]
+            add_rule_inputs(weights[first], rule_inputs, found[bias])
     for name in _BELIEFS:
         if name in weights:  # the outputs of the opponents who play next come first
             found[name] = weights[name][

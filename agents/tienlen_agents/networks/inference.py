@@ -21,10 +21,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_agents.networks.features.base import Inputs
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common import floats
-from tienlen_env.games.common.arrays import Float32Array
+from tienlen_env.games.common.arrays import AnyArray, Float32Array
 from tienlen_env.games.common.hints import fused
 
 TILE: Final = 64  # columns that are added up at a time; layers are filled up to a multiple with zeros
@@ -146,7 +145,7 @@ def _fill_up(index: Any, value: Any, count: int) -> Any:
 
 
 @fused
-def list_inputs(row: Any, index: Any, value: Any) -> Any:
+def list_inputs(row: AnyArray, index: Any, value: Any) -> Any:
     """List the inputs of a row that are not zero.
 
     Args:
@@ -167,7 +166,7 @@ def list_inputs(row: Any, index: Any, value: Any) -> Any:
 
 
 @fused
-def list_bfloat16(row: Any, index: Any, bits: Any) -> Any:
+def list_bfloat16(row: AnyArray, index: Any, bits: Any) -> Any:
     """`list_inputs` of a row that holds the bits of bfloat16, which are the upper half of a float32's."""
     count = 0
     for k in range(row.shape[0]):
@@ -445,10 +444,16 @@ def _filled_up(size: int) -> int:
     return -(-size // TILE) * TILE
 
 
-def _laid_out(
+def laid_out(
     tensors: Mapping[str, Float32Array], sources: Mapping[str, str], tiled: tuple[str, ...]
 ) -> dict[str, Float32Array]:
-    """The fields of `Weights` or `BeliefWeights`."""
+    """Lay out the weights of a network as the loops read them: the fields of `Weights` or `BeliefWeights`.
+
+    Args:
+        tensors: float32, as the file of a policy names them (see `tienlen_agents.networks.network`).
+        sources: `SOURCES` or `BELIEF_SOURCES`.
+        tiled: `TILED` or `BELIEF_TILED`.
+    """
 
     def field(name: str) -> Float32Array:
         tensor = np.ascontiguousarray(tensors[sources[name]])
@@ -464,20 +469,6 @@ def _laid_out(
         return row
 
     return {name: field(name) for name in sources}
-
-
-def weights_of(tensors: Mapping[str, Float32Array]) -> Weights:
-    """Lay out the weights of a network as the loops read them.
-
-    Args:
-        tensors: float32, as the file of a policy names them (see `tienlen_agents.networks.network`).
-    """
-    return Weights(**_laid_out(tensors, SOURCES, TILED))
-
-
-def belief_weights_of(tensors: Mapping[str, Float32Array]) -> BeliefWeights:
-    """`weights_of` for a belief network."""
-    return BeliefWeights(**_laid_out(tensors, BELIEF_SOURCES, BELIEF_TILED))
 
 
 def new_workspace(weights: Weights | BeliefWeights, num_rows: int = ROWS) -> Workspace:
@@ -518,75 +509,3 @@ def check_segments(start: npt.NDArray[Any], num_items: int) -> None:
         is_right = num_items == 0
     if not is_right:
         raise ValueError(f"segment_start: expected int64 (n,), ascending from 0 to less than {num_items}")
-
-
-def _check(weights: Weights, inputs: Inputs) -> None:
-    """Refuse inputs beyond whose ends the loops would read.
-
-    Raises:
-        ValueError: the shapes do not fit one another, or not the weights.
-    """
-    num_decisions, num_actions = len(inputs.segment_start), len(inputs.action)
-    check_segments(inputs.segment_start, num_actions)
-    shapes = inputs.observation.shape, inputs.action_features.shape, inputs.prior.shape
-    num_inputs, num_features = weights.first.shape[1], weights.after.shape[1]
-    wanted = (num_decisions, num_inputs), (num_actions, num_features), (num_actions,)
-    if shapes != wanted:
-        raise ValueError(
-            f"expected inputs of {(num_inputs, num_features)} numbers (of the state, of an action), "
-            f"in arrays of the shapes {wanted}, got {shapes}"
-        )
-
-
-def logits_of(weights: Weights, inputs: Inputs) -> Float32Array:
-    """The network's scores, prior included, float32 (N,).
-
-    Raises:
-        ValueError: the sizes of the inputs do not fit the weights, or not one another.
-    """
-    _check(weights, inputs)
-    workspace = new_workspace(weights, max(len(inputs.segment_start), len(inputs.action)))
-    states = np.empty((len(inputs.segment_start), len(weights.state_bias)), np.float32)
-    logits = np.empty(len(inputs.action), np.float32)
-    forward(
-        inputs.observation,
-        inputs.segment_start,
-        inputs.action_features,
-        inputs.prior,
-        weights,
-        workspace,
-        states,
-        logits,
-    )
-    return logits
-
-
-def card_weights_of(
-    weights: BeliefWeights, observation: npt.NDArray[np.uint8], size: int
-) -> npt.NDArray[np.float64]:
-    """The card weights of a belief network, see `believe`.
-
-    Args:
-        weights: of the belief network.
-        observation: uint8 (n, S).
-        size: the number of its outputs, opponents x cards.
-
-    Returns:
-        float64 (n, `size`).
-
-    Raises:
-        ValueError: the sizes of the inputs do not fit the weights.
-    """
-    num_inputs = weights.first.shape[1]
-    if (
-        not isinstance(observation, np.ndarray)
-        or observation.dtype != np.uint8
-        or observation.shape[1:] != (num_inputs,)
-        or not 0 <= size <= len(weights.cards_bias)
-    ):
-        raise ValueError(f"observation: expected uint8 (n, {num_inputs})")
-    workspace = new_workspace(weights, len(observation))
-    outputs = np.empty((min(len(observation), ROWS), len(weights.cards_bias)), np.float32)
-    found = np.empty((len(observation), size))
-    believe(observation, weights, workspace, outputs, found)
-    return found

@@ -24,30 +24,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, get_args
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
-from tienlen_agents.files import write_atomic
 from tienlen_agents.networks import policy_file
 from tienlen_agents.networks.features import Inputs, Prior, Reader, features_by_name, features_of
 from tienlen_agents.networks.features.general import GeneralInputs
 from tienlen_agents.networks.inference import (
+    BELIEF_SOURCES,
+    BELIEF_TILED,
+    ROWS,
+    SOURCES,
+    TILED,
     BeliefWeights,
     Weights,
-    belief_weights_of,
-    card_weights_of,
+    believe,
     check_segments,
+    forward,
+    laid_out,
     log_probabilities,
-    logits_of,
-    weights_of,
+    new_workspace,
 )
-from tienlen_agents.settings import Range
+from tienlen_agents.parallel import HOST, Machine
+from tienlen_agents.settings import Range, setting, settings_of
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
@@ -60,19 +65,7 @@ STORED: Final = ("F32", "F16")  # types of weights in a file, by their names in 
 MAX_WIDTH: Final = 8192  # units of a layer
 ANY_RULES: Final = "any"  # what the configuration of a general network has as the name of its rules
 
-# What a configuration may say; the weights of a file must fit it as well.
-RANGES: Final = {
-    "num_players": Range(1, 64),
-    "history": Range(0, MAX_HISTORY),
-    "observation_size": Range(1, 100_000),
-    "num_derived": Range(0, 100_000),
-    "num_rule_inputs": Range(0, 100_000),
-    "action_inputs": Range(1, 100_000),
-    "state_width": Range(1, MAX_WIDTH),
-    "action_width": Range(2, MAX_WIDTH),
-    "belief_width": Range(0, MAX_WIDTH),
-    "prior_scale": Range(-1e9, 1e9),
-}
+WIDTHS: Final = Range(0, 100_000)  # numbers of inputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +81,7 @@ class NetworkConfig:
         pieces: the names of the observation's pieces that it reads, in order; empty for those that
             `Features.pieces` names. An observation may have more.
         record: whether the observation continues with the play summary
-            (`tienlen_agents.networks.features.tienlen_play_summary`).
+            (`tienlen_agents.networks.features.tienlen`).
         observation_size: O, or O + R with a play summary.
         num_derived: E, number of inputs that the game's reader appends to it.
         num_rule_inputs: K, number of inputs that describe the rules, after all others; 0 for one variant.
@@ -104,19 +97,19 @@ class NetworkConfig:
     game: str
     rules: str
     rules_digest: str
-    num_players: int
-    history: int = 0
+    num_players: int = setting(MISSING, Range(1, 64))
+    history: int = setting(0, Range(0, MAX_HISTORY))
     pieces: tuple[str, ...] = ()
     record: bool = False
-    observation_size: int
-    num_derived: int = 52
-    num_rule_inputs: int = 0
-    action_inputs: int
-    state_width: int = 256
-    action_width: int = 128
-    belief_width: int = 0
+    observation_size: int = setting(MISSING, Range(1, 100_000))
+    num_derived: int = setting(52, WIDTHS)
+    num_rule_inputs: int = setting(0, WIDTHS)
+    action_inputs: int = setting(MISSING, Range(1, 100_000))
+    state_width: int = setting(256, Range(1, MAX_WIDTH))
+    action_width: int = setting(128, Range(2, MAX_WIDTH))
+    belief_width: int = setting(0, Range(0, MAX_WIDTH))
     prior: Prior = "none"
-    prior_scale: float = 4.0
+    prior_scale: float = setting(4.0, Range(-1e9, 1e9))
 
     @classmethod
     def of(cls, rules: AnyRules, *, record: bool = False, history: int = 0, **settings: Any) -> Self:
@@ -141,12 +134,20 @@ class NetworkConfig:
         )
 
     @classmethod
-    def of_general(cls, game: str, *, pieces: tuple[str, ...] | None = None, **settings: Any) -> Self:
+    def of_general(
+        cls,
+        game: str,
+        *,
+        pieces: tuple[str, ...] | None = None,
+        num_rule_inputs: int | None = None,
+        **settings: Any,
+    ) -> Self:
         """The configuration of a network for every variant of a game.
 
         Args:
             game: its name.
             pieces: see `Features.general`.
+            num_rule_inputs: how many of the inputs that describe the rules it reads; None: all of them.
             settings: the other fields.
 
         Raises:
@@ -164,7 +165,7 @@ class NetworkConfig:
             record=True,
             observation_size=general.num_state_inputs - num_derived,
             num_derived=num_derived,
-            num_rule_inputs=general.num_rule_inputs,
+            num_rule_inputs=general.num_rule_inputs if num_rule_inputs is None else num_rule_inputs,
             action_inputs=general.num_action_inputs,
             **settings,
         )
@@ -192,15 +193,17 @@ class NetworkConfig:
             return 0
         return (self.num_players - 1) * features_by_name(self.game).num_belief_cards
 
-    def reader(self) -> Reader:
-        """The reader that makes the network's inputs.
+    def reader(self, machine: Machine = HOST) -> Reader:
+        """The reader that makes the network's inputs on a machine.
 
         Raises:
             ValueError: a general network; one that is fitted to a variant has a reader.
         """
         if self.is_general:
             raise ValueError("a general network has no reader: fit it to a variant")
-        return features_by_name(self.game).reader(self.prior, self.prior_scale, record=self.record)
+        return features_by_name(self.game).reader(
+            self.prior, self.prior_scale, record=self.record, machine=machine
+        )
 
     def check(self) -> None:
         """Refuse invalid values; a configuration that was read from a file may contain anything.
@@ -208,27 +211,28 @@ class NetworkConfig:
         Raises:
             ValueError: a value of another type, or out of range.
         """
-        for name, value in asdict(self).items():
-            if name in RANGES:
-                kinds = (int, float) if name == "prior_scale" else (int,)
-                is_valid = type(value) in kinds and value in RANGES[name]
-            elif name == "record":
-                is_valid = type(value) is bool
-            elif name == "pieces":
+        for name, allowed in settings_of(type(self)).items():
+            value = getattr(self, name)
+            if name == "pieces":
                 is_valid = isinstance(value, tuple) and all(isinstance(piece, str) for piece in value)
-            elif name == "prior":
-                is_valid = value in get_args(Prior)
-            elif name == "game":
-                is_valid = isinstance(value, str) and _is_game(value)
             else:
-                is_valid = isinstance(value, str)
+                is_valid = value in allowed and (name != "game" or _is_game(value))
             if not is_valid:
-                expected = f", expected {RANGES[name]}" if name in RANGES else ""
+                expected = f", expected {allowed.allowed}" if allowed.allowed else ""
                 raise ValueError(f"{name}={_short(value)} is not a valid value{expected}")
         if self.belief_width and not features_by_name(self.game).num_belief_cards:
             raise ValueError(f"belief_width={self.belief_width}, expected 0: unavailable for {self.game}")
-        if self.is_general and self != self.of_general(self.game, pieces=self.pieces, **self.design):
+        if self.is_general and not self._is_known():
             raise ValueError(f"the inputs are not the general ones of {self.game} in this version")
+
+    def _is_known(self) -> bool:
+        """Whether a general network has the inputs that such networks have, or had."""
+        general = general_inputs(self.game, self.pieces)
+        num = self.num_rule_inputs
+        is_known = num in (general.num_rule_inputs, *general.num_rule_inputs_before)
+        return is_known and self == self.of_general(
+            self.game, pieces=self.pieces, num_rule_inputs=num, **self.design
+        )
 
 
 def _unless_known(names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
@@ -341,12 +345,12 @@ class Network:
     @cached_property
     def weights(self) -> Weights:
         """The weights as the compiled loops read them."""
-        return weights_of(self.tensors)
+        return Weights(**laid_out(self.tensors, SOURCES, TILED))
 
     @cached_property
     def belief_weights(self) -> BeliefWeights:
         """The weights of the belief network as the compiled loops read them; there must be one."""
-        return belief_weights_of(self.tensors)
+        return BeliefWeights(**laid_out(self.tensors, BELIEF_SOURCES, BELIEF_TILED))
 
     def card_weights(self, observation: ByteArray) -> CardWeights:
         """How likely each opponent holds each card.
@@ -365,7 +369,16 @@ class Network:
         config = self.config
         if not config.belief_width:
             return np.empty((len(observation), 0, 0))
-        found = card_weights_of(self.belief_weights, observation, config.num_beliefs)
+        weights = self.belief_weights
+        if (
+            not isinstance(observation, np.ndarray)
+            or observation.dtype != np.uint8
+            or observation.shape[1:] != (config.state_inputs,)
+        ):
+            raise ValueError(f"observation: expected uint8 (n, {config.state_inputs})")
+        outputs = np.empty((min(len(observation), ROWS), len(weights.cards_bias)), np.float32)
+        found = np.empty((len(observation), config.num_beliefs))
+        believe(observation, weights, new_workspace(weights, len(observation)), outputs, found)
         if not np.isfinite(found).all():
             raise ValueError("the network's card weights are not finite: its weights are too large")
         return found.reshape(len(observation), config.num_players - 1, -1)
@@ -382,7 +395,22 @@ class Network:
             ValueError: the inputs do not have the sizes of the configuration, or the weights are so large
                 that scores are not finite.
         """
-        found = logits_of(self.weights, inputs)
+        weights, num_decisions, num_actions = self.weights, len(inputs.segment_start), len(inputs.action)
+        check_segments(inputs.segment_start, num_actions)  # beyond the ends the loops would read
+        shapes = inputs.observation.shape, inputs.action_features.shape, inputs.prior.shape
+        sizes = weights.first.shape[1], weights.after.shape[1]
+        wanted = (num_decisions, sizes[0]), (num_actions, sizes[1]), (num_actions,)
+        if shapes != wanted:
+            raise ValueError(
+                f"expected inputs of {sizes} numbers (of the state, of an action), "
+                f"in arrays of the shapes {wanted}, got {shapes}"
+            )
+        states = np.empty((num_decisions, len(weights.state_bias)), np.float32)
+        found = np.empty(num_actions, np.float32)
+        forward(
+            inputs.observation, inputs.segment_start, inputs.action_features, inputs.prior, weights,
+            new_workspace(weights, max(num_decisions, num_actions)), states, found,
+        )  # fmt: skip
         if not np.isfinite(found).all():
             raise ValueError("the network's scores are not finite: its weights are too large")
         return found
@@ -452,35 +480,21 @@ def first_best(scores: npt.NDArray[Any], start: IntArray) -> IntArray:
 # ---------------------------------------------------------------- files
 
 
-def write_policy(network: Network, card: Mapping[str, Any], path: str | Path) -> None:
-    """Write a network to a safetensors file: weights, configuration and card; no code.
-
-    The same network with the same card gives the same bytes; a digest of them is in the file. Matrices
-    that lose nothing by it are stored as float16 (`tienlen_agents.networks.policy_file.packed`).
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    packed = policy_file.packed(network.tensors)
-    write_atomic(Path(path), policy_file.to_bytes(packed, _texts(network.config, card)))
-
-
-def digest_of(network: Network, card: Mapping[str, Any]) -> str:
-    """64 hex digits: SHA-256 of weights, configuration and card, as in the file of `write_policy`."""
-    return policy_file.content_digest(_texts(network.config, card), policy_file.packed(network.tensors))
-
-
-def _texts(config: NetworkConfig, card: Mapping[str, Any]) -> dict[str, str]:
-    settings = asdict(config)
+def content_of(
+    network: Network, card: Mapping[str, Any]
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
+    """What a policy's file holds: weights in the types of the file, and configuration and card as texts."""
+    settings = asdict(network.config)
     # Newer than the first files, whose digests stay as they are.
     for name in ("num_rule_inputs", "belief_width", "pieces"):
         if not settings[name]:
             del settings[name]
-    return {"format": FORMAT, "config": json.dumps(settings), "card": json.dumps(card)}
+    texts = {"format": FORMAT, "config": json.dumps(settings), "card": json.dumps(card)}
+    return policy_file.packed(network.tensors), texts
 
 
 def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
-    """Read what `write_policy` wrote: the network and its card. Reading runs no code of the file.
+    """Read what `NetworkAgent.save` wrote: the network and its card. Reading runs no code of the file.
 
     Sizes are compared before memory is taken. If the file has a digest, as all newer ones have, it must
     be that of the content.
@@ -497,7 +511,8 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
             metadata = file.metadata() or {}
             if metadata.get("format") != FORMAT:
                 raise ValueError(f"expected the format {FORMAT}")
-            policy_file.check_metadata(metadata)
+            if unknown := sorted(metadata.keys() - {*policy_file.TEXTS, policy_file.DIGEST}):
+                raise ValueError(f"unknown metadata: {', '.join(map(repr, unknown))}")
             try:
                 config = _config_of(json.loads(metadata["config"]))
                 config.check()
@@ -505,7 +520,11 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
                 if not isinstance(card, dict):
                     raise ValueError("the card is not a table")
                 stored = _read_tensors(file, config)
-                policy_file.check_digest(metadata, stored)
+                digest = metadata.get(policy_file.DIGEST)
+                if digest is not None and digest != policy_file.content_digest(stored, metadata):
+                    raise ValueError(
+                        "its digest is not that of its content: the file is damaged or was changed"
+                    )
                 if not config.is_general:
                     config.reader()  # refuses what the game does not have
                 return Network(config, stored), card

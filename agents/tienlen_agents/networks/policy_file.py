@@ -64,12 +64,12 @@ def packed(tensors: Tensors) -> dict[str, npt.NDArray[Any]]:
     return found
 
 
-def content_digest(metadata: Mapping[str, str], tensors: Tensors) -> str:
+def content_digest(tensors: Tensors, metadata: Mapping[str, str]) -> str:
     """The digest of a policy.
 
     Args:
-        metadata: the texts of the file.
         tensors: the weights, in the types of the file.
+        metadata: the texts of the file.
 
     Returns:
         64 hex digits.
@@ -91,7 +91,7 @@ def to_bytes(tensors: Tensors, metadata: Mapping[str, str]) -> bytes:
         tensors: the weights.
         metadata: the texts of `TEXTS`; the digest is added.
     """
-    texts = {**metadata, DIGEST: content_digest(metadata, tensors)}
+    texts = {**metadata, DIGEST: content_digest(tensors, metadata)}
     data = save(dict(tensors), texts)
     # safetensors writes the metadata in the order of a hash table, which differs from run to run.
     end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
@@ -115,27 +115,3 @@ def check_header(path: Path) -> None:
         raise ValueError(
             f"not a valid safetensors file: a header of {size:,} bytes, expected at most {MAX_HEADER:,}"
         )
-
-
-def check_metadata(metadata: Mapping[str, str]) -> None:
-    """Refuse unknown keys.
-
-    Raises:
-        ValueError: it names them.
-    """
-    if unknown := sorted(metadata.keys() - {*TEXTS, DIGEST}):
-        raise ValueError(f"unknown metadata: {', '.join(map(repr, unknown))}")
-
-
-def check_digest(metadata: Mapping[str, str], tensors: Tensors) -> None:
-    """Compare the digest, if the file has one.
-
-    Args:
-        metadata: of the file.
-        tensors: the weights, in the types of the file.
-
-    Raises:
-        ValueError: the weights, the configuration or the card are not those that were written.
-    """
-    if DIGEST in metadata and metadata[DIGEST] != content_digest(metadata, tensors):
-        raise ValueError("its digest is not that of its content: the file is damaged or was changed")

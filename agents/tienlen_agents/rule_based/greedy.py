@@ -5,20 +5,16 @@ Both choose by a fixed order of actions: each has a number, and the lowest is ch
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from tienlen_env.engine.backends import jit
-from tienlen_env.engine.view import View
-from tienlen_env.errors import WrongGameError
-from tienlen_env.games.common.arrays import ActionFields, IntArray, Spec
+from tienlen_agents.rule_based import RuleAgent
+from tienlen_env.games.common.arrays import ActionFields, Row, Spec
 from tienlen_env.games.common.cards import RANK_OF_TWO
-from tienlen_env.games.common.spec import KernelTables
-from tienlen_env.games.tienlen import spec as S
-from tienlen_env.games.tienlen.actions import PASS, ActionTable
-from tienlen_env.games.tienlen.rules import Rules
+from tienlen_env.games.tienlen import spec as S, state as R
+from tienlen_env.games.tienlen.actions import PASS
+from tienlen_env.games.tienlen.kernels import list_legal
 
 # Sizes of the keys' parts: the card id of the top card plus 1, the number of cards, the action id.
 _TOPS, _SIZES, _IDS = 64, 16, 1 << 16
@@ -48,22 +44,19 @@ def longness(actions: ActionFields, action: int) -> int:
     return int(((_SIZES - num_cards) * _TOPS + actions[at + S.TOP] + 1) * _IDS + action)
 
 
-def choose_row(
-    spec: Spec, actions: ActionFields, ids: Any, cards: Any, start: int, end: int, lead_from: int
-) -> int:
-    """The index of a greedy player's choice among the legal actions ``ids[start:end]``.
+def first_of(spec: Spec, actions: ActionFields, ids: Any, cards: Any, count: int, lead_from: int) -> int:
+    """A greedy player's choice among the first `count` of `ids`.
 
     Args:
         spec: the variant, see `tienlen_env.games.tienlen.spec`.
         actions: its action table.
         ids: action ids.
         cards: the cards of each.
-        start: the first legal action.
-        end: the one after the last.
+        count: number of legal actions.
         lead_from: for a lead with the longest combination, a mask of the lowest card of the hand; else 0.
     """
-    best, lowest = start, 2 * _LAST
-    for i in range(start, end):
+    best, lowest = 0, 2 * _LAST
+    for i in range(count):
         # The declaration of an instant win has no cards, and is the only legal action.
         if lead_from == 0:
             key = cheapness(spec, actions, ids[i])
@@ -73,31 +66,22 @@ def choose_row(
             key = _LAST
         if key < lowest:
             best, lowest = i, key
-    return best
+    return int(ids[best])
 
 
-@jit.loop
-def _choose_all(spec, actions, ids, cards, start, lead_from, out):  # type: ignore[no-untyped-def]
-    for b in range(out.shape[0]):
-        end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
-        out[b] = ids[choose_row(spec, actions, ids, cards, start[b], end, lead_from[b])]
+def choose_cheapest(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
+    """The choice of `GreedyAgent`; see `RuleAgent`."""
+    return first_of(spec, actions, ids, cards, list_legal(row, spec, actions, ids, cards, 0), 0)
 
 
-@lru_cache(maxsize=64)
-def _tables(rules: Rules) -> KernelTables:
-    return S.build_spec(rules)
+def choose_longest(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
+    """The choice of `GreedyLongAgent`; see `RuleAgent`."""
+    hand = row[R.HAND + row[R.TURN]]
+    lead_from = hand & -hand if row[R.TABLE] == PASS else 0
+    return first_of(spec, actions, ids, cards, list_legal(row, spec, actions, ids, cards, 0), lead_from)
 
 
-def _choose(view: View, lead_from: IntArray) -> IntArray:
-    if not isinstance(view.table, ActionTable):
-        raise WrongGameError(f"this agent plays Tiến lên, not the {view.rules.name} rules")
-    legal = view.legal_actions
-    out = np.empty(len(view), np.int64)
-    _choose_all(*_tables(view.rules), legal.action, legal.cards, legal.start, lead_from, out)
-    return out
-
-
-class GreedyAgent:
+class GreedyAgent(RuleAgent):
     """Plays its cheapest cards and never passes by choice.
 
     The exact rule, in this order:
@@ -111,16 +95,13 @@ class GreedyAgent:
 
     name = "greedy"
     plays = "tienlen"
+    _choose = staticmethod(choose_cheapest)
 
-    def reset(self, seed: int) -> None:
-        """No effect: the agent has no state and draws nothing."""
-
-    def act(self, view: View) -> IntArray:
-        """Choose by the rule above (see `Agent.act`)."""
-        return _choose(view, np.zeros(len(view), np.int64))
+    def __init__(self) -> None:
+        super().__init__(np.zeros(0, np.int64))
 
 
-class GreedyLongAgent:
+class GreedyLongAgent(RuleAgent):
     """As `GreedyAgent` when following; leads the longest combination that holds its lowest card.
 
     The exact rule on lead, in this order:
@@ -133,10 +114,7 @@ class GreedyLongAgent:
 
     name = "greedy_long"
     plays = "tienlen"
+    _choose = staticmethod(choose_longest)
 
-    def reset(self, seed: int) -> None:
-        """No effect: the agent has no state and draws nothing."""
-
-    def act(self, view: View) -> IntArray:
-        """Choose by the rule above (see `Agent.act`)."""
-        return _choose(view, np.where(view.table_action == PASS, view.hand & -view.hand, 0))
+    def __init__(self) -> None:
+        super().__init__(np.zeros(0, np.int64))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tienlen_env.games.common.arrays import ActionFields, AnyArray, Row, Spec
+import numpy as np
+
+from tienlen_env.games.common.arrays import ActionFields, AnyArray, IntArray, Row, Spec
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.common.spec import REWARD
+from tienlen_env.games.common.spec import NUM_ACTIONS, NUM_PLAYERS, REWARD, ROW_SIZE
 
 
 class RolloutGame(NamedTuple):
@@ -51,6 +53,13 @@ class Rollout(NamedTuple):
     ids: Any
     cards: Any
     rewards: AnyArray
+
+
+def new_rollout(policy: Any, spec: IntArray, actions: IntArray) -> Rollout:
+    """The arrays of a rollout of a variant."""
+    ids, cards = np.zeros((2, int(spec[NUM_ACTIONS])), np.int64)
+    row, rewards = np.zeros(int(spec[ROW_SIZE]), np.int64), np.zeros(int(spec[NUM_PLAYERS]))
+    return Rollout(policy, spec, actions, row, ids, cards, rewards)
 
 
 def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None]]:

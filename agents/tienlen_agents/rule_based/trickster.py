@@ -30,21 +30,17 @@ randomness.
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tienlen_env.engine.backends import jit
-from tienlen_env.engine.view import View
-from tienlen_env.games.common.arrays import ActionFields, IntArray, Row, Spec
+from tienlen_agents.rule_based import RuleAgent
+from tienlen_env.games.common.arrays import ActionFields, Row, Spec
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels, spec as S, state as R
 from tienlen_env.games.thirteens.cards import JOKERS
 from tienlen_env.games.thirteens.melds import POINTS, best_melds, without
-from tienlen_env.games.thirteens.rules import ThirteensRules
 
 
 @dataclass(frozen=True)
@@ -186,7 +182,12 @@ def unseen_cards(row: Row, spec: Spec) -> int:
 def evaluate_card(
     row: Row, spec: Spec, weights: Any, card: int, unseen: int
 ) -> tuple[float, float, float, float, float]:
-    """The value of playing a card, in points, and its parts: see `TricksterAgent.evaluate_actions`."""
+    """The value of playing a card, in points, and its parts.
+
+    These are the probability of winning the trick; the final value of the trick; if the seat has no trick
+    yet, the probability of winning none with the remaining cards, else 0; the probability that the card wins
+    a later trick.
+    """
     num_players, seat = spec[S.NUM_PLAYERS], row[R.TURN]
     first = (seat - row[R.LEADER]) % num_players
     bit = 1 << card
@@ -271,111 +272,47 @@ def choose_index(weights: Any, spec: Spec, actions: ActionFields, row: Row, ids:
     return index
 
 
-def choose_row(spec: Spec, actions: ActionFields, row: Row, weights: Any, ids: Any, cards: Any) -> int:
-    """Choose for the seat to act of a game that is not over; `ids` and `cards` are scratch, int64 (A,)."""
+def choose(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
+    """The agent's action; see `RuleAgent`. The state is the weights."""
     end = kernels.list_legal(row, spec, actions, ids, cards, 0)
     if end == 1:
         return int(ids[0])
     if row[R.PILE] != 0:
         return choose_meld(row, spec, actions, ids, 0, end)
-    return choose_card(row, spec, weights, ids, 0, end)
+    return choose_card(row, spec, state, ids, 0, end)
 
 
-@jit.loop
-def _choose_all(rows, spec, actions, weights, ids, start, out):  # type: ignore[no-untyped-def]
-    for b in range(out.shape[0]):
-        row = rows[b]
-        end = start[b + 1] if b + 1 < out.shape[0] else ids.shape[0]
-        if end - start[b] == 1:
-            out[b] = ids[start[b]]
-        elif row[R.PILE] != 0:
-            out[b] = choose_meld(row, spec, actions, ids, start[b], end)
-        else:
-            out[b] = choose_card(row, spec, weights, ids, start[b], end)
-
-
-def evaluate_rows(
-    rows: IntArray,
-    spec: Spec,
-    actions: ActionFields,
-    weights: Any,
-    ids: Any,
-    start: Any,
-    scores: Any,
-    facts: Any,
+def evaluate_row(
+    row: Row, spec: Spec, actions: ActionFields, weights: Any, ids: Any, bounds: Any, scores: Any, facts: Any
 ) -> None:
-    """Write the scores (N,) and the facts (N, 4) of all legal actions `ids` of the states `rows`."""
-    for b in range(rows.shape[0]):
-        row = rows[b]
-        end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
-        if row[R.PILE] != 0:
-            for i in range(start[b], end):
-                scores[i] = facts[i, 1] = evaluate_meld(row, spec, actions, ids[i])
-                facts[i, 0] = facts[i, 2] = facts[i, 3] = 0
-        else:
-            unseen = unseen_cards(row, spec)
-            for i in range(start[b], end):
-                scores[i], facts[i, 0], facts[i, 1], facts[i, 2], facts[i, 3] = evaluate_card(
-                    row, spec, weights, ids[i], unseen
-                )
+    """Write the scores, in points, and the facts (N, 4) of the legal actions of a state.
+
+    They are those of `ids` from index ``bounds[0]`` to ``bounds[1]``. The facts of a card are those of
+    `evaluate_card`. Those of a meld are 0, its points with the best melds after it, 0, 0.
+    """
+    if row[R.PILE] != 0:
+        for i in range(bounds[0], bounds[1]):
+            scores[i] = facts[i, 1] = evaluate_meld(row, spec, actions, ids[i])
+            facts[i, 0] = facts[i, 2] = facts[i, 3] = 0
+    else:
+        unseen = unseen_cards(row, spec)
+        for i in range(bounds[0], bounds[1]):
+            scores[i], facts[i, 0], facts[i, 1], facts[i, 2], facts[i, 3] = evaluate_card(
+                row, spec, weights, ids[i], unseen
+            )
 
 
-_evaluate_all = jit.loop(evaluate_rows)
-
-
-@cache
-def tables(rules: ThirteensRules) -> tuple[IntArray, IntArray]:
-    """A variant as compiled functions read it (see `build_spec`)."""
-    return S.build_spec(rules)
-
-
-class TricksterAgent:
+class TricksterAgent(RuleAgent):
     """The rule-based agent of Thirteens; see the module.
 
     Args:
         weights: the weights of the terms of a score.
-
-    Attributes:
-        weight_array: float64 (5,), the weights as compiled functions read them.
     """
 
     name = "trickster"
-    plays: Final = "thirteens"
+    plays = "thirteens"
+    _choose = staticmethod(choose)
 
     def __init__(self, weights: Weights | None = None) -> None:
         self.weights = Weights() if weights is None else weights
-        self.weight_array = np.array(astuple(self.weights))
-
-    def reset(self, seed: int) -> None:
-        """No effect: the agent has no state and draws nothing."""
-
-    def act(self, view: View) -> IntArray:
-        """Choose by the rules above (see `Agent.act`)."""
-        legal = view.legal_actions
-        spec, actions = tables(view.rules)
-        out = np.empty(len(view), np.int64)
-        _choose_all(view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, out)
-        return out
-
-    def evaluate_actions(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Scores of all legal actions, for agents that use them as a prior.
-
-        Args:
-            view: n decisions.
-
-        Returns:
-            ``(gap, facts)``, one row for each of ``view.legal_actions``. `gap` is float32 (N,), at most 0:
-            the score minus the score of the action that `act` chooses, in points. `facts` is float32 (N, 4).
-            For a card: the probability of winning the trick; the final value of the trick; if the seat has no
-            trick yet, the probability of winning none with the remaining cards, else 0; the probability that
-            the card wins a later trick. For a meld: its points with the best melds after it, and three zeros.
-        """
-        legal = view.legal_actions
-        spec, actions = tables(view.rules)
-        scores = np.empty(len(legal.action))
-        facts = np.empty((len(legal.action), 4), np.float32)
-        _evaluate_all(
-            view.public_rows, spec, actions, self.weight_array, legal.action, legal.start, scores, facts
-        )
-        best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
-        return (scores - best[legal.game]).astype(np.float32), facts
+        super().__init__(np.array(astuple(self.weights)))

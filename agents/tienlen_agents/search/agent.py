@@ -12,7 +12,6 @@ import numpy as np
 from tienlen_agents.search import halving
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import BeliefAgent, Decision, Estimates, Options
-from tienlen_agents.search.registry import new_context
 from tienlen_agents.settings import Range
 from tienlen_env.engine.agent import Agent, ParticularAgent, ScoringAgent, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
@@ -105,7 +104,7 @@ class _Searcher:
         wanted = self.objective or batch.reward
         reward = wanted if wanted == "payments" and has_payments(view.rules) else ""
         contexts = self._contexts.setdefault((view.rules, reward), [])
-        contexts += [new_context(view.rules, reward) for _ in range(count - len(contexts))]
+        contexts += [SearchContext(view.rules, reward) for _ in range(count - len(contexts))]
         return contexts
 
     def _decisions(self, view: View, games: IntArray) -> list[Decision]:
@@ -286,7 +285,6 @@ class SearchAgent(_Searcher):
             prior_weight=float(self.prior_weight),
             floor=log(max(self.floor, MIN_PROBABILITY)),
             has_prior=self._prior is not None,
-            explore=0.0,
         )
 
     def check_rules(self, rules: AnyRules) -> None:
@@ -441,15 +439,6 @@ class IsmctsAgent(_Searcher):
         self.explore = explore
 
     def _decide(self, context: SearchContext, decision: Decision) -> int:
-        options = Options(
-            seed=self._seed,
-            worlds=int(self.worlds),
-            inference=float(self.inference),
-            mcmc_effort=float(self.mcmc_effort),
-            first_place_bonus=0.0,
-            prior_weight=0.0,
-            floor=0.0,
-            has_prior=False,
-            explore=float(self.explore) * context.reward_unit,
-        )
+        explore = float(self.explore) * context.reward_unit
+        options = Options(self._seed, int(self.worlds), float(self.inference), explore=explore)
         return context.grow(decision, options)[0]

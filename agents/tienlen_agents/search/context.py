@@ -1,17 +1,22 @@
-"""The compiled functions of a search for one game, and the arrays of one search at a time."""
+"""The compiled functions of a search for one game, and the arrays of one search at a time.
+
+A game's own search is a function from rules to a `SearchSetup`: ``SEARCH`` in the module of this package with
+the game's name, or what another package registers with its game (``tienlen_env.games.register(GAME,
+search=...)``). All other games are searched by `tienlen_agents.search.uniform`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 
 from tienlen_agents.rule_based.rollout import make_rollout
-from tienlen_agents.search import estimates, halving, ismcts
+from tienlen_agents.search import estimates, halving, ismcts, uniform
 from tienlen_agents.search.estimates import MAX_LISTED, NUM_SERIES
 from tienlen_agents.search.halving import IS_OPEN, NUM_CANDIDATES, NUM_WORLDS
 from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
@@ -23,11 +28,30 @@ from tienlen_env.games.common.floats import exp
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.common.spec import NUM_ACTIONS
+from tienlen_env.games.registry import ByGame, game_named
 
 PlayOut = Callable[[IntArray], FloatArray]
 
 RESULT_BITS: Final = 13  # of rollouts that are remembered
 MAX_SCALE: Final = 8.0  # of a budget in worlds
+
+_SETUPS: Final[ByGame[Callable[..., SearchSetup]]] = ByGame(
+    "search", "tienlen_agents.search", lambda game: partial(uniform.setup, game_named(game))
+)
+
+
+def setup_of(rules: AnyRules, reward: str = "") -> SearchSetup:
+    """The functions and new arrays for a search under `rules`.
+
+    Args:
+        rules: the variant.
+        reward: what is maximised: ``"payments"``, or empty for the points of the places.
+
+    Raises:
+        WrongGameError: see `tienlen_agents.search.uniform.setup`.
+    """
+    setup = _SETUPS.of(rules)
+    return setup(rules, reward=reward) if reward else setup(rules)
 
 
 @cache
@@ -127,16 +151,6 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         halving.start(decision, options, workspace, default)
         return begin_search(decision, options, workspace, memory)
 
-    @jit.loop
-    def sample(
-        decision: Decision, options: Options, workspace: Workspace, memory: Any, num_worlds: int
-    ) -> None:
-        sample_worlds(decision, options, workspace, memory, num_worlds)
-
-    @jit.loop
-    def eliminate(decision: Decision, options: Options, workspace: Workspace, is_last: bool) -> int:
-        return halving.eliminate(decision, options, workspace, is_last)
-
     def begin_estimate(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> int:
         """Make all actions candidates; the number of worlds if all are listed, 0 if they are sampled."""
         halving.start(decision, options, workspace, default_action(decision, workspace, memory))
@@ -188,10 +202,6 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
                 add_world(decision, options, workspace, series, 1 / size)
         estimates.summarise(workspace.series, num, options.reward_unit / (size * NUM_SERIES), out)
         return size * NUM_SERIES
-
-    @jit.loop
-    def begin_evaluation(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> int:
-        return begin_estimate(decision, options, workspace, memory)
 
     @jit.loop
     def list_worlds(
@@ -260,9 +270,9 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         return best
 
     return SimpleNamespace(
-        resolve=resolve, search=search, start=start, sample=sample, eliminate=eliminate, evaluate=evaluate,
-        begin_evaluation=begin_evaluation, list_worlds=list_worlds, draw_worlds=draw_worlds,
-        fill_rows=fill_rows, grow=grow,
+        resolve=resolve, search=search, start=start, sample=jit.loop(sample_worlds),
+        eliminate=jit.loop(halving.eliminate), evaluate=evaluate, begin_evaluation=jit.loop(begin_estimate),
+        list_worlds=list_worlds, draw_worlds=draw_worlds, fill_rows=fill_rows, grow=grow,
     )  # fmt: skip
 
 
@@ -298,14 +308,15 @@ class SearchContext:
 
     Args:
         rules: the variant.
-        setup: the game's functions and arrays.
+        reward: see `setup_of`.
 
     Attributes:
         reward: what is maximised, a reward scheme of the game.
         reward_unit: units of that reward that weigh like a point in the options.
     """
 
-    def __init__(self, rules: AnyRules, setup: SearchSetup) -> None:
+    def __init__(self, rules: AnyRules, reward: str = "") -> None:
+        setup = setup_of(rules, reward)
         self.rules = rules
         self.memory = setup.memory
         self.reward = setup.reward

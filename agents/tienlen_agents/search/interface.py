@@ -78,12 +78,12 @@ class Options(NamedTuple):
     seed: int
     worlds: int
     inference: float
-    mcmc_effort: float
-    first_place_bonus: float
-    prior_weight: float
-    floor: float
-    has_prior: bool
-    explore: float
+    mcmc_effort: float = 1.0
+    first_place_bonus: float = 0.0
+    prior_weight: float = 0.0
+    floor: float = 0.0
+    has_prior: bool = False
+    explore: float = 0.0
     reward_unit: float = 1.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tienlen_env.games.common.arrays import Row
 from tienlen_env.games.common.bits import nth_index, popcount, shift_right
 from tienlen_env.games.common.hints import noinline
 
@@ -15,6 +16,13 @@ def absorb(state: int, fact: int) -> int:
     state = (state ^ fact) * HASH
     mixed: int = state ^ shift_right(state, 29)
     return mixed
+
+
+def absorb_columns(state: int, row: Row, columns: tuple[int, ...]) -> int:
+    """Hash some columns of a row into a state, in their order."""
+    for column in columns:
+        state = absorb(state, row[column])
+    return state
 
 
 def set_seed(stream: Any, state: int) -> None:

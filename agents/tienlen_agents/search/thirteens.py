@@ -11,17 +11,17 @@ Declared melds (8.11) are not searched: the best ones are declared. In rollouts 
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from tienlen_agents.rule_based import trickster
-from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
+from tienlen_agents.rule_based.rollout import RolloutGame, new_rollout
 from tienlen_agents.search import deals
 from tienlen_agents.search.deals import DealPlan
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
-from tienlen_agents.search.randomness import absorb, random_word, set_seed
+from tienlen_agents.search.randomness import absorb, absorb_columns, random_word, set_seed
 from tienlen_env.games.common.arrays import ActionFields, Row, Spec
 from tienlen_env.games.common.bits import LOWEST_SUIT, popcount
 from tienlen_env.games.common.hints import noinline
@@ -30,6 +30,7 @@ from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.games.thirteens.spec import build_spec
 
 NUM_LOCATIONS: Final = 8  # of a hidden card: seven seats, the dummy's hand; as the first columns of a row
+PUBLIC: Final = (R.ROUND, R.TURN, R.LEADER, R.TRICK, R.ASIDE, R.VOID, R.SHOWN, R.STARTER)  # columns of a row
 WORLD_SIZE: Final = NUM_LOCATIONS + 1  # and the key, which fixes the order of the dummy's cards
 
 
@@ -88,14 +89,7 @@ def seed_of(row: Row, spec: Spec, seed: int) -> int:
         state = absorb(state, row[R.TAKEN + seat])
         state = absorb(state, row[R.POINTS + seat])
         state = absorb(state, row[R.SCORE + seat])
-    state = absorb(state, row[R.ROUND])
-    state = absorb(state, row[R.TURN])
-    state = absorb(state, row[R.LEADER])
-    state = absorb(state, row[R.TRICK])
-    state = absorb(state, row[R.ASIDE])
-    state = absorb(state, row[R.VOID])
-    state = absorb(state, row[R.SHOWN])
-    return absorb(state, row[R.STARTER])
+    return absorb_columns(state, row, PUBLIC)
 
 
 @noinline
@@ -194,11 +188,7 @@ GAME: Final = SearchGame(
 def setup(rules: ThirteensRules) -> SearchSetup:
     """The functions and arrays for a variant."""
     spec, actions = build_spec(replace(rules, melding="auto"))
-    ids, cards = np.zeros((2, int(spec[S.NUM_ACTIONS])), np.int64)
-    line = Rollout(
-        np.array(astuple(trickster.Weights())), spec, actions, np.zeros(int(spec[S.ROW_SIZE]), np.int64), ids,
-        cards, np.zeros(rules.num_players),
-    )  # fmt: skip
+    line = new_rollout(trickster.TricksterAgent().state, spec, actions)
     # A state has the capacity left of each group but the last. All opponents and the dummy in groups of
     # their own have the most states.
     num_groups = rules.num_players - 1 + rules.dummy

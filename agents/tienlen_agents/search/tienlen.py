@@ -13,14 +13,14 @@ import numpy as np
 
 from tienlen_agents.endgame import MAX_NODES, EndgameMemory, new_memory, num_columns, solve_row
 from tienlen_agents.rule_based.heuristic import decide, playout, splits
-from tienlen_agents.rule_based.rollout import Rollout
+from tienlen_agents.rule_based.rollout import new_rollout
 from tienlen_agents.search import deals, tienlen_beliefs, tienlen_determinizations as worlds
 from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
-from tienlen_agents.search.randomness import absorb, set_seed
+from tienlen_agents.search.randomness import absorb, absorb_columns, set_seed
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs
 from tienlen_agents.search.tienlen_determinizations import NUM_LOCATIONS, Chain, Replay
 from tienlen_env.games.common.arrays import Row, Spec
-from tienlen_env.games.common.bits import FULL, lowest_index, popcount
+from tienlen_env.games.common.bits import lowest_index, popcount
 from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
@@ -41,6 +41,10 @@ BELIEF_SCALE: Final = 1.5  # factor on the budget: these worlds are repeated les
 ALL_UNSEEN: Final = 39  # cards that a player has not seen when a round begins
 MAX_SCALE: Final = 8.0
 MAX_EVENTS: Final = 256  # as many as a batch can store
+# Columns of a row that all players see.
+PUBLIC: Final = (
+    R.TABLE, R.TABLE_CARDS, R.OWNER, R.TURN, R.PASSED, R.KNOCKED_OUT, R.LOCK, R.REQUIRED_CARD, R.ROUND,
+)  # fmt: skip
 
 # Entries of `Memory.numbers`.
 UNSEEN: Final = 0  # the cards whose location is unknown
@@ -87,15 +91,7 @@ def seed_of(row: Row, spec: Spec, seed: int) -> int:
         state = absorb(state, popcount(row[R.HAND + seat]))
         state = absorb(state, row[R.PLACE + seat])
         state = absorb(state, row[R.SCORE + seat])
-    state = absorb(state, row[R.TABLE])
-    state = absorb(state, row[R.TABLE_CARDS])
-    state = absorb(state, row[R.OWNER])
-    state = absorb(state, row[R.TURN])
-    state = absorb(state, row[R.PASSED])
-    state = absorb(state, row[R.KNOCKED_OUT])
-    state = absorb(state, row[R.LOCK])
-    state = absorb(state, row[R.REQUIRED_CARD])
-    return absorb(state, row[R.ROUND])
+    return absorb_columns(state, row, PUBLIC)
 
 
 def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> int:
@@ -120,7 +116,7 @@ def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int
         return -1
     seat = row[R.TURN]
     other = lowest_index(row[R.LIVE] ^ 1 << seat)
-    unseen = FULL & ~row[R.HAND + seat]
+    unseen = spec[S.DECK] & ~row[R.HAND + seat]
     for player in range(spec[S.NUM_PLAYERS]):
         unseen &= ~row[R.PLAYED + player]
     if popcount(unseen) != popcount(row[R.HAND + other]):
@@ -277,15 +273,10 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
     """The functions and arrays for a variant; they maximise points, or ``reward="payments"``."""
     reward = reward or "points"
     spec, actions = build_spec(rules, reward=reward)
-    num_actions, row_size = int(spec[S.NUM_ACTIONS]), int(spec[S.ROW_SIZE])
-    ids, cards = np.zeros((2, num_actions), np.int64)
-    line = Rollout(
-        decide.new_workspace(), spec, actions, np.zeros(row_size, np.int64), ids, cards,
-        np.zeros(rules.num_players),
-    )  # fmt: skip
+    line = new_rollout(decide.new_workspace(), spec, actions)
     taken, later = np.zeros((2, MAX_EVENTS), np.int64)
     replay = Replay(
-        np.zeros((MAX_EVENTS, row_size), np.int64),
+        np.zeros((MAX_EVENTS, int(spec[S.ROW_SIZE])), np.int64),
         taken,
         later,
         np.zeros((4, MAX_EVENTS + 1), np.int64),
@@ -293,8 +284,8 @@ def setup(rules: Rules, reward: str = "") -> SearchSetup:
         np.zeros(2, np.int64),
     )
     chain = Chain(*np.zeros((5, NUM_LOCATIONS), np.int64))
-    best_mask = np.zeros(num_actions, np.bool_)
-    beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS)
+    best_mask = np.zeros(len(line.ids), np.bool_)
+    beliefs = tienlen_beliefs.new_beliefs(NUM_LOCATIONS, rules.cards_each)
     memory = Memory(new_memory(rules), best_mask, replay, chain, np.zeros(3, np.int64), beliefs)
     stream = np.zeros(1, np.int64)
     # A stake, as in the weights of `heuristic`, counts like a point.

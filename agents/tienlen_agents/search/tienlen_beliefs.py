@@ -17,7 +17,7 @@ import numpy as np
 from tienlen_agents.search.randomness import random_word
 from tienlen_env.games.common.arrays import Row
 from tienlen_env.games.common.bits import lowest_index, shift_right, wrap
-from tienlen_env.games.common.cards import HAND_SIZE, NUM_CARDS
+from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.floats import log
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import state as R
@@ -38,8 +38,8 @@ class Beliefs(NamedTuple):
         weights: float64 (NUM_CARDS, NUM_OWNERS), of each unseen card at each owner; the largest weight of a
             card is 1.
         logs: float64 (locations, NUM_CARDS), logarithms of the card weights.
-        totals: float64 (1 + NUM_CARDS, 1 + HAND_SIZE, 1 + HAND_SIZE): the weight of all deals of the cards
-            from one on, if the first two owners need as many.
+        totals: float64 (1 + NUM_CARDS, 1 + H, 1 + H), where a hand has at most H cards: the weight of all
+            deals of the cards from one on, if the first two owners need as many.
     """
 
     owners: Any
@@ -50,15 +50,15 @@ class Beliefs(NamedTuple):
     totals: Any
 
 
-def new_beliefs(num_locations: int) -> Beliefs:
-    """Arrays for one decision at a time."""
+def new_beliefs(num_locations: int, hand_size: int) -> Beliefs:
+    """Arrays for one decision at a time; a hand has at most `hand_size` cards."""
     return Beliefs(
         np.zeros(NUM_OWNERS, np.int64),
         np.zeros(NUM_OWNERS + 2, np.int64),
         np.zeros(NUM_CARDS, np.int64),
         np.zeros((NUM_CARDS, NUM_OWNERS)),
         np.zeros((num_locations, NUM_CARDS)),
-        np.zeros((1 + NUM_CARDS, 1 + HAND_SIZE, 1 + HAND_SIZE)),
+        np.zeros((1 + NUM_CARDS, 1 + hand_size, 1 + hand_size)),
     )
 
 
@@ -90,7 +90,7 @@ def set_beliefs(
     if sizes[IS_SET] == 0:
         return
     num_owners = 0
-    for location in range(logs.shape[0]):  # the undealt cards come last, and have no limit of `HAND_SIZE`
+    for location in range(logs.shape[0]):  # the undealt cards come last, and may be more than a hand
         if capacity[location] > 0:
             if owners[last] >= 0:
                 owners[num_owners], sizes[num_owners] = owners[last], sizes[last]

@@ -116,7 +116,7 @@ def known_cards(row: Row, spec: Spec, known: Any, capacity: Any) -> int:
         capacity[seat] = popcount(row[R.HAND + seat])
     seen |= played
     known[turn], capacity[turn] = row[R.HAND + turn], 0
-    unseen: int = FULL & ~seen
+    unseen: int = spec[S.DECK] & ~seen
     capacity[R.UNDEALT] = popcount(unseen)
     for seat in range(num_players):
         capacity[R.UNDEALT] -= capacity[seat]

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
+from tienlen_agents.rule_based.rollout import RolloutGame, new_rollout
 from tienlen_agents.search.interface import SearchGame, SearchSetup
 from tienlen_agents.search.randomness import absorb, draw_below, random_word, set_seed
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import ByteArray, IntArray
 from tienlen_env.games.common.game import AnyGame, AnyRules
-from tienlen_env.games.common.spec import NUM_ACTIONS, ROW_SIZE
+from tienlen_env.games.common.spec import ROW_SIZE
 from tienlen_env.games.registry import game_of
 
 
@@ -110,15 +110,10 @@ def setup(
     reward = reward or game.rewards[0]
     spec, actions = game.build_spec(rules, reward=reward)
     stream: IntArray = np.ones(1, np.int64)
-    num_actions, row_size = int(spec[NUM_ACTIONS]), int(spec[ROW_SIZE])
-    ids, cards = np.zeros((2, num_actions), np.int64)
-    line = Rollout(
-        stream if baseline is None else baseline.policy, spec, actions, np.zeros(row_size, np.int64), ids,
-        cards, np.zeros(rules.num_players),
-    )  # fmt: skip
+    line = new_rollout(stream if baseline is None else baseline.policy, spec, actions)
     functions = _search_game(game, baseline and baseline.choose, game.pays_late(rules, reward))
     memory = Memory(np.zeros(game.observation(rules, 0).size, np.uint8))
-    return SearchSetup(functions, line, row_size, 1, stream, memory, reward)
+    return SearchSetup(functions, line, int(spec[ROW_SIZE]), 1, stream, memory, reward)
 
 
 def setup_with(baseline: Baseline) -> Callable[..., SearchSetup]:

@@ -7,7 +7,6 @@ import secrets
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,12 @@ import tienlen_agents
 from tienlen_agents.arena.lineup import numbered
 from tienlen_agents.command import Interrupted, complete_agents, interruptible, program
 from tienlen_agents.files import write_atomic
-from tienlen_agents.settings import Range
-from tienlen_agents.terminal.prompt import Command, Hints, ask, read_line, say, tell
+from tienlen_agents.settings import COUNT_OR_NONE, Range
+from tienlen_agents.terminal.human import Command, Decision, Hints, ask, read_line, say, tell
 from tienlen_agents.words import words_of
 from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_cards, history_of
 from tienlen_env.errors import RulesError
 from tienlen_env.games.registry import PRESETS, get_rules
-from tienlen_env.rendering import PlainView
 from tienlen_env.rendering.ansi import NAME_COLUMNS
 from tienlen_env.rendering.view import PLACE_TEXT, plural, printable
 from tienlen_env.single.base import AnyRound, Play
@@ -30,6 +28,14 @@ from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 
 CLEAR = "\033[2J\033[3J\033[H"  # clears the screen and its scrollback
+
+
+class _Keys(Range):
+    def __str__(self) -> str:
+        return "an integer of 64 bits"
+
+
+KEYS = _Keys(-(2**63), 2**64 - 1)  # of deals, signed or unsigned
 
 
 class Table:
@@ -95,7 +101,7 @@ class Table:
             if read_line(f"{self.names[seat]}, press Enter when only you look: ") is None:
                 return Command.LEAVE
             self._at_screen = seat
-        answer = ask(TableDecision(self, session.round, seat))
+        answer = ask(self._decision(seat))
         if not isinstance(answer, Command):
             self._decisions.append((seat, len(session.plays)))
         return answer
@@ -123,14 +129,34 @@ class Table:
             if self.save is not None:
                 write_record(self.save, session)
 
-    def last_decision(self, seat: int) -> int | None:
+    def _decision(self, seat: int) -> Decision:
+        session, played = self.session, self.session.round
+
+        def suggestion() -> str:
+            if self.rated:
+                raise ValueError("this game is rated: there are no suggestions")
+            return self.hints.suggestion(session.agent_view(), 0, played)
+
+        def check_undo() -> None:
+            if self.rated:
+                raise ValueError("this game is rated: nothing is taken back")
+            if self._last_decision(seat) is None:
+                raise ValueError("there is nothing to take back yet")
+
+        return Decision(
+            played,
+            lambda: played.view(face_up=[seat], names=self.names, scores=session.scores),
+            suggestion,
+            check_undo,
+        )
+
+    def _last_decision(self, seat: int) -> int | None:
         """The number of plays before a person's last decision; None if there is none."""
-        found = [plays for other, plays in self._decisions if other == seat]
-        return found[-1] if found else None
+        return next((plays for other, plays in reversed(self._decisions) if other == seat), None)
 
     def _take_back(self) -> None:
-        back = self.last_decision(self.session.current_seat)
-        assert back is not None  # checked by `TableDecision.check_undo`
+        back = self._last_decision(self.session.current_seat)
+        assert back is not None  # checked in `_decision`
         self._decisions = [(seat, plays) for seat, plays in self._decisions if plays < back]
         self.session.undo(len(self.session.plays) - back)
         say("  taken back\n")
@@ -158,32 +184,6 @@ class Table:
             winner = names[session.winner]
             lines.append(f"  {winner} win{'' if winner == 'you' else 's'} the game")
         return "\n".join(lines) + "\n\n"
-
-
-@dataclass
-class TableDecision:
-    """A `tienlen_agents.terminal.prompt.Decision` at a `Table`."""
-
-    table: Table
-    played: AnyRound
-    seat: int
-
-    def picture(self) -> PlainView:
-        """The table with names and the trick."""
-        return self.played.view(face_up=[self.seat], names=self.table.names, scores=self.table.session.scores)
-
-    def suggestion(self) -> str:
-        """See `Decision.suggestion`."""
-        if self.table.rated:
-            raise ValueError("this game is rated: there are no suggestions")
-        return self.table.hints.suggestion(self.table.session.agent_view(), 0, self.played)
-
-    def check_undo(self) -> None:
-        """See `Decision.check_undo`."""
-        if self.table.rated:
-            raise ValueError("this game is rated: nothing is taken back")
-        if self.table.last_decision(self.seat) is None:
-            raise ValueError("there is nothing to take back yet")
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -231,13 +231,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rules", choices=list(PRESETS), default="cardgames", help="the variant (%(default)s)"
     )
-    length = parser.add_mutually_exclusive_group()
-    length.add_argument("--game", action="store_true", help="rounds to the target of the rules (the default)")
-    length.add_argument("--round", action="store_true", help="one round")
+    parser.add_argument(
+        "--round", action="store_true", help="one round, instead of rounds to the target of the rules"
+    )
     deals = parser.add_mutually_exclusive_group()
-    seed = Range(0).reader(lambda text: int(text, 0))
+    seed, key = (allowed.reader(lambda text: int(text, 0)) for allowed in (COUNT_OR_NONE, KEYS))
     deals.add_argument("--seed", type=seed, help="of the deals and the agents (random)")
-    deals.add_argument("--key", type=_read_key, help="64-bit key of the deals, as in records")
+    deals.add_argument("--key", type=key, help="64-bit key of the deals, as in records")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the record to this new file")
     parser.add_argument("--rated", action="store_true", help="rated: no undo, suggestions, --key or --seed")
     parser.add_argument(
@@ -245,31 +245,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--history",
-        type=Range(0).reader(int),
+        type=COUNT_OR_NONE.reader(int),
         default=0,
         metavar="K",
         help="last plays in observations, for policies",
     )
     return parser
-
-
-def _read_key(text: str) -> int:
-    """Read ``--key``."""
-    try:
-        key = int(text, 0)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected an integer of 64 bits, got {text!r}") from None
-    if not -(2**63) <= key < 2**64:
-        raise argparse.ArgumentTypeError(f"expected an integer of 64 bits, got {text!r}")
-    return key
-
-
-def _key(options: argparse.Namespace) -> int:
-    """The key of the deals, unsigned."""
-    if options.seed is not None:
-        return int(np.random.default_rng(options.seed).integers(2**64, dtype=np.uint64))
-    key: int = secrets.randbits(64) if options.key is None else options.key
-    return key % 2**64
 
 
 def _set_table(options: argparse.Namespace) -> Table:
@@ -285,7 +266,9 @@ def _set_table(options: argparse.Namespace) -> Table:
         rules = get_rules(options.rules, len(options.seats))
     except RulesError as error:
         raise ValueError(f"--seats has {plural(len(options.seats), 'seat')}: {error}") from None
-    key = _key(options)
+    key = secrets.randbits(64) if options.key is None else options.key % 2**64
+    if options.seed is not None:
+        key = int(np.random.default_rng(options.seed).integers(2**64, dtype=np.uint64))
     agents = [None if name == "human" else tienlen_agents.load(name) for name in options.seats]
     bots = [agent for agent in agents if agent is not None]
     session = Session(

@@ -19,22 +19,23 @@ function        what it does
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tienlen_agents import load
 from tienlen_agents.networks import inference
-from tienlen_agents.networks.features import Features, features_by_name
+from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.features.general import add_rule_inputs, pick_columns
 from tienlen_agents.networks.inference import TILE
 from tienlen_agents.networks.network import Network, NetworkConfig, shapes_of
-from tienlen_agents.rule_based.wasm import entries_of as entries_of_rule_based
+from tienlen_agents.rule_based import RuleAgent
 from tienlen_agents.search.agent import SearchAgent
-from tienlen_agents.search.context import new_workspace, num_values, search_loops
+from tienlen_agents.search.context import new_workspace, num_values, search_loops, setup_of
 from tienlen_agents.search.interface import Decision, Estimates, Options, SearchGame, SearchSetup, Workspace
-from tienlen_agents.search.registry import setup_of
 from tienlen_agents.words import words_of
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.backends.wasm.entries import (
@@ -47,6 +48,7 @@ from tienlen_env.engine.backends.wasm.entries import (
     WORDS,
     Entry,
     Ptr,
+    agent_entries,
     grid,
     sizes_of,
     view,
@@ -54,12 +56,13 @@ from tienlen_env.engine.backends.wasm.entries import (
 from tienlen_env.engine.backends.wasm.memory import clear, opener
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.arrays import Float32Array, IntArray
+from tienlen_env.games.common.arrays import ActionFields, Float32Array, IntArray, Row, Spec
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import has_payments
 
 MAX_WORLDS: Final = 256
+RULE_AGENTS: Final = ("greedy", "greedy_long", "heuristic", "trickster")
 
 
 class SearchMemory(NamedTuple):
@@ -92,7 +95,7 @@ class NetworkMemory(NamedTuple):
     """Arrays of a network for one decision (A actions).
 
     Attributes:
-        reader: of the game's `CompiledReader`; ``reader.inputs.action`` has the legal actions.
+        reader: of `Features.one_reader`; ``reader.inputs.action`` has the legal actions.
         weights: of the network.
         belief: of its belief network; of size 0 if it has none.
         workspace: of the forward pass.
@@ -143,10 +146,13 @@ def new_search_memory(setup: SearchSetup) -> tuple[SearchGame, SearchMemory]:
     return setup.game, memory
 
 
-def new_network_memory(rules: AnyRules, row_size: int, config: NetworkConfig) -> NetworkMemory:
-    """Arrays for a network; the weights are zeros."""
-    reader = features_by_name(config.game).compiled_reader
-    assert reader is not None  # which the caller has tested
+def new_network_memory(
+    rules: AnyRules, row_size: int, config: NetworkConfig
+) -> tuple[Callable[..., int], NetworkMemory]:
+    """The function that reads a decision, and arrays for a network; the weights are zeros."""
+    reader, read = features_by_name(config.game).one_reader(
+        rules, row_size, config.prior, config.prior_scale, record=config.record
+    )
     tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes_of(config).items()}
     network = Network(config, tensors)
     weights = network.weights
@@ -155,13 +161,12 @@ def new_network_memory(rules: AnyRules, row_size: int, config: NetworkConfig) ->
         if config.belief_width
         else inference.BeliefWeights(*(np.zeros((0,) * rank, np.float32) for rank in (3, 1, 3, 1, 3, 1)))
     )
-    memory = reader.new_memory(rules, row_size, config.prior, config.prior_scale, record=config.record)
-    num_actions = len(memory.inputs.action)
+    num_actions = len(reader.inputs.action)
     workspace, belief_workspace = inference.new_workspace(weights), inference.new_workspace(belief, 1)
-    clear(workspace)
-    clear(belief_workspace)
-    return NetworkMemory(
-        memory,
+    for scratch in (*reader.memory[3:], workspace, belief_workspace):
+        clear(scratch)
+    memory = NetworkMemory(
+        reader,
         weights,
         belief,
         workspace,
@@ -172,20 +177,52 @@ def new_network_memory(rules: AnyRules, row_size: int, config: NetworkConfig) ->
         np.zeros(num_actions, np.float32),
         np.zeros((1, config.num_beliefs)),
     )
+    return read, memory
 
 
 def entries_of(game: AnyGame) -> list[Entry]:
     """The entries of all agents that play a game."""
     rules = next(iter(game.presets.values()))
-    entries = entries_of_rule_based(game) + card_entries(game)
+    entries = [entry for agent in rule_agents(game) for entry in rule_entries(game, agent)]
+    entries += card_entries(game)
     with suppress(WrongGameError):  # a game without hidden cards to sample is not searched
         entries += search_entries(game, *new_search_memory(search_setup(rules)))
-    features = features_by_name(game.name)
-    if features.compiled_reader is not None:
-        spec, _ = game.build_spec(rules)
-        config = NetworkConfig.of(rules, state_width=TILE, action_width=2 * TILE)
-        entries += network_entries(game, features, new_network_memory(rules, int(spec[S.ROW_SIZE]), config))
-    return entries
+    row_size = int(game.build_spec(rules)[0][S.ROW_SIZE])
+    config = NetworkConfig.of(rules, state_width=TILE, action_width=2 * TILE)
+    return entries + network_entries(game, *new_network_memory(rules, row_size, config))
+
+
+def rule_agents(game: AnyGame) -> list[RuleAgent]:
+    """The rule-based agents of a game, the strongest last."""
+    return [
+        agent for agent in map(load, RULE_AGENTS) if isinstance(agent, RuleAgent) and agent.plays == game.name
+    ]
+
+
+def rule_entries(game: AnyGame, agent: RuleAgent) -> list[Entry]:
+    """The choice of a rule-based agent; its weights are constants of the compiled code."""
+    prepare, choose, constants = agent._prepare, agent._choose, agent.state
+    if constants.dtype != np.int64:  # nothing but weights
+
+        def choose_by_weights(
+            spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row
+        ) -> int:
+            return choose(spec, actions, row, constants, ids, cards)
+
+        return agent_entries(game, agent.name, choose_by_weights)
+    (used,) = np.nonzero(constants)
+    first, weights = int(used.min(initial=0)), constants[used.min(initial=0) : used.max(initial=-1) + 1]
+    narrow, num_weights = weights.astype(np.int32), len(weights)
+
+    def write_state(state: Row) -> None:
+        for i in range(num_weights):
+            state[first + i] = narrow[i]
+
+    def choice(spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row) -> int:
+        prepare(state, spec)
+        return choose(spec, actions, row, state, ids, cards)
+
+    return agent_entries(game, agent.name, choice, len(constants), write_state if num_weights else None)
 
 
 def card_entries(game: AnyGame) -> list[Entry]:
@@ -305,11 +342,9 @@ def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory)
     ]
 
 
-def network_entries(game: AnyGame, features: Features, template: NetworkMemory) -> list[Entry]:
+def network_entries(game: AnyGame, read: Callable[..., int], template: NetworkMemory) -> list[Entry]:
     """``network``, and what reads the weights of a file."""
-    assert features.compiled_reader is not None
     spec_size, fields = sizes_of(game)
-    read = features.compiled_reader.read
     forward, log_probabilities = inference.forward.py_func, inference.log_probabilities.py_func
     believe = inference.believe.py_func
     tile = inference.write_tiles.py_func

@@ -10,16 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.networks import inference
-from tienlen_agents.networks.features import features_by_name
 from tienlen_agents.networks.general import fitted_config, reward_of, state_columns
 from tienlen_agents.networks.network import NetworkConfig, general_inputs
 from tienlen_agents.networks.shipped import config_of, policy_path
-from tienlen_agents.rule_based.wasm import players_of
 from tienlen_agents.search.agent import HISTORY, SearchAgent
-from tienlen_agents.wasm.entries import MAX_WORLDS, new_network_memory, new_search_memory, search_setup
+from tienlen_agents.wasm.entries import (
+    MAX_WORLDS,
+    new_network_memory,
+    new_search_memory,
+    rule_agents,
+    search_setup,
+)
 from tienlen_agents.words import GameWords, words_of
+from tienlen_env.engine.backends.wasm import tables_of
 from tienlen_env.engine.backends.wasm.memory import add_constant, layout_of
-from tienlen_env.engine.backends.wasm.tables import tables_of
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.cards import SUIT_NAME
@@ -35,7 +39,7 @@ def history_length(game: AnyGame) -> int:
 
 
 def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
-    """Add to `tienlen_env.engine.backends.wasm.tables.tables_of` what the agents need.
+    """Add to `tienlen_env.engine.backends.wasm.tables_of` what the agents need.
 
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
     (by the digest of the rules); ``constants``, contents of arrays; ``without_history``, a variant whose rows
@@ -49,7 +53,6 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     words = words_of(next(iter(game.presets.values())))
     constants: dict[str, list[int | float | str]] = {}
     texts: dict[str, list[str]] = {}
-    can_read = features_by_name(game.name).compiled_reader is not None
     networks = {}
     searches = True
     for (_, rules), variant in zip(variants_of(game), tables["variants"], strict=True):
@@ -82,10 +85,10 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
         except WrongGameError:
             searches = False
         path = policy_path(rules)
-        if path is not None and can_read:
+        if path is not None:
             stored = config_of(path)
             config = fitted_config(stored, rules)
-            memory_of_network = new_network_memory(rules, variant["row_size"], config)
+            _, memory_of_network = new_network_memory(rules, variant["row_size"], config)
             variant["memory"]["network"] = layout_of(memory_of_network, constants)
             networks[rules.digest()] = {
                 "file": path.name,
@@ -120,7 +123,9 @@ def _fit_data(
     return {
         "columns": {**columns, "weights.after": _constant(general.action_columns(rules).index, constants)},
         "biases": {"weights.first_bias": "weights.first", "belief.first_bias": "belief.first"},
-        "rule_inputs": _constant(general.rule_inputs(rules, reward_of(rules)), constants),
+        "rule_inputs": _constant(
+            general.rule_inputs(rules, reward_of(rules))[: config.num_rule_inputs], constants
+        ),
     }
 
 
@@ -169,7 +174,7 @@ def _agents(game: AnyGame, searches: bool, has_champion: bool) -> Iterator[dict[
     from tienlen_agents.search.champion import SearchedNetwork
 
     yield {"name": "random", "kind": "random"}
-    for player in players_of(game):
+    for player in rule_agents(game):
         yield {"name": player.name, "kind": "rule"}
     if searches:
         agent = SearchAgent(worlds=WORLDS)

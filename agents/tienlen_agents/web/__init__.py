@@ -7,8 +7,7 @@ module         what it does
 ``table``      one game: its seats, who may do what, and what each seat gets
 ``hub``        all games: makes them, finds them by their tokens, stores them, lets agents play
 ``store``      the games in SQLite
-``guard``      which addresses, origins and rates are let in
-``app``        the ASGI application: the page's files and one WebSocket
+``app``        the ASGI application: the page's files, one WebSocket, and who is let in
 =============  ==========================================================================================
 
 The state is on the server. A client sends moves; the server checks them with `Session` and sends to each seat

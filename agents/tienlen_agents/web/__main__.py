@@ -15,7 +15,6 @@ from typing import Final
 from tienlen_agents.command import CONSOLE_SCRIPT, Interrupted, complete_agents, interruptible, program
 from tienlen_agents.extras import MissingExtraError, require
 from tienlen_agents.settings import Range
-from tienlen_agents.web.guard import Guard
 from tienlen_agents.web.hub import AGENTS
 from tienlen_agents.web.messages import MAX_BYTES
 from tienlen_agents.web.store import Store, StoreError
@@ -130,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: Store) -> int:
     import uvicorn
 
-    from tienlen_agents.web.app import STATIC, ImpatientProtocol, make_app
+    from tienlen_agents.web.app import STATIC, Guard, ImpatientProtocol, make_app
     from tienlen_agents.web.hub import Hub
 
     host = options.host or LOCAL

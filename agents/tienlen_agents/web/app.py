@@ -1,14 +1,17 @@
-"""The ASGI application: the page's files, and one WebSocket for everything else."""
+"""The ASGI application: the page's files, one WebSocket for everything else, and who is let in."""
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -21,7 +24,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tienlen_agents.networks.shipped import WEIGHTS
-from tienlen_agents.web.guard import HEADERS, Bucket, Guard, Visitor, Visitors
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import (
     VERSION,
@@ -43,6 +45,135 @@ from tienlen_agents.web.table import PERSON, Table
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.registry import PRESETS
 from tienlen_env.single.base import Facts
+
+RATE: Final = 30.0  # messages a second in the long run
+BURST: Final = 90.0  # messages at once
+MAX_CONNECTIONS: Final = 500
+MAX_OF_ADDRESS: Final = 250  # connections; all people of a home may come from one address
+MAX_ADDRESSES: Final = 10_000  # that are remembered
+
+# Scripts, styles and connections only from the server itself. WebAssembly needs its own permission.
+CONTENT_SECURITY_POLICY: Final = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self' 'wasm-unsafe-eval'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "worker-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-cache",
+}
+
+
+class Guard:
+    """Which requests are let in.
+
+    A page of another origin cannot reach the server: a browser sends that page's origin along, and a name
+    that an attacker lets point to this machine (DNS rebinding) is not one of the names here.
+
+    Args:
+        names: host names that are let in, such as ``"localhost"``.
+        any_address: also let in any IP address as the host; a home network has no names.
+        port: of the server.
+    """
+
+    def __init__(self, names: list[str], *, any_address: bool, port: int) -> None:
+        self._names = {name.lower() for name in names}
+        self._any_address = any_address
+        self._port = port
+
+    def is_host(self, host: str) -> bool:
+        """Whether a ``Host`` header names this server."""
+        try:
+            found = urlsplit(f"//{host}")
+            name, port = found.hostname or "", 80 if found.port is None else found.port
+            shown = f"[{name}]" if ":" in name else name
+            if port != self._port or host.lower() not in (shown, f"{shown}:{port}"):
+                return False
+            return name in self._names or (self._any_address and bool(ipaddress.ip_address(name)))
+        except ValueError:
+            return False
+
+    def is_origin(self, origin: str, host: str) -> bool:
+        """Whether an ``Origin`` header is that of this server's own page."""
+        return self.is_host(host) and origin.lower() == f"http://{host.lower()}"
+
+
+class Bucket:
+    """A limit on the rate of messages: a bucket of `burst` tokens that fills at `rate` a second."""
+
+    def __init__(
+        self, rate: float = RATE, burst: float = BURST, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._left, self._then = burst, clock()
+
+    def take(self) -> bool:
+        """Take one; False if there is none left."""
+        now = self._clock()
+        self._left = min(self._burst, self._left + self._rate * (now - self._then))
+        self._then = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+class Visitor:
+    """What all connections of one address have in common: their number and their rates.
+
+    A limit of a connection alone is none: who reconnects would begin with a full bucket.
+    """
+
+    def __init__(self) -> None:
+        self.num_connections = 0
+        self.messages = Bucket(20 * RATE, 20 * BURST)
+        self.tables = Bucket(rate=1, burst=MAX_OF_ADDRESS)
+
+
+class Visitors:
+    """The connections of a server, by address."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Visitor] = {}
+
+    @contextmanager
+    def enter(self, address: str) -> Iterator[Visitor | None]:
+        """Count a connection while the block runs.
+
+        Args:
+            address: of the client.
+
+        Yields:
+            The visitor; None if there are too many connections, of this address or in all.
+        """
+        visitor = self._known.setdefault(address, Visitor())
+        total = sum(other.num_connections for other in self._known.values())
+        if visitor.num_connections >= MAX_OF_ADDRESS or total >= MAX_CONNECTIONS:
+            yield None
+            return
+        visitor.num_connections += 1
+        try:
+            yield visitor
+        finally:
+            visitor.num_connections -= 1
+            if len(self._known) > MAX_ADDRESSES:
+                self._known = {key: other for key, other in self._known.items() if other.num_connections}
+
 
 STATIC: Final = Path(__file__).with_name("static")
 HELLO_SECONDS: Final = 10.0  # a connection that does not say hello by then is closed
@@ -190,7 +321,8 @@ class Connection:
             if token and not secrets.compare_digest(message.join.encode(), token.encode()):
                 raise MessageError("join", "the address lacks the token of this server")
             self._is_known = True
-            return self._welcome()
+            agents: list[Json] = [PERSON, *self._hub.labels.values()]
+            return {"type": "welcome", "version": VERSION, "agents": agents, "rules": list(PRESETS)}
         if not self._is_known:
             raise MessageError("join", "the first message is hello")
         if isinstance(message, Create):
@@ -199,12 +331,14 @@ class Connection:
             tokens: list[Json] = [{"token": token, "seat": seat} for token, seat in self._hub.create(message)]
             return {"type": "table", "tokens": tokens}
         if isinstance(message, Join):
-            table, seat = self._hub.find(message.token)
+            joined, seat = self._hub.find(message.token)
             self._leave()
-            self._table, self.seat, self.num_events = table, seat, message.since
-            table.enter(self)
+            self._table, self.seat, self.num_events = joined, seat, message.since
+            joined.enter(self)
             return None
-        table = self._the_table()
+        table = self._table
+        if table is None:
+            raise MessageError("table", "join a table first")
         match message:
             case PlayMove():
                 await table.play(self.seat, message.turn, message.play)
@@ -219,19 +353,6 @@ class Connection:
             case GetRecord():
                 return table.record()
         return None
-
-    def _the_table(self) -> Table:
-        if self._table is None:
-            raise MessageError("table", "join a table first")
-        return self._table
-
-    def _welcome(self) -> Facts:
-        return {
-            "type": "welcome",
-            "version": VERSION,
-            "agents": [PERSON, *self._hub.labels.values()],
-            "rules": list(PRESETS),
-        }
 
 
 def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STATIC) -> ASGIApp:

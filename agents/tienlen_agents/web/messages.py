@@ -19,9 +19,9 @@ and ``error`` (``code``, ``message``, and the ``id`` of the message that it answ
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_type_hints
 
 VERSION: Final = 1
 MAX_BYTES: Final = 4096  # of a message
@@ -49,7 +49,8 @@ class MessageError(ValueError):
 class Hello:
     """The first message."""
 
-    join: str
+    version: int
+    join: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class Create:
 
     rules: str
     seats: tuple[str, ...]
-    whole_game: bool
-    pause: int
+    whole_game: bool = True
+    pause: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Join:
     """Take the seat of a token."""
 
     token: str
-    since: int
+    since: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,48 +129,33 @@ def _is_text(value: object) -> bool:
     return True
 
 
-class _Fields:
-    """The fields of a message, checked one by one."""
+def _is_number(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_NUMBER
 
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self.values = values
-        found = values.get("id")
-        self.id = found if type(found) is int and 0 <= found <= MAX_NUMBER else None
 
-    def error(self, text: str) -> MessageError:
-        """An error about this message."""
-        return MessageError("invalid", text, self.id)
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and 0 < len(value) <= MAX_SEATS and all(map(_is_text, value))
 
-    def text(self, name: str, default: str | None = None) -> str:
-        """A text of limited length."""
-        value = self.values.get(name, default)
-        if not _is_text(value):
-            raise self.error(f"{name}: expected a text of at most {MAX_TEXT} characters")
-        assert isinstance(value, str)  # checked by `_is_text`
-        return value
 
-    def number(self, name: str, stop: int = MAX_NUMBER, default: int | None = None) -> int:
-        """An integer from 0 to `stop`."""
-        value = self.values.get(name, default)
-        if type(value) is not int or not 0 <= value <= stop:
-            raise self.error(f"{name}: expected an integer 0..{stop}")
-        return value
-
-    def flag(self, name: str, default: bool) -> bool:
-        """A boolean."""
-        value = self.values.get(name, default)
-        if not isinstance(value, bool):
-            raise self.error(f"{name}: expected true or false")
-        return value
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts."""
-        value = self.values.get(name)
-        if not isinstance(value, list) or not 0 < len(value) <= MAX_SEATS:
-            raise self.error(f"{name}: expected a list of 1 to {MAX_SEATS} texts")
-        if not all(map(_is_text, value)):
-            raise self.error(f"{name}: expected texts of at most {MAX_TEXT} characters")
-        return tuple(value)
+# For the type of a field: the test of a JSON value, and what was expected.
+_FIELDS: Final[Mapping[object, tuple[Callable[[object], bool], str]]] = {
+    str: (_is_text, f"a text of at most {MAX_TEXT} characters"),
+    int: (_is_number, f"an integer 0..{MAX_NUMBER}"),
+    bool: (lambda value: isinstance(value, bool), "true or false"),
+    tuple[str, ...]: (_are_texts, f"a list of 1 to {MAX_SEATS} texts of at most {MAX_TEXT} characters"),
+}
+_KINDS: Final[Mapping[str, type[Message]]] = {
+    "hello": Hello,
+    "create": Create,
+    "join": Join,
+    "play": PlayMove,
+    "select": Select,
+    "undo": Undo,
+    "hint": Hint,
+    "next": NextRound,
+    "record": GetRecord,
+}
+_TYPES: Final = {kind: get_type_hints(kind) for kind in _KINDS.values()}
 
 
 def read(text: str) -> Message:
@@ -186,35 +172,24 @@ def read(text: str) -> Message:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):
-        raise MessageError("invalid", "expected a JSON object") from None
+        values = None
     if not isinstance(values, dict):
         raise MessageError("invalid", "expected a JSON object")
-    fields = _Fields(values)
-    match values.get("type"):
-        case "hello":
-            if fields.number("version") != VERSION:
-                raise MessageError("version", f"the server speaks version {VERSION}: load the page again")
-            return Hello(fields.text("join", ""))
-        case "create":
-            return Create(
-                fields.text("rules"),
-                fields.texts("seats"),
-                fields.flag("whole_game", True),
-                fields.number("pause", MAX_PAUSE, 0),
-            )
-        case "join":
-            return Join(fields.text("token"), fields.number("since", default=0))
-        case "play":
-            return PlayMove(fields.number("id"), fields.number("turn"), fields.text("play"))
-        case "select":
-            return Select(fields.number("id"), fields.number("turn"), fields.text("cards"))
-        case "undo":
-            return Undo(fields.number("id"))
-        case "hint":
-            return Hint(fields.number("id"), fields.number("turn"))
-        case "next":
-            return NextRound(fields.number("id"))
-        case "record":
-            return GetRecord(fields.number("id"))
-        case _:
-            raise fields.error("type: not a type of message that is known here")
+    number = values["id"] if _is_number(values.get("id")) else None
+    kind = _KINDS.get(values["type"]) if isinstance(values.get("type"), str) else None
+    if kind is None:
+        raise MessageError("invalid", "type: not a type of message that is known here", number)
+    given: dict[str, Any] = {}
+    for name, hint in _TYPES[kind].items():
+        if name not in values and hasattr(kind, name):
+            continue  # it has a default
+        is_valid, expected = _FIELDS[hint]
+        if not is_valid(values.get(name)):
+            raise MessageError("invalid", f"{name}: expected {expected}", number)
+        given[name] = tuple(values[name]) if isinstance(values[name], list) else values[name]
+    message = kind(**given)
+    if isinstance(message, Hello) and message.version != VERSION:
+        raise MessageError("version", f"the server speaks version {VERSION}: load the page again")
+    if isinstance(message, Create) and message.pause > MAX_PAUSE:
+        raise MessageError("invalid", f"pause: expected an integer 0..{MAX_PAUSE}", number)
+    return message

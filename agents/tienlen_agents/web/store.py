@@ -12,8 +12,8 @@ import hashlib
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -157,7 +157,8 @@ class Store:
         Returns:
             Its number.
         """
-        with self._transaction():
+        with self._file:
+            self._file.execute("BEGIN")
             row = self._file.execute(
                 "INSERT INTO games (rules, key, whole_game, pause, seats) VALUES (?, ?, ?, ?, ?)",
                 (rules, key, whole_game, pause, json.dumps(list(seats))),
@@ -169,17 +170,6 @@ class Store:
             )
         return game
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All changes of the block, or none."""
-        self._file.execute("BEGIN")
-        try:
-            yield
-        except BaseException:
-            self._file.execute("ROLLBACK")
-            raise
-        self._file.execute("COMMIT")
-
     def find(self, token: str) -> tuple[int, int | None] | None:
         """The game and seat of a token; None if there is none."""
         row = self._file.execute(
@@ -189,35 +179,23 @@ class Store:
 
     def load(self, game: int) -> Stored:
         """A game."""
-        row = self._file.execute(
-            "SELECT rules, key, whole_game, pause, seats, rounds_seen FROM games WHERE id = ?", (game,)
-        ).fetchone()
+        columns = "id, rules, key, whole_game, pause, seats, rounds_seen"
+        row = self._file.execute(f"SELECT {columns} FROM games WHERE id = ?", (game,)).fetchone()
         plays = self._file.execute("SELECT play FROM plays WHERE game = ? ORDER BY number", (game,))
-        rules, key, whole_game, pause, seats, rounds_seen = row
-        return Stored(
-            game,
-            rules,
-            key,
-            bool(whole_game),
-            pause,
-            tuple(json.loads(seats)),
-            rounds_seen,
-            tuple(text for (text,) in plays),
-        )
+        number, rules, key, whole_game, pause, seats, seen = row
+        seated, texts = tuple(json.loads(seats)), tuple(text for (text,) in plays)
+        return Stored(number, rules, key, bool(whole_game), pause, seated, seen, texts)
 
     def add_play(self, game: int, number: int, play: str) -> None:
         """Store a play."""
         self._file.execute("INSERT INTO plays VALUES (?, ?, ?)", (game, number, play))
 
     def cut(self, game: int, num_plays: int, rounds_seen: int) -> None:
-        """Keep the first plays only."""
-        with self._transaction():
+        """Keep the first plays only, and that a person went on after `rounds_seen` rounds."""
+        with self._file:
+            self._file.execute("BEGIN")
             self._file.execute("DELETE FROM plays WHERE game = ? AND number >= ?", (game, num_plays))
             self._file.execute("UPDATE games SET rounds_seen = ? WHERE id = ?", (rounds_seen, game))
-
-    def set_rounds_seen(self, game: int, rounds_seen: int) -> None:
-        """Store that a person went on after `rounds_seen` rounds."""
-        self._file.execute("UPDATE games SET rounds_seen = ? WHERE id = ?", (rounds_seen, game))
 
     def finish(self, game: int, record: str) -> None:
         """Store the record of a finished game."""

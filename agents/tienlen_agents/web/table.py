@@ -115,10 +115,14 @@ class Table:
         """Whether a round is over and a person has to go on."""
         return bool(self.people) and not self.session.is_over and self.num_rounds > self._rounds_seen
 
+    @property
+    def _players(self) -> list[Json]:
+        """The seat of each play."""
+        return [event["seat"] for event in self.session.events if event["type"] == "play"]
+
     def _decision_before(self, seat: int) -> int | None:
         """The number of plays before a seat's last play; None if it has made none."""
-        seats = [event["seat"] for event in self.session.events if event["type"] == "play"]
-        return max((number for number, other in enumerate(seats) if other == seat), default=None)
+        return max((number for number, other in enumerate(self._players) if other == seat), default=None)
 
     def _rounds_before(self, num_plays: int) -> int:
         """The number of rounds that were over after a number of plays, when the next one was due."""
@@ -127,9 +131,7 @@ class Table:
         return kinds[: plays[num_plays]].count("round_over")
 
     def _can_undo(self, seat: int | None) -> bool:
-        if seat is None or self.people != [seat]:
-            return False
-        return any(event["type"] == "play" and event["seat"] == seat for event in self.session.events)
+        return seat is not None and self.people == [seat] and seat in self._players
 
     def view(self, seat: int | None, since: int = 0) -> Facts:
         """The message ``view`` of a seat: `Session.view`, and facts about the table.
@@ -197,7 +199,8 @@ class Table:
             MessageError: it is not this seat's turn, or the move is not legal; nothing has changed.
         """
         async with self._lock:
-            if not self._was_made(seat, turn):
+            players = self._players
+            if seat is None or turn >= len(players) or players[turn] != seat:
                 self._check_turn(seat, turn)
                 try:
                     self._apply(text)
@@ -205,10 +208,6 @@ class Table:
                     raise MessageError("illegal", printable(str(error))) from None
         self.tell_all()
         self.drive()
-
-    def _was_made(self, seat: int | None, turn: int) -> bool:
-        plays = [event for event in self.session.events if event["type"] == "play"]
-        return seat is not None and turn < len(plays) and plays[turn]["seat"] == seat
 
     def _check_turn(self, seat: int | None, turn: int) -> None:
         session = self.session
@@ -281,7 +280,7 @@ class Table:
             raise MessageError("turn", "only players go on")
         if self.is_waiting:
             self._rounds_seen = self.num_rounds
-            self._store.set_rounds_seen(self.id, self._rounds_seen)
+            self._store.cut(self.id, len(self.session.plays), self._rounds_seen)
             self.tell_all()
         self.drive()
 
@@ -362,7 +361,11 @@ class Table:
                     self.tell_all()
                     is_told = True
                 try:
-                    self._apply(await self._choice(agent, is_quick))
+                    if is_quick:  # a change of threads takes longer
+                        self._apply(self._choose(agent))
+                    else:
+                        loop = asyncio.get_running_loop()
+                        self._apply(await loop.run_in_executor(self._executor, self._choose, agent))
                 except Exception as error:  # an agent may be a foreign program; the game stays as it is
                     # The text may have the command of a program, which is in the log only.
                     about = printable(str(error)).replace(agent.name, self.names[seat])
@@ -379,12 +382,6 @@ class Table:
             self.tell_all()
         if self.session.is_over:
             await self._rest()
-
-    async def _choice(self, agent: Agent, is_quick: bool) -> Play:
-        """An agent's play; a quick one plays at once: a change of threads takes longer."""
-        if is_quick:
-            return self._choose(agent)
-        return await asyncio.get_running_loop().run_in_executor(self._executor, self._choose, agent)
 
     def _choose(self, agent: Agent) -> Play:
         session = self.session

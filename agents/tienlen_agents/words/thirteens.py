@@ -12,7 +12,7 @@ from tienlen_env.games.common.game import ActionTable, AnyRules
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, format_cards, is_joker, parse_cards
-from tienlen_env.games.thirteens.notation import parse_play, play_text
+from tienlen_env.games.thirteens.notation import NOTATION
 from tienlen_env.games.thirteens.rules import ThirteensRules
 from tienlen_env.single.base import AnyRound, Play
 from tienlen_env.single.thirteens import Deal, melds_text
@@ -56,7 +56,7 @@ class ThirteensWords(GameWords):
         rules = played.rules
         for text in (typed, typed.upper().replace("10", "T")):
             try:
-                return parse_play(rules, text)
+                return NOTATION.parse_play(rules, text)
             except NotationError:
                 continue
         cards = parse_cards(typed)
@@ -92,7 +92,9 @@ class ThirteensWords(GameWords):
 
     def record_plays(self, rules: AnyRules, table: ActionTable) -> list[str]:
         """See `GameWords.record_plays`."""
-        return [play_text(cast(ThirteensRules, rules), action) for action in range(table.num_actions)]
+        return [
+            NOTATION.play_text(cast(ThirteensRules, rules), action) for action in range(table.num_actions)
+        ]
 
 
 WORDS: Final = ThirteensWords()

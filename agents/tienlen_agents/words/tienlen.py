@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from tienlen_agents.search.tienlen_determinizations import action_of
 from tienlen_agents.words import GameWords, Message, Move, PaymentColumns, Position, Request, subject, symbols
 from tienlen_env.engine.view import View
+from tienlen_env.games.common.arrays import ActionFields, Spec
 from tienlen_env.games.common.bits import highest_index, popcount
 from tienlen_env.games.common.cards import format_cards, parse_cards
 from tienlen_env.games.common.facts import Json
@@ -81,7 +82,7 @@ def _plain(value: Any) -> Json:
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def find_action(spec: Any, actions: Any, cards: int) -> int:
+def find_action(spec: Spec, actions: ActionFields, cards: int) -> int:
     """The action of exactly these cards, -1 if they are not a combination.
 
     The suits of inner cards are free, but where suits bind an action is a set of cards.
@@ -99,7 +100,7 @@ def find_action(spec: Any, actions: Any, cards: int) -> int:
     return action if is_same_size and kernels.action_cards(cards, actions, action) == cards else -1
 
 
-def can_extend(actions: Any, action: int, cards: int, selected: int) -> bool:
+def can_extend(actions: ActionFields, action: int, cards: int, selected: int) -> bool:
     """Whether some cards of an action contain the selected ones and more; see `find_action` for the suits.
 
     Args:

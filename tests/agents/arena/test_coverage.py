@@ -23,9 +23,9 @@ from tienlen_agents.arena.league import rate
 from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR
 from tienlen_agents.arena.stats import FIRST_LOOK, anytime_factor, ratio_estimate
 from tienlen_agents.search import HISTORY, SearchAgent, deals
+from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.estimates import NUM_SERIES, series_size, summarise
 from tienlen_agents.search.interface import Decision, Estimates
-from tienlen_agents.search.registry import new_context
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.registry import get_rules
@@ -87,7 +87,7 @@ def match_cells(repetitions: int, num_deals: int = 3000) -> dict[str, Coverage]:
         found[f"units (south), {size} deals"] = of_estimates(south.deal_main[:, 0], size, repetitions)
         paired = close.deal_points[:, 0] - other.deal_points[:, 0]
         found[f"paired difference of points, {size} deals"] = of_estimates(paired, size, repetitions)
-        first = close.deal_places(0, 0)
+        first = close.deal_places[:, 0, 0]
         found[f"first places, {size} deals"] = of_estimates(first, size, repetitions, PLACE_SHARE_DENOMINATOR)
     return found
 
@@ -95,7 +95,7 @@ def match_cells(repetitions: int, num_deals: int = 3000) -> dict[str, Coverage]:
 def rate_cells(repetitions: int) -> dict[str, Coverage]:
     """Rates of events, rare ones too: first places, blunders in endgames, shares of decisions."""
     found, rng = {}, np.random.default_rng(2)
-    clear = arena.match("random", "heuristic", num_deals=3000, seed=3).deal_places(0, 0)
+    clear = arena.match("random", "heuristic", num_deals=3000, seed=3).deal_places[:, 0, 0]
     for size in (20, 200):
         found[f"first places of random against heuristic, {size} deals"] = of_estimates(
             clear, size, repetitions, PLACE_SHARE_DENOMINATOR
@@ -164,7 +164,7 @@ def rating_cells(repetitions: int, num_deals: int = 12) -> dict[str, Coverage]:
             num_seatings=4,
             num_deals=num_deals,
         )
-        ratings, _ = rate(4, [(0, 1, 2, 3)], [table], seed=repetition)  # type: ignore[list-item]
+        ratings, _ = rate(4, [((0, 1, 2, 3), table)], seed=repetition)  # type: ignore[list-item]
         found.append([(one.mean, one.half_width) for one in ratings])
     means, widths = np.moveaxis(np.array(found), 2, 0)
     return {f"ratings, {num_deals} deals": covered(means, widths, means.mean(axis=0))}
@@ -224,7 +224,7 @@ def search_cells(
     preset: str, num_positions: int, *, seeds: int = 12, worlds: int = 32, judge: int = 20_000
 ) -> dict[str, Coverage]:
     """Searched values and losses of sampled positions; exact ones are compared with sampled ones."""
-    context = new_context(get_rules(preset))
+    context = SearchContext(get_rules(preset))
     options = SearchAgent(worlds=worlds).options._replace(reward_unit=context.reward_unit)
     held: dict[str, list[Floats]] = {"value": [], "loss": []}
     num_exact = 0
@@ -265,7 +265,7 @@ def search_cells(
 def test_listed_worlds_are_those_that_are_drawn() -> None:
     """All worlds of late positions, and how likely they are, against those that are drawn."""
     for preset in ("cardgames", "thirteens"):
-        context, options = new_context(get_rules(preset)), SearchAgent().options
+        context, options = SearchContext(get_rules(preset)), SearchAgent().options
         num_checked = 0
         for decision in positions(preset, 40, seed=5):
             context.start(decision, options, -1)
@@ -308,7 +308,7 @@ def test_series_hold_at_least_the_worlds_that_were_asked_for() -> None:
 
 
 def test_where_all_worlds_are_known_the_loss_is_exact() -> None:
-    context, options = new_context(get_rules("cardgames")), SearchAgent(worlds=16).options
+    context, options = SearchContext(get_rules("cardgames")), SearchAgent(worlds=16).options
     num_exact = 0
     for decision in positions("cardgames", 24):
         found = context.evaluate(decision, options)

@@ -160,7 +160,8 @@ def test_equal_totals_are_not_identical_decisions():
     assert (points.sum(axis=(0, 1)) == result.points.sum(axis=(0, 1))).all()
     from dataclasses import replace
 
-    assert not replace(result, points=points, game_places=places).has_identical_decisions
+    played = result.played._replace(points=points, places=places)
+    assert not replace(result, played=played).has_identical_decisions
 
 
 def test_a_shorter_name_is_suggested(bot, capsys):

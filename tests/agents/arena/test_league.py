@@ -103,14 +103,15 @@ def test_ratings_find_known_strengths():
 
     seated = [(0, 1, 2, 3), (0, 3), (1, 2)]
     tables = [games((0, 1, 2, 3), [0, 1, 2, 3]), games((0, 3), [0, 1, 1, 1]), games((1, 2), [0, 0, 1, 1])]
-    ratings, num_rated = rate(4, seated, tables, seed=1, max_games=2400, resamples=12)
+    played = list(zip(seated, tables, strict=True))
+    ratings, num_rated = rate(4, played, seed=1, max_games=2400, resamples=12)
     assert num_rated == 2400
     weak, one, other, strong = ratings
     assert weak.high < min(one.low, other.low)
     assert max(one.high, other.high) < strong.low
     assert abs(one.mean - other.mean) < one.half_width + other.half_width
     assert 0 < strong.half_width < 5
-    assert rate(4, seated, tables, seed=1, max_games=2400, resamples=12)[0] == ratings
+    assert rate(4, played, seed=1, max_games=2400, resamples=12)[0] == ratings
 
 
 def test_what_cannot_be_a_league_is_refused():

@@ -85,7 +85,7 @@ def test_a_run_goes_on_where_it_was_stopped(
     second = judged(FEW, tmp_path)[1]
     for one, other, third in zip(first, second, found[1], strict=True):
         assert one.tolist() == other.tolist() == third.tolist()
-    monkeypatch.setattr(regret, "judge", None)  # nothing is left to judge
+    monkeypatch.setattr(regret, "_judge", None)  # nothing is left to judge
     assert len(judged(FEW, tmp_path)[1]) == FEW.decisions
 
 

@@ -161,21 +161,13 @@ def test_the_gauntlet_is_the_panel():
     assert all(table.lineup == (0, 1, 1, 1) for table in report.results)
 
 
-def test_the_page_needs_nothing_else(witnessed, tmp_path):
-    run = tmp_path / "my_run"
-    run.mkdir()
-    lines = [{"iteration": i, "reward": 0.1 * i, "points_v_greedy": 1 + 0.1 * i} for i in range(5)]
-    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"iterat')
-    curves = tuple(arena.read_curves(run))
-    assert [(curve.run, curve.measure) for curve in curves] == [("my_run", "points v. greedy")]
-    assert curves[0].values == pytest.approx([1.0, 1.1, 1.2, 1.3, 1.4])
+def test_the_page_needs_nothing_else(witnessed):
     _, result = witnessed
-    page = arena.Report((result,), "python -m tienlen_agents.arena <x>", curves=curves).to_html()
+    page = arena.Report((result,), "python -m tienlen_agents.arena <x>").to_html()
     assert "&lt;b&gt;witness&lt;/b&gt;" in page
     assert "<b>witness" not in page
     assert "python -m tienlen_agents.arena &lt;x&gt;" in page
     assert not re.search(r"https?://|<script|<link|url\(", page)
-    assert "Learning curves" in page
     assert "prefers-color-scheme: dark" in page
     assert f"{result.scores[0].points.mean:.3f} ± {result.scores[0].points.half_width:.3f}" in page
 
@@ -204,14 +196,6 @@ def test_the_title_of_a_page_names_both_sides(play, title):
     assert ".heat tr > :first-child { position: sticky; left: 0;" in page
 
 
-def test_a_run_without_curves_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no learning curves"):
-        arena.read_curves(tmp_path)
-    (tmp_path / "metrics.jsonl").write_text('{"iteration": 1, "loss": 2}\n')
-    with pytest.raises(ValueError, match="neither"):
-        arena.read_curves(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -219,7 +203,6 @@ def test_a_run_without_curves_is_refused(tmp_path):
         (["greedy", "random", "--rules", "bridge"], "--rules: expected some of"),
         (["greedy", "random", "--deals", "5", "--precision", "1"], "expected one of them"),
         (["greedy", "random", "--precision", "-1"], "above 0"),
-        (["gauntlet", "greedy", "--curves", "nowhere"], "no learning curves"),
         (["league", "greedy"], "required: agent"),
         (["league", "greedy", "random", "--stop-when-clear"], "stop_when_clear"),
     ],

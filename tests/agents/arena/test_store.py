@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tienlen_agents import arena
-from tienlen_agents.arena import read_curves
 from tienlen_agents.arena.chunk import MAX_POINTS
 from tienlen_agents.arena.stats import estimate
 from tienlen_env.games.tienlen.rules import Rules
@@ -199,27 +198,3 @@ def test_points_beyond_32_bits_are_refused(monkeypatch):
     monkeypatch.setattr(chunk, "play_deals", play_deals)
     with pytest.raises(ValueError, match="points of a round: expected -2147483647"):
         arena.match("greedy", "random", num_deals=2)
-
-
-# ---------------------------------------------------------------- learning curves
-
-
-STRANGE_LINES = [
-    *("7", "[1,2]", '{"iteration":"x"}', '{"iteration":NaN,"reward":1}', "[" * 100_000, "\xff"),
-    *('{"iteration":1e999,"reward":1}', '{"iteration":true,"reward":1}', f'{{"iteration":{"9" * 400}}}'),
-]
-
-
-@pytest.mark.parametrize("line", STRANGE_LINES)
-def test_strange_lines_of_metrics_are_left_out(tmp_path, line):
-    good = [json.dumps({"iteration": i, "reward": i / 2}) for i in (1, 2)]
-    (tmp_path / "metrics.jsonl").write_bytes("\n".join([good[0], line, good[1]]).encode("latin-1"))
-    (curve,) = read_curves(tmp_path)
-    assert curve.iterations == (1.0, 2.0)
-
-
-def test_values_of_metrics_that_are_no_numbers_are_left_out(tmp_path):
-    lines = ['{"iteration":1,"reward":1e999,"points_v_greedy":1}', f'{{"iteration":2,"reward":{10**400}}}']
-    (tmp_path / "metrics.jsonl").write_text("\n".join(lines))
-    (curve,) = read_curves(tmp_path)
-    assert (curve.measure, curve.values) == ("points v. greedy", (1.0,))

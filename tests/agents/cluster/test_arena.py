@@ -28,9 +28,8 @@ from tests.clusters import (
 )
 from tienlen_agents import arena, cluster, load
 from tienlen_agents.arena.__main__ import main
-from tienlen_agents.cluster import Identity, NodeRefusedError
-from tienlen_agents.cluster.connection import MOST_JOBS
-from tienlen_agents.cluster.identity import is_shipped
+from tienlen_agents.cluster import MOST_JOBS
+from tienlen_agents.cluster.tasks import Identity, NodeRefusedError, is_shipped
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +210,7 @@ def test_without_ray_the_extra_is_named(monkeypatch, capsys):
 def test_nothing_imports_ray_unless_asked():
     code = (
         "import sys, tienlen_env, tienlen_agents.arena.__main__, tienlen_agents.cluster, tienlen_train.cli, "
-        "tienlen_train.ppo, tienlen_train.league, tienlen_train.cluster.link, tienlen_train.tune_heuristic; "
+        "tienlen_train.ppo, tienlen_train.league, tienlen_train.cluster, tienlen_train.tune_heuristic; "
         "sys.exit('ray' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == 0

@@ -85,11 +85,11 @@ def test_rows_of_another_game_are_refused() -> None:
     batch.reset(1)
     features = features_by_name("tienlen")
     assert features.rollout_outcome is not None
-    with pytest.raises(WrongGameError, match="features are of Tiến lên"):
+    with pytest.raises(WrongGameError, match="features are of tienlen"):
         features.reader("none", 1.0, record=False).read(View(batch))
-    with pytest.raises(WrongGameError, match="features are of Tiến lên"):
+    with pytest.raises(WrongGameError, match="features are of tienlen"):
         features.privileged_features()(batch, np.arange(2))
-    with pytest.raises(WrongGameError, match="features are of Tiến lên"):
+    with pytest.raises(WrongGameError, match="features are of tienlen"):
         features.rollout_outcome(batch, np.arange(2))
 
 
@@ -168,10 +168,10 @@ def test_widths(rules: ThirteensRules) -> None:
     assert np.array_equal(inputs.segment_ids, view.legal_actions.game)
     batch = Batch(rules, 3)
     batch.reset(0)
-    facts = T.privileged_features(batch, np.array([0, 2]))
-    assert facts.shape == (2, T.num_privileged(rules))
+    facts = T.FEATURES.privileged_features()(batch, np.array([0, 2]))
+    assert facts.shape == (2, T.num_hidden(rules))
     with pytest.raises(ValueError, match="play summary"):
-        T.FeatureReader("none", record=True)
+        T.FEATURES.reader(record=True)
 
 
 @pytest.mark.parametrize("rules", VARIANTS[::4] + VARIANTS[1::6], ids=variant_id)
@@ -187,7 +187,7 @@ def test_features_tell_every_action_of_thirteens_apart(melding: Any) -> None:
     """But for the two jokers, which are alike."""
     seen: dict[bytes, int] = {}
     for view in some_views(replace(FOUR, melding=melding), num_games=200, steps=80):
-        inputs = T.FeatureReader("none").read(view)
+        inputs = T.FEATURES.reader("none").read(view)
         what = inputs.action_features[:, : T.LEFT]
         for action, row in zip(np.where(inputs.action == 53, 52, inputs.action).tolist(), what, strict=True):
             assert seen.setdefault(row.tobytes(), action) == action
@@ -202,7 +202,7 @@ def floats(inputs: Inputs) -> np.ndarray:
 def test_a_card_of_thirteens_by_hand() -> None:
     deal = Deal(FOUR, "6c 2d", "8c Ac 5h", "9c Kd", "2c 3d").play("6c")
     view = View(deal.batch)
-    inputs = T.FeatureReader("none").read(view)
+    inputs = T.FEATURES.reader("none").read(view)
     rows = {view.table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)}
     assert set(rows) == {"8c", "Ac"}
     row = rows["8c"]
@@ -226,7 +226,7 @@ def test_a_card_of_thirteens_by_hand() -> None:
 
 def test_unseen_cards_of_thirteens_by_hand() -> None:
     deal = Deal(FOUR, "6c 2d", "8c Ac", "9c Kd", "2c 3d", remainder="5s", starter="").play("6c")
-    unseen = T.unseen_inputs(View(deal.batch))[0]
+    unseen = T.FEATURES.reader().read(View(deal.batch)).observation[0, -106:]
     assert np.flatnonzero(unseen[:54] == 0).tolist() == card_ids(parse_cards("6c 8c Ac 5s"))
     assert unseen[54:].reshape(4, 13).sum(axis=1).tolist() == [12, 10, 13, 13]
 
@@ -236,7 +236,7 @@ def test_melds_by_hand() -> None:
         "6c", "8c", "7c", "6d"
     )
     view = View(deal.batch)
-    inputs = T.FeatureReader("heuristic").read(view)
+    inputs = T.FEATURES.reader("heuristic").read(view)
     rows = {view.table.text(a): row for a, row in zip(inputs.action.tolist(), floats(inputs), strict=True)}
     assert set(rows) == {"end", "meld 7+6", "meld 6 6", "meld 6-7-8"}
     assert [name for name, row in rows.items() if row[T.END]] == ["end"]
@@ -254,7 +254,7 @@ def test_melds_by_hand() -> None:
 def test_privileged_of_thirteens_by_hand() -> None:
     deal = Deal(ThirteensRules(num_players=3, dummy=True), "6c 2d", "8c Ac", "9c *1", dummy="2c 5s 7d")
     deal.play("6c")
-    facts = T.privileged_features(deal.batch, np.array([0]))[0].reshape(3, 53)
+    facts = T.FEATURES.privileged_features()(deal.batch, np.array([0]))[0].reshape(3, 53)
     left = [np.flatnonzero(hand).tolist() for hand in facts]
     flipped = int(deal.batch.state.shown[0])
     rest = parse_cards("2c 5s 7d") & ~flipped
@@ -274,13 +274,12 @@ def test_a_network_says_which_game_it_plays() -> None:
 def test_the_compiled_reader_of_one_decision_gives_the_same_inputs(preset: str, prior: Any) -> None:
     rules = get_rules(preset)
     features = features_of(rules)
-    assert features.compiled_reader is not None
     batch = Batch(rules, 40)
     batch.deal(np.arange(40))
     rows, spec, actions = batch.kernel_arrays
-    memory = features.compiled_reader.new_memory(rules, rows.shape[1], prior, 1.5, record=False)
+    memory, read_one = features.one_reader(rules, rows.shape[1], prior, 1.5, record=False)
     reader = features.reader(prior, 1.5, record=False)
-    read = jit.loop(features.compiled_reader.read)
+    read = jit.loop(read_one)
     rng = np.random.default_rng(1)
     num_compared = 0
     while (games := np.flatnonzero(batch.state.turn >= 0)).size:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ from tienlen_agents.settings import ConfigError
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games.registry import game_named, get_rules, has_payments
-from tienlen_env.games.tienlen.rules import Rules
+from tienlen_env.games.registry import game_named, get_rules, has_payments, variants_of
+from tienlen_env.games.tienlen.rules import Rules, deck_of
 from tienlen_train.learner import TrajectoryTensors
 from tienlen_train.opponent_pool import OpponentPool
 from tienlen_train.ppo import PPOConfig, PPOTrainer
@@ -34,7 +33,7 @@ from tienlen_train.rollout import PolicyWeights, RolloutJob, rollout
 from tienlen_train.variants import Variant, mixed_variant, parse_variant, parse_variants, reward_scale
 
 GENERAL = general_inputs("tienlen")
-TABLES = [get_rules(name, num) for name, num in product(game_named("tienlen").presets, (2, 3, 4))]
+TABLES = [rules for _, rules in variants_of(game_named("tienlen"))]
 
 
 def table_id(rules: Rules) -> str:
@@ -98,10 +97,15 @@ def test_columns() -> None:
 
 
 def test_rules_that_differ_have_other_inputs() -> None:
-    every = [(rules, reward) for rules in TABLES for reward in {"zero_sum", "win", reward_of(rules)}]
+    every = [
+        (rules, reward)
+        for rules in TABLES
+        for reward in {"zero_sum", "win", reward_of(rules)}
+        if rules.name != "south_winner" or reward == "payments"  # else it is the game of `south_count`
+    ]
     found = {GENERAL.rule_inputs(rules, reward).tobytes() for rules, reward in every}
     # Two players have the same objective with points and with first places.
-    two = sum(rules.num_players == 2 for rules in TABLES)
+    two = sum(rules.num_players == 2 and rules.name != "south_winner" for rules in TABLES)
     assert len(found) == len(every) - two
     rules = get_rules("south", 4)
     changes: list[dict[str, Any]] = [
@@ -112,6 +116,8 @@ def test_rules_that_differ_have_other_inputs() -> None:
         {"ladder": ("2x3", "4x1"), "chop_longer": False},
         {"instant_wins": (), "pay_instant": 0}, {"pay_held_twos": (0, 0)}, {"heir": "last_live"},
         {"held_overlap": "quads_first"}, {"knockout": "trick"}, {"pass_lock": False, "rejoin": ()},
+        {"pay_first": 2}, {"last_card_duty": "highest"}, {"last_card_duty": "pays"},
+        {"cards_each": 12}, {"cards_each": 12, "deck": deck_of("3456789TJQKA")},
     ]  # fmt: skip
     inputs = [GENERAL.rule_inputs(replace(rules, **change), "payments").tobytes() for change in changes]
     assert len({GENERAL.rule_inputs(rules, "payments").tobytes(), *inputs}) == len(changes) + 1
@@ -201,6 +207,28 @@ def test_files(tmp_path: Path) -> None:
     NetworkAgent(Network(config, shapes)).save(path)
     with pytest.raises(ValueError, match="not the general ones of tienlen in this version"):
         NetworkAgent.load(path)
+
+
+def test_a_network_of_before_reads_the_first_inputs_of_the_rules() -> None:
+    """Its fitted network is that of a network that reads all of them, with weights of 0 for the new ones."""
+    (before,) = GENERAL.num_rule_inputs_before
+    more = GENERAL.num_rule_inputs - before
+    assert more > 0
+    full = network_of(a_network())
+    first = ("trunk.0.weight", "belief.0.weight")
+    tensors = {name: t[:, :-more] if name in first else t for name, t in full.tensors.items()}
+    old = Network(replace(full.config, num_rule_inputs=before), tensors)
+    old.config.check()
+    padded = {name: np.pad(t, ((0, 0), (0, more))) if name in first else t for name, t in tensors.items()}
+    for rules in [*TABLES[::4], replace(get_rules("south", 3), cards_each=17, pay_first=2)]:
+        found, wanted = (fitted(n, rules, reward_of(rules)) for n in (old, Network(full.config, padded)))
+        for name, tensor in wanted.tensors.items():
+            assert np.array_equal(found.tensors[name], tensor)
+    wide = generalised(old)
+    assert wide.config == full.config
+    assert all(np.array_equal(wide.tensors[name], padded[name]) for name in padded)
+    with pytest.raises(ValueError, match="not the general ones of tienlen in this version"):
+        replace(full.config, num_rule_inputs=before + 1).check()
 
 
 def test_drawing_depends_on_the_seed_alone() -> None:
@@ -312,7 +340,7 @@ def test_trajectories_are_what_the_general_network_reads(critic: Any) -> None:
         assert found.inputs.observation.shape == (len(found), module.config.state_inputs)
         trainer_width = {"own": 0, "hands": 188, "playout": 204}[critic]
         assert found.privileged.shape == (len(found), trainer_width)
-        tensors = TrajectoryTensors(found, torch.device("cpu"), torch.float32)
+        tensors = TrajectoryTensors.of(found, torch.device("cpu"), torch.float32)
         batch = tensors.gather(np.arange(len(found)))
         with torch.inference_mode():
             logits = module(batch.observation, batch.action_features, batch.segment_ids, batch.prior)
@@ -370,14 +398,14 @@ def test_a_run_starts_from_a_network_of_either_kind(tmp_path: Path) -> None:
     NetworkAgent.from_module(ActionNetwork(own)).save(tmp_path / "own.safetensors")
     trainer = PPOTrainer(a_config(start_from=str(tmp_path / "own.safetensors")))
     assert trainer.network.config.is_general
-    trainer.save_policy(tmp_path / "general.safetensors")
+    trainer.agent().save(tmp_path / "general.safetensors")
     again = PPOTrainer(a_config(start_from=str(tmp_path / "general.safetensors")))
     assert again.network.config == trainer.network.config
     # Several files, of either kind: the mean of the weights.
     with torch.no_grad():
         for weights in trainer.network.parameters():
             weights.add_(1.0)
-    trainer.save_policy(tmp_path / "more.safetensors")
+    trainer.agent().save(tmp_path / "more.safetensors")
     both = PPOTrainer(a_config(start_from=f"{tmp_path}/own.safetensors {tmp_path}/more.safetensors"))
     for mean, one in zip(both.network.parameters(), again.network.parameters(), strict=True):
         torch.testing.assert_close(mean, one + 0.5)

@@ -283,15 +283,13 @@ import numpy as np
 import tienlen_agents
 from tienlen_env.engine.agent import View
 from tienlen_env.engine import Batch
-for name in ("champion", "champion:worlds=0", "champion:sample=1", "policy:{path}"):
+for name in ("champion:worlds=2", "champion:worlds=0", "champion:sample=1,worlds=2", "policy:{path}"):
     agent = tienlen_agents.load(name)
-    batch = Batch("cardgames", 4, history_length=256)
+    batch = Batch("cardgames", 1, history_length=256)
     batch.reset(1)
     agent.reset(1)
-    while (games := np.flatnonzero(batch.state.turn >= 0)).size:
-        actions = np.full(4, -1)
-        actions[games] = agent.act(View(batch, games))
-        batch.step(actions)
+    while batch.state.turn[0] >= 0:
+        batch.step(agent.act(View(batch)))
 print("played")
 """
 

@@ -18,9 +18,10 @@ from tienlen_agents.rule_based.heuristic import (
     splits,
     tuned,
 )
-from tienlen_agents.rule_based.heuristic.decide import new_workspace
-from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, OWN, OWN_PARAMETERS
+from tienlen_agents.rule_based.heuristic.decide import ActionFacts, evaluate_row, new_workspace
+from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, ONE, OWN, OWN_PARAMETERS
 from tienlen_env.engine.agent import View
+from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.common.cards import FULL_DECK, parse_cards
 from tienlen_env.games.tienlen.actions import PASS, build_action_table
@@ -210,7 +211,7 @@ def test_hidden_cards_do_not_matter(preset, num_players):
         num_changed += (other.state.rows[games] != batch.state.rows[games]).any(axis=1).sum()
         view, blind = View(batch, games), View(other, games)
         assert np.array_equal(agent.act(view), agent.act(blind))
-        for one, two in zip(agent.evaluate_actions(view), agent.evaluate_actions(blind), strict=True):
+        for one, two in zip(evaluate(view), evaluate(blind), strict=True):
             assert np.array_equal(one, two)
         batch.step(batch.sample(rng))
     assert num_changed > 500
@@ -247,6 +248,8 @@ def test_parameters_to_array_and_back():
         (get_rules("south"), 1),
         (get_rules("south", 2), 1),
         (get_rules("south_count"), 2),
+        (get_rules("south_winner"), 1),
+        (get_rules("bga"), 0),
         (get_rules("north"), 3),
     ],
     ids=lambda value: getattr(value, "name", value),
@@ -440,6 +443,26 @@ if __name__ == "__main__":  # writes the golden file: play has changed on purpos
     GOLDEN.write_text(json.dumps({f"{p} {k}": summary(p, k) for p, k in CASES}, indent=1) + "\n")
 
 
+@jit.loop
+def _evaluate(workspace, spec, actions, rows, games, ids, cards, start, scores, facts):
+    """Evaluate all N listed legal actions of n games."""
+    splits.set_rules(workspace, spec)
+    out = ActionFacts(scores, facts)
+    for b in range(games.shape[0]):
+        end = start[b + 1] if b + 1 < games.shape[0] else ids.shape[0]
+        evaluate_row(workspace, spec, actions, rows[games[b]], ids, cards, (start[b], end), out)
+
+
+def evaluate(view):
+    """The scores behind the best one of each decision, in plays, and the facts of all legal actions."""
+    legal, (batch, games) = view.legal_actions, view.source
+    rows, spec, actions = batch.kernel_arrays
+    scores, facts = np.empty(len(legal.action), np.int64), np.empty((len(legal.action), 5), np.float32)
+    workspace = new_workspace()
+    _evaluate(workspace, spec, actions, rows, games, legal.action, legal.cards, legal.start, scores, facts)
+    return (scores - np.maximum.reduceat(scores, legal.start)[legal.game]) / ONE, facts
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_judging_agrees_with_choosing(preset):
     agent, batch, rng = HeuristicAgent(), Batch(preset, 60), np.random.default_rng(2)
@@ -447,7 +470,7 @@ def test_judging_agrees_with_choosing(preset):
     for _ in range(30):
         games = np.flatnonzero(batch.state.turn >= 0)
         view = View(batch, games)
-        behind, facts = agent.evaluate_actions(view)
+        behind, facts = evaluate(view)
         legal = view.legal_actions
         assert (behind <= 0).all()
         assert facts.shape == (len(legal.action), 5)
@@ -467,7 +490,7 @@ def test_judging_counts_what_beats_a_play():
     hands = ["3s Kh 2s 2c 2d", "As Ac Ad Ah 2h", "4s 4c", "5s 5c"]
     batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
     view = View(batch)
-    _, facts = HeuristicAgent().evaluate_actions(view)
+    _, facts = evaluate(view)
     better = dict(zip(map(view.table.text, view.legal_actions.action.tolist()), facts[:, 2], strict=True))
     assert better["single Kh"] == 5
     assert better["single 2d"] == 1

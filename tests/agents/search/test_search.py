@@ -15,7 +15,6 @@ from tienlen_agents.endgame import solve
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
 from tienlen_agents.search import HISTORY, IsmctsAgent, SearchAgent, agent as search_agent
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.search.registry import new_context
 from tienlen_agents.search.tienlen_determinizations import QUERIES
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.batch import NO_ACTION, Batch
@@ -58,7 +57,7 @@ def start(context, decision, *, seed=0, inference=0.95, mcmc_effort=1.0):
 @pytest.mark.parametrize("num_players", [2, 3, 4])
 @pytest.mark.parametrize("rules", PRESETS)
 def test_worlds_agree_with_all_that_is_public(rules, num_players):
-    context = new_context(get_rules(rules, num_players))
+    context = SearchContext(get_rules(rules, num_players))
     checked = 0
     for step, (batch, games, view) in enumerate(views(RandomAgent(), rules, 4, num_players=num_players)):
         index = step % len(games)
@@ -80,7 +79,7 @@ def test_worlds_agree_with_all_that_is_public(rules, num_players):
 
 def test_every_deal_is_equally_likely_without_inference():
     _, _, view = next(views(RandomAgent(), "cardgames", 1, num_players=2, seed=1))
-    decision, context = decision_of(view), new_context(view.rules)
+    decision, context = decision_of(view), SearchContext(view.rules)
     start(context, decision, seed=1, inference=0.0)
     drawn = context.draw(4000)
     other = 1 - view.seat[0]
@@ -96,7 +95,7 @@ def test_a_leader_who_was_given_says_nothing_about_low_cards():
     batch = Batch("cardgames", 1, num_players=2)
     high = mask_of(range(39, 52))
     batch.set_hands([[high, mask_of(range(13))]], leader=0)
-    context = new_context(batch.rules)
+    context = SearchContext(batch.rules)
     batch.step([int(batch.action_mask()[0].argmax())])
     start(context, decision_of(View(batch)), seed=1, inference=0.0)
     assert (np.bitwise_count(context.draw(20)[:, 0]) == 13 - 1).all()
@@ -148,7 +147,7 @@ def test_worlds_are_as_likely_as_their_deviations_make_them(rules):
                 likelihood[hands[seats[0]]] = (1 - inference) ** number
             if len(set(likelihood.values())) < 2:
                 continue
-            context = new_context(view.rules)
+            context = SearchContext(view.rules)
             start(context, decision_of(view, index), seed=5, inference=inference)
             drawn = context.draw(3000)[:, seats[0]]
             total = sum(likelihood.values())
@@ -165,7 +164,7 @@ def test_a_pass_with_one_card_by_hand():
     batch.set_hands([[parse_cards("3s 9d Kh"), parse_cards("4c")]], leader=0)
     batch.step([batch.action_table.classify(parse_cards("9d"))])
     batch.step([0])
-    decision, context = decision_of(View(batch)), new_context(batch.rules)
+    decision, context = decision_of(View(batch)), SearchContext(batch.rules)
     above = FULL_DECK & ~(2 * parse_cards("9d") - 1)
     for inference, expected in ((0.0, 24 / 49), (0.75, 6 / (6 + 25)), (0.95, 1.2 / (1.2 + 25))):
         start(context, decision, seed=1, inference=inference)
@@ -179,7 +178,7 @@ def test_suits_tell_what_is_not_held():
     batch.set_hands([[parse_cards("4s 4c Kh 2d"), parse_cards("5d 5h 9c")]], leader=0)
     for cards in (parse_cards("4s 4c"), parse_cards("5d 5h")):
         batch.step([batch.action_table.classify(cards)], [cards])
-    decision, context = decision_of(View(batch)), new_context(batch.rules)
+    decision, context = decision_of(View(batch)), SearchContext(batch.rules)
     for inference, expected in ((0.0, 2 / 46), (0.99, 0.0)):
         start(context, decision, seed=1, inference=inference)
         share = (context.draw(3000)[:, 1] & parse_cards("5s 5c") != 0).mean()
@@ -189,7 +188,7 @@ def test_suits_tell_what_is_not_held():
 def test_less_effort_asks_the_heuristic_player_less():
     asked, context = {0.25: 0, 1.0: 0}, None
     for _, _, view in views(HeuristicAgent(), "cardgames", 2):
-        context = context or new_context(view.rules)
+        context = context or SearchContext(view.rules)
         for effort in asked:
             if view.num_legal[0] > 1:
                 start(context, decision_of(view), mcmc_effort=effort)
@@ -208,7 +207,7 @@ def test_worlds_tell_who_holds_what():
         for index in np.flatnonzero((view.num_cards_left[:, 1:] > 0).sum(axis=1) > 1):
             true = masks_to_bits(batch.state.rows[games[index], R.HAND : R.HAND + 4])
             for inference in (0.0, agent.inference):
-                context = new_context(view.rules)
+                context = SearchContext(view.rules)
                 start(context, decision_of(view, index), seed=1, inference=inference)
                 found = masks_to_bits(context.draw(agent.worlds)[:, :4]).mean(axis=0)
                 num_unseen = context.memory.chain.capacity.sum()
@@ -221,7 +220,7 @@ def test_worlds_tell_who_holds_what():
 @pytest.mark.parametrize("history", [0, 3])
 def test_without_the_whole_record_nothing_is_inferred(history):
     for _, _, view in views(RandomAgent(), "cardgames", 2, history=history):
-        context = new_context(view.rules)
+        context = SearchContext(view.rules)
         decision = decision_of(view)
         start(context, decision, seed=1, inference=0.9)
         with_inference = context.draw(3)
@@ -237,7 +236,7 @@ def test_another_agent_may_play_the_rounds_out():
     other = SearchAgent(inference=0.0, rollout="heuristic")
     for step, (_, _, view) in enumerate(views(RandomAgent(), "cardgames", 2)):
         if step % 6 == 0 and view.num_legal[0] > 1:
-            decision, context = decision_of(view), new_context(view.rules)
+            decision, context = decision_of(view), SearchContext(view.rules)
             start(context, decision, seed=1, inference=0.0)
             context.sample(3)
             compiled = context.values
@@ -249,7 +248,8 @@ def test_another_agent_may_play_the_rounds_out():
 def test_what_was_played_out_is_found_again():
     for step, (_, _, view) in enumerate(views(HeuristicAgent(), "cardgames", 2)):
         if step % 5 == 0 and view.num_legal[0] > 1:
-            decision, context, another = decision_of(view), new_context(view.rules), new_context(view.rules)
+            decision = decision_of(view)
+            context, another = SearchContext(view.rules), SearchContext(view.rules)
             start(context, decision, inference=0.9)
             start(another, decision, inference=0.9)
             context.sample(40)
@@ -261,7 +261,7 @@ def test_what_was_played_out_is_found_again():
 
 @pytest.mark.parametrize("options", [{}, {"inference": 0.0, "prior_weight": 0.0}, {"first_place_bonus": 1.0}])
 def test_one_call_decides_as_a_search_step_by_step(options):
-    agent, context, checked = SearchAgent(worlds=12, **options), new_context(get_rules("cardgames")), 0
+    agent, context, checked = SearchAgent(worlds=12, **options), SearchContext(get_rules("cardgames")), 0
     agent.reset(5)
     for step, (_, _, view) in enumerate(views(HeuristicAgent(), "cardgames", 3)):
         for index in np.flatnonzero(view.num_legal > 1):
@@ -285,7 +285,7 @@ def by_definition(values, credit, limit):
 def test_halving_keeps_the_best_by_paired_differences():
     rng = np.random.default_rng(0)
     _, _, view = next(views(RandomAgent(), "cardgames", 1))
-    decision, context, agent = decision_of(view), new_context(view.rules), SearchAgent(prior_weight=2.0)
+    decision, context, agent = decision_of(view), SearchContext(view.rules), SearchAgent(prior_weight=2.0)
     num = len(decision.actions)
     for num_worlds in (1, 5, 8, 40):
         for is_last in (False, True):
@@ -335,7 +335,7 @@ def test_forced_and_solved_decisions_are_not_searched(name):
             if view.num_legal[index] == 1:
                 assert chosen[index] == decision.actions[0]
             else:
-                solved = new_context(view.rules).resolve(decision)[1] if num_closed % 9 == 0 else 0
+                solved = SearchContext(view.rules).resolve(decision)[1] if num_closed % 9 == 0 else 0
                 assert solved >= 0
                 assert found.best_mask[index, chosen[index]]
             num_closed += 1
@@ -361,7 +361,7 @@ def test_the_budget_in_worlds(sampled):
     for index in np.flatnonzero(view.num_legal > 1):
         sampled.clear()
         num_legal = int(view.num_legal[index])
-        agent._decide_in_steps(new_context(view.rules), decision_of(view, index))
+        agent._decide_in_steps(SearchContext(view.rules), decision_of(view, index))
         assert sampled[0][1] == num_legal
         assert sum(worlds for worlds, _ in sampled) <= 32
         assert sum(worlds * num for worlds, num in sampled) <= 32 * (2 + np.log2(num_legal)) + num_legal
@@ -379,7 +379,7 @@ def test_late_decisions_get_more_worlds(monkeypatch):
             left = view.num_cards_left[index, 1:]
             if (left > 0).sum() > 1:
                 totals.clear()
-                agent._decide_in_steps(new_context(view.rules), decision_of(view, index))
+                agent._decide_in_steps(SearchContext(view.rules), decision_of(view, index))
                 times.add(sum(totals) / 16)
                 assert sum(totals) == np.ceil(16 * min((39 / left.sum()) ** 2, 8))
     assert min(times) == 1
@@ -401,7 +401,7 @@ def test_the_budget_in_milliseconds(monkeypatch):
     _, _, view = next(views(RandomAgent(), "cardgames", 12))
     for index in np.flatnonzero(view.num_legal > 1):
         begin = now[0]
-        agent._decide(new_context(view.rules), decision_of(view, index))
+        agent._decide(SearchContext(view.rules), decision_of(view, index))
         assert now[0] - begin <= 0.1 + 1e-9
     assert now[0] > 0.05
 
@@ -545,7 +545,7 @@ def test_a_prior_drops_what_it_thinks_unlikely(monkeypatch):
 def test_the_tree_visits_every_action_and_as_often_as_it_was_told():
     _, _, view = next(views(RandomAgent(), "cardgames", 1))
     options = SearchAgent(worlds=200, inference=0.0).options._replace(explore=1.0)
-    _, visits = new_context(view.rules).grow(decision_of(view), options)
+    _, visits = SearchContext(view.rules).grow(decision_of(view), options)
     assert visits.sum() == 200
     assert visits.min() >= 1
     one, two = IsmctsAgent(worlds=50), IsmctsAgent(worlds=50, threads=2)

@@ -16,7 +16,6 @@ from tienlen_agents.rule_based.trickster import TricksterAgent
 from tienlen_agents.search import SearchAgent, deals
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import Decision
-from tienlen_agents.search.registry import new_context
 from tienlen_agents.search.thirteens import NUM_LOCATIONS
 from tienlen_env.engine.agent import Agent, RandomAgent
 from tienlen_env.engine.backends import jit
@@ -61,7 +60,7 @@ def start(context: SearchContext, decision: Decision, seed: int, **options: floa
 
 @pytest.mark.parametrize("rules", VARIANTS, ids=variant_id)
 def test_worlds_agree_with_all_that_is_public(rules: ThirteensRules) -> None:
-    context, checked, num_void = new_context(rules), 0, 0
+    context, checked, num_void = SearchContext(rules), 0, 0
     for step, (batch, games, view) in enumerate(views(RandomAgent(), rules, 3)):
         index = step % len(games)
         row, seat = batch.state.rows[games[index]], view.seat[index]
@@ -165,7 +164,7 @@ def test_the_number_of_deals_is_counted() -> None:
 
 @pytest.mark.parametrize("rules", [FOUR, ThirteensRules(num_players=3, dummy=True)], ids=variant_id)
 def test_worlds_of_endings_are_equally_likely(rules: ThirteensRules) -> None:
-    context, found = new_context(rules), 0
+    context, found = SearchContext(rules), 0
     for batch, games, view in views(RandomAgent(), rules, 6):
         for index in range(len(games)):
             row, seat = batch.state.rows[games[index]], int(view.seat[index])
@@ -194,7 +193,7 @@ def test_the_compiled_rounds_are_those_of_the_player(rules: ThirteensRules) -> N
     other, checked = SearchAgent(first_place_bonus=0.5, rollout="trickster"), 0
     for step, (_, _, view) in enumerate(views(RandomAgent(), rules, 1)):
         if step % 5 == 0 and view.num_legal[0] > 1 and view.public_state.pile[0] == 0:
-            decision, context = decision_of(view), new_context(view.rules)
+            decision, context = decision_of(view), SearchContext(view.rules)
             start(context, decision, 1, first_place_bonus=0.5)
             context.sample(3)
             compiled = context.values

@@ -21,8 +21,8 @@ from tienlen_agents.networks.general import fitted, generalised
 from tienlen_agents.networks.network import Network, NetworkConfig, network_of, read_policy, shapes_of
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.search import SearchAgent
+from tienlen_agents.search.context import SearchContext
 from tienlen_agents.search.interface import BeliefAgent
-from tienlen_agents.search.registry import new_context
 from tienlen_agents.settings import ConfigError
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
@@ -77,7 +77,7 @@ def check_draws(view, index, weights, factor, *, inference, num_worlds=4000):
         total += probability
         for column, own in deal.items():
             expected[column, list(own)] += probability
-    context = new_context(view.rules)
+    context = SearchContext(view.rules)
     decision = decision_of(view, index)._replace(card_weights=weights)
     start(context, decision, seed=5, inference=inference, mcmc_effort=4.0)
     drawn = context.draw(num_worlds)
@@ -128,7 +128,7 @@ def test_hands_set_by_hand_that_no_deal_can_have_are_drawn_without_weights():
     batch = Batch("cardgames", 1, history=8)
     batch.set_hands([[parse_cards(hand) for hand in ("3s 9d", "4c", "5c", "6c")]], leader=0)
     decision = decision_of(View(batch))._replace(card_weights=random_weights(np.random.default_rng(3), 4))
-    context = new_context(batch.rules)
+    context = SearchContext(batch.rules)
     start(context, decision, inference=0.0)
     share = ((context.draw(4000)[:, 1:4, None] >> np.arange(NUM_CARDS)) & 1).mean(axis=0)
     own = [card for card in range(NUM_CARDS) if int(batch.state.hands[0, 0]) >> card & 1]
@@ -139,7 +139,7 @@ def test_the_same_worlds_come_from_the_same_weights_and_seed():
     batch = Batch("cardgames", 1, history=160)
     batch.reset(3)
     decision = decision_of(View(batch))._replace(card_weights=random_weights(np.random.default_rng(3), 4))
-    context, drawn = new_context(batch.rules), []
+    context, drawn = SearchContext(batch.rules), []
     for seed in (1, 2, 1):
         start(context, decision, seed=seed)
         drawn.append(context.draw(50))

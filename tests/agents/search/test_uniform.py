@@ -11,7 +11,8 @@ import pytest
 
 import tienlen_agents
 from tests.high_card import HIGH_CARD, HighCardRules
-from tienlen_agents.search import SearchAgent, registry, uniform
+from tienlen_agents.search import SearchAgent, uniform
+from tienlen_agents.search.context import SearchContext
 from tienlen_env.engine.agent import Agent, RandomAgent
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.view import View
@@ -45,7 +46,7 @@ def test_plays_by_the_rules(name: str, num_players: int) -> None:
 def test_worlds_keep_what_is_seen_and_are_uniform() -> None:
     agent = SearchAgent()
     for step, (batch, view) in enumerate(views(RandomAgent(), 1)):
-        decision, context = agent._decisions(view, np.array([0]))[0], registry.new_context(batch.rules)
+        decision, context = agent._decisions(view, np.array([0]))[0], SearchContext(batch.rules)
         context.start(decision, agent.options, -1)
         rows = np.repeat(decision.row[None], 4000, axis=0)
         context.fill(rows, context.draw(len(rows)))
@@ -116,7 +117,7 @@ def test_a_game_may_register_its_own_baseline(monkeypatch: pytest.MonkeyPatch) -
     agent.act(view)
     assert calls[0] > 0
     decision = agent._decisions(view, np.array([0]))[0]
-    assert registry.new_context(view.rules).resolve(decision) == (len(decision.actions) - 1, -1)
+    assert SearchContext(view.rules).resolve(decision) == (len(decision.actions) - 1, -1)
     # With so much trust the default action is taken, whatever the worlds show.
     assert SearchAgent(worlds=2, prior_weight=1000.0).act(view)[0] == decision.actions[-1]
 
@@ -130,6 +131,6 @@ def test_a_game_without_the_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -
 def test_worlds_are_drawn_from_different_keys() -> None:
     agent = SearchAgent()
     _, view = next(views(RandomAgent(), 1))
-    context = registry.new_context(view.rules)
+    context = SearchContext(view.rules)
     context.start(agent._decisions(view, np.array([0]))[0], agent.options, -1)
     assert max(Counter(context.draw(500)[:, 0].tolist()).values()) == 1

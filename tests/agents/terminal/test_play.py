@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 import tienlen_agents
-from tienlen_agents.terminal.human import HumanAgent, Leave
+from tienlen_agents.terminal.human import HumanAgent, Leave, say
 from tienlen_agents.terminal.play import main, short_names
-from tienlen_agents.terminal.prompt import say
 from tienlen_agents.words import symbols
 from tienlen_env import tienlen_v1
 from tienlen_env.engine.agent import CardAgent, View

@@ -18,14 +18,14 @@ from tienlen_agents.networks.network import log_softmax
 from tienlen_agents.networks.shipped import policy_path
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
-from tienlen_agents.wasm.entries import search_setup, widened
+from tienlen_agents.wasm.entries import widened
 from tienlen_env.engine.agent import history_of
 from tienlen_env.engine.backends.wasm.memory import layout_of, leaves_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.cards import card_ids, format_cards
-from tienlen_env.games.registry import get_rules, main_reward, variants_of
+from tienlen_env.games.registry import get_rules, has_payments, main_reward, variants_of
 from tienlen_env.games.tienlen.actions import PASS
 from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
@@ -239,7 +239,7 @@ def test_expected_points(name: str, preset: str, built: Folder) -> None:
     )[0]
     agent = SearchAgent(worlds=12)
     agent.reset(5)
-    context = SearchContext(get_rules(preset), search_setup(get_rules(preset)))
+    context = SearchContext(get_rules(preset), "payments" if has_payments(get_rules(preset)) else "")
     whole = round_type(get_rules(preset)).from_record(line)
     length = {"history_length": agent.history} if game_of_name(name).has_history else {}
     batch = Batch(preset, 1, **length)  # type: ignore[arg-type]

@@ -36,14 +36,12 @@ from tests.web_help import ROOT, Client, Server
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.web import (
     app as app_module,
-    guard as guard_module,
     hub as hub_module,
     messages,
     table as table_module,
 )
 from tienlen_agents.web.__main__ import main
-from tienlen_agents.web.app import ImpatientProtocol, make_app
-from tienlen_agents.web.guard import Bucket, Guard
+from tienlen_agents.web.app import Bucket, Guard, ImpatientProtocol, make_app
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import Create, MessageError
 from tienlen_agents.web.store import Store, StoreError
@@ -492,7 +490,7 @@ def test_a_connection_that_says_nothing_is_closed(hub: Hub, monkeypatch: pytest.
 
 
 def test_one_address_does_not_lock_out_others(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_module, "MAX_OF_ADDRESS", 2)
+    monkeypatch.setattr(app_module, "MAX_OF_ADDRESS", 2)
     with served(hub) as server:
         first, second = Client(server), Client(server)
         with pytest.raises(InvalidStatus):

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.plays import action_to_cards, cards_to_action
 from tests.tienlen_env.games.tienlen.test_engine_oracle import CUSTOM
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.envs.one_seat import OneSeatGames
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError, RulesError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, mask_of
-from tienlen_env.games.tienlen.plays import action_to_cards, cards_to_action
 from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Cards, Round

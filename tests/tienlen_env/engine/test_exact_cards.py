@@ -63,7 +63,7 @@ def test_exactly_the_legal_sets_are_played(name: str) -> None:
                     assert is_refused(row, spec, actions, action, cards) != is_legal, (action, cards)
                     num_checked += 1
         batch.step(batch.sample(rng))
-    assert num_checked > 4_000
+    assert num_checked > (4_000 if PRESETS[name].cards_each == 13 else 50)
 
 
 @pytest.mark.parametrize("name", TIENLEN)

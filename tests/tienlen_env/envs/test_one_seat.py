@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -12,14 +13,16 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 from tests.games import copies
+from tienlen_env.engine import batch as batch_module
 from tienlen_env.engine.agent import RandomAgent, View
-from tienlen_env.engine.backends.python import PythonBackend
+from tienlen_env.engine.backends.python import Loops, python_loops
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.gymnasium import OneSeatEnv
 from tienlen_env.envs.one_seat import OneSeatGames
 from tienlen_env.envs.pettingzoo import GameEnv
 from tienlen_env.envs.vector import OneSeatVectorEnv, SelfPlayEnv
 from tienlen_env.errors import IllegalPlayError
+from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.spec import NUM_WORDS
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 from tienlen_env.games.tienlen.state import COLUMNS
@@ -553,17 +556,18 @@ def strange_deals(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Change the rows of some deals of the reference backend."""
 
     def use(change: Callable[[np.ndarray, int], None]) -> None:
-        begin = PythonBackend.begin
+        def strange_loops(name: str, game: AnyGame, threads: int) -> Loops:
+            loops = python_loops(game)
 
-        def begin_strangely(
-            self: Any, rows: np.ndarray, spec: Any, table: Any, keys: Any, *rest: Any
-        ) -> None:
-            begin(self, rows, spec, table, keys, *rest)
-            for row, key in zip(rows, keys.tolist(), strict=True):
-                if key % 3 == 0:
-                    change(row, int(spec[NUM_WORDS]))
+            def begin(rows: np.ndarray, spec: Any, table: Any, keys: Any, *rest: Any) -> None:
+                loops.begin(rows, spec, table, keys, *rest)
+                for row, key in zip(rows, keys.tolist(), strict=True):
+                    if key % 3 == 0:
+                        change(row, int(spec[NUM_WORDS]))
 
-        monkeypatch.setattr(PythonBackend, "begin", begin_strangely)
+            return replace(loops, begin=begin)
+
+        monkeypatch.setattr(batch_module, "get_backend", strange_loops)
 
     return use
 

@@ -14,12 +14,6 @@ from tienlen_env.envs import GameEnv
 
 
 @each_game
-@pytest.mark.parametrize("name", ["observation", "actions", "sizes"])
-def test_tables_follow_from_the_code(game: Case, name: str) -> None:
-    assert game.page.page_tables()[name] in (game.page.__doc__ or "")
-
-
-@each_game
 @pytest.mark.parametrize("maker", ["env", "raw_env"])
 def test_arguments_follow_from_the_code(game: Case, maker: str) -> None:
     """Those of every environment, and fields of the rules."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from tests.games import TIENLEN, Case, Settings, choose, copies, each_game, over, play
 from tienlen_env import tienlen_v1
-from tienlen_env.engine.backends.protocol import REFUSED
+from tienlen_env.engine.backends.per_game import REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, RulesError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, parse_cards
@@ -401,7 +402,8 @@ def test_the_unchecked_way_is_the_same_on_both_backends(rules: str) -> None:
                     np.ones(batch.num_actions, np.int8),
                     np.ones(batch.observation_size, np.uint8),
                 )
-                play = batch.unchecked().play_one
+                rows, spec, actions = batch.kernel_arrays
+                play = partial(batch.loops.play_one, rows[0], spec, actions)
                 assert play(*arrays, illegal) == REFUSED
                 found.append((np.array(play(*arrays, action)), batch.kernel_arrays.rows[0], *arrays))
             for fast, plain in zip(*found, strict=True):

@@ -12,7 +12,7 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents.search import SearchAgent
-from tienlen_agents.search.registry import new_context
+from tienlen_agents.search.context import SearchContext
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import LOWEST_SUIT
@@ -175,7 +175,7 @@ def test_the_searches_sample_the_same_deals(preset: str) -> None:
     batch = next(b for step, b in enumerate(positions(rules, 1)) if step == 17)
     agent = SearchAgent(inference=0.0)
     (decision,) = agent._decisions(View(batch), np.array([0]))
-    context, num = new_context(rules), 3000
+    context, num = SearchContext(rules), 3000
     context.start(decision, agent.options, 0)
     worlds = context.draw(num)
     rows = np.repeat(batch.state.rows, num, axis=0)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.plays import action_to_cards, cards_to_action
 from tests.tienlen_env.games.tienlen.test_engine_oracle import CUSTOM
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
@@ -20,7 +21,6 @@ from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.cards import FULL_DECK, mask_of
 from tienlen_env.games.registry import PRESETS as ALL_PRESETS, get_rules
 from tienlen_env.games.tienlen.actions import build_action_table
-from tienlen_env.games.tienlen.plays import action_to_cards, cards_to_action
 from tienlen_env.games.tienlen.rules import CARDGAMES, PRESETS, Rules
 from tienlen_env.single.base import BaseRound, round_type
 from tienlen_env.single.game import Game

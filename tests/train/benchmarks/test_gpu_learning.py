@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import tienlen_agents
+from tienlen_agents.device.arena import DeviceExecutor
 from tienlen_agents.device.machine import HostMachine
 from tienlen_agents.networks.network import NetworkConfig, shapes_of
 from tienlen_env.games.registry import get_rules
 from tienlen_train.benchmarks import gpu_learning
-from tienlen_train.benchmarks.gpu_rows import GpuConfig
+from tienlen_train.benchmarks.gpu_environment import GpuConfig
 
 MACHINE = HostMachine()
 TINY: dict[str, Any] = {
@@ -45,8 +45,7 @@ def test_a_run_gives_its_time_and_its_points() -> None:
 
 
 def test_a_match_gives_its_time_and_its_points() -> None:
-    agents = [tienlen_agents.load(name) for name in ("heuristic", "random")]
-    found = gpu_learning.arena_deals(MACHINE, agents, 3)
+    found = gpu_learning.match_seconds(("heuristic", "random"), 3, executor=DeviceExecutor(MACHINE))
     assert found.value > 0
     assert 1.5 < found.details["points"] <= 3
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from tienlen_agents.device.network import ActionNetwork
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.games.registry import get_rules
-from tienlen_train.cluster.packing import PackingError, pack, unpack
+from tienlen_train.cluster import PackingError, pack, unpack
 from tienlen_train.rollout import PolicyWeights, RolloutJob, Trajectories, join, rollout
 
 MAX_BYTES = 200  # a decision

@@ -13,10 +13,10 @@ import torch
 from numba import typeof, types
 
 from tests.needs import needs_cuda_compiler
-from tienlen_agents.device.available import cuda_machine
+from tienlen_agents.device import cuda_machine
 from tienlen_agents.device.cuda import kernel_of
 from tienlen_agents.device.machine import HostMachine, mapped
-from tienlen_agents.device.sampling import ScoreArgs, draw_item
+from tienlen_agents.device.players import ScoreArgs, draw_item
 from tienlen_env.errors import DeviceError
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 

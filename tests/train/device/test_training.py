@@ -13,18 +13,15 @@ from rich.console import Console
 
 from tienlen_agents.device.machine import HostMachine
 from tienlen_agents.device.network import ActionNetwork, segment_log_softmax
-from tienlen_agents.device.players import key_of
-from tienlen_agents.device.sampling import ScoreArgs, best_item, draw_item, uniform
-from tienlen_agents.networks.features import features_of
+from tienlen_agents.device.players import ScoreArgs, best_item, draw_item, key_of, uniform
 from tienlen_agents.networks.network import NetworkConfig
 from tienlen_env.games.registry import get_rules
-from tienlen_train import loop, ppo
-from tienlen_train.device.rollout import DeviceActor, missing_on_device
-from tienlen_train.device.trajectories import DeviceTrajectories, device_advantages
+from tienlen_train import loop
+from tienlen_train.device import DeviceActor
 from tienlen_train.dmc import DMCConfig, DMCTrainer
-from tienlen_train.learner import advantages
+from tienlen_train.learner import DeviceTrajectories, advantages
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.rollout import PolicyWeights, RolloutJob, rollout
+from tienlen_train.rollout import PolicyWeights, RolloutJob, Trajectories, rollout
 
 RULES = get_rules("cardgames")
 SMALL: dict[str, Any] = {"state_width": 16, "action_width": 8}
@@ -57,13 +54,34 @@ def a_job(num_games: int = 12, **settings: Any) -> RolloutJob:
     )
 
 
+def to_host(played: DeviceTrajectories) -> Trajectories:
+    """The same trajectories in the processor's memory."""
+    tensors: dict[str, Any] = {**vars(played), **played.inputs._asdict()}
+    width = a_policy(1).config.action_inputs
+    tensors["action_features"] = tensors["action_features"].view(torch.int16)[:, :width]
+    columns = {
+        name: tensor.contiguous().numpy()
+        for name, tensor in tensors.items()
+        if isinstance(tensor, torch.Tensor)
+    }
+    columns["action_features"] = columns["action_features"].view(np.uint16)
+    sizes = np.diff(played.ends, prepend=0)
+    more = {
+        "scores": played.scores,
+        "winning_actions": np.empty(0, np.uint8),
+        "teacher_probabilities": np.empty(0, np.float32),
+        "step": np.repeat(np.arange(len(sizes)), sizes),
+    }
+    return Trajectories.of({**columns, **more}, seconds_acting=0.0)
+
+
 @pytest.fixture(scope="module")
 def played() -> DeviceTrajectories:
     return DeviceActor(MACHINE).rollout(a_job())
 
 
 def test_a_rollout_is_that_of_the_processor(played: DeviceTrajectories) -> None:
-    found, wanted = played.to_host(), rollout(a_job())
+    found, wanted = to_host(played), rollout(a_job())
     assert len(found) == len(wanted) > 100
     for name in wanted.inputs._fields:
         assert np.array_equal(getattr(found.inputs, name), getattr(wanted.inputs, name)), name
@@ -77,7 +95,7 @@ def test_longer_rollouts_are_those_of_the_processor() -> None:
     """Critic's playouts and the returns of all actions, too, which take long to compile."""
     # At this temperature two actions with nearly the same score are no draw, either.
     job = a_job(300, critic="playout", with_action_values=True, inverse_temperature=1e7)
-    found, wanted = DeviceActor(MACHINE).rollout(job).to_host(), rollout(job)
+    found, wanted = to_host(DeviceActor(MACHINE).rollout(job)), rollout(job)
     for name in wanted.inputs._fields:
         assert np.array_equal(getattr(found.inputs, name), getattr(wanted.inputs, name)), name
     for name in ("privileged", "action_values", "chosen", "reward", "next_index", "scores"):
@@ -86,8 +104,8 @@ def test_longer_rollouts_are_those_of_the_processor() -> None:
 
 def test_advantages_are_those_of_the_processor(played: DeviceTrajectories) -> None:
     values = np.random.default_rng(0).normal(size=len(played)).astype(np.float32)
-    wanted = advantages(played.to_host(), values, gamma=0.9, gae_lambda=0.7)
-    found = device_advantages(played, torch.from_numpy(values), gamma=0.9, gae_lambda=0.7)
+    wanted = advantages(to_host(played), values, gamma=0.9, gae_lambda=0.7)
+    found = advantages(played, torch.from_numpy(values), gamma=0.9, gae_lambda=0.7)
     for one, other in zip(found, wanted, strict=True):
         assert np.allclose(one.numpy(), other, atol=1e-6)
 
@@ -102,11 +120,9 @@ def test_gradient_steps_are_those_of_the_processor(
     assert here.actor is None
     order = np.random.default_rng(3).permutation(len(played))
     parts = np.array_split(order, 4)
-    monkeypatch.setattr(ppo, "minibatches", lambda *_: parts)
-    monkeypatch.setattr(
-        DeviceTrajectories, "minibatches", lambda self, *_: self.picked([torch.from_numpy(p) for p in parts])
-    )
-    wanted, found = here.learn(played.to_host()), there.learn_on_device(played)
+    monkeypatch.setattr(here, "epochs", lambda _: [parts] * 2)
+    monkeypatch.setattr(there, "epochs", lambda _: [played.picked([torch.from_numpy(p) for p in parts])] * 2)
+    wanted, found = here.learn(to_host(played)), there.learn(played)
     assert found == pytest.approx(wanted, rel=1e-3, abs=1e-5)
     moved = 0.0
     torch.manual_seed(config.seed)
@@ -204,20 +220,22 @@ def test_scores_that_are_not_finite_end_the_run() -> None:
         DeviceActor(MACHINE).rollout(a_job(2, policies=(broken, a_policy(2))))
 
 
-def test_what_a_device_does_not_have_is_named() -> None:
-    tienlen, thirteens = features_of(RULES), features_of(get_rules("thirteens"))
-    assert missing_on_device(tienlen, ("heuristic", "random"), "playout", with_action_values=True) == ""
-    assert "greedy" in missing_on_device(tienlen, ("greedy",), "own", with_action_values=False)
-    assert "thirteens" in missing_on_device(thirteens, (), "own", with_action_values=False)
-    needed = {"with_action_values": False, "with_winning_actions": True}
-    assert "endgame solver" in missing_on_device(tienlen, (), "own", **needed)
-    taught = {"with_action_values": False, "teachers": ("champion",)}
-    assert missing_on_device(tienlen, (), "own", **taught) == "the teachers"
-    trainer = PPOTrainer(
-        PPOConfig(num_games=2, baselines="greedy", threads=1, precision="fp32", **SMALL), machine=MACHINE
-    )
-    assert trainer.actor is None
-    assert "greedy" in trainer.description
+@pytest.mark.parametrize(
+    ("settings", "missing"),
+    [
+        ({"baselines": "heuristic random", "critic": "playout"}, ""),
+        ({"baselines": "greedy"}, "the agent greedy"),
+        ({"env": "thirteens"}, "the features of thirteens"),
+        ({"endgame_coef": 1.0}, "the endgame solver"),
+        ({"teachers": "champion"}, "the teachers"),
+    ],
+)
+def test_what_a_device_does_not_have_is_named(settings: dict[str, Any], missing: str) -> None:
+    config = PPOConfig(**settings, num_games=2, threads=1, precision="fp32", **SMALL)
+    trainer = PPOTrainer(config, machine=MACHINE)
+    assert trainer.missing_on_device == missing
+    assert (trainer.actor is None) == bool(missing)
+    assert missing in trainer.description
 
 
 @pytest.mark.parametrize("returns", ["played", pytest.param("counterfactual", marks=pytest.mark.nightly)])

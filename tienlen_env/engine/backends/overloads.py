@@ -14,6 +14,7 @@ from numba import config, types
 from numba.core import cgutils, options
 from numba.extending import intrinsic, overload, register_jitable
 
+from tienlen_env.engine.backends.sources import PRIMITIVES
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.bits import LOWEST_SUIT
 
@@ -211,22 +212,6 @@ def _write_bits(out, start, word, num_bits):  # type: ignore[no-untyped-def]
 
     return expand
 
-
-PRIMITIVES: frozenset[Any] = frozenset(
-    {
-        bits.as_output,
-        bits.put_bits,
-        bits.write_bits,
-        bits.popcount,
-        bits.lowest_index,
-        bits.highest_index,
-        bits.shift_left,
-        bits.shift_right,
-        bits.add,
-        bits.write_word,
-        bits.write_half,
-    }
-)
 
 REGISTERED: set[Any] = set(PRIMITIVES)  # functions that compiled code of the processor may call
 if _FEATURES.get("bmi2", False):

@@ -1,15 +1,36 @@
-"""What every executor does with one game, made of the game's kernels: plain functions of one row."""
+"""What every executor does with one game, made of the game's kernels: plain functions of one row.
+
+Also the numbers that loops over games return.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import ActionFields, Rewards, Row, Spec
 from tienlen_env.games.common.bits import KEY_STEP, add
 from tienlen_env.games.common.game import AnyGame
+
+# `play_one` returns one number: `REFUSED`, or the next seat (below 8) or `FINISHED`, plus `PAID` if it paid.
+REFUSED: Final = -1
+PAID: Final = 8
+FINISHED: Final = 16
+
+
+class Turn(IntEnum):
+    """The values that stand where a seat would.
+
+    Attributes:
+        OVER: no seat acts, the game is over (or stopped, see `Batch.step_games`).
+        ASKED: the seat of interest must decide (see `Batch.step_games`).
+    """
+
+    OVER = -1
+    ASKED = -2
 
 
 class PerGame(NamedTuple):
@@ -24,12 +45,15 @@ class PerGame(NamedTuple):
         advance: ``(row, spec, actions, action, cards, rewards)``: play a legal action with `cards`, add
             its rewards, and deal anew if the game is over and the variant says so. Returns whether it was
             over.
+        play_alone: with the arguments of `advance`: play a legal action, and overwrite the rewards. Returns
+            the next seat to act, or `FINISHED`, plus `PAID` if some reward is not zero.
     """
 
     begin: Callable[[Row, Spec, ActionFields, int, int, int], None]
     is_refused: Callable[[Row, Spec, int], bool]
     is_refused_with: Callable[[Row, Spec, ActionFields, int, int], bool]
     advance: Callable[[Row, Spec, ActionFields, int, int, Rewards], bool]
+    play_alone: Callable[[Row, Spec, ActionFields, int, int, Rewards], int]
 
 
 @cache
@@ -71,4 +95,18 @@ def per_game(game: AnyGame) -> PerGame:
         update_legal(row, spec, actions)
         return bool(is_over)
 
-    return PerGame(begin, is_refused, is_refused_with, advance)
+    def play_alone(
+        row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards
+    ) -> int:
+        num_players = spec[S.NUM_PLAYERS]
+        for i in range(num_players):
+            rewards[i] = 0
+        play(row, spec, actions, action, cards, rewards)
+        update_legal(row, spec, actions)
+        is_paid = 0
+        for i in range(num_players):
+            if rewards[i] != 0:
+                is_paid = PAID
+        return is_paid + (FINISHED if row[TURN] < 0 else row[TURN])
+
+    return PerGame(begin, is_refused, is_refused_with, advance, play_alone)

@@ -1,19 +1,23 @@
-"""The reference executor: plain Python loops over games, no compilation.
+"""The loops over games, and the reference executor, which runs them as plain Python.
 
-Slow and simple; it defines what every other executor must reproduce bit for bit. A game's row is turned
-into a list of Python ints for the game's kernels and written back.
+The loops are written once, as plain functions of arrays: other executors compile them. Here they get lists of
+Python's numbers in place of arrays, which is slow and simple; every other executor gives the same bits.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache, wraps
+from inspect import signature
+from typing import Any, Final
 
 import numpy as np
 
-from tienlen_env.engine.backends.per_game import per_game
-from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED, Turn
+from tienlen_env.engine.backends.per_game import REFUSED, Turn, per_game
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import (
+    AnyArray,
     BoolArray,
     ByteOutput,
     FloatArray,
@@ -23,21 +27,12 @@ from tienlen_env.games.common.arrays import (
 )
 from tienlen_env.games.common.bits import as_output
 from tienlen_env.games.common.game import AnyGame
+from tienlen_env.games.common.hints import noinline
 
 
-@lru_cache(maxsize=64)
-def _list_of_bytes(data: bytes) -> list[int]:
-    numbers: list[int] = np.frombuffer(data, np.int64).tolist()
-    return numbers
-
-
-def _as_list(array: IntArray) -> list[int]:
-    """The numbers of a rules table as Python ints, converted once a table."""
-    return _list_of_bytes(array.tobytes())
-
-
-class PythonBackend:
-    """Loops over games in plain Python, and nothing else; other executors have the same methods.
+@dataclass(frozen=True)
+class Loops:
+    """An executor: loops over games that call the game's kernels.
 
     Every loop takes the rows of a batch, its `KernelTables`, and arguments that `Batch` has checked: indices
     in range, arrays contiguous and of the stated shapes and dtypes. An empty output array means "not wanted".
@@ -46,55 +41,88 @@ class PythonBackend:
     an item, in ceil(n / 64) words (`tienlen_env.engine.packed`). The dtype of the array chooses the form.
 
     Attributes:
-        name: ``"numba"``, ``"python"``.
-        threads: threads of the loops over games.
+        begin: ``(rows, spec, actions, keys, rounds, leaders)``: start a game in every row from its key;
+            leader -1: as the rules say.
+        begin_round: ``(rows, spec, actions, leaders)``: start a round from the hands in every row.
+        step: play one action in every game, see `loops_of`.
+        check: ``(rows, spec, actions, ids, cards)``: what `step` returns, without a step.
+        play_one: play one action in one game, see `loops_of`.
+        step_games: play on in some games, see `loops_of`.
+        sample: ``(rows, spec, draws, out)``: choose a legal action a game by uniform draws in [0, 1); -1
+            where no action is legal.
+        write_masks: ``(rows, spec, out)``: write the legal-action masks, int8 (B, A) or packed.
+        observe_seats: ``(rows, spec, actions, seats, out)``: write the observation of one seat a game, uint8
+            (B, O) or packed; zeros for seat -1.
+        observe_all: ``(rows, spec, actions, out)``: write the global observations, uint8 (B, G) or packed.
+        count_legal: ``(rows, spec, out)``: count the legal actions of every game, int64 (B,).
+        list_legal: ``(rows, spec, actions, starts, out_ids, out_cards)``: list legal actions and their cards;
+            game b writes from index ``starts[b]``. Returns the index behind the last one written.
+        action_cards: ``(rows, actions, ids, out)``: the cards that an action would play in every game, int64
+            (B,) masks.
     """
 
-    name = "python"
+    begin: Callable[..., None]
+    begin_round: Callable[..., None]
+    step: Callable[..., int]
+    check: Callable[..., int]
+    play_one: Callable[..., int]
+    step_games: Callable[..., int]
+    sample: Callable[..., None]
+    write_masks: Callable[..., None]
+    observe_seats: Callable[..., None]
+    observe_all: Callable[..., None]
+    count_legal: Callable[..., None]
+    list_legal: Callable[..., int]
+    action_cards: Callable[..., None]
 
-    def __init__(self, game: AnyGame, threads: int = 1) -> None:
-        self.threads = threads
-        self._game = game
+
+@cache
+def loops_of(game: AnyGame) -> Loops:
+    """The loops over a game's kernels, as plain functions that can be compiled."""
+    kernels, columns = game.kernels, game.columns
+    begin_one, is_refused, is_refused_with, advance, play_alone = per_game(game)
+    begin_a_round, play = kernels.begin_round, kernels.play
+    update_legal, cards_of = kernels.update_legal, kernels.action_cards
+    observe, observe_everything = kernels.observe, kernels.observe_all
+    _, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_of_legal = kernels.legal
+    TURN, HAND, PLACE = columns.turn, columns.hand, columns.place
+    is_over, is_asked = int(Turn.OVER), int(Turn.ASKED)
+
+    # Apart, so that a step without exact cards stays as fast.
+    @noinline
+    def check_cards(rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray) -> int:
+        for b in range(len(rows)):
+            if is_refused_with(rows[b], spec, actions, ids[b], cards[b]):
+                return b
+        return -1
+
+    def check_actions(
+        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray
+    ) -> int:
+        if len(cards) > 0:
+            return check_cards(rows, spec, actions, ids, cards)
+        for b in range(len(rows)):
+            if is_refused(rows[b], spec, ids[b]):
+                return b
+        return -1
 
     def begin(
-        self,
-        rows: IntArray,
-        spec: IntArray,
-        actions: IntArray,
-        keys: IntArray,
-        rounds: IntArray,
+        rows: IntArray, spec: IntArray, actions: IntArray, keys: IntArray, rounds: IntArray,
         leaders: IntArray,
-    ) -> None:
-        """Start a game in every row from its key; leader -1: as the rules say."""
-        begin_one = per_game(self._game).begin
-        spec_list, action_list = _as_list(spec), _as_list(actions)
-        for b, row in enumerate(rows.tolist()):
-            begin_one(row, spec_list, action_list, int(keys[b]), int(rounds[b]), int(leaders[b]))
-            rows[b] = row
+    ) -> None:  # fmt: skip
+        for b in range(len(rows)):
+            begin_one(rows[b], spec, actions, keys[b], rounds[b], leaders[b])
 
-    def begin_round(self, rows: IntArray, spec: IntArray, actions: IntArray, leaders: IntArray) -> None:
-        """Start a round from the hands in every row; leader -1: as the rules say."""
-        kernels = self._game.kernels
-        spec_list, action_list = _as_list(spec), _as_list(actions)
-        for b, row in enumerate(rows.tolist()):
-            kernels.begin_round(row, spec_list, int(leaders[b]))
-            kernels.update_legal(row, spec_list, action_list)
-            rows[b] = row
+    def begin_round(rows: IntArray, spec: IntArray, actions: IntArray, leaders: IntArray) -> None:
+        for b in range(len(rows)):
+            begin_a_round(rows[b], spec, leaders[b])
+            update_legal(rows[b], spec, actions)
 
     def step(
-        self,
-        rows: IntArray,
-        spec: IntArray,
-        actions: IntArray,
-        ids: IntArray,
-        cards: IntArray,
-        rewards: RewardArray,
-        dones: BoolArray,
-        mask: MaskOutput,
-        obs: ByteOutput,
-        draws: FloatArray,
+        rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray, rewards:
+        RewardArray, dones: BoolArray, mask: MaskOutput, obs: ByteOutput, draws: FloatArray,
         next_ids: IntArray,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Play one action in every game.
 
         Args:
@@ -113,48 +141,37 @@ class PythonBackend:
         Returns:
             -1, or the first game whose action is not legal, or not with its cards; then nothing has changed.
         """
-        kernels, columns = self._game.kernels, self._game.columns
-        turn_column, hand_column = columns.turn, columns.hand
-        _, is_refused, is_refused_with, advance = per_game(self._game)
-        spec_list, action_list = _as_list(spec), _as_list(actions)
-        games = rows.tolist()
-        for b, row in enumerate(games):
-            action = int(ids[b])
-            if len(cards):
-                refused = is_refused_with(row, spec_list, action_list, action, int(cards[b]))
-            else:
-                refused = is_refused(row, spec_list, action)
-            if refused:
-                return b
-        for b, row in enumerate(games):
-            gained = [0.0] * spec_list[S.NUM_PLAYERS]
+        refused = check_actions(rows, spec, actions, ids, cards)
+        if refused >= 0:
+            return refused
+        for b in range(len(rows)):
+            row = rows[b]
+            for seat in range(spec[S.NUM_PLAYERS]):
+                rewards[b][seat] = 0
             dones[b] = False
-            seat = row[turn_column]
+            seat = row[TURN]
             if seat >= 0:
-                action = int(ids[b])
-                hand = row[hand_column + seat]
-                chosen = int(cards[b]) if len(cards) else kernels.action_cards(hand, action_list, action)
-                dones[b] = advance(row, spec_list, action_list, action, chosen, gained)
-                rows[b] = row
-            rewards[b] = gained
-            if len(mask):
-                kernels.legal.write_mask(row, spec_list, as_output(mask[b]), 0)
-            if len(obs):
-                kernels.observe(row, spec_list, action_list, row[turn_column], as_output(obs[b]), 0)
-            if len(next_ids):
-                next_ids[b] = kernels.legal.choose_legal(row, spec_list, float(draws[b]))
+                action = ids[b]
+                if len(cards) > 0:
+                    chosen = cards[b]
+                else:
+                    chosen = cards_of(row[HAND + seat], actions, action)
+                dones[b] = advance(row, spec, actions, action, chosen, rewards[b])
+            if len(mask) > 0:
+                write_mask(row, spec, as_output(mask[b]), 0)
+            if len(obs) > 0:
+                observe(row, spec, actions, row[TURN], as_output(obs[b]), 0)
+            if len(next_ids) > 0:
+                next_ids[b] = choose_legal(row, spec, draws[b])
         return -1
 
+    def check(rows: IntArray, spec: IntArray, actions: IntArray, ids: IntArray, cards: IntArray) -> int:
+        return check_actions(rows, spec, actions, ids, cards)
+
     def play_one(
-        self,
-        row: IntArray,
-        spec: IntArray,
-        actions: IntArray,
-        rewards: RewardArray,
-        mask: MaskOutput,
-        obs: ByteOutput,
-        action: int,
-    ) -> int:
+        row: IntArray, spec: IntArray, actions: IntArray, rewards: RewardArray, mask: MaskOutput,
+        obs: ByteOutput, action: int,
+    ) -> int:  # fmt: skip
         """Play one action in one game, for callers that have a single one and count the microseconds.
 
         Args:
@@ -170,36 +187,19 @@ class PythonBackend:
             `REFUSED` if the action is not legal; then nothing has changed. Else the next seat to act, or
             `FINISHED`, plus `PAID` if some reward is not zero.
         """
-        kernels, columns = self._game.kernels, self._game.columns
-        turn_column, hand_column = columns.turn, columns.hand
-        game, spec_list, action_list = row.tolist(), _as_list(spec), _as_list(actions)
-        seat = game[turn_column]
-        if seat < 0 or not kernels.legal.is_legal(game, spec_list, action):
+        seat = row[TURN]
+        if seat < 0 or not is_legal(row, spec, action):
             return REFUSED
-        gained = [0.0] * spec_list[S.NUM_PLAYERS]
-        cards = kernels.action_cards(game[hand_column + seat], action_list, action)
-        kernels.play(game, spec_list, action_list, action, cards, gained)
-        kernels.update_legal(game, spec_list, action_list)
-        row[:] = game
-        rewards[:] = gained
-        kernels.legal.write_mask(game, spec_list, mask, 0)
-        seat = game[turn_column]
-        kernels.observe(game, spec_list, action_list, seat, obs, 0)
-        return PAID * any(gained) + (FINISHED if seat < 0 else seat)
+        cards = cards_of(row[HAND + seat], actions, action)
+        found = play_alone(row, spec, actions, action, cards, rewards)
+        write_mask(row, spec, mask, 0)
+        observe(row, spec, actions, row[TURN], obs, 0)
+        return found
 
     def step_games(
-        self,
-        rows: IntArray,
-        spec: IntArray,
-        actions: IntArray,
-        games: IntArray,
-        ids: IntArray,
-        seats: IntArray,
-        skip_forced: bool,
-        until_placed: bool,
-        rewards: RewardArray,
-        turns: IntArray,
-    ) -> int:
+        rows: IntArray, spec: IntArray, actions: IntArray, games: IntArray, ids: IntArray, seats:
+        IntArray, skip_forced: bool, until_placed: bool, rewards: RewardArray, turns: IntArray,
+    ) -> int:  # fmt: skip
         """Play one action in some games, and on through decisions with a single legal action.
 
         One seat a game is of interest: its own decisions are played on through only if `skip_forced`.
@@ -220,97 +220,106 @@ class PythonBackend:
         Returns:
             -1, or the first index of `games` whose action is not legal; then nothing has changed.
         """
-        kernels, columns = self._game.kernels, self._game.columns
-        turn_column, hand_column = columns.turn, columns.hand
-        spec_list, action_list = _as_list(spec), _as_list(actions)
-        some = rows[games].tolist()
-        for i, row in enumerate(some):
-            if row[turn_column] < 0 or not kernels.legal.is_legal(row, spec_list, int(ids[i])):
+        for i in range(len(games)):
+            row = rows[games[i]]
+            if row[TURN] < 0 or not is_legal(row, spec, ids[i]):
                 return i
-        for i, row in enumerate(some):
-            action, seat = int(ids[i]), int(seats[games[i]])
-            gained = [0.0] * spec_list[S.NUM_PLAYERS]
+        for i in range(len(games)):
+            game, action = games[i], ids[i]
+            row, seat = rows[game], seats[game]
             while True:
-                cards = kernels.action_cards(row[hand_column + row[turn_column]], action_list, action)
-                kernels.play(row, spec_list, action_list, action, cards, gained)
-                kernels.update_legal(row, spec_list, action_list)
-                turn = row[turn_column]
-                is_forced = kernels.legal.num_legal(row, spec_list) == 1
-                if turn < 0 or (until_placed and row[columns.place + seat] >= 0):
-                    turns[i] = Turn.OVER
-                elif turn == seat and not (skip_forced and is_forced):
-                    turns[i] = Turn.ASKED
-                elif not is_forced:
+                cards = cards_of(row[HAND + row[TURN]], actions, action)
+                play(row, spec, actions, action, cards, rewards[game])
+                update_legal(row, spec, actions)
+                turn = row[TURN]
+                if turn < 0 or (until_placed and row[PLACE + seat] >= 0):
+                    turns[i] = is_over
+                    break
+                is_forced = num_legal(row, spec) == 1
+                if turn == seat and not (skip_forced and is_forced):
+                    turns[i] = is_asked
+                    break
+                if not is_forced:
                     turns[i] = turn
-                else:
-                    action = kernels.legal.nth_legal(row, spec_list, 0)
-                    continue
-                break
-            rows[games[i]] = row
-            rewards[games[i]] += gained
+                    break
+                action = nth_legal(row, spec, 0)
         return -1
 
-    def sample(self, rows: IntArray, spec: IntArray, draws: FloatArray, out: IntArray) -> None:
-        """Choose a legal action a game by uniform draws in [0, 1); -1 where no action is legal."""
-        kernels = self._game.kernels
-        spec_list = _as_list(spec)
-        for b, row in enumerate(rows.tolist()):
-            out[b] = kernels.legal.choose_legal(row, spec_list, float(draws[b]))
+    def sample(rows: IntArray, spec: IntArray, draws: FloatArray, out: IntArray) -> None:
+        for b in range(len(rows)):
+            out[b] = choose_legal(rows[b], spec, draws[b])
 
-    def write_masks(self, rows: IntArray, spec: IntArray, out: MaskOutput) -> None:
-        """Write the legal-action masks, int8 (B, A) or packed."""
-        kernels = self._game.kernels
-        spec_list = _as_list(spec)
-        for b, row in enumerate(rows.tolist()):
-            kernels.legal.write_mask(row, spec_list, as_output(out[b]), 0)
+    def write_masks(rows: IntArray, spec: IntArray, out: MaskOutput) -> None:
+        for b in range(len(rows)):
+            write_mask(rows[b], spec, as_output(out[b]), 0)
 
     def observe_seats(
-        self, rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteOutput
+        rows: IntArray, spec: IntArray, actions: IntArray, seats: IntArray, out: ByteOutput
     ) -> None:
-        """Write the observation of one seat a game, uint8 (B, O) or packed; zeros for seat -1."""
-        kernels = self._game.kernels
-        spec_list, action_list = _as_list(spec), _as_list(actions)
-        for b, row in enumerate(rows.tolist()):
-            kernels.observe(row, spec_list, action_list, int(seats[b]), as_output(out[b]), 0)
+        for b in range(len(rows)):
+            observe(rows[b], spec, actions, seats[b], as_output(out[b]), 0)
 
-    def observe_all(self, rows: IntArray, spec: IntArray, actions: IntArray, out: ByteOutput) -> None:
-        """Write the global observation of every game, uint8 (B, G) or packed."""
-        kernels = self._game.kernels
-        spec_list, action_list = _as_list(spec), _as_list(actions)
-        for b, row in enumerate(rows.tolist()):
-            kernels.observe_all(row, spec_list, action_list, as_output(out[b]), 0)
+    def observe_all(rows: IntArray, spec: IntArray, actions: IntArray, out: ByteOutput) -> None:
+        for b in range(len(rows)):
+            observe_everything(rows[b], spec, actions, as_output(out[b]), 0)
 
-    def count_legal(self, rows: IntArray, spec: IntArray, out: IntArray) -> None:
-        """Count the legal actions of every game, int64 (B,)."""
-        kernels = self._game.kernels
-        spec_list = _as_list(spec)
-        for b, row in enumerate(rows.tolist()):
-            out[b] = kernels.legal.num_legal(row, spec_list)
+    def count_legal(rows: IntArray, spec: IntArray, out: IntArray) -> None:
+        for b in range(len(rows)):
+            out[b] = num_legal(rows[b], spec)
 
     def list_legal(
-        self,
-        rows: IntArray,
-        spec: IntArray,
-        actions: IntArray,
-        starts: IntArray,
-        ids: IntArray,
-        cards: IntArray,
-    ) -> int:
-        """List legal actions and their cards; game b writes from index ``starts[b]`` of `ids` and `cards`.
-
-        Returns:
-            The index after the last one written.
-        """
-        kernels = self._game.kernels
+        rows: IntArray, spec: IntArray, actions: IntArray, starts: IntArray, out_ids: IntArray,
+        out_cards: IntArray,
+    ) -> int:  # fmt: skip
         end = 0
-        spec_list, action_list = _as_list(spec), _as_list(actions)
-        for b, row in enumerate(rows.tolist()):
-            end = kernels.legal.list_legal(row, spec_list, action_list, ids, cards, int(starts[b]))
+        for b in range(len(rows)):
+            end = list_of_legal(rows[b], spec, actions, out_ids, out_cards, starts[b])
         return end
 
-    def action_cards(self, rows: IntArray, actions: IntArray, ids: IntArray, out: IntArray) -> None:
-        """The cards that an action would play in every game, int64 (B,) masks."""
-        kernels, columns = self._game.kernels, self._game.columns
-        action_list = _as_list(actions)
-        for b, row in enumerate(rows.tolist()):
-            out[b] = kernels.action_cards(row[columns.hand + row[columns.turn]], action_list, int(ids[b]))
+    def action_cards(rows: IntArray, actions: IntArray, ids: IntArray, out: IntArray) -> None:
+        for b in range(len(rows)):
+            out[b] = cards_of(rows[b][HAND + rows[b][TURN]], actions, ids[b])
+
+    return Loops(
+        begin, begin_round, step, check, play_one, step_games, sample, write_masks, observe_seats,
+        observe_all, count_legal, list_legal, action_cards,
+    )  # fmt: skip
+
+
+WRITTEN: Final = {"rows", "row", "rewards", "dones", "turns", "next_ids"}
+OUTPUTS: Final = {"mask", "obs", "out", "out_ids", "out_cards"}  # arrays that a loop writes and never reads
+
+
+@lru_cache(maxsize=64)
+def _list_of_bytes(data: bytes) -> list[int]:
+    numbers: list[int] = np.frombuffer(data, np.int64).tolist()
+    return numbers
+
+
+def _as_list(name: str, array: AnyArray) -> Any:
+    """An argument of a loop in plain Python; a table of the rules is converted once."""
+    if name in OUTPUTS or not isinstance(array, np.ndarray):
+        return array
+    return _list_of_bytes(array.tobytes()) if name in ("spec", "actions") else array.tolist()
+
+
+def _interpreted(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop that gets lists in place of arrays, and whose changes are written back."""
+    names = tuple(signature(loop).parameters)
+
+    @wraps(loop)
+    def run(*arrays: Any) -> Any:
+        lists = list(map(_as_list, names, arrays))
+        found = loop(*lists)
+        for name, array, numbers in zip(names, arrays, lists, strict=True):
+            if name in WRITTEN and len(array):
+                array[...] = numbers
+        return found
+
+    return run
+
+
+@cache
+def python_loops(game: AnyGame) -> Loops:
+    """The reference executor of a game."""
+    return Loops(*map(_interpreted, vars(loops_of(game)).values()))

@@ -35,16 +35,6 @@ CARD_TEXT: Final = tuple(r + s for r in RANK_TEXT for s in SUIT_TEXT)
 _CARD_ID: Final = {text: i for i, text in enumerate(CARD_TEXT)}
 
 
-def rank_of(card_id: int) -> int:
-    """The rank of a card, 0 (a 3) to 12 (a 2)."""
-    return card_id >> 2
-
-
-def suit_of(card_id: int) -> int:
-    """The suit of a card: 0 spades, 1 clubs, 2 diamonds, 3 hearts (RULES.md 1.2)."""
-    return card_id & 3
-
-
 def card_ids(mask: int) -> list[int]:
     """The cards of a mask, weakest first.
 
@@ -94,12 +84,11 @@ def describe_cards(mask: int, write: Callable[[int], str] = format_cards) -> str
         return f"the mask {mask:#x}"
 
 
-def parse_cards(text: str, *, column: int = 1) -> int:
+def parse_cards(text: str) -> int:
     """Read cards into a mask: ``"3s 3h"``, ``"3s3h"``, ``"10d,Jc"`` and ``"3♠ 3♥"`` are all understood.
 
     Args:
         text: rank then suit for every card, upper or lower case, with blanks or commas between or not.
-        column: the column of the text's first character, for error messages.
 
     Returns:
         The mask of the cards; 0 for blank text.
@@ -120,9 +109,9 @@ def parse_cards(text: str, *, column: int = 1) -> int:
         card = _CARD_ID.get(rank + suit)
         if card is None:
             found = text[i : i + width + 1]
-            raise NotationError(f"{found!r} is not a card (write 3s..2h, ten is T or 10)", column + i)
+            raise NotationError(f"{found!r} is not a card (write 3s..2h, ten is T or 10)", 1 + i)
         if mask >> card & 1:
-            raise NotationError(f"card {CARD_TEXT[card]} comes twice", column + i)
+            raise NotationError(f"card {CARD_TEXT[card]} comes twice", 1 + i)
         mask |= 1 << card
         i += width + 1
     return mask

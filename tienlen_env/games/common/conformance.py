@@ -10,6 +10,8 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 import numpy as np
@@ -227,7 +229,9 @@ class _Preset:
             _need(row[columns.key] == key, f"row[key] is {row[columns.key]}: expected {key}")
             _need(row[columns.round] == 0, f"row[round] is {row[columns.round]}: expected 0")
             hands = row[columns.hand : columns.hand + self.num_players]
-            _need(sum(h.bit_count() for h in hands) == _union(hands).bit_count(), "a card is in two hands")
+            _need(
+                sum(h.bit_count() for h in hands) == reduce(or_, hands).bit_count(), "a card is in two hands"
+            )
             _need(all(h > 0 for h in hands), "a hand is empty")
         return row
 
@@ -353,10 +357,3 @@ class _Preset:
         _need(
             reward != "zero_sum" or abs(sum(total)) < 1e-3, f"play: zero_sum rewards add up to {sum(total)}"
         )
-
-
-def _union(masks: Sequence[int]) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union

@@ -201,14 +201,6 @@ def _no_reason(table: ActionTable, row: Sequence[int], action: int, cards: int |
     return Refusal("not a legal action here" if cards is None else "not a legal action with these cards here")
 
 
-def _no_description(table: ActionTable, row: Sequence[int]) -> str:
-    return ""
-
-
-def _action_text(table: ActionTable, action: int, cards: int) -> str:
-    return table.text(action)
-
-
 def _find_action(table: ActionTable, text: str) -> int:
     for action in range(table.num_actions):
         if table.text(action) == text:
@@ -238,11 +230,11 @@ class GameText(Generic[RulesT, TableT]):
 
     worst_reward: Callable[[RulesT, str], float]
     why_refused: Callable[[TableT, Sequence[int], int, int | None], Refusal] = _no_reason
-    describe: Callable[[TableT, Sequence[int]], str] = _no_description
+    describe: Callable[[TableT, Sequence[int]], str] = lambda table, row: ""
     parse_action: Callable[[TableT, str], int] = _find_action
     parse_cards: Callable[[str], int] = cards.parse_cards
     format_cards: Callable[[int], str] = cards.format_cards
-    play_text: Callable[[TableT, int, int], str] = _action_text
+    play_text: Callable[[TableT, int, int], str] = lambda table, action, cards: table.text(action)
     facts: tuple[Fact, ...] | None = None
     unit: str = "round"
     causes: Mapping[str, str] = field(default_factory=dict)

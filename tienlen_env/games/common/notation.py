@@ -1,25 +1,50 @@
-"""Reading and writing one-line records, as far as the records of all games share it."""
+"""The text record of a round: one line, read back exactly.
+
+For example ``high_card/1 high_card p3 key=00000000000000ff.0 : 17 3 50 = 2 1 0``: the game and the version of
+the format; the preset (or ``#`` and the digest of other rules); the players; the deal, as key and round or as
+hands by seat and the game's other cards; who leads, if that was given; the plays; once the round is over each
+seat's result. `Notation` writes plays as action ids and results as scores; a game that writes them in another
+way has a subclass.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
 
 from tienlen_env.errors import NotationError, RulesError
 from tienlen_env.games.common.game import AnyRules
 
-RulesT = TypeVar("RulesT", bound=AnyRules)
+MAX_ID: Final = 2**31 - 1
 
 
-class CardText(Protocol):
-    """How a game writes cards: its module `cards`."""
+@dataclass(frozen=True)
+class Record:
+    """The content of a line.
 
-    def parse_cards(self, text: str, *, column: int = 1) -> int:
-        """The mask of some cards."""
+    Attributes:
+        rules: the variant.
+        key: the 64-bit deal key (signed), or None where hands are given.
+        round_index: the round of the game that the key deals.
+        hands: P card masks, or None where a key is given.
+        leader: the seat that leads, or None where the deal decides.
+        plays: in turn, as the game's `Notation` says: action ids, or card masks.
+        results: each seat's place or points, or None while the round is not over.
+        extra: masks of other cards by name, with hands (`Game.extra_hands`).
+        columns: column of each play in the text, for error messages; empty for a record not read from text.
+    """
 
-    def format_cards(self, mask: int, separator: str = " ") -> str:
-        """The text of a mask."""
+    rules: AnyRules
+    key: int | None
+    round_index: int
+    hands: tuple[int, ...] | None
+    leader: int | None
+    plays: tuple[int, ...]
+    results: tuple[int, ...] | None
+    extra: Mapping[str, int] = field(default_factory=dict)
+    columns: tuple[int, ...] = ()
 
 
 class Words:
@@ -68,55 +93,203 @@ class Words:
         word, column = self.take(name)
         return word[len(name) + 1 :], column + len(name) + 1
 
-
-def rules_text(rules: AnyRules, presets: Container[str]) -> str:
-    """How a line names rules: by their preset, or by ``#`` and their digest."""
-    return rules.name if rules.name in presets else f"#{rules.digest()}"
-
-
-def key_text(key: int, round_index: int) -> str:
-    """How a line names a deal."""
-    return f"key={key & (1 << 64) - 1:016x}.{round_index}"
+    def take_size(self, example: str, what: str, highest: int) -> int:
+        """The number of the next word, which is a letter and a number up to `highest`, like ``p4``."""
+        word, column = self.take(f"the number of {what}")
+        if not word.startswith(example[0]):
+            raise NotationError(f"{word!r}: expected the number of {what}, like {example}", column)
+        return number(word[1:], column + 1, highest, f"a number of {what}")
 
 
-def parse_rules(
-    words: Words,
-    rules: RulesT | None,
-    read_size: Callable[[str, int], dict[str, int]],
-    find: Callable[..., RulesT],
-) -> RulesT:
-    """Take the words of the rules and of the table's size.
+class Notation:
+    """The format of a game's records.
 
     Args:
-        words: the line.
-        rules: see `parse_record`.
-        read_size: fields of the rules from a word like ``p4`` and its column.
+        name: the game's; a line begins with ``NAME/1``.
         find: the rules of a name, or given ones, with some fields replaced.
-
-    Raises:
-        NotationError: unknown rules, or others than were given.
+        cards: how the game writes cards: ``parse_cards(text)`` and ``format_cards(mask)``.
+        presets: its rules that a line names; others are named by their digest.
     """
-    name, name_column = words.take("the rules")
-    size = read_size(*words.take("the number of players"))
-    try:
-        if name.startswith("#"):
-            if rules is None:
-                raise NotationError(f"{name}: these are not preset rules; give rules=", name_column)
-            found = find(rules, **size)
-            if name[1:] != found.digest():
-                raise NotationError(f"{name}: the given rules have the digest {found.digest()}", name_column)
+
+    result: ClassVar[str] = "a score"  # of a seat at the end
+    max_players: ClassVar[int] = 99
+
+    def __init__(
+        self, name: str, find: Callable[..., Any], cards: Any, presets: Mapping[str, AnyRules]
+    ) -> None:
+        self.form = f"{name}/1"
+        self._find, self._cards, self._presets = find, cards, presets
+
+    def cards_text(self, mask: int) -> str:
+        """How a line writes cards."""
+        return str(self._cards.format_cards(mask)).replace(" ", "")
+
+    def parse_cards(self, text: str, column: int) -> int:
+        """The mask of cards that begin in a column.
+
+        Raises:
+            NotationError: not cards.
+        """
+        try:
+            return int(self._cards.parse_cards(text))
+        except ValueError as error:
+            at = error.column if isinstance(error, NotationError) else 1
+            raise NotationError(error.args[0], column + at - 1) from None
+
+    # ------------------------------------------------------------ what games write in their own way
+
+    def size_words(self, rules: Any) -> list[str]:
+        """How a line writes the size of the table."""
+        return [f"p{rules.num_players}"]
+
+    def parse_size(self, words: Words) -> dict[str, int]:
+        """Take what `size_words` writes: fields of the rules."""
+        return {"num_players": words.take_size("p4", "players", self.max_players)}
+
+    def hand_size(self, rules: Any) -> int:
+        """The most cards of a hand."""
+        return 64
+
+    def extra_words(self, extra: Mapping[str, int]) -> list[str]:
+        """How a line writes the cards beside the hands."""
+        return [f"{name}={self.cards_text(mask)}" for name, mask in extra.items()]
+
+    def parse_extra(self, words: Words) -> dict[str, int]:
+        """Take what `extra_words` writes."""
+        extra = {}
+        while "=" in words.peek() and not words.peek().startswith(("=", "lead=")):
+            word, column = words.take("cards")
+            name, _, cards = word.partition("=")
+            extra[name] = self.parse_cards(cards, column + len(name) + 1)
+        return extra
+
+    def play_text(self, rules: Any, play: int) -> str:
+        """How a line writes a play."""
+        return str(play)
+
+    def parse_play(self, rules: Any, word: str, column: int = 1) -> int:
+        """The play that `play_text` writes so.
+
+        Raises:
+            NotationError: not a play.
+        """
+        return number(word, column, MAX_ID, "an action id")
+
+    # ------------------------------------------------------------ lines
+
+    def format(self, record: Record) -> str:
+        """The line of a record."""
+        rules = record.rules
+        words = [self.form, rules.name if rules.name in self._presets else f"#{rules.digest()}"]
+        words += self.size_words(rules)
+        if record.hands is not None:
+            words.append("hands=" + "/".join(map(self.cards_text, record.hands)))
+            words += self.extra_words(record.extra)
+        else:
+            assert record.key is not None  # a record has a key or hands
+            words.append(f"key={record.key & (1 << 64) - 1:016x}.{record.round_index}")
+        if record.leader is not None:
+            words.append(f"lead={record.leader}")
+        words += [":", *(self.play_text(rules, play) for play in record.plays)]
+        if record.results is not None:
+            words += ["=", *map(str, record.results)]
+        return " ".join(words)
+
+    def parse(self, text: str, rules: AnyRules | None = None) -> Record:
+        """Read a line; the plays are not checked against the rules here (`BaseRound.from_record` does).
+
+        Args:
+            text: one line as `format` writes it; additional blanks are ignored.
+            rules: the variant, needed if the line has only a digest; a named preset must agree with it.
+
+        Raises:
+            NotationError: anything that cannot be read; the message and `column` have the position.
+        """
+        words = Words(text, self.form)
+        variant = self._parse_rules(words, rules)
+        (key, round_index), hands, extra = _parse_key(words), None, {}
+        if key is None:
+            hands = self._parse_hands(words, variant)
+            extra = self.parse_extra(words)
+        leader = words.take_value("lead")
+        seat = None if leader is None else number(*leader, variant.num_players - 1, "a seat")
+        word, column = words.take("':'")
+        if word != ":":
+            raise NotationError(f"{word!r}: expected ':' before the plays", column)
+        plays, columns = [], []
+        while words.peek() not in ("", "="):
+            word, column = words.take("a play")
+            plays.append(self.parse_play(variant, word, column))
+            columns.append(column)
+        results = self.parse_results(words, variant.num_players)
+        return Record(
+            variant, key, round_index, hands, seat, tuple(plays), results, extra, columns=tuple(columns)
+        )
+
+    def _parse_rules(self, words: Words, rules: AnyRules | None) -> AnyRules:
+        name, column = words.take("the rules")
+        size = self.parse_size(words)
+        try:
+            if name.startswith("#"):
+                if rules is None:
+                    raise NotationError(f"{name}: these are not preset rules; give rules=", column)
+                found: AnyRules = self._find(rules, **size)
+                if name[1:] != found.digest():
+                    raise NotationError(f"{name}: the given rules have the digest {found.digest()}", column)
+                return found
+            found = self._find(name, **size)
+            if rules is not None and found != self._find(rules, **size):
+                raise NotationError(f"{name}: other rules were given", column)
             return found
-        found = find(name, **size)
-        if rules is not None and found != find(rules, **size):
-            raise NotationError(f"{name}: other rules were given", name_column)
-        return found
-    except RulesError as error:
-        raise NotationError(str(error), name_column) from None
-    except TypeError:  # the size has fields that these rules lack
-        raise NotationError(f"{name[:40]!r}: not rules of the game of this record", name_column) from None
+        except RulesError as error:
+            raise NotationError(str(error), column) from None
+        except TypeError:  # the size has fields that these rules lack
+            raise NotationError(f"{name[:40]!r}: not rules of the game of this record", column) from None
+
+    def _parse_hands(self, words: Words, rules: AnyRules) -> tuple[int, ...]:
+        """Take the hands by seat, none of them empty."""
+        found = words.take_value("hands")
+        if found is None:
+            word, column = words.take("key= or hands=")
+            raise NotationError(f"{word!r}: expected key= or hands=", column)
+        text, column = found
+        hands, seen, most = [], 0, self.hand_size(rules)
+        for part in text.split("/"):
+            hand = self.parse_cards(part, column)
+            if hand & seen:
+                raise NotationError(f"{self._cards.format_cards(hand & seen)} in two hands", column)
+            if not 1 <= hand.bit_count() <= most:
+                raise NotationError(f"a hand has 1 to {most} cards", column)
+            seen |= hand
+            hands.append(hand)
+            column += len(part) + 1
+        if len(hands) != rules.num_players:
+            raise NotationError(f"{len(hands)} hands for {rules.num_players} players", column - 1)
+        return tuple(hands)
+
+    def parse_results(self, words: Words, num_players: int) -> tuple[int, ...] | None:
+        """Take the results of the seats; None if the round is not over."""
+        if not words.peek():
+            return None
+        words.take("'='")
+        found = [words.take(self.result) for _ in range(num_players)]
+        if words.peek():
+            word, column = words.take("")
+            raise NotationError(f"{word!r} after the end of the record", column)
+        return tuple(self.parse_result(word, column, num_players) for word, column in found)
+
+    def parse_result(self, word: str, column: int, num_players: int) -> int:
+        """The result of a seat.
+
+        Raises:
+            NotationError: not a number.
+        """
+        return (-1 if word.startswith("-") else 1) * number(
+            word.removeprefix("-"), column, MAX_ID, self.result
+        )
 
 
-def parse_key(words: Words) -> tuple[int | None, int]:
+def _parse_key(words: Words) -> tuple[int | None, int]:
     """Take the key (signed) and the round of a deal; None and 0 where hands are given instead."""
     found = words.take_value("key")
     if found is None:
@@ -126,62 +299,7 @@ def parse_key(words: Words) -> tuple[int | None, int]:
     if len(digits) != 16 or any(d not in "0123456789abcdef" for d in digits) or not dot:
         raise NotationError("expected key= with 16 hex digits, a dot and the round", column)
     unsigned = int(digits, 16)
-    return unsigned - (unsigned >> 63 << 64), number(round_text, column + 17, 2**31 - 1, "a round")
-
-
-def parse_hands(words: Words, cards: CardText, num_players: int, most: int) -> tuple[int, ...]:
-    """Take the hands by seat, each of 1 to `most` cards; `cards` knows how the game writes them."""
-    found = words.take_value("hands")
-    if found is None:
-        word, column = words.take("key= or hands=")
-        raise NotationError(f"{word!r}: expected key= or hands=", column)
-    text, column = found
-    hands, seen = [], 0
-    for part in text.split("/"):
-        hand = cards.parse_cards(part, column=column)
-        if hand & seen:
-            raise NotationError(f"{cards.format_cards(hand & seen)} in two hands", column)
-        if not 1 <= hand.bit_count() <= most:
-            raise NotationError(f"a hand has 1 to {most} cards", column)
-        seen |= hand
-        hands.append(hand)
-        column += len(part) + 1
-    if len(hands) != num_players:
-        raise NotationError(f"{len(hands)} hands for {num_players} players", column - 1)
-    return tuple(hands)
-
-
-def parse_leader(words: Words, num_players: int) -> int | None:
-    """Take the seat that leads, if one is given."""
-    found = words.take_value("lead")
-    return None if found is None else number(*found, num_players - 1, "a seat")
-
-
-def parse_plays(
-    words: Words, read_play: Callable[[str, int], int]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Take the plays up to the end or the results, and their columns."""
-    word, column = words.take("':'")
-    if word != ":":
-        raise NotationError(f"{word!r}: expected ':' before the plays", column)
-    plays, columns = [], []
-    while words.peek() not in ("", "="):
-        word, column = words.take("a play")
-        plays.append(read_play(word, column))
-        columns.append(column)
-    return tuple(plays), tuple(columns)
-
-
-def parse_results(words: Words, num_players: int, what: str) -> list[tuple[str, int]] | None:
-    """Take the results of the seats, as words with columns; None if the round is not over."""
-    if not words.peek():
-        return None
-    words.take("'='")
-    found = [words.take(what) for _ in range(num_players)]
-    if words.peek():
-        word, column = words.take("")
-        raise NotationError(f"{word!r} after the end of the record", column)
-    return found
+    return unsigned - (unsigned >> 63 << 64), number(round_text, column + 17, MAX_ID, "a round")
 
 
 def number(text: str, column: int, highest: int, what: str) -> int:

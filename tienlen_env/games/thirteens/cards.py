@@ -63,12 +63,8 @@ def format_cards(mask: int, separator: str = " ") -> str:
     return separator.join(CARD_TEXT[c] for c in order)
 
 
-def parse_cards(text: str, *, column: int = 1) -> int:
+def parse_cards(text: str) -> int:
     """Read cards into a mask: as `games.common.cards.parse_cards`, and ``*1``, ``*2`` for jokers.
-
-    Args:
-        text: the cards.
-        column: the column of the text's first character, for error messages.
 
     Raises:
         NotationError: a character that is not a card, or a card that comes twice; it names the column.
@@ -76,8 +72,8 @@ def parse_cards(text: str, *, column: int = 1) -> int:
     jokers = 0
     for i, name in enumerate(CARD_TEXT[NUM_PLAIN:]):
         if text.count(name) > 1:
-            raise NotationError(f"card {name} comes twice", text.rindex(name) + column)
+            raise NotationError(f"card {name} comes twice", 1 + text.rindex(name))
         if name in text:
             jokers |= 1 << (NUM_PLAIN + i)
             text = text.replace(name, "  ")
-    return jokers | plain.parse_cards(text, column=column)
+    return jokers | plain.parse_cards(text)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, get_args
 
 import numpy as np
 
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.cards import SUIT_NAME, SUIT_TEXT
 from tienlen_env.games.common.dealing import check_disjoint
 from tienlen_env.games.common.facts import Fact
-from tienlen_env.games.common.game import Game, GameText, Kernels
-from tienlen_env.games.thirteens import actions, explain, kernels, notation, observe, state
+from tienlen_env.games.common.game import Game, GameText, Kernels, Refusal
+from tienlen_env.games.thirteens import actions, kernels, notation, observe, state
 from tienlen_env.games.thirteens.actions import ThirteensTable
-from tienlen_env.games.thirteens.cards import NUM_PLAIN, format_cards, full_deck, parse_cards
+from tienlen_env.games.thirteens.cards import (
+    CARD_TEXT,
+    NUM_PLAIN,
+    format_cards,
+    full_deck,
+    is_joker,
+    parse_cards,
+)
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 from tienlen_env.games.thirteens.spec import Reward, build_spec
 from tienlen_env.games.thirteens.state import COLUMNS, State
 
+_MOST_MELDED: Final = 84  # the pips of the deck make 28 thirteens
 # The cards of the trick in the order of play, the seats that led it and are winning it, the cards beside it;
 # the suit that must be led, in the first trick; the cards to meld; what was taken last, its winner; tricks
 # and points of this deal.
@@ -78,6 +87,57 @@ def set_hands(
     rows[:, state.NUM_TRICKS] = rules.hand_size - np.bitwise_count(hands[:, 0])
 
 
+# ---------------------------------------------------------------- texts
+
+
+def why_refused(table: ThirteensTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
+    """Why a play is not legal, with the clause of RULES.md that it breaks.
+
+    Args:
+        table: the actions.
+        row: the game (`tienlen_env.games.thirteens.state`); the play is not legal there.
+        action: the id of an action.
+        cards: the cards given with it, any number; None for its own.
+    """
+    seat, pile = row[state.TURN], row[state.PILE]
+    if seat < 0:
+        return Refusal("the game is over", "8.9")
+    if cards is not None and row[state.LEGAL + (action >> 6)] >> (action & 63) & 1:
+        return Refusal("an action plays its one card, or none", "8.13")
+    if pile:
+        if action < table.num_cards:
+            return Refusal("the trick is to be melded before the next lead", "8.8")
+        return Refusal(f"{format_cards(pile)} does not hold it", "8.8")
+    if action >= table.num_cards:
+        return Refusal("only the winner of a trick melds, at once", "8.8")
+    if not row[state.HAND + seat] >> action & 1:
+        return Refusal("not in the hand", "8.5")
+    suit = SUIT_NAME[(row[state.FOLLOW] & -row[state.FOLLOW]).bit_length() - 1]
+    if row[state.TRICK] == 0:
+        return Refusal(f"the starter suit, {suit}, must be led if held", "8.4")
+    kind = "no joker" if is_joker(action) else "no other suit"
+    return Refusal(f"{suit} were led and must be followed if held, {kind}", "8.5")
+
+
+def describe(table: ThirteensTable, row: Sequence[int]) -> str:
+    """The position of the seat to act in a few words: ``"trick: 7s Kd; hand: As 3d *1"``."""
+    codes = [row[state.TRICK] >> 6 * i & 63 for i in range(table.rules.num_players)]
+    trick = " ".join(CARD_TEXT[code - 1] for code in codes if code) or "none"
+    text = f"trick: {trick}"
+    if row[state.PILE]:
+        text += f"; to meld: {format_cards(row[state.PILE])}"
+    elif row[state.TRICK] == 0 and row[state.FOLLOW]:
+        text += f"; starter suit: {SUIT_TEXT[(row[state.FOLLOW] & -row[state.FOLLOW]).bit_length() - 1]}"
+    return f"{text}; hand: {format_cards(row[state.HAND + row[state.TURN]])}"
+
+
+def worst_reward(rules: ThirteensRules, reward: str) -> float:
+    """A lower bound of the reward of legal play of a deal: all jokers in one's only trick."""
+    points = 1.0 - 4 * rules.jokers
+    most = rules.hand_size + _MOST_MELDED + 3 * rules.num_players
+    return {"points": points, "zero_sum": points - most / rules.num_players, "win": -1.0}[reward]
+
+
 THIRTEENS: Final = Game[ThirteensRules, ThirteensTable](
     name="thirteens",
     rules_type=ThirteensRules,
@@ -101,12 +161,12 @@ THIRTEENS: Final = Game[ThirteensRules, ThirteensTable](
     observation=observe.observation_layout,
     global_observation_size=observe.global_observation_size,
     text=GameText(
-        worst_reward=explain.worst_reward,
-        why_refused=explain.why_refused,
-        describe=explain.describe,
+        worst_reward=worst_reward,
+        why_refused=why_refused,
+        describe=describe,
         parse_cards=parse_cards,
         format_cards=format_cards,
-        play_text=lambda table, action, cards: notation.play_text(table.rules, action),
+        play_text=lambda table, action, cards: notation.NOTATION.play_text(table.rules, action),
         facts=FACTS,
         unit="deal",
     ),

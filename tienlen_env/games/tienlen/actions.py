@@ -30,15 +30,16 @@ action the lowest inner suits leave a hand that is rank by rank at least as stro
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.errors import InvalidComboError
-from tienlen_env.games.common.arrays import BoolArray, IntArray
+from tienlen_env.games.common.arrays import AnyArray, BoolArray, IntArray
 from tienlen_env.games.common.cards import CARD_TEXT, FULL_DECK, NO_CARD, RANK_OF_TWO, RANK_TEXT, format_cards
 from tienlen_env.games.tienlen.rules import PAIR, QUAD, SINGLE, TRIPLE, Rules, Shape
 
@@ -90,6 +91,18 @@ class ActionTable:
         """int64 (A,), rank of the top card; -1 for the pass and the declaration."""
         return self.top >> 2
 
+    @cached_property
+    def window(self) -> BoolArray:
+        """bool (A, R), the ranks of each action."""
+        rank, ranks = self.top_rank[:, None], np.arange(13)
+        return (ranks > rank - self.length[:, None]) & (ranks <= rank)
+
+    @cached_property
+    def need(self) -> IntArray:
+        """int64 (A,), the cards of each rank as a number of 13 nibbles, the 3s lowest."""
+        need: IntArray = (self.window * self.width[:, None] << 4 * np.arange(13)).sum(axis=1)
+        return need
+
     def shape(self, action: int) -> Shape:
         """The shape of an action (not of the pass or the declaration).
 
@@ -125,19 +138,17 @@ class ActionTable:
             return found
         rank, suit = self.top >> 2, self.top & 3
         ranks = np.arange(13)
-        window = (ranks > (rank - self.length)[:, None]) & (ranks <= rank[:, None])  # (A, R)
         nibble = np.int64(1) << (4 * ranks)
-        need = (window * self.width[:, None] * nibble).sum(axis=1)
         held_a_rank = np.bitwise_count((hand >> (4 * ranks)) & 15).astype(np.int64)
         counts = (held_a_rank * nibble).sum(axis=-1, keepdims=True)
         guard = np.int64(_ONE_A_RANK * 8)
-        enough = (((counts | guard) - need) & guard) == guard
+        enough = (((counts | guard) - self.need) & guard) == guard
         top_bit = np.where(self.top == NO_CARD, 0, np.int64(1) << np.maximum(self.top, 0))
         at_or_below = (2 * top_bit - 1) & ~((np.int64(1) << np.maximum(4 * rank, 0)) - 1)
         top_fits = ((hand & top_bit) == top_bit) & (np.bitwise_count(hand & at_or_below) >= self.width)
         # Runs with a flush bit: every card of the window in the top's suit, or some inner card in another.
         one_suit = np.int64(_ONE_A_RANK) << np.maximum(suit, 0)
-        inner = (window & (ranks < rank[:, None])) @ (15 * nibble)
+        inner = (self.window & (ranks < rank[:, None])) @ (15 * nibble)
         is_flush = (hand & inner & one_suit) == (inner & one_suit)
         is_mixed = (hand & inner & ~one_suit) != 0
         suit_fits = np.where(self.suited_mask, is_flush, ~self.unsuited_mask | is_mixed)
@@ -168,7 +179,9 @@ class ActionTable:
         if cards == 0:
             return PASS
         if self.cards is not None:
-            return self._classify_exact(cards)
+            if (action := self._action_of_cards.get(cards)) is None:
+                raise self._not_a_combination(cards)
+            return action
         counts = [(cards >> 4 * r & 15).bit_count() for r in range(13)]
         held = [r for r in range(13) if counts[r]]
         shape = Shape(counts[held[0]], len(held))
@@ -183,12 +196,6 @@ class ActionTable:
             if 0 <= index < len(ids):
                 return ids[index]
         raise self._not_a_combination(cards)
-
-    def _classify_exact(self, cards: int) -> int:
-        try:
-            return self._action_of_cards[cards]
-        except KeyError:
-            raise self._not_a_combination(cards) from None
 
     @cached_property
     def _action_of_cards(self) -> dict[int, int]:
@@ -228,100 +235,66 @@ def kind_name(shape: Shape) -> str:
 @lru_cache(maxsize=64)
 def build_action_table(rules: Rules) -> ActionTable:
     """Build the action table of a variant (RULES.md 7.1)."""
-    return _build_exact(rules) if rules.suits_bind else _build_by_top(rules)
+    rows, group = [(Shape(0, 0), False, 0)], {}
+    for shape, flag, sets in _groups_by_cards(rules) if rules.suits_bind else _groups_by_top(rules):
+        group[shape, flag] = range(len(rows), len(rows) + len(sets))
+        rows += [(shape, flag, cards) for cards in sets]
+    declare = len(rows) if rules.instant_wins else None
+    if declare is not None:
+        rows.append((Shape(0, 0), False, 0))
+    shapes, flags, masks = zip(*rows, strict=True)
+    has_twins = rules.flush_lock and not rules.suits_bind
 
-
-def _build_by_top(rules: Rules) -> ActionTable:
-    """Actions by shape, window and top card, all groups in one vectorised pass."""
-    lengths = {w: range(rules.min_length(w), rules.max_length(w) + 1) for w in (1, 2, 3, 4)}
-    shapes = [(Shape(w, 1), False) for w in (1, 2, 3, 4)]
-    shapes += [(Shape(1, m), False) for m in lengths[1] if m]
-    if rules.flush_lock:
-        shapes += [(Shape(1, m), True) for m in lengths[1] if m]
-    shapes += [(Shape(w, m), False) for w in (2, 3, 4) for m in lengths[w] if m]
-
-    width = np.array([s.width for s, _ in shapes])
-    length = np.array([s.length for s, _ in shapes])
-    suited = np.array([f for _, f in shapes])
-    highest = np.array([12 if s.length == 1 or rules.twos_allowed(s.width) else 11 for s, _ in shapes])
-    tops_a_rank = 5 - width  # a set of n needs n-1 lower suits below its top
-    count = (highest - (length - 1) + 1) * tops_a_rank
-    first = 1 + np.concatenate([[0], np.cumsum(count)[:-1]])
-
-    g = np.repeat(np.arange(len(shapes)), count)
-    index = np.arange(1, 1 + count.sum()) - first[g]
-    rank = length[g] - 1 + index // tops_a_rank[g]
-    top = rank * 4 + width[g] - 1 + index % tops_a_rank[g]
-    is_bomb = np.array([s in rules.bombs for s, _ in shapes])
-    has_twin = np.array([rules.flush_lock and s.width == 1 < s.length for s, _ in shapes])
-
-    def column(values: IntArray, of_no_cards: int) -> IntArray:
-        out = np.concatenate([[of_no_cards], values, [of_no_cards] * bool(rules.instant_wins)])
-        out = out.astype(np.int64)
+    def column(values: Iterable[int], dtype: type[np.generic] = np.int64) -> AnyArray:
+        out = np.array(list(values), dtype)
         out.setflags(write=False)
         return out
 
     return ActionTable(
         rules=rules,
-        width=column(width[g], 0),
-        length=column(length[g], 0),
-        top=column(top, NO_CARD),
-        suited_mask=column(suited[g], 0).astype(bool),
-        unsuited_mask=column((has_twin & ~suited)[g], 0).astype(bool),
-        bomb_mask=column(is_bomb[g], 0).astype(bool),
-        group={
-            key: range(f, f + c) for key, f, c in zip(shapes, first.tolist(), count.tolist(), strict=True)
-        },
-        declare=1 + int(count.sum()) if rules.instant_wins else None,
+        width=column(shape.width for shape in shapes),
+        length=column(shape.length for shape in shapes),
+        top=column(cards.bit_length() - 1 for cards in masks),
+        suited_mask=column((has_twins and flag for flag in flags), np.bool_),
+        unsuited_mask=column(
+            (has_twins and not flag and s.width == 1 < s.length for s, flag, _ in rows), np.bool_
+        ),
+        bomb_mask=column((shape in rules.bombs for shape in shapes), np.bool_),
+        group=group,
+        cards=column(masks) if rules.suits_bind else None,
+        declare=declare,
     )
 
 
-def _build_exact(rules: Rules) -> ActionTable:
-    """Actions by their cards, where suits bind."""
+# A shape, a flag, and the actions of the group, weakest first.
+Group: TypeAlias = tuple[Shape, bool, list[int]]
+
+
+def _groups_by_top(rules: Rules) -> Iterator[Group]:
+    """Actions by their top cards as masks; the flag: runs in one suit."""
+    lengths = {w: [m for m in range(rules.min_length(w), rules.max_length(w) + 1) if m] for w in (1, 2, 3, 4)}
+    shapes = [(Shape(w, 1), False) for w in (1, 2, 3, 4)]
+    shapes += [(Shape(1, m), False) for m in lengths[1]]
+    shapes += [(Shape(1, m), True) for m in lengths[1] if rules.flush_lock]
+    shapes += [(Shape(w, m), False) for w in (2, 3, 4) for m in lengths[w]]
+    for shape, is_suited in shapes:
+        highest = RANK_OF_TWO if shape.length == 1 or rules.twos_allowed(shape.width) else RANK_OF_TWO - 1
+        ranks = range(shape.length - 1, highest + 1)
+        # A set of n needs n - 1 lower suits below its top.
+        yield shape, is_suited, [1 << 4 * rank + s for rank in ranks for s in range(shape.width - 1, 4)]
+
+
+def _groups_by_cards(rules: Rules) -> Iterator[Group]:
+    """Actions by their cards, where suits bind; the flag: pairs of 2s of two colours."""
     black_and_red, suits = (0b0011, 0b1100), (0b0001, 0b0010, 0b0100, 0b1000)
-    groups: list[tuple[Shape, bool, list[int]]] = [
-        (SINGLE, False, [suit << 4 * rank for rank in range(13) for suit in suits]),
-        (PAIR, False, [pair << 4 * rank for rank in range(13) for pair in black_and_red]),
-        (TRIPLE, False, [15 - missing << 4 * rank for rank in range(13) for missing in reversed(suits)]),
-        (QUAD, False, [15 << 4 * rank for rank in range(13)]),
-    ]
+    yield SINGLE, False, [suit << 4 * rank for rank in range(13) for suit in suits]
+    yield PAIR, False, [pair << 4 * rank for rank in range(13) for pair in black_and_red]
+    yield TRIPLE, False, [15 - missing << 4 * rank for rank in range(13) for missing in reversed(suits)]
+    yield QUAD, False, [15 << 4 * rank for rank in range(13)]
     for width, kinds in ((1, suits), (2, black_and_red)):
         first = rules.min_length(width)
         for length in range(first, rules.max_length(width) + 1) if first else ():
             window = sum(1 << 4 * rank for rank in range(length))
             lowest = range(RANK_OF_TWO - length + 1)
-            groups.append(
-                (
-                    Shape(width, length),
-                    False,
-                    [kind * window << 4 * rank for rank in lowest for kind in kinds],
-                )
-            )
-    two_colours = (0b0101, 0b0110, 0b1001, 0b1010)
-    groups.append((PAIR, True, [pair << 4 * RANK_OF_TWO for pair in two_colours]))
-
-    rows, group = [(Shape(0, 0), 0)], {}
-    for shape, is_mixed, sets in groups:
-        group[shape, is_mixed] = range(len(rows), len(rows) + len(sets))
-        rows += [(shape, cards) for cards in sets]
-    declare = len(rows) if rules.instant_wins else None
-    if declare is not None:
-        rows.append((Shape(0, 0), 0))
-
-    def column(values: list[int]) -> IntArray:
-        out = np.array(values, np.int64)
-        out.setflags(write=False)
-        return out
-
-    return ActionTable(
-        rules=rules,
-        width=column([shape.width for shape, _ in rows]),
-        length=column([shape.length for shape, _ in rows]),
-        top=column([cards.bit_length() - 1 for _, cards in rows]),
-        suited_mask=np.zeros(len(rows), np.bool_),
-        unsuited_mask=np.zeros(len(rows), np.bool_),
-        bomb_mask=np.array([shape in rules.bombs for shape, _ in rows]),
-        group=group,
-        cards=column([cards for _, cards in rows]),
-        declare=declare,
-    )
+            yield Shape(width, length), False, [k * window << 4 * rank for rank in lowest for k in kinds]
+    yield PAIR, True, [pair << 4 * RANK_OF_TWO for pair in (0b0101, 0b0110, 0b1001, 0b1010)]

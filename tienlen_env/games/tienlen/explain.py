@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tienlen_env.errors import InvalidComboError
-from tienlen_env.games.common.cards import HAND_SIZE, describe_cards, format_cards
+from tienlen_env.games.common.cards import describe_cards, format_cards
 from tienlen_env.games.common.game import Refusal
 from tienlen_env.games.common.spec import num_words
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.actions import ActionTable, kind_name
-from tienlen_env.games.tienlen.kernels import action_cards
+from tienlen_env.games.tienlen.kernels import action_cards, is_legal, update_legal
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
 
@@ -48,6 +49,8 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
         return Refusal("these are not the cards of that action", "7.1")
     if duty and not cards & duty:
         return Refusal(f"the opening play must contain {format_cards(duty)}", "1.3")
+    if is_bound_by_last_card(table, row, action):
+        return Refusal("the next player has one card left: a single must be the highest", "4.34")
     if on_table == 0:
         return Refusal(f"the opening play is {format_cards(duty)} alone", "1.3")
     shape, wanted = table.shape(action), table.shape(on_table)
@@ -66,6 +69,16 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
     if rules.suits_bind and action_top(table, action) > action_top(table, on_table):
         return Refusal(f"a {kind_name(wanted)} must be followed in its suit or colour", "4.21")
     return Refusal("its highest card is not higher than the table's", "1.6")
+
+
+def is_bound_by_last_card(table: ActionTable, row: Sequence[int], action: int) -> bool:
+    """Whether an action would be legal if the next player had more than one card."""
+    if table.rules.last_card_duty != "highest":
+        return False
+    spec, actions = build_spec(replace(table.rules, last_card_duty="none"))
+    free = list(row)
+    update_legal(free, spec.tolist(), actions.tolist())
+    return is_legal(free, spec.tolist(), action)
 
 
 def is_action(table: ActionTable, action: int, cards: int) -> bool:
@@ -104,7 +117,7 @@ def worst_reward(rules: Rules, reward: str) -> float:
         "points": min(points),
         "zero_sum": min(points) - sum(points) / len(points),
         "win": -1.0,
-        "cards": -13.0,
+        "cards": -float(rules.cards_each),
         "payments": -worst_payment(rules),
     }
     return float(worst[reward])
@@ -113,15 +126,19 @@ def worst_reward(rules: Rules, reward: str) -> float:
 def worst_payment(rules: Rules) -> int:
     """Upper bound of the units that a seat can lose in a round; it is not reached.
 
-    Everything is added that one seat may have to pay, with three bombs and four 2s of its own, all of them
-    chopped, and a chain of all bombs of a deck.
+    Everything is added that one seat may have to pay, with all bombs of a hand and four 2s of its own, all of
+    them chopped, and a chain of all bombs of a deck.
     """
     others = rules.num_players - 1
     bomb = max((units for _, units in rules.pay_chop_bombs), default=0)
     chain = 2 * sum(rules.pay_chop_twos) + 12 * bomb
     if rules.chop_doubles:
         chain *= 2**12
-    held = 2 * sum(rules.pay_held_twos) + 3 * max((units for _, units in rules.pay_held_bombs), default=0)
-    plain = max(HAND_SIZE * rules.pay_card, rules.pay_cong, max(rules.pay_places, default=0))
+    held_bomb = max((units for _, units in rules.pay_held_bombs), default=0)
+    held = 2 * sum(rules.pay_held_twos) + rules.cards_each // 4 * held_bomb
+    plain = max(rules.cards_each * rules.pay_card, rules.pay_cong, max(rules.pay_places, default=0))
+    at_the_end = held + plain + rules.pay_first
+    if rules.last_card_duty == "pays":
+        at_the_end *= others
     penalties = others * (4 * rules.pay_last_two + rules.pay_last_three) + rules.pay_instant
-    return chain + held + plain + penalties
+    return chain + at_the_end + penalties

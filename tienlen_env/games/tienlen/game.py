@@ -9,7 +9,7 @@ import numpy as np
 
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import IntArray
-from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS, format_cards
+from tienlen_env.games.common.cards import NUM_CARDS, format_cards
 from tienlen_env.games.common.dealing import check_disjoint
 from tienlen_env.games.common.facts import Fact, climbing_facts
 from tienlen_env.games.common.game import Game, GameText, Kernels
@@ -17,7 +17,7 @@ from tienlen_env.games.tienlen import actions, explain, kernels, observe, paymen
 from tienlen_env.games.tienlen.actions import ActionTable
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT
-from tienlen_env.games.tienlen.rules import PRESETS, Rules
+from tienlen_env.games.tienlen.rules import NAMED, Rules
 from tienlen_env.games.tienlen.spec import Reward, build_spec
 from tienlen_env.games.tienlen.state import COLUMNS, State
 
@@ -52,7 +52,7 @@ def set_hands(
     Args:
         rows: int64 (B, ROW), the states.
         rules: the variant.
-        hands: int64 (B, P), masks of 1 to 13 cards.
+        hands: int64 (B, P), masks of 1 to `Rules.cards_each` cards of the deck.
         extra: empty: no other cards are given.
         begin: lets the backend begin a round of the hands in the rows.
 
@@ -61,23 +61,26 @@ def set_hands(
     """
     union = check_disjoint(hands, NUM_CARDS)
     sizes = np.bitwise_count(hands)
-    if ((sizes < 1) | (sizes > HAND_SIZE)).any():
-        raise TienLenError(f"hands: expected 1 to {HAND_SIZE} cards in each")
+    if ((sizes < 1) | (sizes > rules.cards_each)).any():
+        raise TienLenError(f"hands: expected 1 to {rules.cards_each} cards in each")
+    if (union & ~rules.deck_mask).any():
+        missing = int(np.bitwise_or.reduce(union)) & ~rules.deck_mask
+        raise TienLenError(f"hands: {format_cards(missing)} not in the deck of the {rules.name} rules")
     rows[:] = 0
     rows[:, state.HAND : state.HAND + hands.shape[1]] = hands
-    rows[:, state.UNDEALT] = FULL_DECK & ~union
+    rows[:, state.UNDEALT] = rules.deck_mask & ~union
     begin()
 
 
 def max_decisions(rules: Rules) -> int:
     """A play takes a card or more; between two plays the others may pass (1.7); one may declare (4.12)."""
-    return HAND_SIZE * rules.num_players**2 + 1
+    return rules.cards_each * rules.num_players**2 + 1
 
 
 TIENLEN: Final = Game[Rules, ActionTable](
     name="tienlen",
     rules_type=Rules,
-    presets=PRESETS,
+    presets=NAMED,
     rewards=get_args(Reward),
     columns=COLUMNS,
     state=State,

@@ -17,7 +17,6 @@ from tienlen_env.games.tienlen.suited import chain_of, pairs_of_a_colour
 _NO_TWOS: Final = FULL >> 4
 _ALL_BUT_TWOS: Final = LOWEST_SUIT & _NO_TWOS
 _BLACK: Final = LOWEST_SUIT * 3
-_HAND_SIZE: Final = 13
 
 # The order of `rules.InstantWin`, from 1.
 DRAGON, FOUR_TWOS, FIVE_PAIR_RUN, SIX_PAIRS, ONE_SUIT = 1, 2, 3, 4, 5
@@ -72,7 +71,9 @@ def six_pairs_top(cards: int, suits_bind: int, quad_is_two: int) -> int:
     return best_of_highest_rank(cards, ranks) if num >= 6 else 0
 
 
-def instant_top(cards: int, kind: int, suits_bind: int, quad_is_two: int, is_first: int) -> int:
+def instant_top(
+    cards: int, kind: int, suits_bind: int, quad_is_two: int, is_first: int, num_each: int
+) -> int:
     """The highest card of a kind of instant win in a hand, plus 1; 0 if the hand is not of that kind.
 
     Args:
@@ -81,6 +82,7 @@ def instant_top(cards: int, kind: int, suits_bind: int, quad_is_two: int, is_fir
         suits_bind: 1: pairs are of one colour, runs of one suit.
         quad_is_two: 1: four of a kind are two pairs.
         is_first: 1: the first round of a game.
+        num_each: cards of a whole hand.
     """
     top = 0
     if kind == DRAGON:
@@ -97,7 +99,7 @@ def instant_top(cards: int, kind: int, suits_bind: int, quad_is_two: int, is_fir
             if cards == LOWEST_SUIT << suit:
                 top = highest_plus_1(cards)
     elif kind == ONE_COLOUR:
-        is_whole = popcount(cards) == _HAND_SIZE
+        is_whole = popcount(cards) == num_each
         if is_whole and (cards & _BLACK == 0 or cards & ~_BLACK == 0):
             top = highest_plus_1(cards)
     elif kind == FOUR_THREES:
@@ -130,6 +132,7 @@ def find_instant_winner(row: Row, spec: Spec, is_first: int) -> int:
                 spec[S.SUITS_BIND],
                 spec[S.QUAD_IS_TWO_PAIRS],
                 is_first,
+                spec[S.CARDS_EACH],
             )
             if top > best:
                 best = top

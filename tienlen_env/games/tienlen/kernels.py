@@ -39,7 +39,7 @@ from tienlen_env.games.tienlen.endings import (
     win_with_last_three,
 )
 from tienlen_env.games.tienlen.instant import find_instant_winner
-from tienlen_env.games.tienlen.play_summary import update_play_summary
+from tienlen_env.games.tienlen.last_card import HIGHEST, PAYS, keep_highest_single, next_seat, note_single
 from tienlen_env.games.tienlen.suited import add_suited_follow_actions, add_suited_lead_actions
 
 # ---------------------------------------------------------------- dealing (RULES.md 1.1, 1.3)
@@ -47,36 +47,40 @@ from tienlen_env.games.tienlen.suited import add_suited_follow_actions, add_suit
 
 @noinline
 def deal(row: Row, spec: Spec) -> None:
-    """Deal 13 cards to each seat from the row's key and round, uniformly over all deals.
+    """Deal the cards of the deck from the row's key and round, uniformly over all deals.
 
-    Cards 0..51 are handed out one by one; card c goes to a seat with probability (places left in its
-    hand) / (52 - c). `end_i` is the number of places left in the hands of seats before i+1.
+    Cards 0..51 are handed out one by one, without those that are not in the deck. A card goes to a seat with
+    probability (places left in its hand) / (cards left). `end_i` is the number of places left in the hands of
+    seats before i+1.
     """
-    num_players = spec[S.NUM_PLAYERS]
+    num_players, deck, num_each = spec[S.NUM_PLAYERS], spec[S.DECK], spec[S.CARDS_EACH]
     key, game_round = row[R.KEY], row[R.ROUND]
     for seat in range(5):
         row[R.HAND + seat] = 0
-    end_0 = 13
-    end_1 = 26
-    end_2 = 39 if num_players > 2 else 26
-    end_3 = 52 if num_players > 3 else end_2
+    num_left = popcount(deck)
+    end_0 = num_each
+    end_1 = 2 * num_each
+    end_2 = 3 * num_each if num_players > 2 else end_1
+    end_3 = 4 * num_each if num_players > 3 else end_2
     for block in range(13):
         word_0, word_1, word_2, word_3 = philox(key, game_round, block)
         for i in range(4):
             word = word_0 if i == 0 else word_1 if i == 1 else word_2 if i == 2 else word_3
             card = 4 * block + i
-            place = (word * (52 - card)) >> 32
-            # Without branches: they would be mispredicted three times in four.
-            after_0 = 1 if place >= end_0 else 0
-            after_1 = 1 if place >= end_1 else 0
-            after_2 = 1 if place >= end_2 else 0
-            after_3 = 1 if place >= end_3 else 0
-            end_0 -= 1 - after_0
-            end_1 -= 1 - after_1
-            end_2 -= 1 - after_2
-            end_3 -= 1 - after_3
-            # Seats that do not play have no places: a card beyond the last player's falls through to 4.
-            row[R.HAND + after_0 + after_1 + after_2 + after_3] |= 1 << card
+            if deck >> card & 1:
+                place = (word * num_left) >> 32
+                num_left -= 1
+                # Without branches: they would be mispredicted three times in four.
+                after_0 = 1 if place >= end_0 else 0
+                after_1 = 1 if place >= end_1 else 0
+                after_2 = 1 if place >= end_2 else 0
+                after_3 = 1 if place >= end_3 else 0
+                end_0 -= 1 - after_0
+                end_1 -= 1 - after_1
+                end_2 -= 1 - after_2
+                end_3 -= 1 - after_3
+                # Seats that do not play have no places: a card beyond the last player's falls through to 4.
+                row[R.HAND + after_0 + after_1 + after_2 + after_3] |= 1 << card
 
 
 @noinline
@@ -92,9 +96,9 @@ def resample_hidden(row: Row, spec: Spec, seat: int, key: int) -> None:
     for other in range(num_players):
         played |= row[R.PLAYED + other]
         num_held += popcount(row[R.HAND + other]) if other != seat else 0
-    pool = FULL & ~(hand | played | required)
+    pool = spec[S.DECK] & ~(hand | played | required)
     lowest = hand | played | required
-    num_undealt = popcount(FULL & ~(hand | played)) - num_held
+    num_undealt = popcount(spec[S.DECK] & ~(hand | played)) - num_held
     is_opened = (row[R.ROUND] == 0 or spec[S.OPENING_EVERY]) and spec[S.OPENING_PLAY] > 0
     if is_opened and (played | required) != 0:
         lower = pool & ((lowest & -lowest) - 1)
@@ -104,7 +108,7 @@ def resample_hidden(row: Row, spec: Spec, seat: int, key: int) -> None:
     row[holder] ^= kept
     redeal_others(row, R.HAND, num_players, seat, pool, key)
     row[holder] |= kept
-    row[R.UNDEALT] = FULL & ~played
+    row[R.UNDEALT] = spec[S.DECK] & ~played
     for other in range(num_players):
         row[R.UNDEALT] &= ~row[R.HAND + other]
     row[R.KEY] = key
@@ -343,7 +347,7 @@ def update_lead(row: Row, spec: Spec) -> None:
     """`update_legal` on an empty table."""
     clear_legal(row, spec)
     hand = row[R.HAND + row[R.TURN]]
-    if spec[S.HAS_OTHER_LEADS] and (spec[S.SUITS_BIND] or row[spec[S.EXTRA] + R.MUST_DECLARE]):
+    if spec[S.HAS_OTHER_LEADS] and (spec[S.HAS_OTHER_ANSWERS] or row[spec[S.EXTRA] + R.MUST_DECLARE]):
         add_other_leads(row, spec, hand)
     else:
         add_lead_actions(row, spec, hand)
@@ -351,11 +355,27 @@ def update_lead(row: Row, spec: Spec) -> None:
 
 @noinline
 def add_other_leads(row: Row, spec: Spec, hand: int) -> None:
-    """The declaration of an instant win, or leads where suits bind."""
+    """The declaration of an instant win, or leads where suits bind or a last card does (4.34)."""
     if spec[S.DECLARE] >= 0 and row[spec[S.EXTRA] + R.MUST_DECLARE]:
         or_bits(row, R.LEGAL, spec[S.DECLARE], 1)
-    else:
+        return
+    if spec[S.SUITS_BIND]:
         add_suited_lead_actions(row, spec, hand)
+    else:
+        add_lead_actions(row, spec, hand)
+    if spec[S.LAST_CARD_DUTY] == HIGHEST:
+        keep_highest_single(row, spec)
+
+
+@noinline
+def add_other_answers(row: Row, spec: Spec, actions: ActionFields, hand: int, seat: int) -> None:
+    """What beats the table where suits bind or a last card does (4.34)."""
+    if spec[S.SUITS_BIND]:
+        add_suited_follow_actions(row, spec, actions, hand, seat)
+    else:
+        add_follow_actions(row, spec, actions, hand, seat)
+    if spec[S.LAST_CARD_DUTY] == HIGHEST:
+        keep_highest_single(row, spec)
 
 
 def update_follow(row: Row, spec: Spec, actions: ActionFields) -> None:
@@ -363,8 +383,8 @@ def update_follow(row: Row, spec: Spec, actions: ActionFields) -> None:
     clear_legal(row, spec)
     seat = row[R.TURN]
     if seat >= 0:
-        if spec[S.SUITS_BIND]:
-            add_suited_follow_actions(row, spec, actions, row[R.HAND + seat], seat)
+        if spec[S.HAS_OTHER_ANSWERS]:
+            add_other_answers(row, spec, actions, row[R.HAND + seat], seat)
         else:
             add_follow_actions(row, spec, actions, row[R.HAND + seat], seat)
         row[R.LEGAL] |= 1  # a follower may always pass (1.7)
@@ -377,27 +397,23 @@ def can_play_cards(row: Row, spec: Spec, actions: ActionFields, action: int, car
     is the action's top, their suits are as a suited or mixed run needs them (3.4), and the opening card is
     among them if it must be (1.3). The pass and the declaration of an instant win play no cards.
     """
-    if cards & ~row[R.HAND + row[R.TURN]] != 0:
-        return False
     at = action * S.ACTION_FIELDS
-    width, suited = actions[at + S.WIDTH], actions[at + S.SUITED]
-    if width == 0:
-        return bool(cards == 0)
-    if row[R.REQUIRED_CARD] != 0 and cards & row[R.REQUIRED_CARD] == 0:
-        return False
-    if suited > 2:
-        return bool(cards == suited >> 2)
-    top = actions[at + S.TOP]
-    if cards >> top != 1:
-        return False
-    # Every rank has its number of cards in its nibble: `width` in the window below the top, and no others.
-    window = (16 << (top & ~3)) - (1 << ((top & ~3) - 4 * (actions[at + S.LENGTH] - 1)))
     counts = cards - (cards >> 1 & 0x5555555555555)
     counts = (counts & 0x3333333333333) + (counts >> 2 & 0x3333333333333)
-    if counts != width * (window & LOWEST_SUIT):
+    top_card = actions[at + S.TOP_CARD]
+    above_top = cards & -(top_card << 1)
+    # In one expression, because a branch on a pass would be mispredicted.
+    wrong = cards & ~row[R.HAND + row[R.TURN]] | counts ^ actions[at + S.NEED] | top_card & ~cards | above_top
+    if wrong != 0:
         return False
-    is_in_one_suit = cards & ~(LOWEST_SUIT << (top & 3)) == 0
-    return bool(suited == 0 or is_in_one_suit == (suited == 2))
+    if row[R.REQUIRED_CARD] != 0 and cards != 0 and cards & row[R.REQUIRED_CARD] == 0:
+        return False
+    suited = actions[at + S.SUITED]
+    if suited == 0:
+        return True
+    if suited > 2:
+        return bool(cards == suited >> 2)
+    return bool((cards & ~(LOWEST_SUIT << (actions[at + S.TOP] & 3)) == 0) == (suited == 2))
 
 
 def action_cards(hand: int, actions: ActionFields, action: int) -> int:
@@ -443,12 +459,6 @@ clear_legal, is_legal, write_mask, num_legal, nth_legal, choose_legal, list_lega
 
 
 # ---------------------------------------------------------------- playing (RULES.md 1.7-1.14, 3.4-3.8)
-
-
-def next_seat(seats: int, seat: int) -> int:
-    """The first seat of a non-empty seat mask after `seat`."""
-    after = seats & -(2 << seat)
-    return lowest_index(after if after != 0 else seats)
 
 
 @noinline
@@ -538,7 +548,7 @@ def append_event(row: Row, spec: Spec, event: int) -> None:
     """Add a play or pass to the play summary and to the front of the history."""
     num_kept = spec[S.NUM_KEPT]
     if num_kept > 0:
-        update_play_summary(row, spec[S.PLAY_SUMMARY], event)
+        R.update_play_summary(row, spec[S.PLAY_SUMMARY], event)
         newest = spec[S.HISTORY]
         for k in range(num_kept - 1, 0, -1):
             row[newest + k] = row[newest + k - 1]
@@ -583,6 +593,8 @@ def before_play(row: Row, spec: Spec, actions: ActionFields, action: int, reward
         declare(row, spec, rewards)
         end_round(row, spec, rewards)
         return True
+    if spec[S.LAST_CARD_DUTY] == PAYS:
+        note_single(row, spec, actions, action)
     if spec[S.REJOIN_TWOS] and 1 <= actions[action * S.ACTION_FIELDS + S.CLASS] <= 4:
         row[extra + R.TWOS_IN_TRICK] = 1
     if row[R.TABLE] != 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from tienlen_env.games.common.cards import HAND_SIZE
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.tienlen.rules import Rules
 
@@ -14,6 +15,11 @@ def num_score_bits(rules: Rules) -> int:
         return 0
     # The score bits of all seats fit one word with room to rotate it.
     return min(rules.target + max(rules.place_points), 60 // rules.num_players)
+
+
+def num_cards_left_bits(rules: Rules) -> int:
+    """Bits of the unary number of cards of a seat: 13, or more where more are dealt."""
+    return max(HAND_SIZE, rules.cards_each)
 
 
 @lru_cache(maxsize=64)
@@ -31,7 +37,11 @@ def observation_layout(rules: Rules, history: int = 0) -> Layout:
             ("played", (p, 52), "cards played this round by each seat, by card id"),
             ("history", (history, 52 + p), "last plays, newest first: cards (none for a pass), then who"),
             ("scores", (p, score_bits), "points in the game in unary: bit k is 1 above k points"),
-            ("cards_left", (p, 13), "cards in each hand in unary: bit k is 1 above k cards"),
+            (
+                "cards_left",
+                (p, num_cards_left_bits(rules)),
+                "cards in each hand in unary: bit k is 1 above k cards",
+            ),
             (
                 "owed",
                 (p if rules.has_payments else 0, 2, 8),

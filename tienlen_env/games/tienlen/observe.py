@@ -43,7 +43,7 @@ def write_pieces(
     row: Row, spec: Spec, actions: ActionFields, seat: int, out: Output, start: int, num_players: int
 ) -> None:
     """`observe` for a given number of players."""
-    score_bits = spec[S.NUM_SCORE_BITS]
+    score_bits, left_bits = spec[S.NUM_SCORE_BITS], spec[S.CARDS_LEFT_BITS]
     num_history = spec[S.NUM_HISTORY]
     num_flags = 20 + 4 * num_players + 4 * spec[S.SUITS_BIND]
     size = spec[S.OBSERVATION_SIZE]
@@ -55,9 +55,9 @@ def write_pieces(
     cards_left = 0
     scores = 0
     for i in range(num_players):
-        cards_left |= ((1 << popcount(row[R.HAND + i])) - 1) << (13 * i)
+        cards_left |= ((1 << popcount(row[R.HAND + i])) - 1) << (left_bits * i)
         scores |= ((1 << min(max(row[R.SCORE + i], 0), score_bits)) - 1) << (score_bits * i)
-    cards_left = rotate(cards_left, 13 * seat, 13 * num_players)
+    cards_left = rotate(cards_left, left_bits * seat, left_bits * num_players)
     scores = rotate(scores, score_bits * seat, score_bits * num_players)
     # Four sets of seats in lanes of P bits; the lowest P - seat bits of each lane move down, the others up.
     is_follow = min(row[R.TABLE], 1)
@@ -92,7 +92,7 @@ def write_pieces(
     write_word(out, at, scores)
     at += score_bits * num_players
     write_word(out, at, cards_left)
-    at += 13 * num_players
+    at += left_bits * num_players
     if spec[S.HAS_PAYMENTS]:
         write_word(out, at, owed_bits(row, spec, seat, num_players))
         at += 16 * num_players

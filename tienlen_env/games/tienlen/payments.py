@@ -35,9 +35,10 @@ CAUSE_TEXTS: Final = {
     "instant": "instant win (tới trắng)",
     "last_two": "ending on a 2",
     "last_three": "the last 3♠",
+    "stake": "a stake to the first (nhất ăn tất)",
 }
 CAUSES: Final = tuple(CAUSE_TEXTS)
-CHOP, PLACE, CONG, HELD_TWOS, HELD_BOMBS, CARDS, INSTANT, LAST_TWO, LAST_THREE = range(9)
+CHOP, PLACE, CONG, HELD_TWOS, HELD_BOMBS, CARDS, INSTANT, LAST_TWO, LAST_THREE, STAKE = range(10)
 
 BLACK_TWOS: Final = 3 << 48
 RED_TWOS: Final = 12 << 48
@@ -162,26 +163,39 @@ def run_score(spec: Spec, length: int, card: int) -> int:
     return more * 64 - 2 * length if more > 0 else 0
 
 
-def runs_score(spec: Spec, card: int, pairs: int, second: int) -> int:
-    """The best of one or two double sequences; the ranks of pairs, and those of a second pair, as spade bits.
+def run_best(spec: Spec, card: int, pairs: int) -> int:
+    """The best double sequence; the ranks of pairs as spade bits.
 
-    13 cards have six pairs at most: two runs have three pairs each. A longer run than the longest that has a
-    price of its own costs no more, so every length is tried.
+    A longer run than the longest that has a price of its own costs no more, so every length is tried.
     """
     best = 0
     chain = chain_of(pairs, 2)
-    for length in range(3, 7):
+    length = 3
+    while chain != 0:
         chain &= pairs << (4 * (length - 1))
         if chain != 0:
             best = max(best, run_score(spec, length, card))
-    ends = chain_of(pairs, 3)
-    while ends != 0:
-        end = ends & -ends
-        window = end | end >> 4 | end >> 8
-        rest = (pairs & ~window) | (second & window)
-        if chain_of(rest, 3) != 0:
-            best = max(best, 2 * run_score(spec, 3, card))
-        ends ^= end
+        length += 1
+    return best
+
+
+def runs_score(spec: Spec, card: int, pairs: int, second: int) -> int:
+    """The best of one or two double sequences; the ranks of pairs, and those of a second pair, as spade bits.
+
+    17 cards have eight pairs at most, so the shorter one of two has three or four.
+    """
+    best = run_best(spec, card, pairs)
+    for length in range(3, 5):
+        ends = chain_of(pairs, length)
+        while ends != 0:
+            end = ends & -ends
+            window = end | end >> 4 | end >> 8
+            if length == 4:
+                window |= end >> 12
+            rest = run_best(spec, card, (pairs & ~window) | (second & window))
+            if rest != 0:
+                best = max(best, run_score(spec, length, card) + rest)
+            ends ^= end
     return best
 
 
@@ -190,7 +204,7 @@ def bombs_score(spec: Spec, hand: int, card: int) -> int:
     """The dearest bombs in a hand that share no cards, as ``more * 64 - number of cards``.
 
     `card` is the price of a card, `more` what the bombs cost above that of their cards. Of equally
-    dear ones those with fewest cards have the highest score. No bomb contains a 2. A hand has 13 cards at
+    dear ones those with fewest cards have the highest score. No bomb contains a 2. A hand has 17 cards at
     most, so the number stays below 64.
     """
     cards = hand & _NO_TWOS
@@ -205,10 +219,7 @@ def bombs_score(spec: Spec, hand: int, card: int) -> int:
         if spec[S.SUITS_BIND]:
             both = rest & rest >> 1
             black, red = both & LOWEST_SUIT, both >> 2 & LOWEST_SUIT
-            runs = max(runs_score(spec, card, black, 0), runs_score(spec, card, red, 0))
-            if chain_of(black, 3) != 0 and chain_of(red, 3) != 0:
-                runs = max(runs, 2 * run_score(spec, 3, card))
-            score += runs
+            score += runs_score(spec, card, black, 0) + runs_score(spec, card, red, 0)
         else:
             left = rest ^ lowest_of_rank(rest)  # the second, third and fourth card of each rank
             third = left ^ lowest_of_rank(left)
@@ -220,10 +231,17 @@ def bombs_score(spec: Spec, hand: int, card: int) -> int:
     return int(best)
 
 
+def payer_to(row: Row, spec: Spec, seat: int, payee: int) -> int:
+    """Who pays what a seat owes at the end of a round: itself, or who let the first go out (4.36)."""
+    liable = row[spec[S.EXTRA] + R.LIABLE] - 1
+    return liable if liable >= 0 and row[R.PLACE + payee] == 0 else seat
+
+
 @noinline
 def owe_hand(row: Row, spec: Spec, seat: int, first: int, payee: int) -> None:
     """Owe what a seat pays for its hand: to the first for its cards, to `payee` for 2s and bombs."""
     hand, extra = row[R.HAND + seat], spec[S.EXTRA]
+    to_first, to_payee = payer_to(row, spec, seat, first), payer_to(row, spec, seat, payee)
     is_cong = row[extra + R.CONG] >> seat & 1
     card = spec[S.PAY_CARD]
     if is_cong and spec[S.CONG_HELD_IS_ADDED]:
@@ -241,11 +259,11 @@ def owe_hand(row: Row, spec: Spec, seat: int, first: int, payee: int) -> None:
     num_in_bombs = more * 64 - score
     num_plain -= num_in_bombs
     if is_cong:
-        owe(row, spec, seat, first, spec[S.PAY_CONG] - card * (popcount(hand) - num_plain), CONG)
+        owe(row, spec, to_first, first, spec[S.PAY_CONG] - card * (popcount(hand) - num_plain), CONG)
     else:
-        owe(row, spec, seat, first, card * num_plain, CARDS)
-    owe(row, spec, seat, payee, twos, HELD_TWOS)
-    owe(row, spec, seat, payee, more + card * num_in_bombs, HELD_BOMBS)
+        owe(row, spec, to_first, first, card * num_plain, CARDS)
+    owe(row, spec, to_payee, payee, twos, HELD_TWOS)
+    owe(row, spec, to_payee, payee, more + card * num_in_bombs, HELD_BOMBS)
 
 
 def seat_of_place(row: Row, num_players: int, place: int) -> int:
@@ -266,8 +284,11 @@ def book_round(row: Row, spec: Spec, rewards: Rewards) -> None:
         for k in range(num_players // 2):
             payer = seat_of_place(row, num_players, num_players - 1 - k)
             if not row[extra + R.CONG] >> payer & 1:
-                owe(row, spec, payer, seat_of_place(row, num_players, k), spec[S.PAY_PLACES + k], PLACE)
+                payee = seat_of_place(row, num_players, k)
+                owe(row, spec, payer_to(row, spec, payer, payee), payee, spec[S.PAY_PLACES + k], PLACE)
         for seat in range(num_players):
+            if seat != first:
+                owe(row, spec, payer_to(row, spec, seat, first), first, spec[S.PAY_FIRST], STAKE)
             is_cong = row[extra + R.CONG] >> seat & 1
             if seat != first and (row[R.HAND + seat] != 0 or is_cong):
                 payee = first

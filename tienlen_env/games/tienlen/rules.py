@@ -13,12 +13,13 @@ from operator import index
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from tienlen_env.errors import RulesError
-from tienlen_env.games.common.cards import HAND_SIZE
+from tienlen_env.errors import NotationError, RulesError
+from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS, format_cards, parse_cards
 from tienlen_env.games.common.rules import RulesBase, as_int, as_ints
 
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 4
+MAX_CARDS_EACH: Final = 17
 MAX_POINTS: Final = 1_000_000  # rewards are float32, which hold integers up to 2**24
 MAX_TARGET: Final = 1_000_000_000
 MAX_PAYMENT: Final = 1_000  # so that a round's payments stay exact in float32
@@ -68,7 +69,7 @@ class Rules(RulesBase):
     Shapes may be given as ``Shape(2, 3)``, ``(2, 3)`` or ``"2x3"``.
 
     Attributes:
-        num_players: 2, 3 or 4 players; each gets 13 cards, the rest stay unseen (RULES.md 1.1).
+        num_players: 2, 3 or 4 players (RULES.md 1.1).
         opening: who leads a round: ``"first"`` the holder of the opening card in the first round of a game
             and then the last winner (1.3, 1.4); ``"every"`` the holder in every round (3.1). The opening
             card is the 3♠, or the lowest card dealt if it was not (1.3).
@@ -131,6 +132,12 @@ class Rules(RulesBase):
         pay_last_three: units for the 3♠ as the last card in hand: if all pass on the play that left it, the
             round ends and each other player pays; if the play is beaten, the round ends and its player pays
             who beat it. 0: no such rule.
+        deck: the cards in play as text, ``"3s 3c 4s 4c"`` or what `deck_of` gives; ``""`` for all 52 (1.16).
+        cards_each: cards dealt to each player, 1..17; the rest of the deck stays unseen (1.1, 1.16).
+        pay_first: units of each other player to the first, whatever it holds (4.31).
+        last_card_duty: a single before a player with one card left, where a higher one is possible:
+            ``"none"`` free; ``"highest"`` not legal; ``"pays"`` if that player goes out on it at once and is
+            first, who played it pays what all others would pay the first (4.34 to 4.36).
 
     Raises:
         RulesError: an unknown value or an impossible combination; the message names the field.
@@ -180,6 +187,10 @@ class Rules(RulesBase):
     pay_instant: int = field(default=0, metadata=_ADDED)
     pay_last_two: int = field(default=0, metadata=_ADDED)
     pay_last_three: int = field(default=0, metadata=_ADDED)
+    deck: str = field(default="", metadata=_ADDED)
+    cards_each: int = field(default=HAND_SIZE, metadata=_ADDED)
+    pay_first: int = field(default=0, metadata=_ADDED)
+    last_card_duty: Literal["none", "highest", "pays"] = field(default="none", metadata=_ADDED)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -202,22 +213,39 @@ class Rules(RulesBase):
             put(self, name, as_ints(name, getattr(self, name)))
         for name in ("pay_held_bombs", "pay_chop_bombs"):
             put(self, name, _as_prices(name, getattr(self, name)))
+        put(self, "deck", _as_deck(self.deck))
+        self._check_deal()
         self._check()
         self._check_suits()
         self._check_payments()
 
-    def _check(self) -> None:
+    def _check_deal(self) -> None:
         if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
             raise RulesError(f"num_players={self.num_players}: expected {MIN_PLAYERS}..{MAX_PLAYERS}")
+        if not 1 <= self.cards_each <= MAX_CARDS_EACH:
+            raise RulesError(f"cards_each={self.cards_each}: expected 1..{MAX_CARDS_EACH}")
+        needed, num_cards = self.num_players * self.cards_each, self.deck_mask.bit_count()
+        if needed > num_cards:
+            raise RulesError(
+                f"cards_each={self.cards_each}: {self.num_players} players need {needed} cards, "
+                f"but the deck has {num_cards}"
+            )
+
+    def _check(self) -> None:
         if self.run_min and not 2 <= self.run_min <= 13:
             raise RulesError(f"run_min={self.run_min}: expected 2..13, or 0 for no runs")
         if self.run_min > 12 and not self.twos_allowed(1):
             raise RulesError(f"run_min={self.run_min}: a run of 13 ends in a 2, but twos_in={self.twos_in!r}")
-        most = (6, 4, 3)  # 13 cards hold no more pairs, triples, quads
+        # A hand holds no more pairs, triples, quads.
+        most = [self._most_cards // width for width in (2, 3, 4)]
         if len(self.set_run_min) != 3 or any(
             m and not 2 <= m <= top for m, top in zip(self.set_run_min, most, strict=True)
         ):
-            raise RulesError(f"set_run_min={self.set_run_min}: expected 2..6, 2..4 and 2..3, or 0 for none")
+            pairs, triples, quads = most
+            raise RulesError(
+                f"set_run_min={self.set_run_min}: expected 2..{pairs}, 2..{triples} and 2..{quads}, "
+                "or 0 for none"
+            )
         if self.flush_lock and not self.run_min:
             raise RulesError("flush_lock=True: these rules have no runs (run_min=0)")
         for num_twos, shapes in self.chops:
@@ -294,14 +322,25 @@ class Rules(RulesBase):
             raise RulesError(f"chop_doubles=True: expected chop_chain='each', not {self.chop_chain!r}")
         if self.cong == "plays_on" and self.round_end == "first":
             raise RulesError("cong='plays_on': not with round_end='first', where the round ends at once")
-        if self.cong_held == "replaced" and 0 < self.pay_cong < HAND_SIZE * self.pay_card:
+        if self.cong_held == "replaced" and 0 < self.pay_cong < self.cards_each * self.pay_card:
             raise RulesError(f"pay_cong={self.pay_cong}: expected no less than the cards that it stands for")
         if self.pay_last_two and self.last_two != "ends":
             raise RulesError(f"pay_last_two={self.pay_last_two}: expected last_two='ends'")
         if self.pay_instant and not self.instant_wins:
             raise RulesError(f"pay_instant={self.pay_instant}: no hand wins at the deal (instant_wins)")
+        if self.last_card_duty == "pays" and not self.has_payments:
+            raise RulesError("last_card_duty='pays': not without payments; expected 'none' or 'highest'")
         if self.has_payments and self.knockout == "round":
             raise RulesError("knockout='round': not with payments; places are paid by who goes out")
+
+    @cached_property
+    def deck_mask(self) -> int:
+        """The cards in play, as a mask."""
+        return parse_cards(self.deck) or FULL_DECK
+
+    @property
+    def _most_cards(self) -> int:
+        return max(HAND_SIZE, self.cards_each)
 
     @property
     def has_payments(self) -> bool:
@@ -324,10 +363,13 @@ class Rules(RulesBase):
         return self.twos_in == "both" or self.twos_in == ("runs" if width == 1 else "set_runs")
 
     def max_length(self, width: int) -> int:
-        """Most ranks in a sequence of this width that 13 cards allow; 0 if these rules have none."""
+        """Most ranks in a sequence of this width, for hands of 13 cards or more; 0 if these rules have none.
+
+        Fewer cards, or a smaller deck, change no shape: combinations that no hand can hold never occur.
+        """
         if not self.min_length(width):
             return 0
-        return min(13 // width, 13 if self.twos_allowed(width) else 12)
+        return min(self._most_cards // width, 13 if self.twos_allowed(width) else 12)
 
     def allows(self, shape: Shape) -> bool:
         """Whether combinations of this shape exist."""
@@ -349,6 +391,21 @@ class Rules(RulesBase):
         """Every shape that beats 2s of another shape."""
         return frozenset(s for _, shapes in self.chops for s in self.with_longer(shapes))
 
+    @cached_property
+    def rungs(self) -> tuple[Shape, ...]:
+        """The ladder, and the sequences that only hands of more than 13 cards hold (4.1).
+
+        They are above the longest one of their width that 13 cards hold, if that is on the ladder.
+        """
+        found: list[Shape] = []
+        for shape in self.ladder:
+            found.append(shape)
+            if shape.width > 1 and shape.length == HAND_SIZE // shape.width > 1:
+                lengths = range(shape.length + 1, self.max_length(shape.width) + 1)
+                longer = self.bombs.difference(self.ladder)
+                found += [bomb for m in lengths if (bomb := Shape(shape.width, m)) in longer]
+        return tuple(found)
+
     @property
     def place_points(self) -> tuple[int, ...]:
         """Points of each place, first to last (RULES.md 1.11)."""
@@ -357,8 +414,9 @@ class Rules(RulesBase):
     @cached_property
     def name(self) -> str:
         """The preset's name, whatever the number of players, or ``"custom-<digest>"``."""
-        for name, preset in PRESETS.items():
-            if replace(preset, num_players=self.num_players) == self:
+        for name, preset in NAMED.items():
+            # Compared field by field: a preset's deck may be too small for this number of players.
+            if all(getattr(preset, f.name) == getattr(self, f.name) for f in fields(self)[1:]):
                 return name
         return f"custom-{self.digest()}"
 
@@ -410,6 +468,25 @@ def _as_words(field: str, values: Any) -> tuple[str, ...]:
     if len(set(words)) < len(words):
         raise RulesError(f"{field}: a word comes twice")
     return words
+
+
+def deck_of(ranks: str, suits: str = "scdh") -> str:
+    """The deck of some ranks in some suits, for `Rules.deck`: ``deck_of("3456", "sc")``.
+
+    Raises:
+        RulesError: text that is not ranks or suits.
+    """
+    return _as_deck(" ".join(rank + suit for rank in ranks for suit in suits))
+
+
+def _as_deck(value: Any) -> str:
+    if not isinstance(value, str):
+        raise RulesError(f"deck={value!r}: expected cards like '3s 3c 4s 4c', or '' for all {NUM_CARDS}")
+    try:
+        cards = parse_cards(value)
+    except NotationError as error:
+        raise RulesError(f"deck: {error}") from None
+    return "" if cards == FULL_DECK else format_cards(cards)
 
 
 def _as_prices(field: str, value: Any) -> Prices:
@@ -464,6 +541,9 @@ SOUTH_COUNT: Final = replace(  # in cards
     pay_chop_bombs=((Shape(2, 3), 9), (Shape(2, 4), 18), (QUAD, 12)),
     pay_instant=26,
 )
+SOUTH_WINNER: Final = replace(  # in half stakes
+    SOUTH, round_end="first", pay_places=(), pay_first=2, held_to="first"
+)
 NORTH: Final = Rules(  # in cards
     chops=(
         (1, (Shape(1, 5), Shape(2, 3), QUAD)),
@@ -495,6 +575,7 @@ NORTH: Final = Rules(  # in cards
     pay_last_two=13,
     pay_last_three=26,
 )
+BGA: Final = Rules(rejoin=(QUAD, Shape(2, 3)), rejoin_twos=True)
 
 PRESETS: Final[Mapping[str, Rules]] = MappingProxyType(
     {
@@ -505,24 +586,39 @@ PRESETS: Final[Mapping[str, Rules]] = MappingProxyType(
         "south": SOUTH,
         "south_count": SOUTH_COUNT,
         "north": NORTH,
+        "south_winner": SOUTH_WINNER,
+        "bga": BGA,
     }
 )
+
+# Games for exact calculations (6.4): `cardgames` for two players, one round a game, with few cards.
+# The whole ranks of `small` and `medium` make bombs: there players must mix (docs/exact.md).
+_FEW: Final = Rules(num_players=2, target=0, deck=deck_of("3452", "sc"), cards_each=3)
+SMALL_GAMES: Final[Mapping[str, Rules]] = MappingProxyType(
+    {
+        "mini": _FEW,
+        "small": replace(_FEW, deck="3s " + deck_of("42"), cards_each=4),
+        "medium": replace(_FEW, deck="3s 4s " + deck_of("52"), cards_each=4),
+        "large": replace(_FEW, deck="", cards_each=2),
+    }
+)
+NAMED: Final[Mapping[str, Rules]] = MappingProxyType({**PRESETS, **SMALL_GAMES})
 
 
 def get_rules(rules: str | Rules = "cardgames", num_players: int | None = None) -> Rules:
     """Resolve a preset's name or rules, optionally with another number of players.
 
     Args:
-        rules: a name in `PRESETS` or a `Rules`.
+        rules: a name in `PRESETS` or `SMALL_GAMES`, or a `Rules`.
         num_players: 2..4; None keeps the number in `rules`.
 
     Raises:
         RulesError: an unknown name or a number of players that cannot be.
     """
     if isinstance(rules, str):
-        if rules not in PRESETS:
-            raise RulesError(f"rules={rules!r}: expected one of {', '.join(PRESETS)}, or a Rules")
-        rules = PRESETS[rules]
+        if rules not in NAMED:
+            raise RulesError(f"rules={rules!r}: expected one of {', '.join(NAMED)}, or a Rules")
+        rules = NAMED[rules]
     elif not isinstance(rules, Rules):
         raise RulesError(f"rules={rules!r}: expected a preset's name or a Rules")
     return rules if num_players is None else replace(rules, num_players=num_players)

@@ -28,7 +28,7 @@ from tienlen_env.games.common.spec import (
     num_words,
 )
 from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
-from tienlen_env.games.tienlen.layout import num_score_bits, observation_layout
+from tienlen_env.games.tienlen.layout import num_cards_left_bits, num_score_bits, observation_layout
 from tienlen_env.games.tienlen.rules import QUAD, InstantWin, Prices, Rules, Shape
 from tienlen_env.games.tienlen.state import EXTRA_SIZE, LEGAL, PLAY_SUMMARY_SIZE, num_extra_columns
 
@@ -60,6 +60,7 @@ GROUP_REJOIN = setting(4 * 16)  # 1 where a player who passed may still play the
 BEATERS = setting(24 * BEATERS_SIZE)  # shapes that beat each class: width * 16 + length, 0 at the end
 EXTRA = setting()  # column where the columns begin that only some variants have
 HAS_OTHER_LEADS = setting()  # 1: `add_other_leads` may have something to do
+HAS_OTHER_ANSWERS = setting()  # 1: `add_other_answers` is needed
 PLAY_HAS_EFFECTS = setting()  # 1: `before_play` and `end_trick` have something to do
 REJOIN_TWOS = setting()  # 1: only 2s in play reopen a trick to players who passed (3.6)
 SUITS_BIND = setting()  # 1: combinations and answers are bound to suits (4.20, 4.21)
@@ -89,6 +90,11 @@ NOBODY_PAYS = setting()  # 1: who is out when chopped does not pay
 PAY_INSTANT = setting()  # units of each other player for an instant win
 PAY_LAST_TWO = setting()  # units to each other player for each 2 in the last play
 PAY_LAST_THREE = setting()  # units for the 3♠ as the last card, won or caught
+DECK = setting()  # the cards in play (mask); all others are out of play from the deal on
+CARDS_EACH = setting()  # cards dealt to each seat
+PAY_FIRST = setting()  # units of each other seat to the first
+LAST_CARD_DUTY = setting()  # 0 none, 1 highest, 2 pays
+CARDS_LEFT_BITS = setting()  # observation: bits of the unary number of cards of a seat
 SPEC_SIZE: Final = setting.size
 
 # One action: `actions[action * ACTION_FIELDS + FIELD]`
@@ -96,6 +102,7 @@ field = Fields()
 WIDTH = field()  # its cards of each rank, 0 for the pass
 LENGTH = field()  # its consecutive ranks
 TOP = field()  # its highest card (id)
+NEED = field()  # its cards of each rank in 13 nibbles
 SUITED = field()  # 0 suits do not matter, 1 must be mixed, 2 must be one suit; else the exact cards << 2
 CLASS = field()  # 0: only its own shape beats it; 1..4: that many 2s; 5..: rung of the ladder
 REOPENS_TRICK = field()  # 1: a player who passed is offered the turn again, a bomb could beat it
@@ -184,6 +191,7 @@ def build_spec(
     actions[:, WIDTH] = table.width
     actions[:, LENGTH] = table.length
     actions[:, TOP] = table.top
+    actions[:, NEED] = table.need
     actions[:, SUITED] = table.unsuited_mask + 2 * table.suited_mask
     if table.cards is not None:
         actions[:, SUITED] = table.cards << 2
@@ -193,7 +201,7 @@ def build_spec(
     for (shape, _), ids in table.group.items():
         for action in ids:
             is_twos = shape.length == 1 and int(table.top[action]) >> 2 == RANK_OF_TWO
-            index = shape.width if is_twos else 5 + rules.ladder.index(shape) if shape in rules.ladder else 0
+            index = shape.width if is_twos else 5 + rules.rungs.index(shape) if shape in rules.rungs else 0
             actions[action, CLASS] = index
             higher_same_shape = shape in rejoin and action != ids[-1]
             actions[action, REOPENS_TRICK] = higher_same_shape or any(
@@ -209,7 +217,10 @@ def _fill_special_rules(spec: IntArray, rules: Rules, table: ActionTable) -> Non
     spec[PLAY_HAS_EFFECTS] = (
         rules.knockout != "none" or rules.rejoin_twos or num_extra_columns(rules) == EXTRA_SIZE
     )
-    spec[HAS_OTHER_LEADS] = rules.suits_bind or bool(rules.instant_wins)
+    is_bound = rules.last_card_duty == "highest"
+    spec[HAS_OTHER_LEADS] = rules.suits_bind or is_bound or bool(rules.instant_wins)
+    spec[HAS_OTHER_ANSWERS] = rules.suits_bind or is_bound
+    spec[LAST_CARD_DUTY] = ("none", "highest", "pays").index(rules.last_card_duty)
     spec[REJOIN_TWOS] = rules.rejoin_twos
     spec[SUITS_BIND] = rules.suits_bind
     spec[ROUND_END_FIRST] = rules.round_end == "first"
@@ -240,6 +251,10 @@ def _fill_special_rules(spec: IntArray, rules: Rules, table: ActionTable) -> Non
     spec[PAY_INSTANT] = rules.pay_instant
     spec[PAY_LAST_TWO] = rules.pay_last_two
     spec[PAY_LAST_THREE] = rules.pay_last_three
+    spec[PAY_FIRST] = rules.pay_first
+    spec[DECK] = rules.deck_mask
+    spec[CARDS_EACH] = rules.cards_each
+    spec[CARDS_LEFT_BITS] = num_cards_left_bits(rules)
 
 
 def _price(prices: Prices, width: int, length: int) -> int:
@@ -254,7 +269,7 @@ def _beaters(rules: Rules) -> dict[int, list[Shape]]:
         num_twos: [s for s in rules.with_longer(shapes) if s != Shape(num_twos, 1)]
         for num_twos, shapes in rules.chops
     }
-    for rung in range(len(rules.ladder)):
-        beaters[5 + rung] = list(rules.ladder[rung + 1 :])
+    for rung in range(len(rules.rungs)):
+        beaters[5 + rung] = list(rules.rungs[rung + 1 :])
     order = list(build_action_table(rules).group)
     return {k: sorted(v, key=lambda s: order.index((s, False))) for k, v in beaters.items()}

@@ -8,9 +8,8 @@ lines; across the batch each column is an array of its own (a struct of arrays o
 
 W is the number of 64-bit words of the legal-action mask (and one spare, always 0, so that a group of actions
 can be written without asking whether it reaches the next word), E the number of columns that only some
-variants have (`num_extra_columns`), K the length of the stored history. The play summary
-(`tienlen_env.games.tienlen.play_summary`) exists if K is not 0.
-Sets of seats ("seat masks") have bit ``seat`` set.
+variants have (`num_extra_columns`), K the length of the stored history. The record is the play summary
+(`update_play_summary`), which exists if K is not 0. Sets of seats ("seat masks") have bit ``seat`` set.
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from tienlen_env.games.common.arrays import BoolArray, Fields, IntArray
+from tienlen_env.games.common.arrays import BoolArray, Fields, IntArray, Row
+from tienlen_env.games.common.bits import FULL, highest_index, popcount, ranks_of
 from tienlen_env.games.common.state import HISTORY_SEAT_SHIFT as HISTORY_SEAT_SHIFT, ClimbingState, Columns
 from tienlen_env.games.tienlen.rules import Rules
 
@@ -48,16 +48,23 @@ LEGAL: Final = column.size  # W columns: bit a of the words is True where action
 # What a player may not know, but for the own hand: cards and the key of the deal.
 HIDDEN: Final = (HAND, HAND + 1, HAND + 2, HAND + 3, UNDEALT, KEY)
 
+PASSED_ON, FOLLOWED, LED = range(3)
+NUM_KINDS: Final = 4
+NUM_RANKS: Final = 13
 LAST_PLAY: Final = 12  # column of the summary, after 3 words for each of 4 seats: the last event with cards
 PLAY_SUMMARY_SIZE: Final = LAST_PLAY + 1
 
 # Columns of some variants, counted from the first of them (`spec.EXTRA`).
-LEDGER_SIZE: Final = 24  # 12 chops (a bomb has 4 cards or more), 2 places, 3 entries of 3 seats: 23 at most
+# 12 chops (a bomb has 4 cards or more), 2 places, and of each loser a stake and the price of its last card;
+# losers with more cards, who have 4 entries at most, leave cards for fewer chops.
+LEDGER_SIZE: Final = 24
 extra = Fields()
 TWOS_IN_TRICK = extra()  # 1: a set of 2s lies, or has lain, on the table in this trick
 MUST_DECLARE = extra()  # 1: the seat to act declares its instant win
 CONG = extra()  # seat mask: had played no card when the first went out
 IS_PAID = extra()  # 1: the round ends without payments for places and hands
+UNDERPLAYED = extra()  # higher cards than the last single, and 1 + the next seat with one card << 52 (4.35)
+LIABLE = extra()  # 1 + the seat that pays the first for all others; 0: each pays (4.36)
 NUM_CHOPS = extra()  # chops in this trick; where each pays, those that are paid
 CHAIN = extra()  # the sum of their prices
 IS_NEW = extra()  # 1: nothing has been played in this round, the ledger is that of the round before
@@ -79,6 +86,43 @@ def num_extra_columns(rules: Rules) -> int:
     if rules.has_payments or rules.instant_wins:
         return EXTRA_SIZE
     return 1 if rules.rejoin_twos else 0
+
+
+def is_set(cards: int) -> bool:
+    """Whether cards are of one rank, at most."""
+    ranks = ranks_of(cards)
+    return bool(ranks & (ranks - 1) == 0)
+
+
+def update_play_summary(row: Row, summary: int, event: int) -> None:
+    """Add an event of the history to the play summary that begins at column `summary`.
+
+    The summary has three words a seat, bit masks over (combination kind × highest rank): the plays that it
+    passed on, followed with and led; 4 × 13 bits each, the kinds being single, pair, triple and anything
+    longer. A seat that is out of a trick takes no decision and sets no bit. One more word holds the last
+    play, as in the history.
+
+    The cards alone decide whether a play is a lead: a play by the owner of the table, or one that is not of
+    the table's kind and higher; a chop counts as a lead, too.
+    """
+    seat, play = (event >> HISTORY_SEAT_SHIFT) - 1, event & FULL
+    last = row[summary + LAST_PLAY]
+    owner, table = (last >> HISTORY_SEAT_SHIFT) - 1, last & FULL
+    what, about = PASSED_ON, table
+    if play != 0:
+        # Without branches, because they would be mispredicted.
+        follows = (
+            (owner != seat)
+            & (popcount(play) == popcount(table))
+            & (play > table)
+            & (is_set(play) == is_set(table))
+        )
+        what, about = LED - follows, play
+        row[summary + LAST_PLAY] = event
+    if about != 0:
+        num = popcount(about)
+        kind = num - 1 if (num < NUM_KINDS) & is_set(about) else NUM_KINDS - 1
+        row[summary + 3 * seat + what] |= 1 << (kind * NUM_RANKS + (highest_index(about) >> 2))
 
 
 class State(ClimbingState):
@@ -105,7 +149,7 @@ class State(ClimbingState):
         round: int64 (B,) index of the round in its game.
         legal: int64 (B, W) packed legal-action mask of `turn`; all zero when over.
         play_summary: int64 (B, 13) the summary of the round's plays, (B, 0) if K is 0; see
-            `tienlen_env.games.tienlen.play_summary`.
+            `update_play_summary`.
         history: int64 (B, K) last plays stored, newest first: ``cards | (1 + seat) << 52``, 0 for none.
     """
 

@@ -1,1 +1,92 @@
-"""Measurements of speed, learning and search; each is a command."""
+"""Measurements of speed, learning and search; each is a command.
+
+Rows that are compared with one another are measured in turn, so that ratios hold when the machine's speed
+drifts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from tienlen_agents.files import write_atomic
+from tienlen_agents.settings import COUNT, Config, FreeText, Range, setting
+from tienlen_agents.versions import versions
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchConfig(Config):
+    """Settings of a benchmark.
+
+    Attributes:
+        seconds: length of one run of one row.
+        runs: runs of each row, in turn.
+        only: measure only rows whose name contains this text.
+        out: the JSON file of the result.
+    """
+
+    seconds: float = setting(2.0, Range(0, 86_400, above=True))
+    runs: int = setting(3, COUNT)
+    only: str = setting("", FreeText())
+    out: str = setting("runs/bench.json", FreeText("a file"))
+
+
+def cpu_name() -> str:
+    """The processor's name if the system has it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def short(rate: float) -> str:
+    """A rate to three digits, in thousands or millions."""
+    return f"{rate / 1e6:.3g} M" if rate >= 1e6 else f"{rate / 1e3:.3g} k"
+
+
+def first_step_seconds(code: str, *arguments: str) -> tuple[float, float]:
+    """What a program prints in a process of its own, with an empty and then with a filled compile cache.
+
+    Args:
+        code: prints the seconds from its import to its first step.
+        arguments: of the program.
+
+    Raises:
+        RuntimeError: it failed; with the last line of its error.
+    """
+    times = []
+    with tempfile.TemporaryDirectory() as cache:
+        for _ in range(2):
+            command = [sys.executable, "-c", code, *arguments]
+            environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise RuntimeError(done.stderr.strip().splitlines()[-1])
+            times.append(float(done.stdout))
+    return times[0], times[1]
+
+
+def new_table(**options: Any) -> Table:
+    """A table of results."""
+    return Table(box=SIMPLE_HEAD, pad_edge=False, **options)
+
+
+def write_result(config: BenchConfig, rows: dict[str, Any], console: Console, **about: Any) -> None:
+    """Write the JSON file: the processor, the versions, the rows, and what else is known about them."""
+    result = {"cpu": cpu_name(), "versions": versions(), **about, "rows": rows}
+    write_atomic(Path(config.out), (json.dumps(result, indent=1) + "\n").encode())
+    console.print(f"written to {config.out}", style="dim")

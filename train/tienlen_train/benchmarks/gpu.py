@@ -9,24 +9,20 @@ the runs of every row, the device with its driver and clocks, and the digests th
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import json
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
+
+from rich.console import Console
 
 from tienlen_agents.settings import parse_args
 from tienlen_env.errors import DeviceError
-from tienlen_train.benchmarks.gpu_rows import Figure, GpuConfig, Row
-from tienlen_train.benchmarks.speed import cpu_name, short
+from tienlen_train.benchmarks import cpu_name, gpu_environment, gpu_learning, new_table, short, write_result
+from tienlen_train.benchmarks.gpu_environment import Figure, GpuConfig, Row
 from tienlen_train.config import command
 
-# Modules with a function ``rows(config)``, in the order of the table.
-SECTIONS: Final = ("gpu_environment", "gpu_learning")
 # What nvidia-smi says of a device.
 _FIELDS: Final = ("name", "driver_version", "clocks.sm", "clocks.max.sm", "clocks.mem", "power.limit")
 
@@ -56,12 +52,8 @@ def clocks() -> dict[str, str]:
 
 
 def all_rows(config: GpuConfig) -> list[Row]:
-    """The rows of all sections that are installed."""
-    found: list[Row] = []
-    for name in SECTIONS:
-        module = f"{__package__}.{name}"
-        if importlib.util.find_spec(module) is not None:
-            found += importlib.import_module(module).rows(config)
+    """The rows, in the order of the table."""
+    found = [*gpu_environment.rows(config), *gpu_learning.rows(config)]
     return [row for row in found if config.only in row.name]
 
 
@@ -91,20 +83,13 @@ def _show(row: Row, figure: Figure | None, why: str) -> tuple[str, str, str, str
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure the rows, print the table and write the JSON."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    from tienlen_agents.versions import versions
-    from tienlen_train.runs import write_atomic
-
     config = parse_args(GpuConfig, (__doc__ or "").partition("\n")[0], argv)
     console = Console(width=max(Console().width, 110))
     try:
         found, missing = device(), ""
     except DeviceError as error:
         found, missing = {}, str(error)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = new_table()
     for header in ("row", "value", "goal", ""):
         table.add_column(header)
     results: dict[str, Any] = {}
@@ -133,16 +118,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(
             f"{waiting} rows wait for a machine with a device: make bench-gpu ({missing})", markup=False
         )
-    result = {
-        "device": found,
-        "clocks_after": clocks() if found else {},
-        "cpu": cpu_name(),
-        "versions": versions(),
-        "seconds": seconds,
-        "rows": results,
-    }
-    write_atomic(Path(config.out), json.dumps(result, indent=1).encode())
-    console.print(f"written to {config.out}", style="dim")
+    about = {"device": found, "clocks_after": clocks() if found else {}, "seconds": seconds}
+    write_result(config, results, console, **about)
     return 1 if any("failed" in result for result in results.values()) else 0
 
 

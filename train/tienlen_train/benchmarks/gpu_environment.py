@@ -1,4 +1,4 @@
-"""Measurements of the environment on a device and on the processor, for `tienlen_train.benchmarks.gpu`.
+"""What a row of `tienlen_train.benchmarks.gpu` is, and those of the environment, on a device and a processor.
 
 A step is one decision in every game: a uniform legal action, the next mask and the next observation, with
 resets. The actions are in an array; on a device the step that plays them chooses the next ones, by draws that
@@ -7,30 +7,91 @@ lie there.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
-from functools import cache
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import numpy as np
 
-from tienlen_env.engine.backends import MAX_THREADS, jit
+from tienlen_agents.settings import COUNT, Choice, setting
+from tienlen_env.engine.backends import MAX_THREADS
 from tienlen_env.engine.batch import Batch
-from tienlen_env.games.common.bits import KEY_STEP, add, shift_left, shift_right
-from tienlen_train.benchmarks.gpu_rows import Figure, GpuConfig, Row
+from tienlen_env.games.registry import games
+from tienlen_train.benchmarks import BenchConfig, first_step_seconds
 from tienlen_train.benchmarks.speed import batched
 
+PRESETS: Final = tuple(preset for game in games() for preset in game.presets)
 # Numbers of games that are tried, to find the fastest.
 SIZES: Final = tuple(1 << power for power in range(14, 21))
 CPU_GAMES: Final = 16384
 NUM_DRAWS: Final = 8  # arrays of draws that lie on the device and are used in turn
 NUM_DIGEST_STEPS: Final = 200
 STEPS_A_WAIT: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuConfig(BenchConfig):
+    """Settings of the benchmark.
+
+    Attributes:
+        rules: the preset that is played.
+        equal: the preset whose digests are compared, ``"all"`` for all of them.
+        digest_games: games of that comparison, with 200 decisions each.
+    """
+
+    rules: str = setting("cardgames", Choice(lambda: PRESETS))
+    equal: str = setting("cardgames", Choice(lambda: ("all", *PRESETS)))
+    digest_games: int = setting(65536, COUNT)
+    out: str = "runs/bench-gpu.json"
+
+    @property
+    def presets(self) -> tuple[str, ...]:
+        """The presets whose digests are compared."""
+        return PRESETS if self.equal == "all" else (self.equal,)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A result.
+
+    Attributes:
+        value: the rate, the time or another number.
+        details: what else was found, as JSON values.
+    """
+
+    value: float
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    Attributes:
+        name: what is measured.
+        unit: of its value.
+        measure: measures it.
+        goal: the value to reach, None for no goal.
+        less_is_better: whether the goal is an upper limit.
+        needs_device: whether it waits for a device.
+    """
+
+    name: str
+    unit: str
+    measure: Callable[[GpuConfig], Figure]
+    goal: float | None = None
+    less_is_better: bool = False
+    needs_device: bool = True
+
+    def is_reached(self, value: float) -> bool:
+        """Whether a value reaches the goal; True without one."""
+        if self.goal is None:
+            return True
+        return value <= self.goal if self.less_is_better else value >= self.goal
 
 
 class Play(Protocol):
@@ -105,48 +166,6 @@ def fastest(rules: str, packed: bool, seconds: float, sizes: tuple[int, ...] = S
 # ---------------------------------------------------------------- digests
 
 
-def mix(value: int, word: int) -> int:
-    """A 64-bit digest of a word and of what was digested before."""
-    x = add(value ^ word, KEY_STEP)
-    x = add(x, shift_left(x, 7))
-    x ^= shift_right(x, 23)
-    x = add(x, shift_left(x, 11))
-    return x ^ shift_right(x, 31)
-
-
-def digest_game(
-    b: int, rows: Any, mask: Any, observation: Any, rewards: Any, dones: Any, digests: Any
-) -> None:
-    """Add a decision's state and outputs to the digest of game b."""
-    value = int(digests[b])
-    for i in range(rows.shape[1]):
-        value = mix(value, int(rows[b, i]))
-    for i in range(mask.shape[1]):
-        value = mix(value, int(mask[b, i]))
-    for i in range(observation.shape[1]):
-        value = mix(value, int(observation[b, i]))
-    for i in range(rewards.shape[1]):
-        value = mix(value, int(rewards[b, i] * 1024))
-    digests[b] = mix(value, 1 if dones[b] else 0)
-
-
-@cache
-def _digest_on_host() -> Callable[..., None]:
-    def digest_games(rows, mask, observation, rewards, dones, digests):  # type: ignore[no-untyped-def]
-        for b in range(rows.shape[0]):
-            digest_game(b, rows, mask, observation, rewards, dones, digests)
-
-    compiled: Callable[..., None] = jit.loop(digest_games)
-    return compiled
-
-
-@cache
-def _digest_on_device() -> Any:
-    from tienlen_env.engine.backends.cuda import Kernel
-
-    return Kernel(digest_game)
-
-
 def digest_of(
     rules: str, num_games: int, num_steps: int, on_device: bool, threads: int = 1
 ) -> tuple[str, int]:
@@ -160,31 +179,21 @@ def digest_of(
         threads: of the processor.
     """
     rng = np.random.default_rng(7)
-    keys = rng.integers(-(2**63), 2**63, num_games, np.int64)
-    ended = 0
-    if on_device:
-        from tienlen_env.engine.backends.cuda import to_device
-
-        batch: Any = Batch(rules, num_games, auto_reset=True, backend="cuda")
-        put: Callable[..., Any] = to_device
-        digest = _digest_on_device().launch
-        first: tuple[int, ...] = (num_games,)
-    else:
-        batch = Batch(rules, num_games, auto_reset=True, threads=threads)
-        put, digest, first = np.asarray, _digest_on_host(), ()
-    batch.deal(keys)
+    where: dict[str, Any] = {"backend": "cuda"} if on_device else {"threads": threads}
+    batch: Any = Batch(rules, num_games, auto_reset=True, **where)
+    batch.deal(rng.integers(-(2**63), 2**63, num_games, np.int64))
     mask, observation = batch.packed_mask(), batch.packed_observation()
-    digests = put(np.zeros(num_games, np.int64))
+    digest, ended = hashlib.blake2b(digest_size=8), 0
     for _ in range(num_steps):
-        actions = batch.sample(rng)
-        rewards, dones = batch.step(actions, mask=mask, observation=observation)
-        rows = batch.kernel_arrays.rows
-        digest(*first, rows, mask, observation, rewards, dones, digests)
-        ended += int((dones.copy_to_host() if on_device else dones).sum())
-    found = digests.copy_to_host() if on_device else digests
+        rewards, dones = batch.step(batch.sample(rng), mask=mask, observation=observation)
+        written = (batch.kernel_arrays.rows, mask, observation, rewards, dones)
+        found = [array.copy_to_host() if on_device else array for array in written]
+        for array in found:
+            digest.update(np.ascontiguousarray(array).tobytes())
+        ended += int(found[-1].sum())
     if on_device:
         batch.check()
-    return f"{int(np.bitwise_xor.reduce(found)) & (1 << 64) - 1:016x}", ended
+    return digest.hexdigest(), ended
 
 
 # ---------------------------------------------------------------- rows
@@ -261,16 +270,8 @@ print(time.perf_counter() - start)
 
 def first_step(config: GpuConfig) -> Figure:
     """Seconds from import to the first step of a process, with an empty and with a filled cache."""
-    times = []
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-        for _ in range(2):
-            command = [sys.executable, "-c", FIRST_STEP, config.rules]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
-            if done.returncode:
-                raise RuntimeError(done.stderr.strip().splitlines()[-1])
-            times.append(float(done.stdout))
-    return Figure(times[0], {"cached": times[1]})
+    cold, warm = first_step_seconds(FIRST_STEP, config.rules)
+    return Figure(cold, {"cached": warm})
 
 
 def rows(config: GpuConfig) -> list[Row]:

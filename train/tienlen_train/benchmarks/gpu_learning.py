@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any, Final
@@ -18,22 +18,16 @@ import numpy as np
 import torch
 
 from tienlen_agents import arena
-from tienlen_agents.arena.chunk import BLOCK_DEALS, Job
-from tienlen_agents.arena.run import load_all
-from tienlen_agents.device.arena import play_jobs
-from tienlen_agents.device.available import cuda_machine
+from tienlen_agents.device import cuda_machine
+from tienlen_agents.device.arena import DeviceExecutor
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork
-from tienlen_agents.device.players import Draws, NetworkInputs, choose_by, key_of, logits_of
+from tienlen_agents.device.players import Draws, NetworkInputs, choose_by, draw_item, key_of, logits_of
 from tienlen_agents.device.rounds import Rounds
-from tienlen_agents.device.sampling import draw_item
 from tienlen_agents.networks.agent import NetworkAgent
-from tienlen_agents.networks.features import features_by_name
-from tienlen_agents.networks.features.parallel import parallel_features
 from tienlen_agents.networks.shipped import shipped
-from tienlen_env.engine.agent import Agent
 from tienlen_env.games.registry import get_rules
-from tienlen_train.benchmarks.gpu_rows import Figure, GpuConfig, Row
+from tienlen_train.benchmarks.gpu_environment import Figure, GpuConfig, Row
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 # The run of `make train` with the minibatches of a device; everything else is the same.
@@ -65,9 +59,7 @@ def acting(machine: TorchMachine, num_games: int, agent: NetworkAgent | None = N
     agent = the_network() if agent is None else agent
     config = agent.network.config
     rules = get_rules(config.rules, config.num_players)
-    found = parallel_features(features_by_name(config.game))
-    assert found is not None
-    reader = found.reader(machine, rules, config.prior, config.prior_scale, record=config.record)
+    reader = config.reader(machine)
     network = ActionNetwork.of(agent.network).to(machine.device).eval()
     network.for_device = True
     dtype = torch.bfloat16 if machine.device.type == "cuda" else torch.float32
@@ -87,7 +79,7 @@ def acting(machine: TorchMachine, num_games: int, agent: NetworkAgent | None = N
                 turns = rounds.turns(everyone, 1)
                 if turns is None:
                     break
-                inputs = reader.read(rounds.position, turns.decisions)
+                inputs = reader.read_at(rounds.position, turns.decisions, rules)
                 rows = NetworkInputs.of(inputs, turns.decisions, dtype)
                 draws = Draws(key_of(seed), step)
                 index, _ = choose_by(draw_item, machine, logits_of(network, rows), turns.decisions, draws)
@@ -157,36 +149,20 @@ def training_run(
     return Figure(trainer.seconds, details), Figure(points.mean, strength)
 
 
-def arena_deals(machine: TorchMachine, agents: list[Agent], num_deals: int) -> Figure:
-    """Seconds of a match of the first agent against three of the second, each deal in four seatings."""
-    rules = get_rules("cardgames")
+def match_seconds(agents: Sequence[str], num_deals: int, scale: float = 1.0, **options: Any) -> Figure:
+    """Seconds of a match of the first agent against three of the second, each deal in four seatings.
 
-    def jobs(total: int, seed: int) -> list[Job]:
-        return [
-            Job((0, 1, 1, 1), rules, seed, first, min(BLOCK_DEALS, total - first))
-            for first in range(0, total, BLOCK_DEALS)
-        ]
-
-    play_jobs(machine, agents, jobs(min(num_deals, 64), 1))
-    wait(machine)
-    begin, points, decisions = time.perf_counter(), 0, 0
-    every = jobs(num_deals, 0)
-    for first in range(0, len(every), 64):
-        for chunk in play_jobs(machine, agents, every[first : first + 64]):
-            points += int(chunk.points[..., 0].sum())
-            decisions += int(chunk.decisions.sum())
-    seconds = time.perf_counter() - begin
-    details = {"deals": num_deals, "points": points / (4 * num_deals), "decisions": decisions}
-    return Figure(seconds, details)
-
-
-def arena_on_processor(names: tuple[str, str], num_deals: int, workers: int) -> Figure:
-    """Seconds of the same match in worker processes of this machine, for 100,000 deals."""
-    arena.match(*names, num_deals=2, workers=workers)
+    Args:
+        agents: their names.
+        num_deals: of the match.
+        scale: factor on the seconds.
+        options: of `arena.match`: where it is played.
+    """
+    arena.match(*agents, num_deals=min(num_deals, 64), seed=1, **options)
     begin = time.perf_counter()
-    arena.match(*names, num_deals=num_deals, workers=workers)
+    result = arena.match(*agents, num_deals=num_deals, **options)
     seconds = time.perf_counter() - begin
-    return Figure(seconds * 100_000 / num_deals, {"deals": num_deals, "workers": workers})
+    return Figure(scale * seconds, {"deals": num_deals, "points": result.scores[0].points.mean})
 
 
 # ---------------------------------------------------------------- the rows of `make bench-gpu`
@@ -202,8 +178,8 @@ def rows(config: GpuConfig) -> list[Row]:
             kept["seconds"], kept["points"] = training_run(cuda_machine(), DEVICE_RUN)
         return kept[which]
 
-    def match(first: str, second: str) -> Figure:
-        return arena_deals(cuda_machine(), load_all([first, second]), 100_000)
+    def match(*agents: str) -> Figure:
+        return match_seconds(agents, 100_000, executor=DeviceExecutor(cuda_machine()))
 
     on_processor = {**LARGE_RUN, "num_games": 2048, "batch_size": 8192, "threads": cores, "shards": cores}
     heuristic, champions = "heuristic", f"policy:{next(iter(shipped().values()))}"
@@ -251,7 +227,7 @@ def rows(config: GpuConfig) -> list[Row]:
         Row(
             f"arena, the same on {cores} cores (5,120 deals, scaled)",
             "s",
-            lambda _: arena_on_processor((champions, heuristic), 5120, cores),
+            lambda _: match_seconds((champions, heuristic), 5120, 100_000 / 5120, workers=cores),
             needs_device=False,
         ),
     ]

@@ -8,50 +8,40 @@ critic together). Rows are measured in turn, three times, by wall time.
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import gymnasium
 import torch
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.wrappers import ActionMasker
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tienlen_env  # noqa: F401  (registers the environment)
-from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
+from tienlen_agents.settings import parse_args
 from tienlen_agents.versions import versions
 from tienlen_env.envs.sb3 import OneSeatVecEnv
-from tienlen_train.benchmarks.speed import cpu_name
+from tienlen_train.benchmarks import BenchConfig, cpu_name, new_table, write_result
 from tienlen_train.config import command
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.runs import write_atomic
 from tienlen_train.trainer import keep_memory
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningBenchConfig(Config):
-    """Settings of the benchmark.
+class LearningBenchConfig(BenchConfig):
+    """Settings of the benchmark; iterations are completed.
 
     Attributes:
-        seconds: minimum length of one run of a row; iterations are completed.
-        runs: runs of each row, in turn.
-        only: measure only rows whose name contains this text.
-        out: the JSON file of the result.
+        seconds: minimum length of one run of one row.
     """
 
-    seconds: float = setting(8.0, Range(0, 86_400, above=True))
-    runs: int = setting(3, COUNT)
-    only: str = setting("", FreeText())
-    out: str = setting("runs/bench_learning.json", FreeText("a file"))
+    seconds: float = 8.0
+    out: str = "runs/bench_learning.json"
 
     def __post_init__(self) -> None:
         """Refuse a text that is in no row's name."""
@@ -157,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if share is not None:
                 outside[name].append(share)
             console.print(f"{rates[name][-1]:10,.0f}  {name}", style="dim", highlight=False)
-    table = Table(title="decisions a second, acting and learning", box=SIMPLE_HEAD, pad_edge=False)
+    table = new_table(title="decisions a second, acting and learning")
     for header in ("", "weights", "median", "min", "max", "outside the network"):
         table.add_column(header, justify="left" if not header else "right")
     result: dict[str, Any] = {}
@@ -173,9 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     console.print(f"{cpu_name()} · " + " · ".join(f"{k} {v}" for k, v in versions().items()), style="dim")
     console.print(table)
-    data = {"cpu": cpu_name(), "versions": versions(), "rows": result}
-    write_atomic(Path(config.out), (json.dumps(data, indent=1) + "\n").encode())
-    console.print(f"written to {config.out}")
+    write_result(config, result, console)
     return 0
 
 

@@ -13,45 +13,38 @@ from __future__ import annotations
 
 import gc
 import importlib.util
-import json
-import os
-import platform
 import random
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from rich.console import Console
+from rich.progress import Progress
 
-from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
+from tienlen_agents.settings import parse_args
+from tienlen_agents.versions import versions
+from tienlen_train.benchmarks import BenchConfig, cpu_name, first_step_seconds, new_table, short, write_result
 from tienlen_train.config import command
 
 Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchConfig(Config):
-    """Settings of the benchmark.
+def rounds(play_round: Callable[[], int]) -> Play:
+    """Plays round after round by a function that returns the steps of one."""
 
-    Attributes:
-        seconds: length of one run of one case.
-        runs: runs of each case, in turn.
-        only: measure only cases whose name contains this text.
-        out: the JSON file of the result.
-    """
+    def play(deadline: float) -> int:
+        steps = play_round()
+        while time.perf_counter() < deadline:
+            steps += play_round()
+        return steps
 
-    seconds: float = setting(2.0, Range(0, 86_400, above=True))
-    runs: int = setting(3, COUNT)
-    only: str = setting("", FreeText())
-    out: str = setting("runs/bench.json", FreeText("a file"))
+    return play
 
 
 # ---------------------------------------------------------------- the AEC loop
@@ -61,22 +54,20 @@ def aec_loop(env: Any) -> Play:
     """The loop of PettingZoo's documentation with a uniform legal action."""
     draw = random.Random(0).random
 
-    def play(deadline: float) -> int:
+    def play_round() -> int:
         steps = 0
-        while True:
-            env.reset()
-            for _ in env.agent_iter():
-                observation, _, termination, truncation, _ = env.last()
-                if termination or truncation:
-                    env.step(None)
-                    continue
-                legal = np.flatnonzero(observation["action_mask"])
-                env.step(int(legal[int(draw() * len(legal))]))
-                steps += 1
-            if time.perf_counter() >= deadline:
-                return steps
+        env.reset()
+        for _ in env.agent_iter():
+            observation, _, termination, truncation, _ = env.last()
+            if termination or truncation:
+                env.step(None)
+                continue
+            legal = np.flatnonzero(observation["action_mask"])
+            env.step(int(legal[int(draw() * len(legal))]))
+            steps += 1
+        return steps
 
-    return play
+    return rounds(play_round)
 
 
 def null_aec(num_observations: int, num_actions: int) -> Any:
@@ -162,19 +153,15 @@ def round_loop() -> Play:
     draw = random.Random(0).random
     keys = iter(range(1 << 40))
 
-    def play(deadline: float) -> int:
+    def play_round() -> int:
         steps = 0
-        while True:
-            game = Round("cardgames", key=next(keys))
-            plays = game.legal_plays()
-            while plays:
-                game.play(plays[int(draw() * len(plays))])
-                steps += 1
-                plays = game.legal_plays()
-            if time.perf_counter() >= deadline:
-                return steps
+        game = Round("cardgames", key=next(keys))
+        while plays := game.legal_plays():
+            game.play(plays[int(draw() * len(plays))])
+            steps += 1
+        return steps
 
-    return play
+    return rounds(play_round)
 
 
 def batched(rules: str, num_games: int, threads: int = 1, packed: bool = False) -> Play:
@@ -189,18 +176,14 @@ def batched(rules: str, num_games: int, threads: int = 1, packed: bool = False) 
     actions, draws = batch.sample(rng), np.empty(num_games)
     next_actions = np.empty_like(actions)
 
-    def play(deadline: float) -> int:
+    def step() -> int:
         nonlocal actions, next_actions
-        steps = 0
-        while True:
-            rng.random(out=draws)
-            batch.step(actions, mask=mask, observation=observation, draws=draws, next_actions=next_actions)
-            actions, next_actions = next_actions, actions
-            steps += num_games
-            if time.perf_counter() >= deadline:
-                return steps
+        rng.random(out=draws)
+        batch.step(actions, mask=mask, observation=observation, draws=draws, next_actions=next_actions)
+        actions, next_actions = next_actions, actions
+        return num_games
 
-    return play
+    return rounds(step)
 
 
 def batched_halves(rules: str, num_games: int) -> Play:
@@ -220,18 +203,16 @@ def rlcard_loop() -> Play:
     env = rlcard.make("doudizhu", config={"seed": 1})
     draw = random.Random(0).random
 
-    def play(deadline: float) -> int:
+    def play_round() -> int:
         steps = 0
-        while True:
-            state, _ = env.reset()
-            while not env.is_over():
-                legal = list(state["legal_actions"])
-                state, _ = env.step(legal[int(draw() * len(legal))])
-                steps += 1
-            if time.perf_counter() >= deadline:
-                return steps
+        state, _ = env.reset()
+        while not env.is_over():
+            legal = list(state["legal_actions"])
+            state, _ = env.step(legal[int(draw() * len(legal))])
+            steps += 1
+        return steps
 
-    return play
+    return rounds(play_round)
 
 
 def open_spiel_loop(with_mask: bool) -> Play:
@@ -243,26 +224,24 @@ def open_spiel_loop(with_mask: bool) -> Play:
     num_actions, observation = game.num_distinct_actions(), make_observation(game)
     draw = random.Random(0).random
 
-    def play(deadline: float) -> int:
+    def play_round() -> int:
         steps = 0
-        while True:
-            state = game.new_initial_state()
-            while not state.is_terminal():
-                if state.is_chance_node():
-                    outcomes = state.chance_outcomes()
-                    state.apply_action(outcomes[int(draw() * len(outcomes))][0])
-                    continue
-                legal = state.legal_actions()
-                if with_mask:
-                    observation.set_from(state, state.current_player())
-                    mask = np.zeros(num_actions, np.bool_)
-                    mask[legal] = True
-                state.apply_action(legal[int(draw() * len(legal))])
-                steps += 1
-            if time.perf_counter() >= deadline:
-                return steps
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            if state.is_chance_node():
+                outcomes = state.chance_outcomes()
+                state.apply_action(outcomes[int(draw() * len(outcomes))][0])
+                continue
+            legal = state.legal_actions()
+            if with_mask:
+                observation.set_from(state, state.current_player())
+                mask = np.zeros(num_actions, np.bool_)
+                mask[legal] = True
+            state.apply_action(legal[int(draw() * len(legal))])
+            steps += 1
+        return steps
 
-    return play
+    return rounds(play_round)
 
 
 def tictactoe_loop(raw: bool) -> Play:
@@ -380,42 +359,9 @@ print(time.perf_counter() - start)
 START_GOALS = {"first step, cold cache": "15 s", "first step, warm cache": "1 s"}
 
 
-def first_step(runs: int) -> dict[str, list[float]]:
-    """Seconds from import to the first step of a fresh process, with an empty and a filled compile cache."""
-    cold: list[float] = []
-    warm: list[float] = []
-    for _ in range(runs):
-        with tempfile.TemporaryDirectory() as cache:
-            environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-            for times in (cold, warm):
-                command = [sys.executable, "-c", FIRST_STEP]
-                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-                times.append(float(done.stdout))
-    return dict(zip(START_GOALS, (cold, warm), strict=True))
-
-
-def cpu_name() -> str:
-    """The processor's name if the system has it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print the table and write the JSON."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.progress import Progress
-    from rich.table import Table
-
-    from tienlen_agents.versions import versions
-    from tienlen_train.runs import write_atomic
-
     config = parse_args(BenchConfig, (__doc__ or "").partition("\n")[0], argv)
     console = Console(width=max(Console().width, 92))  # the table needs as much
     chosen = [c for c in cases() if config.only in c.name]
@@ -442,11 +388,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 if run:
                     rates[case.name].append(rate)
                 progress.advance(task)
-    starts = first_step(config.runs) if not config.only or "first step" in config.only else {}
+    starts: dict[str, tuple[float, ...]] = {}
+    if not config.only or "first step" in config.only:
+        found = [first_step_seconds(FIRST_STEP) for _ in range(config.runs)]
+        starts = dict(zip(START_GOALS, zip(*found, strict=True), strict=True))
 
     packages = (*versions().items(), *peer_versions().items())
     console.print(f"{cpu_name()} · " + " · ".join(f"{k} {v}" for k, v in packages), style="dim")
-    table = Table(title="decisions a second", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = new_table(title="decisions a second", padding=(0, 1, 0, 0))
     for header, width in (("", 2), ("path", 32), ("median", 7), ("min", 7), ("max", 7), ("", 26)):
         table.add_column(header, min_width=width)
     for column in table.columns:
@@ -456,18 +405,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     number = {case.name: i for i, case in enumerate(chosen, 1)}
     rows: dict[str, Any] = {}
     for case in chosen:
-        found = rates[case.name]
+        runs = rates[case.name]
         goals, ratios = [], {}
         for other, factor in case.targets:
             if other == ABSOLUTE:
                 goals.append(f"goal {short(factor)}")
             elif other in rates:
                 # Run by run, as the runs of the two alternate.
-                pairs = [a / b for a, b in zip(found, rates[other], strict=True)]
+                pairs = [a / b for a, b in zip(runs, rates[other], strict=True)]
                 ratios[other] = statistics.median(pairs)
                 goals.append(f"{ratios[other]:.2f} x row {number[other]}, goal {factor:g}")
-        rows[case.name] = {"median": statistics.median(found), "runs": found, "ratios": ratios}
-        figures = [short(f(found)) for f in (statistics.median, min, max)]
+        rows[case.name] = {"median": statistics.median(runs), "runs": runs, "ratios": ratios}
+        figures = [short(f(runs)) for f in (statistics.median, min, max)]
         style = "" if case.targets else "dim"
         table.add_row(str(number[case.name]), case.name, *figures, "\n".join(goals), style=style)
     for name, times in starts.items():
@@ -477,15 +426,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(table)
     for case in missing:
         console.print(f"not installed: {case.name} (pip install '.[bench]')", style="dim", markup=False)
-    result = {"cpu": cpu_name(), "versions": dict(packages), "seconds": config.seconds, "rows": rows}
-    write_atomic(Path(config.out), json.dumps(result, indent=1).encode())
-    console.print(f"written to {config.out}", style="dim")
+    write_result(config, rows, console, versions=dict(packages), seconds=config.seconds)
     return 0
-
-
-def short(rate: float) -> str:
-    """A rate to three digits, in thousands or millions."""
-    return f"{rate / 1e6:.3g} M" if rate >= 1e6 else f"{rate / 1e3:.3g} k"
 
 
 def peer_versions() -> dict[str, str]:

@@ -27,7 +27,7 @@ from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.registry import games, variants_of
-from tienlen_train.benchmarks.speed import cpu_name
+from tienlen_train.benchmarks import cpu_name
 from tienlen_train.config import ANY_SEED, FOLDER, GAMES, command
 from tienlen_train.loop import make_console
 

@@ -1,19 +1,36 @@
-"""Types for the features of all games: the inputs of a network, and the inputs of training."""
+"""The features of all games: the inputs of a network, and the inputs of training.
+
+A game writes them as bodies (`tienlen_agents.parallel`), once for the processor, for devices and for
+WebAssembly. The classes here allocate what the bodies write, and call them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.networks.features.general import GeneralInputs
+from tienlen_agents.parallel import HOST, Body, Decisions, Machine, Position
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
-from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
+from tienlen_env.engine.checks import as_indices
+from tienlen_env.errors import WrongGameError
+from tienlen_env.games.common.arrays import (
+    ActionFields,
+    AnyArray,
+    ByteArray,
+    DType,
+    Float32Array,
+    IntArray,
+    Spec,
+)
 from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import game_of
 
 Prior = Literal["none", "heuristic"]
 
@@ -59,59 +76,309 @@ class Inputs(NamedTuple):
         )
 
 
-def new_inputs(new: Any, size: tuple[int, int], num_state_inputs: int, num_action_features: int) -> Inputs:
-    """Memory for `Inputs`; the prior is 0.
+class ReaderSettings(NamedTuple):
+    """The settings of a reader, for compiled code.
+
+    Attributes:
+        summary_at: column of the observation where the play summary begins; 0 for no summary.
+        has_prior: whether the baseline's scores are inputs.
+        prior_scale: float32; the baseline's score of an action relative to its best one, times this, is added
+            to the network's score.
+    """
+
+    summary_at: int
+    has_prior: bool
+    prior_scale: np.float32
+
+
+class Memory(NamedTuple):
+    """What the bodies of `ReaderCode` work in: for each of T slots, and for each of N legal actions.
+
+    Attributes:
+        states: (T, W), the state of the game's rule-based agent.
+        aux_features: float32 (T, K), the auxiliary features of one action ...
+        bits: uint32 (T, K), ... and the same memory as bits.
+        cards: int64 (N,), scratch.
+        scores: (N,), scratch.
+        values: float32 (N, V), scratch.
+    """
+
+    states: Any
+    aux_features: Any
+    bits: Any
+    cards: Any
+    scores: Any
+    values: Any
+
+
+class ReadArgs(NamedTuple):
+    """Arguments of the bodies of `ReaderCode`, for n decisions with N legal actions in total.
+
+    Attributes:
+        rows: int64 (B, ROW), the states.
+        games: int64 (n,), the game of each decision.
+        spec: the variant.
+        actions: its action table.
+        settings: of the reader.
+        memory: what they work in.
+        inputs: `Inputs`, written; `segment_start` and `num_legal` hold their values already, and the prior
+            is 0.
+    """
+
+    rows: IntArray
+    games: Any
+    spec: Spec
+    actions: ActionFields
+    settings: ReaderSettings
+    memory: Memory
+    inputs: Any
+
+
+def no_preparation(item: int, slot: int, args: ReadArgs) -> None:
+    """Nothing to prepare."""
+
+
+class ReaderCode(NamedTuple):
+    """How a game reads decisions.
+
+    Attributes:
+        read: a body, one item a decision: writes its inputs.
+        prepare: a body, one item a slot: prepares the memory for the variant.
+        state: (W,), a new state of the game's rule-based agent.
+        num_aux: K, the number of auxiliary features.
+        score_type: of `Memory.scores`.
+        num_values: V.
+    """
+
+    read: Body
+    prepare: Body = no_preparation
+    state: Callable[[], AnyArray] = lambda: np.zeros(1, np.int64)
+    num_aux: int = 1
+    score_type: DType = np.int64
+    num_values: int = 1
+
+    def new_slots(self, machine: Machine) -> tuple[Any, Any, Any]:
+        """The fields of a `Memory` that have a row for each slot."""
+        aux = machine.per_slot(np.zeros(self.num_aux, np.float32))
+        return machine.per_slot(self.state()), aux, machine.view(aux, np.uint32)
+
+    def memory(self, machine: Machine, slots: tuple[Any, Any, Any], num_actions: int) -> Memory:
+        """A memory with room for some legal actions."""
+        cards, scores = machine.empty(num_actions, np.int64), machine.empty(num_actions, self.score_type)
+        return Memory(*slots, cards, scores, machine.empty((num_actions, self.num_values), np.float32))
+
+
+class ComputeArgs(NamedTuple):
+    """Arguments of the body of a `ComputedCode`.
+
+    Attributes:
+        rows: int64 (B, ROW), the states.
+        games: int64 (n,), which of them.
+        spec: the variant.
+        actions: its action table.
+        memory: of `ComputedCode.new_memory`.
+        owner: int64 (N,), the decision of each legal action; only for returns.
+        ids: int64 (N,), the ids of these actions; only for returns.
+        out: written: uint8 (n, size) of 0 and 1, or the returns, float32 (N,).
+    """
+
+    rows: IntArray
+    games: Any
+    spec: Spec
+    actions: ActionFields
+    memory: Any
+    owner: Any
+    ids: Any
+    out: Any
+
+
+def no_memory(machine: Machine, position: Position) -> int:
+    """A body that needs no memory."""
+    return 0
+
+
+class ComputedCode(NamedTuple):
+    """How a game computes what only training uses: hidden features of decisions, or returns of actions.
+
+    Attributes:
+        body: of a variant, a body: one item a game, none of them twice; or one item a legal action.
+        new_memory: what the body works in, for all calls with a batch.
+        size: of a variant, the number of features; None for returns.
+    """
+
+    body: Callable[[AnyRules], Body]
+    new_memory: Callable[[Machine, Position], Any] = no_memory
+    size: Callable[[AnyRules], int] | None = None
+
+
+class Computed:
+    """Computes what a `ComputedCode` says, on a machine, for batches of one variant."""
+
+    def __init__(self, machine: Machine, rules: AnyRules, code: ComputedCode) -> None:
+        self._machine = machine
+        self._body, self._new_memory = code.body(rules), code.new_memory
+        self._size = None if code.size is None else code.size(rules)
+        self._batch: Any = None  # spec and number of rows that the memory was made for
+        self._memory: Any = None
+
+    def __call__(self, position: Position, games: Any, owner: Any = None, ids: Any = None) -> Any:
+        """What the body writes (see `ComputeArgs`); arrays of the machine."""
+        batch = self._batch
+        if batch is None or position.spec is not batch[0] or len(position.rows) != batch[1]:
+            self._memory = self._new_memory(self._machine, position)
+            self._batch = position.spec, len(position.rows)
+        if self._size is None:
+            out = self._machine.empty(len(ids), np.float32)
+        else:
+            out, owner, ids = self._machine.empty((len(games), self._size), np.uint8), games, games
+        args = ComputeArgs(
+            position.rows, games, position.spec, position.actions, self._memory, owner, ids, out
+        )
+        self._machine.launch(self._body, len(out), args)
+        return out
+
+
+class CountArgs(NamedTuple):
+    """Arguments of a body that counts legal actions: a batch, n of its games, and int64 (n,)."""
+
+    rows: IntArray
+    games: Any
+    spec: Spec
+    out: Any
+
+
+@cache
+def count_body(num_legal: Callable[..., int]) -> Body:
+    """A body that counts the legal actions of games; `num_legal` is their kernel."""
+
+    def count_item(item: int, slot: int, args: CountArgs) -> None:
+        args.out[item] = num_legal(args.rows[args.games[item]], args.spec)
+
+    return count_item
+
+
+class Reader:
+    """Turns decisions of one game into `Inputs`.
 
     Args:
-        new: ``np.empty`` or ``np.zeros``.
-        size: the numbers of decisions and of actions in total, ``(n, N)``.
-        num_state_inputs: width of `Inputs.observation`.
-        num_action_features: X.
-    """
-    num_decisions, num_actions = size
-    return Inputs(
-        new((num_decisions, num_state_inputs), np.uint8),
-        new(num_decisions, np.int64),
-        new(num_decisions, np.int64),
-        new(num_actions, np.int64),
-        new((num_actions, num_action_features), np.uint16),
-        np.zeros(num_actions, np.float32),
-    )
-
-
-class Reader(Protocol):
-    """Turns views of one game into `Inputs`.
+        features: of the game.
+        prior: see `Features.reader`.
+        prior_scale: see `Features.reader`.
+        record: see `Features.reader`.
+        machine: where.
 
     Attributes:
         history: number of past plays that a batch must store for it; 1 if only the play summary is read.
     """
 
-    history: int
+    def __init__(
+        self, features: Features, prior: Prior, prior_scale: float, record: bool, machine: Machine
+    ) -> None:
+        self.history = int(record)
+        self._features = features
+        self._options = prior, prior_scale, record
+        self._machine = machine
+        self._spec: Any = None  # for which the memory is prepared
+        self._variant: tuple[AnyRules, int | None] | None = None  # for which the following was made
+        self._settings: Any = None
+        self._width = 0  # of `Inputs.observation`
+        self._slots: Any = None
+
+    def __getstate__(self) -> dict[str, object]:
+        # The arrays of the memory overlap, which a copy would not keep.
+        return {**self.__dict__, "_spec": None, "_variant": None, "_settings": None, "_slots": None}
 
     def read(self, view: View) -> Inputs:
-        """The inputs of n decisions."""
+        """The inputs of n decisions; only on the processor.
+
+        Raises:
+            WrongGameError: they are of another game.
+        """
+        batch, games = view.source
+        self._features.check_game(batch)
+        rows, spec, _ = batch.kernel_arrays
+        num_legal = np.empty(len(games), np.int64)  # without a copy of the rows, as `view.num_legal` makes
+        HOST.launch(
+            count_body(batch.game.kernels.legal.num_legal),
+            len(games),
+            CountArgs(rows, games, spec, num_legal),
+        )
+        end = np.cumsum(num_legal)
+        decisions = Decisions(games, num_legal, end - num_legal, int(end[-1]) if len(end) else 0)
+        return self.read_at(Position(*batch.kernel_arrays), decisions, batch.rules, batch.observation_size)
+
+    def read_at(
+        self, position: Position, decisions: Decisions, rules: AnyRules, observation_size: int | None = None
+    ) -> Inputs:
+        """The inputs of n decisions, arrays of the machine.
+
+        The rows of action features are filled up with zeros to a multiple of `Machine.multiple`.
+
+        Args:
+            position: the batch.
+            decisions: n of its decisions.
+            rules: of the batch.
+            observation_size: O; None for that of an observation without past plays.
+        """
+        machine, num_decisions, num_actions = self._machine, len(decisions.games), decisions.num_actions
+        code, num_features = self._features.code(rules), self._features.num_action_features(rules)
+        if (rules, observation_size) != self._variant:
+            self._variant, self._spec = (rules, observation_size), None
+            self._settings, self._width = self._features.settings_of(rules, *self._options, observation_size)
+            self._slots = code.new_slots(machine)
+        width = -(-num_features // machine.multiple) * machine.multiple
+        new = machine.empty if width == num_features else machine.zeros
+        inputs = Inputs(
+            machine.empty((num_decisions, self._width), np.uint8),
+            decisions.segment_start,
+            decisions.num_legal,
+            machine.empty(num_actions, np.int64),
+            new((num_actions, width), np.uint16),
+            machine.zeros(num_actions, np.float32),
+        )
+        args = ReadArgs(
+            position.rows, decisions.games, position.spec, position.actions, self._settings,
+            code.memory(machine, self._slots, num_actions), inputs,
+        )  # fmt: skip
+        if position.spec is not self._spec:
+            machine.launch(code.prepare, machine.num_slots, args)
+            self._spec = position.spec
+        machine.launch(code.read, num_decisions, args)
+        return inputs
 
 
-class MakeReader(Protocol):
-    """See `Features.reader`."""
-
-    def __call__(self, prior: Prior, prior_scale: float, *, record: bool) -> Reader:
-        """A new reader."""
-
-
-class CompiledReader(NamedTuple):
-    """A reader of one decision whose functions compiled code calls; its inputs are those of the `Reader`.
+class ReaderMemory(NamedTuple):
+    """Arrays of `Features.one_reader`, for one decision.
 
     Attributes:
-        new_memory: ``(rules, row_size, prior, prior_scale, record)``: arrays, a NamedTuple with the fields
-            ``row`` (int64 (1, ROW), the decision) and ``inputs`` (`Inputs` of one decision, with room for all
-            actions).
-        read: ``(spec, actions, memory)``: write ``memory.inputs`` for the decision in ``memory.row``; the
-            number of legal actions.
+        row: int64 (1, ROW), the decision.
+        games: int64 (1,), zero.
+        settings: of the reader.
+        memory: what the reader works in.
+        inputs: `Inputs` with room for all actions.
     """
 
-    new_memory: Callable[..., Any]
-    read: Callable[[Any, Any, Any], int]
+    row: IntArray
+    games: IntArray
+    settings: ReaderSettings
+    memory: Memory
+    inputs: Inputs
+
+
+@cache
+def _one_reader(code: ReaderCode, num_legal: Callable[..., int]) -> Callable[..., int]:
+    prepare, read_item = code.prepare, code.read
+
+    def read(spec: Spec, actions: ActionFields, memory: ReaderMemory) -> int:
+        inputs = memory.inputs
+        num = num_legal(memory.row[0], spec)
+        inputs.segment_start[0], inputs.num_legal[0] = 0, num
+        args = ReadArgs(memory.row, memory.games, spec, actions, memory.settings, memory.memory, inputs)
+        prepare(0, 0, args)
+        read_item(0, 0, args)
+        return num
+
+    return read
 
 
 # Features that only a critic may see: uint8 (n, H) of 0 and 1, from a batch and n of its games, int64 (n,).
@@ -120,6 +387,15 @@ PrivilegedFn = Callable[[Batch, IntArray], ByteArray]
 ActionValuesFn = Callable[[Batch, IntArray, Inputs], Float32Array]
 # Which legal actions keep a proven win, uint8 (N,) of 0 and 1, from the same.
 WinningActionsFn = Callable[[Batch, IntArray, Inputs], ByteArray]
+
+
+def _size_of(code: ComputedCode | None, rules: AnyRules) -> int:
+    return 0 if code is None or code.size is None else code.size(rules)
+
+
+def no_summary(rules: AnyRules) -> int:
+    """A game without a play summary."""
+    return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,27 +414,21 @@ class Features:
         num_summary_bits: R of a variant, the number of bits that a play summary adds to an observation; 0 if
             the game has none.
         num_derived: E of a variant, the number of bits that the reader always adds.
-        reader: makes a reader from the prior, its scale (the baseline's score of an action relative to its
-            best one, times this, is added to the network's score) and whether the play summary is read.
-        compiled_reader: the same for one decision in compiled code, for WebAssembly; None if unavailable.
-        num_privileged: H of a variant, the number of `privileged_features`.
-        privileged_features: makes a function that computes hidden features for the critic; one function
-            serves one batch.
+        code: of a variant: how decisions are read.
+        hidden: how the features are computed that only the critic reads.
         num_belief_cards: C, the number of cards for which a belief network has an output for each opponent;
             the privileged features begin with the opponents' hands, C bits each, the next to play first. 0:
             unavailable.
-        num_outcome: F of a variant, the number of bits of `rollout_outcome`; 0 if unavailable.
-        rollout_outcome: final places if all seats follow the baseline from here (privileged features), uint8
-            (n, F) of 0 and 1; None if unavailable.
-        action_values: the return of each legal action if all seats follow the baseline afterwards, float32
-            (N,); None if unavailable.
+        outcome: final places if all seats follow the baseline from here, as further features for the critic;
+            None if unavailable.
+        returns: the return of each legal action if all seats follow the baseline afterwards; None if
+            unavailable.
         winning_actions: makes a function for the batches of a variant. Where the endgame solver proves that
             the player to move can force a win, it finds the legal actions after which that is still so, uint8
             (N,) of 0 and 1; 1 for every action of all other decisions. None if unavailable.
         limitations: limitations of a network, as sentences for its model card; the argument is whether the
             network reads the play summary.
-        parallel: where the same features on a machine are (`tienlen_agents.networks.features.parallel`), as
-            ``"module:name"``; empty if unavailable.
+        on_device: whether devices compute the same bits as the processor.
         general: ``(pieces)``: the inputs of a network that plays every variant, and reads these pieces of the
             observation; ``()`` means those of `pieces`, None means every piece of today's layout. The
             field is None if the game has no such network.
@@ -173,18 +443,130 @@ class Features:
     prior_scale: float = 1.0
     gae_lambda: float = 0.95
     num_action_features: Callable[[AnyRules], int]
-    num_summary_bits: Callable[[AnyRules], int] = lambda rules: 0
+    num_summary_bits: Callable[[AnyRules], int] = no_summary
     num_derived: Callable[[AnyRules], int] = lambda rules: 0
-    reader: MakeReader
-    compiled_reader: CompiledReader | None = None
-    num_privileged: Callable[[AnyRules], int]
-    privileged_features: Callable[[], PrivilegedFn]
+    code: Callable[[AnyRules], ReaderCode]
+    hidden: ComputedCode
     num_belief_cards: int = 0
-    num_outcome: Callable[[AnyRules], int] = lambda rules: 0
-    rollout_outcome: PrivilegedFn | None = None
-    action_values: ActionValuesFn | None = None
+    outcome: ComputedCode | None = None
+    returns: ComputedCode | None = None
     winning_actions: Callable[[AnyRules], WinningActionsFn] | None = None
     limitations: Callable[[bool], str] = lambda record: ""
-    parallel: str = ""
+    on_device: bool = True
     general: Callable[[tuple[str, ...] | None], GeneralInputs] | None = None
     pieces: tuple[str, ...] = ()
+
+    def check_game(self, batch: Batch) -> None:
+        """Refuse rows of other games, which compiled code would misread.
+
+        Raises:
+            WrongGameError: it is another game.
+        """
+        if batch.game.name != self.game:
+            raise WrongGameError(f"these features are of {self.game}, not of the {batch.rules.name} rules")
+
+    def reader(
+        self,
+        prior: Prior = "none",
+        prior_scale: float = 1.0,
+        *,
+        record: bool = False,
+        machine: Machine = HOST,
+    ) -> Reader:
+        """A reader of decisions.
+
+        Args:
+            prior: name of the scores that are added to the network's.
+            prior_scale: factor on the baseline's score of an action relative to its best one.
+            record: whether the observation continues with the play summary; that needs a batch that stores
+                plays.
+            machine: where.
+
+        Raises:
+            ValueError: `record` in a game without a play summary.
+        """
+        if record and self.num_summary_bits is no_summary:
+            raise ValueError(f"record=True: {self.game} has no play summary")
+        return Reader(self, prior, prior_scale, record, machine)
+
+    def one_reader(
+        self, rules: AnyRules, row_size: int, prior: Prior, prior_scale: float, *, record: bool
+    ) -> tuple[ReaderMemory, Callable[..., int]]:
+        """A reader of one decision for compiled code; its inputs are those of `reader`.
+
+        Returns:
+            Its arrays, and ``(spec, actions, memory)``: write ``memory.inputs`` for the decision in
+            ``memory.row``; the number of legal actions.
+        """
+        game, code = game_of(rules), self.code(rules)
+        num_actions = game.build_table(rules).num_actions
+        settings, width = self.settings_of(rules, prior, prior_scale, record)
+        inputs = Inputs(
+            np.zeros((1, width), np.uint8),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(num_actions, np.int64),
+            np.zeros((num_actions, self.num_action_features(rules)), np.uint16),
+            np.zeros(num_actions, np.float32),
+        )
+        memory = ReaderMemory(
+            np.zeros((1, row_size), np.int64), np.zeros(1, np.int64), settings,
+            code.memory(HOST, code.new_slots(HOST), num_actions), inputs,
+        )  # fmt: skip
+        return memory, _one_reader(code, game.kernels.legal.num_legal)
+
+    def settings_of(
+        self, rules: AnyRules, prior: Prior, prior_scale: float, record: bool, size: int | None = None
+    ) -> tuple[ReaderSettings, int]:
+        """The settings for compiled code, and the width of `Inputs.observation`; `size` is O."""
+        if size is None:
+            size = game_of(rules).observation(rules, 0).size
+        settings = ReaderSettings(size if record else 0, prior == "heuristic", np.float32(prior_scale))
+        return settings, size + record * self.num_summary_bits(rules) + self.num_derived(rules)
+
+    def num_privileged(self, rules: AnyRules) -> int:
+        """H, the number of `privileged_features`."""
+        return _size_of(self.hidden, rules)
+
+    def num_outcome(self, rules: AnyRules) -> int:
+        """F, the number of bits of `rollout_outcome`; 0 if unavailable."""
+        return _size_of(self.outcome, rules)
+
+    def privileged_features(self) -> PrivilegedFn:
+        """A function that computes hidden features for the critic; it serves batches of one variant.
+
+        It raises ValueError for games of another shape or type, or out of range, and WrongGameError.
+        """
+        return self._on_host(self.hidden)
+
+    @property
+    def rollout_outcome(self) -> PrivilegedFn | None:
+        """A function like that of `privileged_features` for `outcome`; None if unavailable."""
+        return self._on_host(self.outcome) if self.outcome else None
+
+    def _on_host(self, code: ComputedCode) -> Callable[..., Any]:
+        found: dict[AnyRules, Computed] = {}
+
+        def compute(batch: Batch, games: IntArray, inputs: Inputs | None = None) -> Any:
+            self.check_game(batch)
+            games = as_indices(games, batch.num_games)
+            computed = found.setdefault(batch.rules, Computed(HOST, batch.rules, code))
+            position = Position(*batch.kernel_arrays)
+            if inputs is None:
+                return computed(position, games)
+            legal = batch.select(games).list_legal()
+            if not np.array_equal(legal.action, inputs.action) or not np.array_equal(
+                legal.start, inputs.segment_start
+            ):
+                raise ValueError("inputs: expected those of the games")
+            return computed(position, games, legal.game, legal.action)
+
+        return compute
+
+    @property
+    def action_values(self) -> ActionValuesFn | None:
+        """A function that computes `returns`; None if unavailable.
+
+        It raises ValueError for games out of range or over, or inputs of other decisions, and WrongGameError.
+        """
+        return self._on_host(self.returns) if self.returns else None

@@ -104,7 +104,7 @@ def pieces_of(layout: Layout, names: Iterable[str]) -> Layout:
 def columns_by_name(layout: Layout, known: Layout) -> IntArray:
     """Where each column of a layout is in another one: pieces are found by their names.
 
-    A piece may be larger in the other one, which then has more players; `DROPPED` for pieces that it lacks.
+    A piece may be larger in the other one, which then has more players; `DROPPED` for what it lacks.
     """
     parts = [np.zeros(0, np.int64)]
     for piece in layout.values():
@@ -117,15 +117,20 @@ def columns_by_name(layout: Layout, known: Layout) -> IntArray:
 
 
 def first_of_each_axis(shape: tuple[int, ...], general: tuple[int, ...], start: int) -> IntArray:
-    """The columns of a piece among those of a larger piece: along each axis, the first ones.
+    """The columns of a piece among those of another piece: along each axis, the first ones.
 
     Args:
         shape: of the piece.
-        general: of the larger piece, with as many axes.
-        start: the column where the larger piece begins.
+        general: of the other piece, with as many axes.
+        start: the column where the other piece begins.
+
+    Returns:
+        int64; `DROPPED` where the piece is larger than the other one.
     """
-    columns = start + np.arange(int(np.prod(general))).reshape(general)
-    return columns[tuple(slice(size) for size in shape)].ravel()
+    columns = start + np.arange(prod(general)).reshape(general)
+    found, common = np.full(shape, DROPPED), tuple(map(slice, map(min, shape, general)))
+    found[common] = columns[common]
+    return found.ravel()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +144,7 @@ class GeneralInputs:
         num_action_inputs: number of general features of an action.
         num_players: the largest number of players.
         num_rule_inputs: K, the number of inputs that describe the rules.
+        num_rule_inputs_before: the numbers that K had before; a network with such a K reads the first ones.
         state_columns: of a variant's observation with play summary and derived inputs.
         action_columns: of a variant's action features.
         privileged_columns: of a variant's privileged features.
@@ -159,4 +165,5 @@ class GeneralInputs:
     privileged_columns: Callable[[AnyRules], Columns]
     outcome_columns: Callable[[AnyRules], Columns]
     rule_inputs: Callable[[AnyRules, str], ByteArray]
+    num_rule_inputs_before: tuple[int, ...] = ()
     unseen_cards: Callable[[ByteArray], ByteArray] | None = None

@@ -20,14 +20,23 @@ from tienlen_agents.networks.features.general import (
     first_of_each_axis,
     pieces_of,
 )
-from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
 from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common.arrays import ByteArray
-from tienlen_env.games.common.cards import HAND_SIZE, NUM_CARDS
+from tienlen_env.games.common.cards import FULL_DECK, HAND_SIZE, NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.tienlen.layout import observation_layout
-from tienlen_env.games.tienlen.rules import MAX_PLAYERS, MIN_PLAYERS, NORTH, QUAD, InstantWin, Rules, Shape
+from tienlen_env.games.tienlen.rules import (
+    MAX_CARDS_EACH,
+    MAX_PLAYERS,
+    MIN_PLAYERS,
+    NORTH,
+    QUAD,
+    InstantWin,
+    Rules,
+    Shape,
+)
+from tienlen_env.games.tienlen.state import NUM_KINDS, NUM_RANKS
 
 NUM_ACTION_INPUTS: Final = 155  # of rules where suits bind; the others have the first 151
 MOST_PLAYS: Final = 8  # bits of the number of plays of a hand
@@ -37,6 +46,13 @@ PIECES: Final = (
     "hand", "played", "history", "scores", "cards_left", "owed", "table_top", "table_width", "table_length",
     "table_owner", "passed", "finished", "barred", "suit_lock", "opening_duty", "lead", "table_suits",
 )  # fmt: skip
+
+
+def num_summary_bits(num_players: int) -> int:
+    """R, the number of bits of a play summary (`tienlen_agents.networks.features.tienlen`)."""
+    return (num_players - 1) * 3 * NUM_KINDS * NUM_RANKS
+
+
 _SUMMARY: Final = num_summary_bits(MAX_PLAYERS)
 
 # Every shape that can be a bomb under some rules.
@@ -49,6 +65,11 @@ BOMBS: Final = (
 )
 # Every shape that has a price in hand under some rules.
 _HELD: Final = (QUAD, *(Shape(2, length) for length in range(3, 7)))
+# The same of hands with more than 13 cards.
+_LONG_BOMBS: Final = (Shape(2, 7), Shape(2, 8), Shape(3, 5), Shape(4, 4))
+_LONG_HELD: Final = (Shape(2, 7), Shape(2, 8))
+# How many inputs describe the rules for networks of before: the first ones of today's.
+RULE_INPUTS_BEFORE: Final = (514,)
 _PLACE_LEVELS: Final = 8  # bits of the points of a place
 _PRICE_LEVELS: Final = tuple(2 ** (-0.75 * level) for level in range(8))  # parts of the highest price
 _RUNG_BITS: Final = 5
@@ -105,23 +126,26 @@ def _one_of(value: object, words: Sequence[object]) -> list[bool]:
     return [value == word for word in words]
 
 
-def _among(shapes: Iterable[Shape]) -> list[bool]:
+def _among(shapes: Iterable[Shape], bombs: Sequence[Shape] = BOMBS) -> list[bool]:
     found = set(shapes)
-    return [shape in found for shape in BOMBS]
+    return [shape in found for shape in bombs]
 
 
-def _rungs(ladder: Sequence[Shape]) -> list[bool]:
+def _rungs(ladder: Sequence[Shape], bombs: Sequence[Shape] = BOMBS) -> list[bool]:
     """The rung of each bomb on the ladder, from 1, in binary, lowest bit first; 0 for none."""
     rung = {shape: number for number, shape in enumerate(ladder, 1)}
-    return [bool(rung.get(shape, 0) >> bit & 1) for shape in BOMBS for bit in range(_RUNG_BITS)]
+    return [bool(rung.get(shape, 0) >> bit & 1) for shape in bombs for bit in range(_RUNG_BITS)]
 
 
-def _prices(rules: Rules, is_paid: bool) -> list[bool]:
+def _prices(rules: Rules, is_paid: bool) -> tuple[list[bool], list[bool]]:
     """Every price, as a part of the highest one: whether there is one, and which levels it reaches.
 
     Args:
         rules: the variant.
         is_paid: whether payments are the objective; otherwise no price counts.
+
+    Returns:
+        The prices that networks of before know, and the others.
     """
 
     def price_of(prices: Sequence[tuple[Shape, int]], shape: Shape) -> int:
@@ -135,13 +159,19 @@ def _prices(rules: Rules, is_paid: bool) -> list[bool]:
         *(price_of(rules.pay_chop_bombs, shape) for shape in _HELD),
         rules.pay_instant, rules.pay_last_two, rules.pay_last_three,
     ]  # fmt: skip
+    more = [
+        rules.pay_first,
+        *(price_of(rules.pay_held_bombs, shape) for shape in _LONG_HELD),
+        *(price_of(rules.pay_chop_bombs, shape) for shape in _LONG_HELD),
+    ]
     # A price for each card is paid for several.
-    highest = max(*amounts, HAND_SIZE * rules.pay_card, 1)
-    found = []
-    for amount in amounts:
-        part = is_paid * amount / highest
-        found += [part > 0, *(part >= level for level in _PRICE_LEVELS)]
-    return found
+    highest = max(*amounts, *more, HAND_SIZE * rules.pay_card, 1)
+
+    def levels(some: Sequence[int]) -> list[bool]:
+        parts = [is_paid * amount / highest for amount in some]
+        return [bit for part in parts for bit in (part > 0, *(part >= level for level in _PRICE_LEVELS))]
+
+    return levels(amounts), levels(more)
 
 
 def _places(rules: Rules, objective: str) -> list[bool]:
@@ -167,7 +197,8 @@ def rule_inputs(rules: AnyRules, objective: str) -> ByteArray:
     if objective not in ("zero_sum", "win", "payments"):
         raise ValueError(f"objective={objective!r}: expected one of zero_sum, win, payments")
     shapes = (Shape(width, length) for width in (1, 2, 3, 4) for length in range(2, 14 // width + 1))
-    chops = dict(own.chops)
+    chops, outside = dict(own.chops), FULL_DECK & ~own.deck_mask
+    prices, more_prices = _prices(own, objective == "payments")
     bits = [
         *_one_of(own.num_players, range(MIN_PLAYERS, MAX_PLAYERS + 1)),
         own.opening == "every",
@@ -191,9 +222,18 @@ def rule_inputs(rules: AnyRules, objective: str) -> ByteArray:
         own.pay_last_three > 0,
         objective == "payments",
         *_places(own, objective),
-        *_prices(own, objective == "payments"),
+        *prices,
         own.held_overlap == "quads_first", own.held_to == "first", own.cong_held == "replaced",
         own.chop_chain == "each", own.chop_doubles, own.chop_follow == "free", own.chop_out == "nobody",
+        # Behind these, those that networks of before do not know.
+        *(outside >> card & 1 for card in range(NUM_CARDS)),
+        *(own.cards_each > num for num in range(MAX_CARDS_EACH)),
+        *(own.allows(shape) for shape in _LONG_BOMBS),
+        *(bit for twos in (1, 2, 3, 4) for bit in _among(own.with_longer(chops.get(twos, ())), _LONG_BOMBS)),
+        *_rungs(own.rungs, _LONG_BOMBS),
+        *_among(own.with_longer(own.rejoin), _LONG_BOMBS),
+        *_one_of(own.last_card_duty, ("highest", "pays")),
+        *more_prices,
     ]  # fmt: skip
     found = np.array(bits, np.uint8)
     found.setflags(write=False)
@@ -223,6 +263,7 @@ def general_inputs(pieces: tuple[str, ...] | None = None) -> GeneralInputs:
         num_action_inputs=NUM_ACTION_INPUTS,
         num_players=MAX_PLAYERS,
         num_rule_inputs=len(rule_inputs(NORTH, "payments")),
+        num_rule_inputs_before=RULE_INPUTS_BEFORE,
         state_columns=cache(lambda rules: state_columns(rules, layout)),
         action_columns=action_columns,
         privileged_columns=privileged_columns,

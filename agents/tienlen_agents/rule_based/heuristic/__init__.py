@@ -36,11 +36,11 @@ search; with equal costs this is the fewest plays). The rules, in order:
    `Parameters.pass_urgency`). `Parameters.place` weighs how many plays the hand is behind; its effect is
    small.
 
-10. **Payments**, under rules that have them (`tienlen_agents.rule_based.heuristic.paid`). Cards, 2s and bombs
-   that are left in the hand cost by their prices, the more the closer the round is to its end; a chop is
-   worth its price and the chain before it; a play that can be chopped costs a part of its price; a pass with
-   no card played costs by cóng. A hand of nothing but 2s, or of the last 3♠ after a play that can be beaten,
-   costs where the rules punish it, and no 2 is the last card where that is punished.
+10. **Payments**, under rules that have them (`decide.paid_score`). Cards, 2s and bombs that are left in the
+   hand cost by their prices, the more the closer the round is to its end; a chop is worth its price and the
+   chain before it; a play that can be chopped costs a part of its price; a pass with no card played costs by
+   cóng. A hand of nothing but 2s, or of the last 3♠ after a play that can be beaten, costs where the rules
+   punish it, and no 2 is the last card where that is punished.
 
 Where suits bind, the split is over plays of one suit or colour, and so are the better plays.
 
@@ -55,15 +55,16 @@ Suits matter only for tops (an action plays the lowest suits, RULES.md 7.2). The
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from tienlen_agents.parallel import Chooser, Machine
+from tienlen_agents.rule_based import RuleAgent, RuleChooser
 from tienlen_agents.rule_based.heuristic import decide, splits
-from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, ONE, Parameters
-from tienlen_env.engine.agent import check_plays
-from tienlen_env.engine.view import View
-from tienlen_env.games.common.arrays import IntArray
+from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, Parameters
+from tienlen_env.games.common.arrays import ActionFields, IntArray, Row, Spec
 from tienlen_env.games.common.cards import HAND_SIZE
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.tienlen.rules import Rules, get_rules
@@ -72,7 +73,12 @@ from tienlen_env.games.tienlen.spec import build_spec
 __all__ = ["HeuristicAgent", "Parameters", "fewest_beatable", "fewest_plays", "tuned"]
 
 
-class HeuristicAgent:
+def choose(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
+    """The agent's action; see `RuleAgent`."""
+    return int(ids[decide.choose_row(state, spec, actions, row, ids, cards)])
+
+
+class HeuristicAgent(RuleAgent):
     """The rule-based agent of Tiến lên; see the module.
 
     Args:
@@ -81,54 +87,20 @@ class HeuristicAgent:
 
     name = "heuristic"
     plays = "tienlen"
+    _choose = staticmethod(choose)
+
+    @staticmethod
+    def _prepare(state: Any, spec: Spec) -> None:
+        """Prepare the workspace for a variant."""
+        splits.set_rules(state, spec)
 
     def __init__(self, parameters: Parameters | None = None) -> None:
+        super().__init__(decide.new_workspace(parameters))
         self.parameters = parameters
-        self._workspace = decide.new_workspace(self.parameters)
-
-    def reset(self, seed: int) -> None:
-        """No effect: the agent has no state and draws nothing."""
-
-    def act(self, view: View) -> IntArray:
-        """Choose by the rules above (see `Agent.act`)."""
-        batch, games = view.source
-        check_plays([self], batch)
-        rows, spec, actions = batch.kernel_arrays
-        ids, cards = np.empty((2, batch.num_actions), np.int64)  # scratch
-        out = np.empty(len(view), np.int64)
-        decide.choose_all(self._workspace, spec, actions, rows, games, ids, cards, out)
-        return out
 
     def chooser(self, machine: Machine, rules: AnyRules) -> Chooser:
         """The agent on a machine (see `tienlen_agents.parallel.ParallelAgent`)."""
-        # Its arrays are needed there only, and it imports this package.
-        from tienlen_agents.rule_based.heuristic.parallel import HeuristicChooser
-
-        return HeuristicChooser(machine, rules, self.parameters)
-
-    def evaluate_actions(self, view: View) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Scores of all legal actions, for agents that use them as a prior.
-
-        Args:
-            view: n decisions.
-
-        Returns:
-            ``(gap, facts)``, one row for each of ``view.legal_actions``. `gap` is float32 (N,), at most 0:
-            the score minus the score of the action that `act` chooses, in plays. `facts` is float32 (N, 5):
-            the cost of the remaining hand, in plays; its number of beatable plays; the number of unseen plays
-            that beat the action; 1 if no opponent can beat it; the fewest plays of the remaining hand.
-        """
-        legal = view.legal_actions
-        scores = np.empty(len(legal.action), np.int64)
-        facts = np.empty((len(legal.action), 5), np.float32)
-        batch, games = view.source
-        check_plays([self], batch)
-        rows, spec, actions = batch.kernel_arrays
-        decide.evaluate_all(
-            self._workspace, spec, actions, rows, games, legal.action, legal.cards, legal.start, scores, facts
-        )
-        best = np.maximum.reduceat(scores, legal.start) if len(view) else scores
-        return ((scores - best[legal.game]) / ONE).astype(np.float32), facts
+        return RuleChooser(machine, self, rules)
 
 
 def tuned(rules: str | Rules) -> Parameters:
@@ -141,7 +113,7 @@ def fewest_plays(hands: npt.ArrayLike, rules: str | Rules = "cardgames") -> IntA
     """The minimum number of plays that empties each hand.
 
     Args:
-        hands: int64 (n,) masks of up to 13 cards.
+        hands: int64 (n,) masks of up to 17 cards.
         rules: the variant.
 
     Returns:
@@ -158,7 +130,7 @@ def fewest_beatable(
     """The fewest beatable plays over all splits; a hand with the lead and at most one goes out for certain.
 
     Args:
-        hands: int64 (n,) masks of up to 13 cards.
+        hands: int64 (n,) masks of up to 17 cards.
         unseen: int64 (n,) masks of the cards neither held nor played.
         left: int64 (n, opponents), cards in their hands, 0 for players who are out.
         rules: the variant.
@@ -174,7 +146,7 @@ def _split(hand: IntArray, unseen: IntArray, left: IntArray, rules: str | Rules)
     """int64 (n,): the best split of each hand, as in `decide`."""
     spec, _ = build_spec(get_rules(rules))
     out = np.empty(len(hand), np.int64)
-    fewest, most = np.where(left == 0, HAND_SIZE, left).min(axis=1), left.max(axis=1)
+    fewest, most = np.where(left == 0, HAND_SIZE, np.minimum(left, HAND_SIZE)).min(axis=1), left.max(axis=1)
     workspace = decide.new_workspace()
     decide.split_all(workspace, spec, hand, np.ascontiguousarray(unseen), left.sum(axis=1), fewest, most, out)
     return out

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from tienlen_agents.parallel import Machine
 from tienlen_agents.rule_based.heuristic import parameters as W
-from tienlen_agents.rule_based.heuristic.paid import paid_score
 from tienlen_agents.rule_based.heuristic.splits import (
     BIND,
     COST_SHIFT,
@@ -32,11 +32,13 @@ from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.arrays import ActionFields, IntArray, Row, Spec
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, rotate
 from tienlen_env.games.common.hints import noinline
-from tienlen_env.games.tienlen import actions as combos, kernels, spec as S, state as R
+from tienlen_env.games.tienlen import actions as combos, kernels, payments as pay, spec as S, state as R
 
 _PASS: Final = combos.PASS
 _CERTAIN: Final = 1 << 40  # above any other score: the hand goes out for certain
 _LAST_RESORT: Final = -(1 << 40)  # below any other score
+_TWOS: Final = 15 << 48
+_THREE_OF_SPADES: Final = 1
 
 
 class PublicView(NamedTuple):
@@ -44,8 +46,8 @@ class PublicView(NamedTuple):
 
     Attributes:
         hand: own cards.
-        unseen: cards neither held nor played.
-        left: number of cards in each hand, 4 bits a seat.
+        unseen: cards of the deck that are neither held nor played.
+        left: number of cards in each hand, 8 bits a seat.
         live: seat mask: still in the round.
         passed: seat mask: passed in this trick.
         table: action on the table, 0 when leading.
@@ -120,11 +122,11 @@ def public_view(spec: Spec, row: Row) -> PublicView:
     for seat in range(num_players):
         seen |= row[R.PLAYED + seat]
         relative = seat - turn if seat >= turn else seat - turn + num_players
-        left |= popcount(row[R.HAND + seat]) << (4 * relative)
+        left |= popcount(row[R.HAND + seat]) << (8 * relative)
     owner = row[R.OWNER] - turn
     return PublicView(
         hand,
-        FULL & ~seen,
+        spec[S.DECK] & ~seen,
         left,
         rotate(row[R.LIVE], turn, num_players),
         rotate(row[R.PASSED], turn, num_players),
@@ -140,11 +142,11 @@ def compute_context(workspace: Any, spec: Spec, view: PublicView) -> Context:
     """Fill in the workspace for a decision, and return the other inputs of `evaluate_action`."""
     opponents = view.live & ~1
     pending = opponents if view.table == _PASS or not spec[S.PASS_LOCK] else opponents & ~view.passed
-    fewest, most, num_held = 13, 0, 0
+    fewest, most, num_held = W.NUM_LEFT - 1, 0, 0
     most_pending, num_pending, num_with_one, num_with_two = 0, 0, 0, 0
     for seat in range(1, 4):
         if opponents >> seat & 1:
-            count = view.left >> (4 * seat) & 15
+            count = view.left >> (8 * seat) & 255
             fewest, most, num_held = min(fewest, count), max(most, count), num_held + count
             if pending >> seat & 1:
                 most_pending, num_pending = max(most_pending, count), num_pending + count
@@ -164,6 +166,76 @@ def compute_context(workspace: Any, spec: Spec, view: PublicView) -> Context:
         num_unseen,
         pending_scale,
     )
+
+
+def in_stakes(workspace: Any, weight: int, units: int) -> int:
+    """A weight times an amount of units of payments (RULES.md 4).
+
+    Amounts are counted in *stakes* (`splits.STAKE`), so that one set of weights serves all presets: what the
+    last pays the first or, where cards are counted, the price of six cards.
+    """
+    score: int = workspace[WEIGHTS + weight] * units // workspace[STAKE]
+    return score
+
+
+@noinline
+def paid_score(
+    workspace: Any,
+    spec: Spec,
+    actions: ActionFields,
+    context: Context,
+    view: PublicView,
+    action: int,
+    cards: int,
+    reach: int,
+) -> int:
+    """What the payments that an action may bring add to its score.
+
+    Args:
+        workspace: its tables are those of the decision.
+        spec: the variant, which has payments.
+        actions: its action table.
+        context: see `evaluate_action`.
+        view: see there.
+        action: the action ...
+        cards: ... and its cards; they do not empty the hand.
+        reach: cards in the longest hand of a player who may answer; 0 if no player can beat the action.
+    """
+    score = 0
+    rest = view.hand ^ cards
+    # Held cards are paid for when the first goes out, or by the last alone.
+    end = context.fewest if spec[S.ROUND_END_FIRST] else context.most
+    held = spec[S.PAY_CARD] * popcount(rest) + pay.twos_price(spec, S.PAY_HELD_TWOS, rest)
+    if popcount(rest) >= 4:
+        bombs = pay.bombs_score(spec, rest, spec[S.PAY_CARD])
+        held += bombs + 63 >> 6
+    score -= in_stakes(workspace, W.HELD, held) * workspace[WEIGHTS + W.END + end] >> 16
+    if action == _PASS:
+        if view.has_not_played:
+            weight = workspace[WEIGHTS + W.END + context.fewest]
+            score -= in_stakes(workspace, W.CONG, spec[S.PAY_CONG]) * weight >> 16
+        of_pass: int = score
+        return of_pass
+
+    # A chop pays at once, and may be chopped in its turn; so may 2s.
+    at = action * S.ACTION_FIELDS
+    width, length, top = actions[at + S.WIDTH], actions[at + S.LENGTH], actions[at + S.TOP]
+    prize = pay.chop_price(spec, actions, view.table, view.table_cards, action) if view.table != _PASS else 0
+    if prize > 0:
+        prize += view.chain
+        score += in_stakes(workspace, W.PRIZE, prize)
+    if reach > 0 and can_be_bombed(workspace, width, length, top):
+        price = spec[S.PAY_CHOP + (width - 1) * 16 + length]
+        if top >> 2 == 12:
+            price = pay.twos_price(spec, S.PAY_CHOP_TWOS, cards)
+        score -= in_stakes(workspace, W.RISK, price + prize)
+
+    if spec[S.LAST_TWO_ENDS] and rest & ~_TWOS == 0:
+        score -= workspace[WEIGHTS + W.ONLY_TWOS]  # the hand cannot be emptied without a penalty
+    if spec[S.PAY_LAST_THREE] > 0 and rest == _THREE_OF_SPADES and reach > 0:
+        score -= in_stakes(workspace, W.LAST_THREE, spec[S.PAY_LAST_THREE])
+    total: int = score
+    return total
 
 
 def evaluate_action(
@@ -204,7 +276,8 @@ def evaluate_action(
         score += popcount(view.hand) * workspace[WEIGHTS + W.PASS_CARD]
         score -= max((split >> COST_SHIFT + 16) - context.fewest, 0) * workspace[WEIGHTS + W.PLACE]
         if view.live >> view.owner & 1:
-            score -= workspace[WEIGHTS + W.PASS_OWNER + (view.left >> (4 * view.owner) & 15)]
+            num_left = min(view.left >> (8 * view.owner) & 255, W.NUM_LEFT - 1)
+            score -= workspace[WEIGHTS + W.PASS_OWNER + num_left]
             if context.pending & ~(1 << view.owner) == 0:
                 score -= workspace[WEIGHTS + W.PASS_LAST]
     else:
@@ -316,7 +389,8 @@ def evaluate_row(
 ) -> None:
     """Evaluate the actions of a round from index ``bounds[0]`` to ``bounds[1]``.
 
-    See `HeuristicAgent.evaluate_actions` for the facts.
+    The facts are the cost of the remaining hand, in plays; its number of beatable plays; the number of unseen
+    plays that beat the action; 1 if no opponent can beat it; the fewest plays of the remaining hand.
     """
     view = public_view(spec, row)
     context = compute_context(workspace, spec, view)
@@ -349,24 +423,23 @@ def new_workspace(parameters: W.Parameters | None = None) -> IntArray:
     return workspace
 
 
-@jit.loop
-def choose_all(workspace, spec, actions, rows, games, ids, cards, out):  # type: ignore[no-untyped-def]
-    """Choose an action for each of n games; `ids` and `cards` are scratch (A,)."""
-    set_rules(workspace, spec)
-    for b in range(games.shape[0]):
-        out[b] = ids[choose_row(workspace, spec, actions, rows[games[b]], ids, cards)]
+class RulesArgs(NamedTuple):
+    """Workspaces int64 (T, W), and the variant."""
+
+    workspaces: Any
+    spec: Spec
 
 
-@jit.loop
-def evaluate_all(  # type: ignore[no-untyped-def]
-    workspace, spec, actions, rows, games, ids, cards, start, scores, facts
-):
-    """Evaluate all N listed legal actions of n games."""
-    set_rules(workspace, spec)
-    out = ActionFacts(scores, facts)
-    for b in range(games.shape[0]):
-        end = start[b + 1] if b + 1 < games.shape[0] else ids.shape[0]
-        evaluate_row(workspace, spec, actions, rows[games[b]], ids, cards, (start[b], end), out)
+def set_rules_item(item: int, slot: int, args: RulesArgs) -> None:
+    """Prepare workspace number `item` for the variant."""
+    set_rules(args.workspaces[item], args.spec)
+
+
+def new_workspaces(machine: Machine, spec: Spec) -> Any:
+    """int64 (T, W): a workspace for each slot, prepared for the variant."""
+    workspaces = machine.per_slot(new_workspace())
+    machine.launch(set_rules_item, machine.num_slots, RulesArgs(workspaces, spec))
+    return workspaces
 
 
 @jit.loop

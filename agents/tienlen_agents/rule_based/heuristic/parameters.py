@@ -229,8 +229,9 @@ class Parameters:
         return np.rint(out * ONE).astype(np.int64)
 
 
-# The tuned parameters of each family of rules (`splits.family_of`): no payments; payments by places, by the
-# cards that are left, and where suits bind the plays. The file has what differs from the defaults.
+# The tuned parameters of each family of rules (`splits.family_of`): no payments; payments by places or a
+# stake to the first, by the cards that are left, and where suits bind the plays. The file has what differs
+# from the defaults.
 FAMILIES: Final = tuple(
     Parameters(**own) for own in json.loads(Path(__file__).with_name("families.json").read_text("utf-8"))
 )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from tienlen_agents.parallel import Machine, Position
-from tienlen_agents.rule_based.heuristic import decide, splits
+from tienlen_agents.rule_based.heuristic import decide
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame, make_rollout
-from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.arrays import ActionFields, Float32Array, IntArray, Row, Spec
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.tienlen import kernels, spec as S, state as R
@@ -88,102 +86,6 @@ def action_return(line: Rollout, source: Any, action: int) -> Any:
     return line.rewards[seat]
 
 
-@jit.loop
-def _returns(  # type: ignore[no-untyped-def]
-    workspace, spec, actions, rows, start, ids, cards, row, some_ids, some_cards, rewards, out
-):
-    splits.set_rules(workspace, spec)
-    line = Rollout(workspace, spec, actions, row, some_ids, some_cards, rewards)
-    for b in range(rows.shape[0]):
-        seat = rows[b, R.TURN]
-        end = start[b + 1] if b + 1 < rows.shape[0] else ids.shape[0]
-        for i in range(start[b], end):
-            rollout(line, rows[b], spec[S.PLAY_SUMMARY], ids[i], cards[i], seat)
-            out[i] = rewards[seat]
-
-
-@jit.loop
-def _places(workspace, spec, actions, rows, games, row, ids, cards, rewards, out):  # type: ignore[no-untyped-def]
-    splits.set_rules(workspace, spec)
-    line = Rollout(workspace, spec, actions, row, ids, cards, rewards)
-    for b in range(games.shape[0]):
-        play_to_end(line, rows[games[b]])
-        for seat in range(out.shape[1]):
-            out[b, seat] = row[R.PLACE + seat]
-
-
-class _Setup(NamedTuple):
-    """Arrays of a call of `_returns` or `_places`: a workspace, a spec without history, and scratch."""
-
-    workspace: IntArray
-    spec: IntArray
-    row: IntArray
-    ids: IntArray
-    cards: IntArray
-
-
-def _set_up(rows: IntArray, spec: IntArray) -> _Setup:
-    spec = spec.copy()
-    spec[S.NUM_KEPT] = 0  # a playout stores no history
-    ids, cards = np.empty((2, int(spec[S.NUM_ACTIONS])), np.int64)
-    row = np.empty(rows.shape[1], np.int64)
-    return _Setup(decide.new_workspace(), spec, row, ids, cards)
-
-
-def action_returns(
-    rows: IntArray, spec: IntArray, actions: IntArray, start: IntArray, ids: IntArray, cards: IntArray
-) -> npt.NDArray[np.float32]:
-    """The return of each legal action for the seat to move if all seats then follow the rule-based agent.
-
-    All returns of one decision are computed with the same hidden cards, those in `rows`.
-
-    Args:
-        rows: int64 (n, ROW), rounds that are not over, all hands included
-            (`tienlen_env.games.tienlen.state`).
-        spec: the variant, with its reward scheme, for single rounds.
-        actions: its action table.
-        start: int64 (n,), where each round's actions begin.
-        ids: int64 (N,), legal actions ...
-        cards: int64 (N,), ... and what each would play.
-
-    Returns:
-        float32 (N,).
-    """
-    some = _set_up(rows, spec)
-    rewards = np.zeros(int(spec[S.NUM_PLAYERS]), np.float32)
-    out = np.empty(len(ids), np.float32)
-    _returns(
-        some.workspace, some.spec, actions, rows, start, ids, cards, some.row, some.ids, some.cards, rewards,
-        out,
-    )  # fmt: skip
-    return out
-
-
-def final_places(rows: IntArray, spec: IntArray, actions: IntArray, games: IntArray) -> IntArray:
-    """The final places if all seats follow the rule-based agent.
-
-    Args:
-        rows: int64 (B, ROW), rounds, all hands included; they are not changed.
-        spec: the variant, for single rounds.
-        actions: its action table.
-        games: int64 (n,), which of them; none that is over.
-
-    Returns:
-        int64 (n, P), 0 to P - 1, by seat.
-    """
-    some = _set_up(rows, spec)
-    num_players = int(spec[S.NUM_PLAYERS])
-    out = np.empty((len(games), num_players), np.int64)
-    _places(
-        some.workspace, some.spec, actions, rows, games, some.row, some.ids, some.cards,
-        np.zeros(num_players), out,
-    )  # fmt: skip
-    return out
-
-
-# ---------------------------------------------------------------- on a machine
-
-
 class PlayoutArgs(NamedTuple):
     """Arrays of playouts on a machine, a row for each of T slots.
 
@@ -214,13 +116,13 @@ def line_of_slot(args: PlayoutArgs, slot: int) -> Rollout:
     )  # fmt: skip
 
 
-def new_args(machine: Machine, position: Position, workspaces: Any) -> PlayoutArgs:
-    """Arrays for playouts of a batch; `workspaces` int64 (T, W) are prepared for its variant."""
+def new_args(machine: Machine, position: Position) -> PlayoutArgs:
+    """Arrays for playouts of a batch."""
     spec = machine.host(position.spec)
     spec[S.NUM_KEPT] = 0  # a playout stores no history
     scratch = np.zeros(int(spec[S.NUM_ACTIONS]), np.int64)
     return PlayoutArgs(
-        workspaces,
+        decide.new_workspaces(machine, position.spec),
         machine.array(spec),
         position.actions,
         machine.per_slot(np.zeros(position.rows.shape[1], np.int64)),

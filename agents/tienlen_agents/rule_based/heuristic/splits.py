@@ -256,8 +256,8 @@ def bound_split(workspace: Any, spec: Spec, cards: int) -> int:
 
 
 def stake_of(spec: Spec) -> int:
-    """The units of a stake: what the last pays the first or, where cards are counted, the price of six."""
-    stake: int = max(spec[S.PAY_PLACES] + _CARDS_OF_A_STAKE * spec[S.PAY_CARD], 1)
+    """The units of a stake: what the last pays the first; where cards are counted, for six of them."""
+    stake: int = max(spec[S.PAY_PLACES] + spec[S.PAY_FIRST] + _CARDS_OF_A_STAKE * spec[S.PAY_CARD], 1)
     return stake
 
 
@@ -267,7 +267,7 @@ def family_of(spec: Spec) -> int:
         return 0
     if spec[S.SUITS_BIND]:
         return 3
-    return 2 if spec[S.ROUND_END_FIRST] else 1
+    return 2 if spec[S.ROUND_END_FIRST] and spec[S.PAY_CARD] > 0 else 1
 
 
 def set_rules(workspace: Any, spec: Spec) -> None:

@@ -16,10 +16,10 @@ import pytest
 from numba.core.caching import FunctionCache
 from numba.core.codegen import CPUCodeLibrary
 
-from tienlen_env.engine.backends import jit, private
+from tienlen_env.engine.backends import jit, private, sources
 from tienlen_env.games.common import bits
 from tienlen_env.games.thirteens import kernels as thirteens
-from tienlen_env.games.tienlen import kernels, play_summary
+from tienlen_env.games.tienlen import kernels, state
 
 LIMIT = 3
 
@@ -33,7 +33,7 @@ def outer(x: int) -> int:
 
 
 def test_the_walk_follows_calls_modules_and_constants() -> None:
-    found = jit.reachable(outer)
+    found = sources.reachable(outer)
     assert found[0] is outer
     assert inner in found
     assert LIMIT in found
@@ -43,8 +43,8 @@ def test_the_walk_follows_calls_modules_and_constants() -> None:
 
 def test_a_kernel_reaches_what_other_modules_define() -> None:
     """The constant JOKERS is compiled into the kernels of Thirteens, but is defined beside the cards."""
-    assert play_summary.is_set in jit.reachable(kernels.play)
-    assert any(value is thirteens.JOKERS for value in jit.reachable(thirteens.play))
+    assert state.is_set in sources.reachable(kernels.play)
+    assert any(value is thirteens.JOKERS for value in sources.reachable(thirteens.play))
 
 
 @pytest.mark.parametrize(
@@ -52,21 +52,21 @@ def test_a_kernel_reaches_what_other_modules_define() -> None:
     [
         (outer, sys.modules[__name__], "LIMIT", 4),
         (thirteens.play, thirteens, "JOKERS", 0),
-        (kernels.play, play_summary, "NUM_KINDS", 5),
+        (kernels.play, state, "NUM_KINDS", 5),
         (outer, sys.modules[__name__], "inner", bits.popcount),
     ],
 )  # fmt: skip
 def test_the_digest_follows_every_constant_and_function(
     function: FunctionType, module: object, name: str, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jit.digest_of.cache_clear()
-    before = jit.digest_of(function)
+    sources.digest_of.cache_clear()
+    before = sources.digest_of(function)
     monkeypatch.setattr(module, name, value)
-    jit.digest_of.cache_clear()
-    assert jit.digest_of(function) != before
+    sources.digest_of.cache_clear()
+    assert sources.digest_of(function) != before
     monkeypatch.undo()
-    jit.digest_of.cache_clear()
-    assert jit.digest_of(function) == before
+    sources.digest_of.cache_clear()
+    assert sources.digest_of(function) == before
 
 
 def test_the_digest_follows_arrays() -> None:
@@ -76,8 +76,8 @@ def test_the_digest_follows_arrays() -> None:
 
         return read  # type: ignore[return-value]
 
-    assert jit.digest_of(with_array(np.arange(3))) == jit.digest_of(with_array(np.arange(3)))
-    assert jit.digest_of(with_array(np.arange(3))) != jit.digest_of(with_array(np.arange(4)))
+    assert sources.digest_of(with_array(np.arange(3))) == sources.digest_of(with_array(np.arange(3)))
+    assert sources.digest_of(with_array(np.arange(3))) != sources.digest_of(with_array(np.arange(4)))
 
 
 PROGRAM = """
@@ -88,7 +88,7 @@ import loops
 print(loops.total(np.arange(5)))
 """
 LOOPS = """
-from tienlen_env.engine.backends import jit, private
+from tienlen_env.engine.backends import jit, private, sources
 STEP = {step}
 
 def each(x):

@@ -26,12 +26,10 @@ from tests.wasm_files import GAMES, PLAIN, built, each_game, game_of_name, run_n
 from tests.wasm_page import in_browser
 from tienlen_agents.search.agent import HISTORY
 from tienlen_env.engine.backends import jit, overloads
-from tienlen_env.engine.backends.protocol import FINISHED, PAID
-from tienlen_env.engine.backends.wasm import build
-from tienlen_env.engine.backends.wasm.__main__ import main
+from tienlen_env.engine.backends.per_game import FINISHED, PAID
+from tienlen_env.engine.backends.wasm import build, tables_of
+from tienlen_env.engine.backends.wasm.compile import VARIABLE, LinkError, link
 from tienlen_env.engine.backends.wasm.entries import DOUBLE, Entry, digest
-from tienlen_env.engine.backends.wasm.link import VARIABLE, LinkError, link
-from tienlen_env.engine.backends.wasm.tables import tables_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import KEY_STEP
 from tienlen_env.games.common.game import AnyGame, AnyRules
@@ -78,7 +76,7 @@ def begin(batch: Batch, keys: npt.ArrayLike, leader: int = -1) -> None:
     rows, spec, actions = batch.kernel_arrays
     rows[:] = 0
     each = np.asarray(keys, np.int64)
-    batch._backend.begin(rows, spec, actions, each, np.zeros_like(each), np.full_like(each, leader))
+    batch.loops.begin(rows, spec, actions, each, np.zeros_like(each), np.full_like(each, leader))
 
 
 def round_digests(batch: Batch, keys: Words) -> tuple[Words, int]:
@@ -327,7 +325,7 @@ def test_hidden_cards_are_sampled_alike(name: str, built: Callable[[str], Path])
 def test_two_builds_give_the_same_bytes(built: Callable[[str], Path], tmp_path: Path) -> None:
     folder = built("high_card")
     entries = "tienlen_agents.wasm.entries:entries_of"
-    main([GAMES["high_card"], "--out", str(tmp_path), "--entries", entries])
+    build(GAMES["high_card"], tmp_path, entries=entries)
     for name in ("high_card.wasm", "engine.mjs"):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
 
@@ -335,7 +333,8 @@ def test_two_builds_give_the_same_bytes(built: Callable[[str], Path], tmp_path: 
 @needs_linker
 def test_sizes(built: Callable[[str], Path]) -> None:
     modules = [(built(name) / f"{name}.wasm").read_bytes() for name in ("tienlen", "thirteens")]
-    assert sum(map(len, modules)) <= 600_000
+    # 600,000 until decks, the number of cards dealt and the apps' rules came in: 611,964 with them.
+    assert sum(map(len, modules)) <= 615_000
     assert sum(len(gzip.compress(module)) for module in modules) <= 200_000
 
 

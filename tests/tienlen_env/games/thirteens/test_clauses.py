@@ -15,7 +15,7 @@ from tienlen_env.errors import IllegalPlayError, RulesError
 from tienlen_env.games.thirteens import spec as S, state as R
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import CARD_TEXT, full_deck, parse_cards, pip_of, strength
-from tienlen_env.games.thirteens.explain import describe, why_refused, worst_reward
+from tienlen_env.games.thirteens.game import describe, why_refused, worst_reward
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 
 AUTO = ThirteensRules(num_players=3, jokers=2)
@@ -45,7 +45,7 @@ class Deal:
         row[R.REMAINDER] = parse_cards(remainder)
         row[R.STARTER] = parse_cards(starter)
         row[R.DUMMY] = parse_cards(dummy)
-        self.batch._backend.begin_round(*self.batch.kernel_arrays, np.zeros(1, np.int64))
+        self.batch.loops.begin_round(*self.batch.kernel_arrays, np.zeros(1, np.int64))
         # A deal has as many tricks as these hands have cards.
         self.batch._spec = self.batch._spec.copy()
         self.batch._spec[S.HAND_SIZE] = len(hands[0].split())

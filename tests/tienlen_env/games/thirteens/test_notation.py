@@ -10,15 +10,10 @@ import pytest
 from tests.tienlen_env.games.thirteens.test_engine_oracle import VARIANTS, variant_id
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, NotationError, RulesError, TienLenError
+from tienlen_env.games.common.notation import Record
 from tienlen_env.games.thirteens.actions import build_action_table
 from tienlen_env.games.thirteens.cards import parse_cards
-from tienlen_env.games.thirteens.notation import (
-    DealRecord,
-    format_record,
-    parse_play,
-    parse_record,
-    play_text,
-)
+from tienlen_env.games.thirteens.notation import NOTATION
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 from tienlen_env.single.game import Game
 from tienlen_env.single.thirteens import Deal
@@ -66,36 +61,34 @@ def test_format_of_given_hands() -> None:
 def test_records_read_back(line: str) -> None:
     deal = Deal.from_record(line)
     assert deal.record() == line
-    assert format_record(parse_record(line)) == line
+    assert NOTATION.format(NOTATION.parse(line)) == line
     assert Deal.from_record("  ".join(line.split(" ")) + " \n").record() == line
 
 
 def test_what_a_record_says() -> None:
-    record = parse_record(ASIDE)
-    assert record == DealRecord(
+    record = NOTATION.parse(ASIDE)
+    assert record == Record(
         replace(PRESETS["thirteens_dummy"]),
         None,
         0,
         tuple(parse_cards(c) for c in ("3s", "5s", "7s")),
-        parse_cards("Kh"),
-        parse_cards("2d"),
-        parse_cards("2d"),
         1,
         (),
         None,
+        {"dummy": parse_cards("Kh"), "remainder": parse_cards("2d"), "starter": parse_cards("2d")},
     )
-    assert parse_record(MANUAL).points == (4, 4, 3)
-    assert [MANUAL[c - 1] for c in parse_record(MANUAL).columns] == list("KA5K5266")
-    assert parse_record("thirteens/1 thirteens p4 j1 key=8000000000000000.7 :").key == -(2**63)
+    assert NOTATION.parse(MANUAL).results == (4, 4, 3)
+    assert [MANUAL[c - 1] for c in NOTATION.parse(MANUAL).columns] == list("KA5K5266")
+    assert NOTATION.parse("thirteens/1 thirteens p4 j1 key=8000000000000000.7 :").key == -(2**63)
 
 
 def test_melds_have_no_blanks() -> None:
     rules = PRESETS["thirteens_manual"]
     table = build_action_table(rules)
-    texts = [play_text(rules, action) for action in range(table.num_actions)]
+    texts = [NOTATION.play_text(rules, action) for action in range(table.num_actions)]
     assert not any(" " in text for text in texts)
     assert {"Kd", "*1", "end", "K", "5&5", "6+5+2", "J-Q-K"} <= set(texts)
-    assert [parse_play(rules, text) for text in texts] == list(range(table.num_actions))
+    assert [NOTATION.parse_play(rules, text) for text in texts] == list(range(table.num_actions))
 
 
 @pytest.mark.parametrize("rules", VARIANTS, ids=variant_id)
@@ -107,7 +100,7 @@ def test_whole_deals_read_back(rules: ThirteensRules) -> None:
     # The same plays in a batch of one.
     batch = Batch(rules, 1)
     batch.deal([5])
-    for action in parse_record(deal.record()).plays:
+    for action in NOTATION.parse(deal.record()).plays:
         batch.step([action])
     assert tuple(batch.state.points[0].tolist()) == deal.scores
 

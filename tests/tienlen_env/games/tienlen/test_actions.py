@@ -16,6 +16,7 @@ from tests.oracles.oracle import Oracle, combos_of_hand, is_suited, shape_of
 from tienlen_env.errors import InvalidComboError, NotationError, RulesError, TienLenError
 from tienlen_env.games.common import cards as C
 from tienlen_env.games.tienlen.actions import PASS, ActionTable, build_action_table, kind_name
+from tienlen_env.games.tienlen.notation import NOTATION
 from tienlen_env.games.tienlen.rules import (
     CARDGAMES,
     FOICICA,
@@ -25,6 +26,7 @@ from tienlen_env.games.tienlen.rules import (
     QUAD,
     Rules,
     Shape,
+    deck_of,
     get_rules,
 )
 
@@ -54,7 +56,7 @@ def random_hand(rng: random.Random, size: int = 13) -> list[int]:
     ("name", "count"),
     [
         *(("cardgames", 452), ("mobile", 452), ("foicica", 993), ("pagat", 508)),
-        *(("south", 452), ("south_count", 452), ("north", 435)),
+        *(("south", 452), ("south_count", 452), ("north", 435), ("south_winner", 452), ("bga", 452)),
     ],
 )
 def test_7_1_number_of_actions(name: str, count: int) -> None:
@@ -395,7 +397,7 @@ def test_1_2_order_and_text_of_cards() -> None:
     assert C.CARD_TEXT[-5:] == ("Ah", "2s", "2c", "2d", "2h")
     assert len(set(C.CARD_TEXT)) == 52
     for card in range(52):
-        assert C.CARD_TEXT[card] == C.RANK_TEXT[C.rank_of(card)] + C.SUIT_TEXT[C.suit_of(card)]
+        assert C.CARD_TEXT[card] == C.RANK_TEXT[card >> 2] + C.SUIT_TEXT[card & 3]
         assert C.parse_cards(C.CARD_TEXT[card]) == 1 << card
 
 
@@ -443,7 +445,7 @@ def test_errors_of_card_text_name_their_column(text: str, column: int, message: 
     assert error.value.column == column
     assert str(error.value).startswith(f"column {column}: ")
     with pytest.raises(NotationError) as shifted:
-        C.parse_cards(text, column=11)
+        NOTATION.parse_cards(text, 11)
     assert shifted.value.column == column + 10
 
 
@@ -478,6 +480,8 @@ DIGESTS = {
     "south": "f6e73669b8defcdd",
     "south_count": "474c8e63789bc96a",
     "north": "af1ea82cee8f2db5",
+    "south_winner": "45f2bc7311838917",
+    "bga": "ffc701021c87a967",
 }
 
 
@@ -530,12 +534,17 @@ CHANGES: dict[str, object] = {
     "pay_instant": 4,
     "pay_last_two": 13,
     "pay_last_three": 26,
+    "deck": deck_of("3456789TJQKA2", "scd") + " 3h 4h 5h 6h 7h 8h 9h Th Jh Qh Kh 2h",
+    "cards_each": 12,
+    "pay_first": 2,
+    "last_card_duty": "highest",
 }
 NEEDS: dict[str, dict[str, object]] = {  # without these a change is refused
     "rejoin_twos": {"rejoin": ("2x4",)},
     "chop_doubles": {"chop_chain": "each"},
     "pay_instant": {"instant_wins": ("dragon",)},
     "pay_last_two": {"last_two": "ends"},
+    "deck": {"cards_each": 12},
 }
 
 
@@ -548,6 +557,16 @@ def test_6_digest_differs_when_any_field_differs() -> None:
 
 
 BAD = [
+    ("pay_first", -1),
+    ("pay_first", 1_001),
+    ("last_card_duty", "lowest"),
+    ("last_card_duty", "pays"),  # nothing is paid
+    ("deck", "3s 3s"),
+    ("deck", 7),
+    ("cards_each", 0),
+    ("cards_each", 14),
+    ("cards_each", 18),
+    ("cards_each", "13"),
     ("num_players", 1),
     ("num_players", 5),
     ("num_players", 4.0),
@@ -699,7 +718,7 @@ def as_cell(value: object) -> str:
     if isinstance(value, Shape):
         return str(value)
     if not isinstance(value, tuple):
-        return str(value)
+        return str(value) or "all"
     if value and isinstance(value[0], Shape):
         return " ".join(map(str, value))
     if value and isinstance(value[0], tuple):

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.plays import action_to_cards, cards_to_action
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, RulesError, TienLenError
 from tienlen_env.games.common.cards import CARD_TEXT, card_ids, format_cards, parse_cards
 from tienlen_env.games.tienlen.actions import build_action_table
-from tienlen_env.games.tienlen.plays import action_to_cards, cards_to_action
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Cards, Round
@@ -764,6 +764,23 @@ def test_5_lengths_as_in_cardgames(text: str) -> None:
 def test_5_no_target_the_last_player_loses() -> None:
     assert PAGAT.target == 0
     assert replace(PAGAT, twos_in="none", target=10) == PRESETS["mobile"]
+
+
+def test_5_2_bga_is_cardgames_with_bombs_after_a_pass() -> None:
+    assert replace(PRESETS["bga"], rejoin=(), rejoin_twos=False) == CARDGAMES
+
+
+def test_5_3_bga_bombs_after_a_pass_only_in_tricks_with_twos() -> None:
+    hands = ("3s 2h 4s 6h", "9s 9c 9d 9h 5s 6s", "Ks 4d 7d")
+    round_ = play(start("bga", *hands), "3s", "-", "Ks", "2h")
+    assert (round_.turn, legal(round_)) == (1, {"-", "9s 9c 9d 9h"})
+    plain = play(start("bga", "3s Ah 4s 6h", *hands[1:]), "3s", "-", "Ks", "Ah")
+    assert plain.turn == 2, "seat 1 has passed"
+
+
+def test_5_4_bga_the_next_seat_leads_after_a_finisher() -> None:
+    round_ = play(start("bga", "3s", "4s 5d", "6s 7d"), "3s", "-", "-")
+    assert (round_.turn, round_.table) == (1, None)
 
 
 # ---------------------------------------------------------------- 4.1 and 6. options

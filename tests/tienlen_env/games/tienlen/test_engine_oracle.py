@@ -17,9 +17,9 @@ from tests.oracles.oracle import PASS, REWARDS, Cards, Oracle, shape_of
 from tests.rare_deals import choose, rare_hands
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
-from tienlen_env.games.common.cards import card_ids, mask_of
+from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, mask_of
 from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
-from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules
+from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules, deck_of
 from tienlen_env.single.tienlen import Cards as CardSet, Round
 
 NAMES = [name for name, rules in PRESETS.items() if not rules.has_payments]  # the others: test_south_oracle
@@ -51,6 +51,10 @@ CUSTOM = {
     ),
     "one_run": Rules(run_min=13, set_run_min=(2, 0, 2), twos_in="both", chops={4: ("2x6",), 1: ("4x2",)}),
     "no_bombs": Rules(chops={}, run_min=2, flush_lock=True, opening_play="alone", heir="last_live"),
+    "highest_single": replace(CARDGAMES, last_card_duty="highest"),
+    "highest_single_of_many": replace(
+        FOICICA, last_card_duty="highest", pass_lock=False, rejoin=(), rejoin_twos=False
+    ),
     "twos_in_set_runs": Rules(
         twos_in="set_runs", set_run_min=(2, 2, 2), chops={1: ("2x2",), 3: ("2x2", "4x1")}
     ),
@@ -61,6 +65,22 @@ CUSTOM_POINTS = {
     ),
     "flat_points": lambda players: replace(
         FOICICA, num_players=players, points=(1, 0, 0, 0)[:players], target=3
+    ),
+}
+DECKS = {  # other decks, and other numbers of cards each (1.16)
+    "few_cards": lambda players: replace(
+        FOICICA, num_players=players, deck=deck_of("3456TJA2", "sch"), cards_each=6, target=5
+    ),
+    "one_colour": lambda players: Rules(num_players=players, deck=deck_of("345678KA2", "sc"), cards_each=4),
+    "one_card_less": lambda players: Rules(
+        num_players=min(players, 3), deck=format_cards(FULL_DECK ^ 1 << 2), cards_each=17
+    ),
+    "seventeen": lambda players: replace(
+        CUSTOM["ladder"],
+        num_players=min(players, 3),
+        cards_each=17,
+        chop_longer=True,
+        ladder=("2x3", "4x1", "2x4", "2x5", "2x6"),
     ),
 }
 
@@ -84,7 +104,10 @@ class Pairs:
 
     def start(self, leader: int | None, rare: bool) -> None:
         keys = np.array([self.rng.randrange(-(2**63), 2**63) for _ in range(NUM_GAMES)])
-        hands = [rare_hands(self.rng, self.rules.num_players) for _ in range(NUM_GAMES)]
+        hands = [
+            rare_hands(self.rng, self.rules.num_players, self.rules.deck_mask, self.rules.cards_each)
+            for _ in range(NUM_GAMES)
+        ]
         seat = -1 if leader is None else leader
         for batch in self.batches:
             if rare:
@@ -195,10 +218,12 @@ def test_presets(name: str, num_players: int, episode: str) -> None:
 def custom(name: str, num_players: int) -> Rules:
     if name in CUSTOM_POINTS:
         return CUSTOM_POINTS[name](num_players)
+    if name in DECKS:
+        return DECKS[name](num_players)
     return replace(CUSTOM[name], num_players=num_players)
 
 
-@pytest.mark.parametrize("name", [*CUSTOM, *CUSTOM_POINTS])
+@pytest.mark.parametrize("name", [*CUSTOM, *CUSTOM_POINTS, *DECKS])
 def test_custom_rules(name: str) -> None:
     for num_players in (2, 3, 4):
         for episode in ("round", "game"):
@@ -209,7 +234,7 @@ def test_custom_rules(name: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("num_players", [2, 3, 4])
-@pytest.mark.parametrize("name", [*NAMES, *CUSTOM, *CUSTOM_POINTS])
+@pytest.mark.parametrize("name", [*NAMES, *CUSTOM, *CUSTOM_POINTS, *DECKS])
 def test_nightly(name: str, num_players: int) -> None:
     rules = replace(PRESETS[name], num_players=num_players) if name in PRESETS else custom(name, num_players)
     is_preset = name in PRESETS
@@ -234,7 +259,7 @@ def refused(round_: Round, cards: Cards) -> None:
     assert round_._plays == plays
 
 
-@pytest.mark.parametrize("name", [*NAMES, *CUSTOM, *CUSTOM_POINTS])
+@pytest.mark.parametrize("name", [*NAMES, *CUSTOM, *CUSTOM_POINTS, *DECKS])
 def test_exact_plays_of_a_round(name: str) -> None:
     """`legal_plays(exact=True)` is the oracle's set of sets; any other set of cards is refused."""
     rng = random.Random(f"exact {name}")
@@ -243,10 +268,11 @@ def test_exact_plays_of_a_round(name: str) -> None:
         rules = (
             replace(PRESETS[name], num_players=num_players) if name in PRESETS else custom(name, num_players)
         )
-        hands = rare_hands(rng, num_players)
+        each, deck = rules.cards_each, card_ids(rules.deck_mask)
+        hands = rare_hands(rng, rules.num_players, rules.deck_mask, each)
         if game % 4 == 0:
-            deck = rng.sample(range(52), 52)
-            hands = [mask_of(deck[13 * s : 13 * s + 13]) for s in range(num_players)]
+            deck = rng.sample(deck, len(deck))
+            hands = [mask_of(deck[each * s : each * s + each]) for s in range(rules.num_players)]
         leader = rng.choice((None, 0))
         oracle = Oracle(rules, [card_ids(h) for h in hands], leader)
         backend = "python" if game % 6 == 5 else "numba"

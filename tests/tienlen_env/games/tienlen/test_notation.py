@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from tienlen_env.errors import NotationError
+from tienlen_env.games.common.notation import Record
 from tienlen_env.games.registry import get_rules
-from tienlen_env.games.tienlen.notation import FORMAT, RoundRecord, format_record, parse_record
+from tienlen_env.games.tienlen.notation import NOTATION
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PRESETS
 from tienlen_env.single.game import Game
 from tienlen_env.single.thirteens import Deal
@@ -50,23 +51,23 @@ def test_presets_are_named_for_any_number_of_players(name: str, num_players: int
 
 
 def test_what_a_record_says() -> None:
-    record = parse_record(HANDS)
+    record = NOTATION.parse(HANDS)
     assert record.rules == replace(CARDGAMES, num_players=2)
     assert record.key is None
     assert record.leader == 0
     assert record.plays[0] == 1
     assert record.plays[2] == 0
-    assert record.places == (1, 0)
+    assert record.results == (1, 0)
     assert [HANDS[c - 1] for c in record.columns] == ["3", "6", "-", "5", "-", "K"]
-    assert format_record(record) == HANDS
+    assert NOTATION.format(record) == HANDS
 
 
 def test_keys_are_signed() -> None:
-    assert parse_record("tienlen/1 cardgames p4 key=8000000000000000.7 :").key == -(2**63)
-    assert parse_record("tienlen/1 cardgames p4 key=7fffffffffffffff.7 :").key == 2**63 - 1
-    record = RoundRecord(CARDGAMES, -2, 7, None, 3, (), None)
-    assert format_record(record) == "tienlen/1 cardgames p4 key=fffffffffffffffe.7 lead=3 :"
-    assert parse_record(format_record(record)) == record
+    assert NOTATION.parse("tienlen/1 cardgames p4 key=8000000000000000.7 :").key == -(2**63)
+    assert NOTATION.parse("tienlen/1 cardgames p4 key=7fffffffffffffff.7 :").key == 2**63 - 1
+    record = Record(CARDGAMES, -2, 7, None, 3, (), None)
+    assert NOTATION.format(record) == "tienlen/1 cardgames p4 key=fffffffffffffffe.7 lead=3 :"
+    assert NOTATION.parse(NOTATION.format(record)) == record
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_more_blanks_and_other_spellings_are_read(line: str) -> None:
         ("tienlen/1 cardgames p2 hands=3s4s/5s : 3s 5s = 0 0", 48, "each seat's own"),
         ("tienlen/1 cardgames p2 hands=3s4s/5s : 3s 5s = 0 2", 50, "a place"),
         ("tienlen/1 cardgames p2 hands=3s4s/5s : 3s 5s = 0 1", 51, "the plays lead to (1, 0)"),
-        ("tienlen/1 cardgames p2 hands=3s4s/5s : 3s = 0 1", 48, "the plays lead to (None, None)"),
+        ("tienlen/1 cardgames p2 hands=3s4s/5s : 3s = 0 1", 48, "the plays lead to no end"),
         ("tienlen/1 cardgames p2 hands=3s4s/5s : 3s 5s = 1 0 1", 52, "after the end"),
         ("tienlen/1 cardgames p2 hands=3s4s/5s :\n3s", 39, "one line"),
     ],
@@ -141,7 +142,7 @@ def test_places_may_be_left_out() -> None:
 
 
 def test_version_of_the_format() -> None:
-    assert FORMAT == "tienlen/1"
+    assert NOTATION.form == "tienlen/1"
 
 
 # ---------------------------------------------------------------- games

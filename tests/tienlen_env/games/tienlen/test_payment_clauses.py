@@ -14,7 +14,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from tests.tienlen_env.games.tienlen import test_instant as test_south_instant
+from tests.tienlen_env.games.tienlen import test_instant as test_south_instant, test_last_card
 from tests.tienlen_env.games.tienlen.test_clauses import legal, pairs, play, refused, start
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import RulesError
@@ -34,7 +34,7 @@ def paid(round_: Round) -> list[tuple[int, int, int, str]]:
 def test_4_every_clause_has_a_test() -> None:
     document = (files("tienlen_env") / "RULES.md").read_text(encoding="utf-8")
     clauses = {int(n) for n in re.findall(r"(?m)^4\.(\d+) \*\*", document)}
-    names = [*vars(sys.modules[__name__]), *vars(test_south_instant)]
+    names = [*vars(sys.modules[__name__]), *vars(test_south_instant), *vars(test_last_card)]
     tested = {int(m[1]) for name in names if (m := re.match(r"test_4_(\d+)_", name))}
     assert clauses == set(range(1, max(clauses) + 1))
     assert clauses == tested

@@ -19,7 +19,17 @@ from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import card_ids, mask_of
-from tienlen_env.games.tienlen.rules import NORTH, PRESETS, QUAD, SOUTH, SOUTH_COUNT, Rules, Shape
+from tienlen_env.games.tienlen.rules import (
+    NORTH,
+    PRESETS,
+    QUAD,
+    SOUTH,
+    SOUTH_COUNT,
+    SOUTH_WINNER,
+    Rules,
+    Shape,
+    deck_of,
+)
 from tienlen_env.single.tienlen import Cards as CardSet, Round
 
 NAMES = [name for name, rules in PRESETS.items() if rules.has_payments]
@@ -62,9 +72,21 @@ CUSTOM = {
         instant_wins=ALL_PATTERNS,
     ),
     "bound_south": replace(SOUTH, suits_bind=True, pay_last_three=4, pay_instant=0),
+    "south_pays": replace(SOUTH, last_card_duty="pays"),
+    "winner_pays": replace(SOUTH_WINNER, last_card_duty="pays", pass_lock=False, rejoin=()),
+    "count_highest": replace(SOUTH_COUNT, last_card_duty="highest", pay_first=3),
+    "north_pays": replace(NORTH, last_card_duty="pays", pay_first=2, opening="every"),
+    "north_highest": replace(NORTH, last_card_duty="highest"),
     "one_price": Rules(
         pay_chop_twos=(0, 3), chop_doubles=True, chop_chain="each", ladder=(Shape(2, 3), QUAD)
     ),
+}
+DECKS = {  # other decks, and other numbers of cards each (1.16)
+    "few_cards": replace(SOUTH, deck=deck_of("34569TA2"), cards_each=8),
+    "few_cards_north": replace(NORTH, deck=deck_of("345678A2", "scdh"), cards_each=7, pay_cong=14),
+    "seventeen": replace(SOUTH, num_players=3, cards_each=17),
+    "seventeen_count": replace(SOUTH_COUNT, num_players=2, cards_each=17),
+    "seventeen_north": replace(NORTH, num_players=3, cards_each=17),
 }
 
 
@@ -77,10 +99,11 @@ def some_deal(rng: random.Random, rules: Rules) -> tuple[list[int], int | None]:
         leader = rng.choice((None, *range(rules.num_players)))
         style = rng.random()
         if style < 0.25:
-            deck = rng.sample(range(52), 52)
-            hands = [mask_of(deck[13 * s : 13 * s + 13]) for s in range(rules.num_players)]
-        elif style < 0.6 or not rules.suits_bind:
-            hands = rare_hands(rng, rules.num_players)
+            each, deck = rules.cards_each, card_ids(rules.deck_mask)
+            deck = rng.sample(deck, len(deck))
+            hands = [mask_of(deck[each * s : each * s + each]) for s in range(rules.num_players)]
+        elif style < 0.6 or not rules.suits_bind or rules.deck or rules.cards_each != 13:
+            hands = rare_hands(rng, rules.num_players, rules.deck_mask, rules.cards_each)
         else:
             hands = bound_hands(rng, rules.num_players)
         instant = find_instant(rules, [card_ids(h) for h in hands], first_game=leader is None)
@@ -192,6 +215,7 @@ def compare(rules: Rules, num_decisions: int, seed: str, backend: BackendName) -
 CAUSES = {
     "south": {"chop", "place", "cong", "held_twos", "held_bombs", "instant"},
     "south_count": {"chop", "cards", "cong", "held_twos", "held_bombs", "instant"},
+    "south_winner": {"chop", "stake", "cong", "held_twos", "held_bombs", "instant"},
     "north": {"chop", "cards", "cong", "held_twos", "held_bombs", "instant", "last_two", "last_three"},
 }
 
@@ -218,13 +242,25 @@ def test_custom_rules(name: str) -> None:
         compare(rules, DECISIONS_A_CUSTOM // 3, f"{name} {num_players}", "numba")
 
 
+@pytest.mark.parametrize("name", DECKS)
+def test_other_decks(name: str) -> None:
+    compare(DECKS[name], DECISIONS_A_CUSTOM // 2, f"deck {name}", "numba")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", DECKS)
+def test_nightly_other_decks(name: str) -> None:
+    compare(DECKS[name], NIGHTLY_DECISIONS // 9, f"nightly deck {name}", "numba")
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("num_players", [2, 3, 4])
 @pytest.mark.parametrize("name", [*NAMES, *CUSTOM])
 def test_nightly(name: str, num_players: int) -> None:
     rules = replace(PRESETS[name] if name in PRESETS else CUSTOM[name], num_players=num_players)
-    # The three numbers of players together; a third of it for rules that are not a preset.
-    share = 3 if name in PRESETS else 9
+    # The three numbers of players together; a third of it for rules that are not a preset. Each number of
+    # players of `south_winner` alone, whose payments no other preset has.
+    share = 1 if name == "south_winner" else 3 if name in PRESETS else 9
     compare(rules, NIGHTLY_DECISIONS // share, f"nightly {name} {num_players}", "numba")
 
 

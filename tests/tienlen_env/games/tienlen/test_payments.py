@@ -141,7 +141,7 @@ def test_presets_without_payments_have_no_columns_for_them() -> None:
         assert batch.payments() == batch.owed() == []
         assert not batch.balances().any()
         words = -(-batch.num_actions // 64)
-        assert batch.state.rows.shape[1] == R.LEGAL + words + 1 + (name == "foicica")
+        assert batch.state.rows.shape[1] == R.LEGAL + words + 1 + PRESETS[name].rejoin_twos
 
 
 # ---------------------------------------------------------------- instant wins

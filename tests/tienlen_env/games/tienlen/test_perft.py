@@ -11,7 +11,7 @@ from tests.oracles.oracle_south import Oracle as PaidOracle
 from tests.perft.generate import DEPTH, Position, perft_exact, perft_table, read
 from tienlen_env.games.common.cards import card_ids
 from tienlen_env.games.tienlen.actions import build_action_table
-from tienlen_env.games.tienlen.notation import parse_record
+from tienlen_env.games.tienlen.notation import NOTATION
 from tienlen_env.single.tienlen import Round
 
 POSITIONS = {p.name: p for p in read()}
@@ -46,7 +46,7 @@ def test_sequences_of_actions(name: str) -> None:
 
 
 def oracle_at(position: Position) -> AnyOracle:
-    record = parse_record(position.record)
+    record = NOTATION.parse(position.record)
     deal = Round.from_record(position.record.split(":")[0] + ":")
     is_paid = record.rules.has_payments
     hands = [deal.hand(seat) for seat in range(record.rules.num_players)]
@@ -81,7 +81,7 @@ def test_table_counts_are_at_most_the_exact_ones(name: str) -> None:
     position = POSITIONS[name]
     assert len(position.exact) == len(position.table) == DEPTH
     assert position.table[0] <= position.exact[0]
-    table = build_action_table(parse_record(position.record).rules)
+    table = build_action_table(NOTATION.parse(position.record).rules)
     plays = Round.from_record(position.record).legal_plays(exact=True)
     ids = {table.declare if p.is_declaration else table.classify(p) for p in plays}
     assert len(ids) == position.table[0], "each set is one of the actions"

@@ -1,4 +1,4 @@
-"""What the others passed over, followed with and led (`tienlen_env.games.tienlen.play_summary`), as bits for
+"""What the others passed over, followed with and led (`update_play_summary`), as bits for
 a network."""
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ import numpy.typing as npt
 import pytest
 
 import tienlen_agents
-from tienlen_agents.networks.features.tienlen import FeatureReader
-from tienlen_agents.networks.features.tienlen_play_summary import num_summary_bits
+from tienlen_agents.networks.features.tienlen import FEATURES
+from tienlen_agents.networks.features.tienlen_general import num_summary_bits
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import parse_cards
-from tienlen_env.games.tienlen.play_summary import FOLLOWED, LED, PASSED
+from tienlen_env.games.tienlen.state import FOLLOWED, LED, PASSED_ON
 
 HANDS = ["3s 4s 5s 9h 9d 2h", "6s 6d 7s 8s 9s 10s", "Js Jd Qs Ks As 2s", "3d 4d 5d Kh Kd Ah"]
 
 
 def read_record(batch: Batch) -> npt.NDArray[np.uint8]:
     """uint8 (n, R): what the networks of the seats to move read of the record."""
-    observation = FeatureReader("none", record=True).read(View(batch)).observation
+    observation = FEATURES.reader("none", record=True).read(View(batch)).observation
     size = batch.observation_size
     return observation[:, size : size + num_summary_bits(batch.num_players)]
 
@@ -43,7 +43,7 @@ def test_a_trick_by_hand() -> None:
     play("6d")  # seat 1 follows
     play("")  # seat 2 passes over the six
     # Seat 3 sees seat 0 next, then 1, then 2; kind 0 is a single; rank 0 is the three.
-    assert records() == {(0, LED, 0, 0), (1, FOLLOWED, 0, 3), (2, PASSED, 0, 3)}
+    assert records() == {(0, LED, 0, 0), (1, FOLLOWED, 0, 3), (2, PASSED_ON, 0, 3)}
     play("Ah")
     play("2h")
     play("")  # seat 1; seat 2 is out of the trick
@@ -51,7 +51,7 @@ def test_a_trick_by_hand() -> None:
     play("9d 9h")
     # Seat 1 sees seats 2, 3, 0.
     assert records() == {
-        *((0, PASSED, 0, 3), (1, FOLLOWED, 0, 11), (1, PASSED, 0, 12)),
+        *((0, PASSED_ON, 0, 3), (1, FOLLOWED, 0, 11), (1, PASSED_ON, 0, 12)),
         *((2, LED, 0, 0), (2, FOLLOWED, 0, 12), (2, LED, 1, 6)),
     }
     play("")
@@ -61,7 +61,7 @@ def test_a_trick_by_hand() -> None:
     play("")
     play("3d 4d 5d")
     # Seat 0: a straight of three is kind 3, by its highest rank.
-    assert {(2, LED, 3, 2), (1, FOLLOWED, 1, 8), (2, FOLLOWED, 1, 10), (0, PASSED, 1, 6)} <= records()
+    assert {(2, LED, 3, 2), (1, FOLLOWED, 1, 8), (2, FOLLOWED, 1, 10), (0, PASSED_ON, 1, 6)} <= records()
 
 
 @pytest.mark.parametrize("num_players", [2, 3, 4])
@@ -69,7 +69,7 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
     batch = Batch("cardgames", 20, num_players=num_players, history_length=1)
     batch.reset(3)
     assert not read_record(batch).any()
-    rng, plain = np.random.default_rng(3), FeatureReader("none")
+    rng, plain = np.random.default_rng(3), FEATURES.reader("none")
     for _ in range(12):
         batch.step(batch.sample(rng))
     view = View(batch)
@@ -78,7 +78,7 @@ def test_a_record_is_shown_to_a_network_and_empties_with_the_deal(num_players: i
     record = (words[..., None] >> np.arange(52) & 1).reshape(20, -1).astype(np.uint8)
     assert record.shape == (len(view), num_summary_bits(num_players))
     assert record.any()
-    shown = FeatureReader("none", record=True).read(view)
+    shown = FEATURES.reader("none", record=True).read(view)
     seen = np.split(plain.read(view).observation, [batch.observation_size], axis=1)
     assert np.array_equal(shown.observation, np.concatenate([seen[0], record, seen[1]], axis=1))
     batch.reset(4)

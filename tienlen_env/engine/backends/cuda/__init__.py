@@ -4,9 +4,14 @@
 example features and agents, from the source that runs on the processor.
 """
 
-from tienlen_env.engine.backends.cuda.arrays import DeviceArray, device_array, to_device
+from tienlen_env.engine.backends.cuda.arrays import (
+    DeviceArray,
+    device_array,
+    is_simulated,
+    require_device,
+    to_device,
+)
 from tienlen_env.engine.backends.cuda.batch import CudaBatch
-from tienlen_env.engine.backends.cuda.device import is_simulated, require_device
 from tienlen_env.engine.backends.cuda.expand import unpack
 from tienlen_env.engine.backends.cuda.kernel import Kernel, ints, kernel, scratch
 from tienlen_env.errors import DeviceError

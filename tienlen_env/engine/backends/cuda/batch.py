@@ -11,17 +11,19 @@ import numpy.typing as npt
 from tienlen_env.engine.backends.cuda.arrays import (
     DeviceArray,
     check_array,
+    check_stream,
     device_array,
     is_on_device,
+    require_device,
     to_device,
 )
-from tienlen_env.engine.backends.cuda.device import check_stream, require_device
 from tienlen_env.engine.backends.cuda.expand import unpack
 from tienlen_env.engine.backends.cuda.loops import PLAYING, REFUSED_CARDS, DeviceLoops, device_loops
 from tienlen_env.engine.checks import as_distinct_indices, as_integers
 from tienlen_env.engine.variant import KernelArrays, Settings, Variant, VariantBatch
 from tienlen_env.errors import DeviceError
 from tienlen_env.games.common.arrays import DType, IntArray
+from tienlen_env.games.common.spec import num_words
 from tienlen_env.games.common.state import GameState
 
 
@@ -122,7 +124,7 @@ class CudaBatch(VariantBatch):
         self._bind(rows)
 
     def _host(self) -> Any:
-        return self._host_type._of(self.variant, self._games.copy_to_host(), "numba", self._threads)
+        return self._host_type._of(self.variant, self._games.copy_to_host(), "native", self._threads)
 
     def to_host(self) -> Any:
         """A `Batch` on the host in the same positions; waits for the device.
@@ -297,14 +299,8 @@ class CudaBatch(VariantBatch):
         stream = self._stream(stream)
         ids = self._of_games(actions, "actions", np.int64)
         exact = self._empty(1) if cards is None else self._of_games(cards, "cards", np.int64)
-        if rewards is None:
-            rewards = self._rewards
-        else:
-            check_array(rewards, "rewards", self._rewards.shape, np.float32)
-        if dones is None:
-            dones = self._dones
-        else:
-            self._of_games(dones, "dones", np.bool_)
+        rewards = self._or_own(rewards, "rewards", self._rewards)
+        dones = self._or_own(dones, "dones", self._dones)
         words, expand_mask = self._output(mask, "mask", self.num_actions, np.int8)
         observed, expand_observation = self._output(
             observation, "observation", self.observation_size, np.uint8
@@ -368,7 +364,7 @@ class CudaBatch(VariantBatch):
             source = self._of_games(draws, "draws", np.float64)
         else:
             raise ValueError("rng: expected a generator, or draws")
-        out = self._result(out, np.int64)
+        out = self._buffer(out, (self.num_games,), np.int64)
         self._loops.sample.launch(
             self.num_games, self._games, self._tables[0], source, out, stream=self._stream(stream)
         )
@@ -443,7 +439,7 @@ class CudaBatch(VariantBatch):
 
     def count_legal(self, out: Any = None, *, stream: int | None = None) -> Any:
         """int64 (B,) on the device: number of legal actions."""
-        out = self._result(out, np.int64)
+        out = self._buffer(out, (self.num_games,), np.int64)
         self._loops.count_legal.launch(
             self.num_games, self._games, self._tables[0], out, stream=self._stream(stream)
         )
@@ -451,7 +447,10 @@ class CudaBatch(VariantBatch):
 
     def action_to_cards(self, actions: Any, out: Any = None, *, stream: int | None = None) -> Any:
         """int64 (B,) on the device: the card masks that legal actions would play; 0 where there is none."""
-        ids, out = self._of_games(actions, "actions", np.int64), self._result(out, np.int64)
+        ids, out = (
+            self._of_games(actions, "actions", np.int64),
+            self._buffer(out, (self.num_games,), np.int64),
+        )
         self._loops.action_cards.launch(
             self.num_games, self._games, *self._tables, ids, out, stream=self._stream(stream)
         )
@@ -486,19 +485,23 @@ class CudaBatch(VariantBatch):
     def _of_games(self, array: Any, name: str, dtype: DType) -> Any:
         return check_array(array, name, (self.num_games,), dtype)
 
-    def _result(self, out: Any, dtype: DType) -> Any:
+    def _or_own(self, given: Any, name: str, own: DeviceArray) -> Any:
+        """A checked buffer, or the batch's own."""
+        if given is None:
+            return own
+        check_array(given, name, own.shape, own.dtype)
+        return given
+
+    def _buffer(self, out: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+        """A checked buffer, or a new one."""
         if out is None:
-            return device_array(self.num_games, dtype)
-        self._of_games(out, "out", dtype)
+            return device_array(shape, dtype)
+        check_array(out, "out", shape, dtype)
         return out
 
     def _rows_of(self, out: Any, size: int) -> Any:
         """A checked or new buffer for items in packed form."""
-        shape = self.num_games, -(-size // 64)
-        if out is None:
-            return device_array(shape, np.int64)
-        check_array(out, "out", shape, np.int64)
-        return out
+        return self._buffer(out, (self.num_games, num_words(size)), np.int64)
 
     def _scratch_words(self, size: int) -> DeviceArray:
         """A buffer for packed items that are expanded at once; the same in every step."""
@@ -511,17 +514,13 @@ class CudaBatch(VariantBatch):
         if buffer is None:
             return self._empty(2), False
         if getattr(buffer, "dtype", None) is not None and str(buffer.dtype).endswith("int64"):
-            check_array(buffer, name, (self.num_games, -(-size // 64)), np.int64)
+            check_array(buffer, name, (self.num_games, num_words(size)), np.int64)
             return buffer, False
         check_array(buffer, name, (self.num_games, size), dtype)
         return self._scratch_words(size), True
 
     def _expanded(self, out: Any, size: int, dtype: DType, write: Any, stream: int | None) -> Any:
         """Items as bytes, from the packed form that `write` gives."""
-        shape = self.num_games, size
-        if out is None:
-            out = device_array(shape, dtype)
-        else:
-            check_array(out, "out", shape, dtype)
+        out = self._buffer(out, (self.num_games, size), dtype)
         unpack(write(self._scratch_words(size), stream=stream), out, stream=self._stream(stream))
         return out

@@ -7,8 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numba import cuda
 
-from tienlen_env.engine.backends.cuda.arrays import check_array, native
-from tienlen_env.engine.backends.cuda.device import is_simulated
+from tienlen_env.engine.backends.cuda.arrays import check_array, is_simulated, native
 from tienlen_env.engine.backends.cuda.kernel import kernel
 from tienlen_env.engine.packed import packed_size
 from tienlen_env.games.common.arrays import AnyArray, ByteArray, IntArray

@@ -17,9 +17,15 @@ import numpy as np
 from numba import cuda, types
 from numba.extending import intrinsic, overload
 
-from tienlen_env.engine.backends import jit, overloads
-from tienlen_env.engine.backends.cuda.arrays import host_view, is_on_device, native
-from tienlen_env.engine.backends.cuda.device import check_stream, is_simulated, stream_of
+from tienlen_env.engine.backends import compiler, jit, overloads, sources
+from tienlen_env.engine.backends.cuda.arrays import (
+    check_stream,
+    host_view,
+    is_on_device,
+    is_simulated,
+    native,
+    stream_of,
+)
 from tienlen_env.games.common.arrays import Items, Row
 from tienlen_env.games.common.hints import is_noinline
 
@@ -158,20 +164,20 @@ _REGISTERED: Final[set[FunctionType]] = set()
 
 
 def _register(entry: Callable[..., None]) -> None:
-    """Let code of the device call every plain function that is reached, as `jit.register` for the processor.
+    """Let code of the device call every plain function that is reached; see `compiler.register`.
 
     Functions marked by `noinline` are called there. The compiler for the device would inline them in every
     place, which makes the code twice as long.
     """
-    known = overloads.PRIMITIVES | {ints, scratch}
-    for function in jit.reachable(entry):
-        is_plain = isinstance(function, FunctionType) and not jit.is_foreign(function)
+    known = sources.PRIMITIVES | {ints, scratch}
+    for function in sources.reachable(entry):
+        is_plain = isinstance(function, FunctionType) and not sources.is_foreign(function)
         if is_plain and function not in known and function not in _REGISTERED:
             _REGISTERED.add(function)
             if is_noinline(function):
                 _register_noinline(function)
             else:
-                jit.register_part(function, "cuda", forceinline=True)
+                compiler.register_part(function, "cuda", forceinline=True)
 
 
 def _register_noinline(function: FunctionType) -> None:
@@ -182,7 +188,7 @@ def _register_noinline(function: FunctionType) -> None:
         function.__defaults__,
         function.__closure__,
     )
-    jit.register_part(body, "cuda", forceinline=True)
+    compiler.register_part(body, "cuda", forceinline=True)
 
     def overload_of(*args: Any) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
@@ -207,7 +213,7 @@ def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
     class Cache(CUDACache):
         def _index_key(self, sig: Any, codegen: Any) -> Any:
             launch = getattr(self, "_launch_config_key", None)
-            return sig, codegen.magic_tuple(), jit.digest_of(entry), launch
+            return sig, codegen.magic_tuple(), sources.digest_of(entry), launch
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
@@ -225,7 +231,7 @@ def _add_cache(compiled: Any, entry: Callable[..., None]) -> None:
                 pass  # no space: this process has its code
 
     try:
-        with jit.caching(entry):
+        with compiler.caching(entry):
             compiled._cache = Cache(entry)
     except RuntimeError:  # no folder can be written
         return

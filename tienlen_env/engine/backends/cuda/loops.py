@@ -40,7 +40,7 @@ class DeviceLoops(NamedTuple):
         begin: ``(rows, spec, actions, games, keys, rounds, leaders, flags)``: start all games, or, if `games`
             is not empty, these.
         step: ``(rows, spec, actions, ids, cards, rewards, dones, mask, obs, draws, next_ids, flags,
-            refused)``: as `PythonBackend.step`, masks and observations packed.
+            refused)``: as `tienlen_env.engine.backends.python.Loops.step`, masks and observations packed.
             A game whose action is refused keeps its row and gets a flag; its action and cards go to
             `refused`, int64 (B, 2).
         sample: ``(rows, spec, draws, out)``.
@@ -72,7 +72,7 @@ def device_loops(game: AnyGame, row_size: int, observation_words: int, global_wo
         global_words: words of a packed global observation.
     """
     kernels = game.kernels
-    begin_one, is_refused, is_refused_with, advance = per_game(game)
+    begin_one, is_refused, is_refused_with, advance, _ = per_game(game)
     cards_of, observe, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
     num_legal, choose_legal = kernels.legal.num_legal, kernels.legal.choose_legal
     TURN, HAND, LEGAL = game.columns.turn, game.columns.hand, game.columns.legal

@@ -1,17 +1,17 @@
 """The executor in WebAssembly: a game's own kernels, compiled for the browser.
 
-``build`` (or ``python -m tienlen_env.engine.backends.wasm GAME... --out DIR``, or ``make web-engine``) writes
+``build`` writes (``python -m tienlen_agents.wasm``, or ``make web-engine``, builds the agents, too)
 
 - ``GAME.wasm``, a module that imports nothing: dealing, playing with the test of legality, masks,
-  observations and what else `PythonBackend` does, for one game at a time,
+  observations and what else `tienlen_env.engine.backends.python.Loops` do, for one game at a time,
   and a loop that plays rounds at random (`tienlen_env.engine.backends.wasm.entries`);
-- ``GAME.json``, the tables of every preset and number of players (`tienlen_env.engine.backends.wasm.tables`);
+- ``GAME.json``, the tables of every preset and number of players (`tables_of`);
 - ``engine.mjs``, plain JavaScript that loads both and calls them.
 
 Numba turns the kernels into LLVM code for a generic processor, LLVM optimises it for wasm32
-(`tienlen_env.engine.backends.wasm.compile`), LLVM's linker makes the module
-(`tienlen_env.engine.backends.wasm.link`; it must be installed). Any registered game can be built; nothing in
-it is written for WebAssembly. The same sources and the same linker give the same bytes.
+(`tienlen_env.engine.backends.wasm.compile`), LLVM's linker makes the module; it must be installed. Any
+registered game can be built; nothing in it is written for WebAssembly. The same sources and the same linker
+give the same bytes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, cast
 
-from tienlen_env.games.common.game import AnyGame
-from tienlen_env.games.registry import game_named, register
+from tienlen_env.games.common import spec as S
+from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.game import AnyGame, AnyRules
+from tienlen_env.games.common.spec import Episode
+from tienlen_env.games.registry import game_named, register, variants_of
 
 # Numba takes its target from the environment when it is imported.
 ENVIRONMENT: Final = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_OPT": "0"}
+_MAX_EXACT: Final = 1 << 53  # larger numbers are strings in JSON
 JAVASCRIPT: Final = Path(__file__).with_name("engine.mjs")
 
 
@@ -59,7 +63,7 @@ def build(
         entries: ``module:function`` of a function that takes the game and returns further
             `tienlen_env.engine.backends.wasm.entries.Entry`, for example of agents.
         more: ``(game, tables)``: adds to the tables.
-        settings: as for `tienlen_env.engine.backends.wasm.tables.tables_of`.
+        settings: as for `tables_of`.
 
     A module is compiled only if it is not there yet, or if a source that it is made of has changed since.
 
@@ -69,8 +73,6 @@ def build(
     Raises:
         RuntimeError: the code could not be compiled; the message ends with the reason.
     """
-    from tienlen_env.engine.backends.wasm.tables import tables_of
-
     out.mkdir(parents=True, exist_ok=True)
     found = resolve(game)
     path = out / f"{found.name}.wasm"
@@ -115,3 +117,81 @@ import sys
 from tienlen_env.engine.backends.wasm.compile import compile_game
 print(compile_game(*sys.argv[1:]))
 """
+
+
+# ---------------------------------------------------------------- the tables
+
+
+def tables_of(
+    game: AnyGame,
+    *,
+    variants: Iterable[tuple[str, AnyRules]] | None = None,
+    episode: Episode = "round",
+    reward: str = "",
+    history: int = 0,
+    history_length: int = 0,
+) -> dict[str, Any]:
+    """What JavaScript must know of each variant of a game, as JSON data: kernels' numbers, sizes, names.
+
+    Args:
+        game: the game.
+        variants: ``(name, rules)`` of each; None for `variants_of` the game.
+        episode: ``"round"`` or ``"game"``.
+        reward: one of the game's rewards; ``""`` for the first.
+        history: plays that the observation shows, 0 in a game without history.
+        history_length: plays that the state stores.
+
+    Returns:
+        ``game``, ``columns`` (where the shared columns lie in a row), ``action_tables`` (by name: ``fields``,
+        the numbers for the kernels, and ``texts``), and ``variants``, a list of dicts: ``rules``,
+        ``num_players``, ``digest``, the sizes, ``spec``, ``action_table``, and ``layout`` (name to start,
+        shape and meaning).
+    """
+    settings: dict[str, Any] = {
+        "episode": episode,
+        "reward": reward or game.rewards[0],
+        "history": history if game.has_history else 0,
+        "history_length": history_length if game.has_history else 0,
+    }
+    action_tables: dict[str, Any] = {}
+    found = []
+    for name, rules in variants_of(game) if variants is None else variants:
+        spec, actions = game.build_spec(rules, auto_reset=False, **settings)
+        table = game.build_table(rules)
+        texts = [table.text(action) for action in range(table.num_actions)]
+        data = {"fields": _numbers(actions), "texts": texts}
+        table_name = hashlib.sha256(repr(data).encode()).hexdigest()[:16]
+        action_tables[table_name] = data
+        layout = game.observation(rules, settings["history"])
+        found.append(
+            {
+                "rules": name,
+                "num_players": rules.num_players,
+                "digest": rules.digest(),
+                "num_actions": table.num_actions,
+                "row_size": int(spec[S.ROW_SIZE]),
+                "observation_size": layout.size,
+                "global_observation_size": game.global_observation_size(rules, settings["history"]),
+                "spec": _numbers(spec),
+                "action_table": table_name,
+                "layout": {
+                    piece.name: {
+                        "start": piece.slice.start,
+                        "shape": list(piece.shape),
+                        "meaning": piece.meaning,
+                    }
+                    for piece in layout.values()
+                },
+            }
+        )
+    return {
+        "game": game.name,
+        "settings": settings,
+        "columns": game.columns._asdict(),
+        "action_tables": action_tables,
+        "variants": found,
+    }
+
+
+def _numbers(array: IntArray) -> list[int | str]:
+    return [x if abs(x) <= _MAX_EXACT else str(x) for x in array.tolist()]

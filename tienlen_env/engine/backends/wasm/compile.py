@@ -2,16 +2,23 @@
 
 Numba compiles for a processor in general and leaves the code as it is; LLVM then optimises all entries of a
 game together for the other target. Both are settings of the whole process, so a build has its own.
+
+The linker, ``wasm-ld`` of the LLVM project, comes with the package ``lld`` of Debian, Ubuntu, Fedora,
+Homebrew and conda-forge, and with LLVM's installer for Windows. One version of it writes the same bytes
+every time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import llvmlite
@@ -20,14 +27,16 @@ from llvmlite import binding as llvm
 from numba import njit, types
 from numba.core import config
 
-from tienlen_env.engine.backends import jit, overloads
+from tienlen_env.engine.backends import compiler, overloads, sources
 from tienlen_env.engine.backends.wasm import ENVIRONMENT, resolve
 from tienlen_env.engine.backends.wasm.entries import Entry, entries_of
-from tienlen_env.engine.backends.wasm.link import link, linker
 
 TRIPLE: Final = "wasm32-unknown-unknown"
 # What every browser of the last years has: Chrome 91, Firefox 89, Safari 16.4.
 FEATURES: Final = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
+STACK_SIZE: Final = 1 << 18  # the stack lies at the bottom of the memory, so that an overflow traps
+PROGRAM: Final = "wasm-ld"
+VARIABLE: Final = "WASM_LD"  # names another program
 
 _LLVM_TYPES: Final = {types.int32: "i32", types.float64: "double"}
 
@@ -71,7 +80,7 @@ def _parse(code: str, target: Any) -> Any:
 
 def _compile(entry: Entry) -> tuple[str, str]:
     """The name of an entry's compiled function, and LLVM code that contains it and all that it calls."""
-    jit.register(entry.function)
+    compiler.register(entry.function)
     compiled: Any = njit(
         types.int32(*entry.arguments),
         error_model="numpy",
@@ -137,7 +146,7 @@ def sources_digest(entries: Sequence[Entry]) -> str:
 
     Only what has been imported counts, so that a change of the terminal's screens compiles nothing.
     """
-    reached = [each for entry in entries for each in jit.reachable(entry.function)]
+    reached = [each for entry in entries for each in sources.reachable(entry.function)]
     modules = {str(getattr(each, "__module__", "")) for each in reached} | {__name__}
     packages = {name.partition(".")[0] for name in modules} - {"", "numpy", "numba", *sys.stdlib_module_names}
     digest = hashlib.sha256(f"{sys.version_info[:2]} {llvmlite.__version__} {numba.__version__}".encode())
@@ -147,3 +156,53 @@ def sources_digest(entries: Sequence[Entry]) -> str:
         if file and name.partition(".")[0] in packages:
             digest.update(name.encode() + b"\0" + hashlib.sha256(Path(file).read_bytes()).digest())
     return digest.hexdigest()
+
+
+# ---------------------------------------------------------------- the linker
+
+
+class LinkError(Exception):
+    """The object cannot be linked, or there is no linker."""
+
+
+def linker() -> str:
+    """The path of the linker.
+
+    Raises:
+        LinkError: there is none; the message says how to install it.
+    """
+    found = shutil.which(os.environ.get(VARIABLE, PROGRAM))
+    if found is None:
+        raise LinkError(
+            f"{os.environ.get(VARIABLE, PROGRAM)} was not found; install LLVM's linker (Debian, Ubuntu: "
+            f"apt-get install lld; macOS: brew install lld), or name it in {VARIABLE}"
+        )
+    return found
+
+
+def link(data: bytes, exports: Iterable[str]) -> bytes:
+    """Link an object to a module that imports nothing.
+
+    The module exports the functions named, its memory as ``memory``, and the address where its memory
+    is free as the global ``__heap_base``.
+
+    Args:
+        data: an object that LLVM wrote for wasm32.
+        exports: names of functions in it.
+
+    Raises:
+        LinkError: there is no linker; or the object calls functions that it does not contain, or cannot be
+            read; with the linker's message.
+    """
+    program = linker()
+    with TemporaryDirectory() as folder:
+        code, module = Path(folder, "code.o"), Path(folder, "module.wasm")
+        code.write_bytes(data)
+        command = [program, str(code), "-o", str(module), "--no-entry", "--strip-all", "--stack-first"]
+        command += ["-z", f"stack-size={STACK_SIZE}", "--export=__heap_base"]
+        done = subprocess.run(
+            [*command, *(f"--export={name}" for name in exports)], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise LinkError(f"the code needs what no kernel may need, or is not an object\n{done.stderr}")
+        return module.read_bytes()

@@ -1,5 +1,5 @@
 /**
- * The engine in JavaScript: loads the module that `python -m tienlen_env.engine.backends.wasm` builds from the
+ * The engine in JavaScript: loads the module that Python's `tienlen_env.engine.backends.wasm.build` makes of the
  * games' own kernels, and calls it. There is no rule in here, and no table: both come from Python.
  *
  *     const engine = await Engine.load(await (await fetch("tienlen.wasm")).arrayBuffer(), tables);

@@ -25,8 +25,7 @@ from numba.core import cgutils
 from numba.core.types import Type
 from numba.extending import intrinsic
 
-from tienlen_env.engine.backends.per_game import per_game
-from tienlen_env.engine.backends.protocol import FINISHED, PAID, REFUSED
+from tienlen_env.engine.backends.per_game import REFUSED, per_game
 from tienlen_env.engine.backends.wasm.memory import array_at
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.arrays import ActionFields, Output, Rewards, Row, Spec
@@ -179,8 +178,8 @@ def agent_entries(
 def entries_of(game: AnyGame) -> list[Entry]:
     """The entries of a game's module."""
     kernels, columns = game.kernels, game.columns
-    begin_game, begin_a_round, play_kernel = kernels.begin_game, kernels.begin_round, kernels.play
-    update_legal, is_refused_with = kernels.update_legal, per_game(game).is_refused_with
+    begin_one, _, is_refused_with, _, play_alone = per_game(game)
+    begin_a_round, update_legal = kernels.begin_round, kernels.update_legal
     cards_of, observe_seat, observe_everything = kernels.action_cards, kernels.observe, kernels.observe_all
     resample = kernels.resample_hidden
     _, is_legal, write_the_mask, num_legal, nth, choose, list_of_legal = kernels.legal
@@ -190,24 +189,13 @@ def entries_of(game: AnyGame) -> list[Entry]:
     # What several entries share is called, not inlined, so that the module has it once.
     @noinline
     def deal(row: Row, spec: Spec, actions: ActionFields, key: int, game_round: int, leader: int) -> None:
-        begin_game(row, spec, key, game_round, leader)
-        update_legal(row, spec, actions)
+        begin_one(row, spec, actions, key, game_round, leader)
 
     @noinline
     def advance(
         row: Row, spec: Spec, actions: ActionFields, action: int, cards: int, rewards: Rewards
     ) -> int:
-        num_players = spec[S.NUM_PLAYERS]
-        for i in range(num_players):
-            rewards[i] = 0
-        play_kernel(row, spec, actions, action, cards, rewards)
-        update_legal(row, spec, actions)
-        seat = row[TURN]
-        is_paid = 0
-        for i in range(num_players):
-            if rewards[i] != 0:
-                is_paid = PAID
-        return is_paid + (FINISHED if seat < 0 else seat)
+        return play_alone(row, spec, actions, action, cards, rewards)
 
     @noinline
     def look(row: Row, spec: Spec, actions: ActionFields, mask: Output, out: Output) -> None:
@@ -237,7 +225,7 @@ def entries_of(game: AnyGame) -> list[Entry]:
         return int(row[TURN])
 
     def play(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, action: int, rewards_at: Ptr) -> int:
-        """Play an action; see `PythonBackend.play_one` for what is returned."""
+        """Play an action; returns what `play_one` of `backends.python.loops_of` does."""
         spec = view(spec_at, spec_size)
         row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
         action = int(action)

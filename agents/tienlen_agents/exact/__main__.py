@@ -1,0 +1,376 @@
+"""The command ``tienlen exact``: NashConv of agents, equilibria and best responses of small games.
+
+tienlen exact nashconv heuristic champion:worlds=0 --rules mini
+tienlen exact solve --rules small --algorithm cfr+ --until 1e-4 --out runs/small
+tienlen exact show runs/small/policy.npz --hand "3s 4c 2s" --plays "3s"
+tienlen exact best-response heuristic --rules mini --out runs/exploiter.npz
+tienlen exact size --rules medium
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import tienlen_agents
+from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, show_any_text
+from tienlen_agents.exact.agent import load_exact, save_policy
+from tienlen_agents.exact.bench import bench
+from tienlen_agents.exact.of_agents import method_of, policy_of
+from tienlen_agents.exact.plan import check_fits, plan
+from tienlen_agents.exact.policies import Measure, best_responses, measure
+from tienlen_agents.exact.show import show
+from tienlen_agents.exact.small_tienlen import SmallGame, small_game
+from tienlen_agents.exact.solvers import Algorithm, Solver, Steps
+from tienlen_agents.exact.tree import Tree, build
+from tienlen_agents.extras import MissingExtraError
+from tienlen_agents.files import locked, write_atomic
+from tienlen_agents.settings import (
+    COUNT,
+    COUNT_OR_NONE,
+    Choice,
+    Config,
+    FreeText,
+    Range,
+    add_options,
+    make_config,
+    setting,
+    settings_of,
+)
+from tienlen_env.engine.agent import Agent, check_plays
+from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.arrays import FloatArray
+from tienlen_env.games.registry import games
+from tienlen_env.rendering.view import printable
+
+MODULE: Final = "tienlen_agents.exact"
+RULES: Final = Choice(lambda: [name for game in games() for name in game.presets])
+CHECKPOINT, POLICY, CURVE = "checkpoint.npz", "policy.npz", "nash_conv.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Common(Config):
+    """The options of all commands.
+
+    Attributes:
+        rules: the variant; mini, small, medium and large are made for this.
+        players: number of players, if not that of the rules.
+        deck: the cards in play, such as '3s 3c 4s 4c 2s', if not those of the rules.
+        cards_each: cards dealt to each player, if not as in the rules.
+        memory: memory that may be used, in GiB, if not nine tenths of what is free.
+        quiet: no progress bar.
+    """
+
+    rules: str = setting("mini", RULES)
+    players: int | None = setting(None, Range(2))
+    deck: str | None = setting(None, FreeText("cards"))
+    cards_each: int | None = setting(None, COUNT)
+    memory: float | None = setting(None, Range(0, above=True))
+    quiet: bool = False
+
+    @property
+    def game(self) -> SmallGame:
+        """The game of the rules."""
+        return small_game(self.rules, self.players, deck=self.deck, cards_each=self.cards_each)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking(Common):
+    """How agents are asked.
+
+    Attributes:
+        repeats: how often an agent that draws its actions is asked at each information set.
+        seed: of the agents.
+        out: write the results to this file.
+    """
+
+    repeats: int = setting(1, COUNT)
+    seed: int = setting(0, COUNT_OR_NONE)
+    out: str | None = setting(None, FreeText("a file"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solving(Common):
+    """How a game is solved.
+
+    Attributes:
+        algorithm: what solves it.
+        iterations: number of iterations; in mccfr one has 1,000 traversals for each seat.
+        until: NashConv that ends the run before.
+        every: iterations between two measurements, each with a checkpoint.
+        seed: of mccfr.
+        magnet: of mmd: the weight of the magnet at first.
+        rate: of mmd: the learning rate at first.
+        out: a folder for the policy, the curve of NashConv and a checkpoint, from which the same command goes
+            on.
+    """
+
+    algorithm: Algorithm = "cfr+"
+    iterations: int = setting(1_000, COUNT)
+    until: float = setting(0.0, Range(0))
+    every: int = setting(25, COUNT)
+    seed: int = setting(0, COUNT_OR_NONE)
+    magnet: float = setting(Steps.magnet, Range(0))
+    rate: float = setting(Steps.rate, Range(0, above=True))
+    out: str | None = setting(None, FreeText("a folder"))
+
+
+COMMANDS: Final[dict[str, tuple[type[Common], str]]] = {
+    "nashconv": (Asking, "how much the best responses to agents gain: exactly"),
+    "solve": (Solving, "an equilibrium, with bounds of the game's value"),
+    "best-response": (Asking, "the exact best response to an agent, to a file that plays as exact:<file>"),
+    "show": (Common, "the probabilities of a policy's file at a position"),
+    "size": (Common, "how large a game is, and what it needs"),
+    "bench": (Common, "time of a best response and of an iteration, on one core"),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=program(MODULE),
+        description="Small games of Tiến lên, solved: all deals, all histories, no sampling error.",
+        epilog=f"Agents: {', '.join(tienlen_agents.names())}, with options after a colon.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name, (config, help) in COMMANDS.items():
+        one = commands.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
+        if name == "nashconv":
+            complete_agents(one.add_argument("agents", nargs="+", metavar="agent", help="the agents"))
+        elif name == "best-response":
+            complete_agents(one.add_argument("agents", nargs=1, metavar="agent", help="the agent"))
+        elif name == "show":
+            one.add_argument("file", help="what `solve` or `best-response` wrote")
+            one.add_argument("--hand", default="", help="the hand of the seat to act, as it was dealt")
+            one.add_argument(
+                "--plays", default="", help="what was played so far, separated by commas; '-' for a pass"
+            )
+        add_options(one, config)
+    return parser
+
+
+class Work:
+    """A command's tree and its progress bars."""
+
+    def __init__(self, settings: Common, *, solves: bool) -> None:
+        self.settings, self.game = settings, settings.game
+        self.console = Console()
+        needs = plan(self.game, solves=solves)
+        self.console.print(str(needs), highlight=False, soft_wrap=True)
+        check_fits(needs, settings.memory)
+        self._nodes = needs.size.nodes
+
+    @contextmanager
+    def bar(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """A progress bar; the function that it gives sets it."""
+        with Progress(console=self.console, transient=True, disable=self.settings.quiet) as progress:
+            task = progress.add_task(title, total=total)
+            yield lambda done: progress.update(task, completed=done)
+
+    def tree(self) -> Tree:
+        """Build the tree."""
+        with self.bar("tree", self._nodes) as move:
+            return build(self.game, progress=lambda what, done: move(done) if what == "nodes" else None)
+
+
+def _numbers(measured: Measure) -> dict[str, Any]:
+    return {
+        "nash_conv": measured.nash_conv,
+        "values": list(measured.values),
+        "best": list(measured.best),
+        "gains": list(measured.gains),
+    }
+
+
+def _loaded(settings: Common, names: Sequence[str]) -> list[Agent]:
+    """Agents, before any work.
+
+    Raises:
+        ValueError: one is unknown or does not play the rules.
+    """
+    agents = [tienlen_agents.load(name) for name in names]
+    check_plays(agents, Batch(settings.game.rules, 1))
+    return agents
+
+
+def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -> FloatArray:
+    """An agent's policy on the tree, with a progress bar."""
+    with work.bar(name, None) as move:
+        return policy_of(
+            tree,
+            agent,
+            repeats=settings.repeats,
+            seed=settings.seed,
+            progress=lambda done, total: move(done),
+        )
+
+
+def _nashconv(settings: Asking, names: Sequence[str]) -> int:
+    agents = _loaded(settings, names)
+    work = Work(settings, solves=False)
+    tree = work.tree()
+    # With more players NashConv bounds nothing, so only the gains are shown.
+    two = tree.num_players == 2
+    table = Table(title=f"{work.game.rules.name}, {tree.num_players} players")
+    table.add_column("agent", overflow="fold")
+    gain = "gain {}" if two else "gain of seat {}'s best deviation"
+    titles = [*(["NashConv"] if two else []), *map(gain.format, range(tree.num_players)), "method", "s"]
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=two)
+    found = []
+    for name, agent in zip(names, agents, strict=True):
+        begin = time.process_time()
+        measured = measure(tree, _policy(work, tree, settings, name, agent))
+        method = str(method_of(agent)) + (f" × {settings.repeats}" if settings.repeats > 1 else "")
+        gains = [f"{gain:.6f}" for gain in measured.gains]
+        seconds = time.process_time() - begin
+        table.add_row(
+            printable(name), *([f"{measured.nash_conv:.6f}"] if two else []), *gains, method, f"{seconds:.1f}"
+        )
+        found.append({"agent": name, "method": method, **_numbers(measured)})
+    work.console.print(table)
+    if settings.out:
+        size = tree.size()
+        facts = {"rules": work.game.rules.settings(), "information_sets": size.information_sets}
+        text = json.dumps({**facts, "players": tree.num_players, "results": found}, indent=1)
+        write_atomic(Path(settings.out), text.encode())
+        work.console.print(f"wrote {settings.out}", highlight=False, soft_wrap=True)
+    return 0
+
+
+def _solve(settings: Solving) -> int:
+    work = Work(settings, solves=True)
+    steps = Steps(settings.magnet, settings.rate)
+    folder = Path(settings.out) if settings.out else None
+    if folder is None:
+        return _run_solver(work, settings, steps, None)
+    with locked(folder / CHECKPOINT):
+        return _run_solver(work, settings, steps, folder)
+
+
+def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None) -> int:
+    tree = work.tree()
+    solver = Solver(tree, settings.algorithm, seed=settings.seed, steps=steps)
+    curve: list[dict[str, Any]] = []
+    if folder and (folder / CHECKPOINT).exists():
+        solver.resume(folder / CHECKPOINT)
+        curve = [json.loads(line) for line in (folder / CURVE).read_text().splitlines()]
+        curve = [point for point in curve if point["iteration"] <= solver.iteration]
+        work.console.print(f"goes on after iteration {solver.iteration}", highlight=False, soft_wrap=True)
+    seconds = curve[-1]["seconds"] if curve else 0.0
+    measured = measure(tree, solver.policy())
+    with work.bar(settings.algorithm, settings.iterations) as move:
+        while solver.iteration < settings.iterations:
+            if settings.until and curve and curve[-1]["nash_conv"] <= settings.until:
+                break
+            begin = time.process_time()
+            solver.step()
+            seconds += time.process_time() - begin
+            move(solver.iteration)
+            if solver.iteration % settings.every == 0 or solver.iteration == settings.iterations:
+                measured = measure(tree, solver.policy())
+                curve.append({"iteration": solver.iteration, "seconds": seconds, **_numbers(measured)})
+                work.console.print(
+                    f"iteration {solver.iteration:6d}  NashConv {measured.nash_conv:.3e}  {seconds:.1f} s",
+                    highlight=False,
+                    soft_wrap=True,
+                )
+                if folder:
+                    write_atomic(folder / CURVE, "".join(json.dumps(p) + "\n" for p in curve).encode())
+                    solver.save(folder / CHECKPOINT)
+    if tree.num_players == 2:
+        lower, upper = measured.bounds
+        work.console.print(
+            f"seat 0 earns {lower:+.6f} to {upper:+.6f} in an equilibrium: NashConv {measured.nash_conv:.3e}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    else:
+        gains = ", ".join(f"{gain:.3e}" for gain in measured.gains)
+        work.console.print(f"the seats' best deviations gain {gains}", highlight=False, soft_wrap=True)
+    if folder:
+        about = f"{settings.algorithm}, {solver.iteration} iterations, NashConv {measured.nash_conv:.3e}"
+        save_policy(folder / POLICY, tree, solver.policy(), about)
+        work.console.print(
+            f"wrote {folder / POLICY}, which plays as exact:{folder / POLICY}", highlight=False
+        )
+    return 0
+
+
+def _best_response(settings: Asking, name: str) -> int:
+    (agent,) = _loaded(settings, [name])
+    work = Work(settings, solves=False)
+    tree = work.tree()
+    policy = _policy(work, tree, settings, name, agent)
+    measured = measure(tree, policy)
+    for seat, (value, best) in enumerate(zip(measured.values, measured.best, strict=True)):
+        work.console.print(
+            f"seat {seat}: the best response earns {best:+.6f}, {name} itself {value:+.6f}",
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+        )
+    if settings.out:
+        save_policy(settings.out, tree, best_responses(tree, policy), f"best response to {name}")
+        work.console.print(
+            f"wrote {settings.out}, which plays as exact:{settings.out}", highlight=False, soft_wrap=True
+        )
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: instead of the command line's.
+
+    Returns:
+        The exit code: 0; 130 after Ctrl-C, 143 after SIGTERM.
+    """
+    show_any_text()
+    parser = _parser()
+    given = vars(parser.parse_args(sys.argv[1:] if arguments is None else arguments))
+    command = given["command"]
+    config, _ = COMMANDS[command]
+    values = {name: given[name] for name in settings_of(config) if name in given}
+    settings = make_config(parser, config, values)
+    try:
+        with interruptible():
+            return _run(command, settings, given)
+    except Interrupted as error:
+        out = getattr(settings, "out", None)
+        saved = "; the same command goes on from the checkpoint" if command == "solve" and out else ""
+        print(f"{parser.prog}: {error}{saved}", file=sys.stderr)
+        return error.exit_code
+    except (ValueError, OSError, MissingExtraError, MemoryError) as error:
+        parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
+
+
+def _run(command: str, settings: Common, given: dict[str, Any]) -> int:
+    if isinstance(settings, Solving):
+        return _solve(settings)
+    if isinstance(settings, Asking):
+        if command == "nashconv":
+            return _nashconv(settings, given["agents"])
+        return _best_response(settings, given["agents"][0])
+    if command == "show":
+        print(show(load_exact(given["file"]), given["hand"], given["plays"]))
+    elif command == "bench":
+        print(bench(settings.game))
+    else:
+        print(plan(settings.game, solves=True))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

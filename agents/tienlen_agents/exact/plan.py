@@ -1,0 +1,101 @@
+"""What a game needs, before any work: memory and time, and whether it fits."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tienlen_agents.exact.errors import GameTooLargeError
+from tienlen_agents.exact.small_tienlen import SmallGame
+from tienlen_agents.exact.tree import Size, estimate
+
+# Seconds, measured on one core of a server (AMD EPYC, 2.6 GHz), see docs/exact.md.
+SECONDS_A_DEAL: Final = 1.5e-6
+SECONDS_A_SLOT: Final = 1.5e-7  # of building
+SECONDS_A_PASS: Final = 6e-9  # for each slot and leaf: a third of an iteration of CFR+
+GIB: Final = 2**30
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a computation needs, estimated.
+
+    Attributes:
+        game: the game.
+        size: of its tree.
+        num_bytes: most memory at a time.
+        build_seconds: of building the tree.
+        iteration_seconds: of one iteration of CFR+; about three best responses take as long.
+    """
+
+    game: SmallGame
+    size: Size
+    num_bytes: int
+    build_seconds: float
+    iteration_seconds: float
+
+    def __str__(self) -> str:
+        about = "" if self.size.is_exact else "about "
+        return (
+            f"{self.game.rules.name}, {self.game.num_players} players: {self.size.deals:,} deals, "
+            f"{about}{self.size.information_sets:,} information sets; "
+            f"{self.num_bytes / GIB:.3f} GiB of memory, {self.build_seconds:.1f} s to build the tree, "
+            f"{self.iteration_seconds:.3f} s an iteration"
+        )
+
+
+def plan(game: SmallGame, *, solves: bool) -> Plan:
+    """Estimate what a game needs.
+
+    Args:
+        game: the game.
+        solves: whether an algorithm runs, or best responses only.
+
+    Raises:
+        GameTooLargeError: too many deals to list them.
+    """
+    size = estimate(game)
+    P = game.num_players
+    num_bytes = size.solver_bytes(P) if solves else size.tree_bytes(P) + 16 * (size.edges + 2 * size.slots)
+    work = size.slots + size.leaves
+    return Plan(
+        game,
+        size,
+        # The tree is built of parts, which are then put together.
+        max(num_bytes, 2 * size.tree_bytes(P)),
+        SECONDS_A_DEAL * size.deals + SECONDS_A_SLOT * size.slots,
+        3 * SECONDS_A_PASS * work * P / 2,
+    )
+
+
+def available_bytes() -> int:
+    """Memory that is free on this machine, or all that it has where the system does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return 8 * GIB
+
+
+def check_fits(needs: Plan, limit: float | None = None) -> None:
+    """Refuse a game that does not fit.
+
+    Args:
+        needs: the plan.
+        limit: memory that may be used, in GiB; None: nine tenths of what is free.
+
+    Raises:
+        GameTooLargeError: it has the numbers.
+    """
+    most = 0.9 * available_bytes() / GIB if limit is None else limit
+    if needs.num_bytes / GIB > most:
+        raise GameTooLargeError(
+            f"{needs}: expected at most {most:.2g} GiB (--memory); a smaller deck or hand needs less"
+        )

@@ -1,0 +1,203 @@
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tienlen_agents
+from tests.needs import needs_openspiel
+from tests.small_games import as_table, expand, expected
+from tienlen_agents.exact import (
+    PolicyError,
+    best_response,
+    best_responses,
+    build,
+    measure,
+    nash_conv,
+    policy_of,
+    small_game,
+    solve,
+    uniform,
+)
+from tienlen_env.engine.agent import RandomAgent
+from tienlen_env.games.tienlen.rules import PRESETS, Rules, deck_of
+
+
+def random_policy(tree, seed):
+    weights = np.random.default_rng(seed).random(tree.num_edges) ** 3
+    return weights / np.bincount(tree.edge_slots(), weights, tree.num_slots)[tree.edge_slots()]
+
+
+@pytest.fixture(scope="module")
+def mini():
+    return build(small_game("mini"))
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_best_response_is_that_of_brute_force(seat):
+    """All pure strategies of a game with 12 information sets with a choice, 6 of each seat."""
+    game = small_game(Rules(num_players=2, deck="3s 4s 5s 2s", cards_each=2))
+    tree, reference = build(game), expand(game)
+    table = as_table(tree, random_policy(tree, 3))
+    own = [key for key, shares in table.items() if key[0] == seat and len(shares) > 1]
+    assert tree.size().choices == 12
+    assert len(own) == 6
+    best = -np.inf
+    for actions in itertools.product(*(table[key] for key in own)):
+        strategy = dict(table) | {key: {action: 1.0} for key, action in zip(own, actions, strict=True)}
+        best = max(best, expected(reference, strategy, seat))
+    assert best_response(tree, random_policy(tree, 3), seat).value == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_best_response_with_hidden_cards_is_that_of_brute_force(seat):
+    """A hand's strategies are independent of another hand's, so each hand has its own brute force."""
+    game = small_game(Rules(num_players=2, deck="3s 3c 4s 4c 2s", cards_each=2))
+    tree, reference = build(game), expand(game)
+    policy = random_policy(tree, 5)
+    table = as_table(tree, policy)
+    best = dict(table)
+    for hand in {key[1] for key in table}:
+        own = [key for key, shares in table.items() if key[:2] == (seat, hand) and len(shares) > 1]
+        strategies = [
+            dict(zip(own, actions, strict=True)) for actions in itertools.product(*(table[k] for k in own))
+        ]
+
+        def worth(strategy):
+            return expected(reference, table | {key: {a: 1.0} for key, a in strategy.items()}, seat)
+
+        best |= {key: {action: 1.0} for key, action in max(strategies, key=worth).items()}
+    value = best_response(tree, policy, seat).value
+    assert value == pytest.approx(expected(reference, best, seat), abs=1e-12)
+
+
+def test_best_responses_earn_what_they_say(mini):
+    policy = random_policy(mini, 1)
+    chosen = best_responses(mini, policy)
+    for seat in (0, 1):
+        mixed = [policy, policy]
+        mixed[seat] = chosen
+        assert measure(mini, mixed).values[seat] == pytest.approx(
+            best_response(mini, policy, seat).value, abs=1e-12
+        )
+
+
+SMALL_RULES = {
+    "cardgames": replace(PRESETS["cardgames"], num_players=2, deck=deck_of("3452", "sc"), cards_each=2),
+    "foicica": replace(PRESETS["foicica"], num_players=2, deck=deck_of("3452", "sc"), cards_each=2),
+    "south": replace(PRESETS["south"], num_players=2, deck=deck_of("342", "sd"), cards_each=2),
+}
+
+
+@needs_openspiel
+@pytest.mark.parametrize("name", SMALL_RULES)
+def test_nash_conv_is_that_of_openspiel(name):
+    from open_spiel.python import policy as open_spiel_policy
+    from open_spiel.python.algorithms import exploitability
+
+    from tests.openspiel_game import new_game
+
+    game = small_game(SMALL_RULES[name])
+    tree = build(game)
+    peer = new_game(expand(game))
+    policies = {
+        "uniform": uniform(tree),
+        "greedy": policy_of(tree, tienlen_agents.load("greedy")),
+        "heuristic": policy_of(tree, tienlen_agents.load("heuristic")),
+        "random 1": random_policy(tree, 1),
+        "random 2": random_policy(tree, 2),
+        "cfr+": solve(tree, "cfr+", iterations=7).policy(),
+    }
+    for label, policy in policies.items():
+        table = as_table(tree, policy)
+
+        class Same(open_spiel_policy.Policy):
+            def action_probabilities(self, state, player_id=None, table=table):
+                return table[state.key()]
+
+        theirs = exploitability.nash_conv(peer, Same(peer, [0, 1]))
+        assert nash_conv(tree, policy) == pytest.approx(theirs, abs=1e-9), label
+
+
+# The agents reckon with the cards of the deck only.
+GOLDEN = {"random": 0.9675099206349205, "greedy": 0.6, "greedy_long": None, "heuristic": 0.05}
+
+
+@pytest.mark.parametrize("name", [name for name, value in GOLDEN.items() if value is not None])
+def test_golden_nash_conv_of_agents_on_mini(mini, name):
+    assert nash_conv(mini, policy_of(mini, tienlen_agents.load(name))) == pytest.approx(
+        GOLDEN[name], abs=1e-12
+    )
+
+
+def test_three_players_have_gains_of_one_seat():
+    tree = build(
+        small_game(replace(PRESETS["cardgames"], num_players=3, deck=deck_of("3452", "s"), cards_each=1))
+    )
+    measured = measure(tree, uniform(tree))
+    assert len(measured.gains) == 3
+    assert min(measured.gains) >= -1e-12
+
+
+class Choosing:
+    """An agent that answers by a function of its view."""
+
+    name = "choosing"
+
+    def __init__(self, act):
+        self._act, self._rng = act, np.random.default_rng(0)
+
+    def reset(self, seed):
+        self._rng = np.random.default_rng(seed)
+
+    def act(self, view):
+        return self._act(view, self._rng)
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda view, rng: np.full(len(view), 452), "action 452 is not legal with"),
+        (lambda view, rng: np.full(len(view), -1), "action -1 is not legal with"),
+        (lambda view, rng: np.zeros(3, np.int64), "expected .* actions, got int64"),
+        (lambda view, rng: np.zeros(len(view)), "expected .* actions, got float64"),
+        (lambda view, rng: view.sample(rng), "draws its actions"),
+    ],
+)
+def test_agents_that_answer_nonsense_are_refused(mini, act, message):
+    with pytest.raises(PolicyError, match=message):
+        policy_of(mini, Choosing(act))
+
+
+def test_repeated_choices_come_near_the_probabilities(mini):
+    agent, exact = Choosing(lambda view, rng: view.sample(rng)), nash_conv(mini, uniform(mini))
+
+    def bias(repeats):
+        """Of a policy of known NashConv that is sampled; over some seeds, because it is an expectation."""
+        found = [nash_conv(mini, policy_of(mini, agent, repeats=repeats, seed=1000 * k)) for k in range(8)]
+        return np.mean(found) - exact
+
+    few, many = bias(2), bias(32)
+    assert few > 0.02  # upwards: the best response to a sample exploits its noise, too
+    assert abs(many) < few / 4
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda p: p[:-1], "expected float64"),
+        (lambda p: p.astype(np.float32), "expected float64"),
+        (lambda p: p * 1.1, "add up to 1"),
+        (lambda p: np.where(np.arange(len(p)) == 5, -p, p), "0 and above"),
+        (lambda p: np.where(np.arange(len(p)) == 5, np.nan, p), "0 and above"),
+    ],
+)
+def test_what_is_not_a_policy_is_refused(mini, spoil, message):
+    with pytest.raises(PolicyError, match=message):
+        measure(mini, spoil(uniform(mini)))
+    with pytest.raises(PolicyError, match="one for each seat"):
+        measure(mini, [uniform(mini)])
+    with pytest.raises(ValueError, match="expected 0"):
+        best_response(mini, uniform(mini), 2)
+    with pytest.raises(ValueError, match="repeats=0"):
+        policy_of(mini, RandomAgent(), repeats=0)

@@ -1,0 +1,107 @@
+"""Numba's compilation of loops, with a cache on disk whose key is a digest of all that a loop uses.
+
+Before its first compilation the calls of a loop are followed, and every plain function that they reach is
+registered for compiled code. Processes that start together, such as the actors of a cluster, all need the
+same loops: one compiles, the others wait and load what it wrote.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba.extending import overload
+
+from tienlen_env.engine.backends import overloads
+from tienlen_env.engine.backends.sources import cache_folder, digest_of, is_foreign, reachable
+from tienlen_env.games.common.hints import is_fused, is_noinline
+
+try:
+    from tienlen_env.engine.backends import private
+except ImportError as error:  # a later release of Numba
+    private = None  # type: ignore[assignment]
+    warnings.warn(f"loops are compiled anew in every process: {error}", RuntimeWarning, stacklevel=1)
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A dispatcher of Numba: it compiles the function for each new signature, unless the cache has it."""
+    dispatcher = numba.njit(function, nogil=True, fastmath=fastmath(function), **overloads.NO_RUNTIME)
+    if private is None:
+        register(function)
+    else:
+        with caching(function):
+            private.add_cache(dispatcher, register, digest_of)
+    return dispatcher
+
+
+@contextmanager
+def caching(function: Callable[..., Any]) -> Iterator[None]:
+    """While the cache of a function is made: that of an installed package is in the user's folder.
+
+    Beside the package, where Numba has it, it would stay when the package is uninstalled, and an import would
+    find an empty package there. In a checkout it is beside the source. NUMBA_CACHE_DIR goes before both.
+    """
+    folders = Path(inspect.getfile(function)).parts
+    is_installed = "site-packages" in folders or "dist-packages" in folders
+    if not is_installed or numba.config.CACHE_DIR:
+        yield
+        return
+    with suppress(RuntimeError):  # no home folder: Numba looks for another place
+        numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = ""
+
+
+def register(function: Any) -> None:
+    """Let compiled code call a plain function and every plain function that it reaches."""
+    for reached in reachable(function):
+        is_plain = isinstance(reached, FunctionType) and not is_foreign(reached)
+        if is_plain and reached not in overloads.REGISTERED:
+            overloads.REGISTERED.add(reached)
+            if _calls_itself(reached):
+                _register_recursive(reached)
+                continue
+            options: dict[str, Any] = {"fastmath": fastmath(reached)}
+            if private is not None:
+                options |= {"forceinline": not is_noinline(reached), "pipeline_class": private.PartCompiler}
+            register_part(reached, "cpu", **options)
+
+
+def register_part(function: FunctionType, target: str, **options: Any) -> None:
+    """Let compiled code of a target, ``"cpu"`` or ``"cuda"``, call a function as it stands."""
+
+    def overload_of(*args: Any, **kwargs: Any) -> FunctionType:
+        return function
+
+    jit_options = options | overloads.NO_RUNTIME
+    overload(function, jit_options=jit_options, strict=False, target=target)(overload_of)
+
+
+def _calls_itself(function: FunctionType) -> bool:
+    name = function.__name__
+    return name in function.__code__.co_names and function.__globals__.get(name) is function
+
+
+def _register_recursive(function: FunctionType) -> None:
+    """`_register` for a function that calls itself, which Numba types for dispatchers only."""
+    names = dict(function.__globals__)
+    body = FunctionType(function.__code__, names, function.__name__)
+    names[function.__name__] = compiled = numba.njit(body, nogil=True, **overloads.NO_RUNTIME)
+
+    def overload_of(*args: Any) -> Callable[..., Any]:
+        return lambda *args: compiled(*args)
+
+    overload(function, jit_options=overloads.INLINE, strict=False)(overload_of)
+
+
+def fastmath(function: Any) -> set[str] | bool:
+    """Numba's option for a function: multiplications and additions may be fused where the hint says so."""
+    return {"contract"} if is_fused(function) else False

@@ -1,0 +1,152 @@
+"""The list of what is compiled ahead of time: ``signatures.txt``, a line for each loop and signature.
+
+A line names the module and the function of a loop, what the function was made of if it was made for a game,
+and the types of its arguments. ``int64[2C]`` is an array of two axes in C's order, with an ``r`` if it is
+read-only; ``int``, ``float`` and ``bool`` are numbers; ``module:Name(...)`` is a named tuple.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Final, NamedTuple
+
+from numba import types
+
+LIST: Final = Path(__file__).with_name("signatures.txt")
+ELEMENTS: Final = (
+    *(types.boolean, types.int8, types.uint8, types.int16, types.uint16, types.int32, types.uint32),
+    *(types.int64, types.uint64, types.float32, types.float64),
+)
+_NUMBERS: Final = {
+    types.int64: "int",
+    types.boolean: "bool",
+    types.float64: "float",
+    types.none: "none",
+    types.float32: "float32",
+}
+_LAYOUTS: Final = "CFA"
+# As in calls.c.
+_ARRAY, _TUPLE, _KINDS = 0x8000, 0x4000, {kind: 1 + i for i, kind in enumerate(_NUMBERS)}
+
+
+class Signature(NamedTuple):
+    """A line of the list.
+
+    Attributes:
+        loop: see `name_of`.
+        types: of the arguments, as text.
+    """
+
+    loop: str
+    types: str
+
+
+def name_of(function: FunctionType) -> str:
+    """``module:name`` of a loop's function, and after a blank what its variables hold, if it has some."""
+    parts = sorted(set(_parts(function, set())))
+    if len(parts) > 1:
+        parts = sorted({part.partition(":")[0] for part in parts})
+    return " ".join([f"{function.__module__}:{function.__qualname__}", ",".join(parts)]).rstrip()
+
+
+def _parts(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
+    for cell in function.__closure__ or ():
+        value = cell.cell_contents
+        if isinstance(value, FunctionType) and value not in seen:
+            seen.add(value)
+            if "<locals>" not in value.__qualname__:
+                yield f"{value.__module__}:{value.__qualname__}"
+            yield from _parts(value, seen)
+
+
+def text_of(kinds: Iterable[Any]) -> str:
+    """The types of arguments as text.
+
+    Raises:
+        ValueError: a type that no call can have (``calls.c``).
+    """
+    return ", ".join(map(_text_of_one, kinds))
+
+
+def _text_of_one(kind: Any) -> str:
+    if kind in _NUMBERS:
+        return _NUMBERS[kind]
+    if isinstance(kind, types.Array) and kind.dtype in ELEMENTS and kind.ndim <= 4 and kind.aligned:
+        return f"{kind.dtype}[{kind.ndim}{kind.layout}{'' if kind.mutable else 'r'}]"
+    if isinstance(kind, types.BaseTuple):
+        of = getattr(kind, "instance_class", tuple)
+        name = "" if of is tuple else f"{of.__module__}:{of.__qualname__}"
+        return f"{name}({text_of(kind.types)})"
+    raise ValueError(f"{kind}: a loop with such an argument is not compiled ahead of time")
+
+
+def types_of(text: str) -> tuple[Any, ...]:
+    """The inverse of `text_of`."""
+    found, rest = _read(text)
+    if rest:
+        raise ValueError(f"{text!r}: not understood at {rest!r}")
+    return found
+
+
+def _read(text: str) -> tuple[tuple[Any, ...], str]:
+    """The types at the beginning of a text, and what follows."""
+    found: list[Any] = []
+    while text and text[0] != ")":
+        text = text.removeprefix(", ")
+        end = min(i for i in (*map(text.find, "(,)"), len(text)) if i >= 0)
+        name, text = text[:end], text[end:]
+        if text.startswith("("):
+            items, text = _read(text[1:])
+            text = text.removeprefix(")")
+            found.append(_tuple_type(name, items))
+        elif "[" in name:
+            element, _, axes = name.rstrip("]").partition("[")
+            dtype = types.boolean if element == "bool" else getattr(types, element)
+            found.append(types.Array(dtype, int(axes[0]), axes[1], readonly=axes.endswith("r")))
+        else:
+            found.append({word: kind for kind, word in _NUMBERS.items()}[name])
+    return tuple(found), text
+
+
+def _tuple_type(name: str, items: tuple[Any, ...]) -> Any:
+    if not name:
+        return types.Tuple(items)
+    module, _, of = name.partition(":")
+    found = getattr(importlib.import_module(module), of)
+    is_uniform = len(set(items)) == 1
+    return types.NamedUniTuple(items[0], len(items), found) if is_uniform else types.NamedTuple(items, found)
+
+
+def kinds_of(found: Iterable[Any]) -> list[int]:
+    """The kinds of arguments as ``calls.c`` has them, 16 bits each."""
+    kinds: list[int] = []
+    for kind in found:
+        if isinstance(kind, types.Array):
+            element = 1 + ELEMENTS.index(kind.dtype)
+            layout = _LAYOUTS.index(kind.layout)
+            kinds.append(_ARRAY | element << 8 | kind.ndim << 4 | layout << 1 | (not kind.mutable))
+        elif isinstance(kind, types.BaseTuple):
+            kinds += [_TUPLE | len(kind), *kinds_of(kind.types)]
+        else:
+            kinds.append(_KINDS[kind])
+    return kinds
+
+
+def read(path: Path = LIST) -> list[Signature]:
+    """The lines of the list."""
+    return [Signature(*line.split(" | ")) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def compiled_by_numba(loops: Iterable[Any]) -> set[Signature]:
+    """What Numba has compiled of loops in this process, as lines of the list; what cannot be is left out."""
+    found = set()
+    for loop in loops:
+        for signature in loop.signatures:
+            try:
+                found.add(Signature(name_of(loop.py_func), text_of(signature)))
+            except ValueError:
+                continue
+    return found
