@@ -508,7 +508,10 @@ def built_table() -> Path | None:
 def on_post_build(config: Any) -> None:
     """Copy the table in the browser to ``play/``, if it is built."""
     if table := built_table():
-        shutil.copytree(table, Path(config["site_dir"]) / "play", dirs_exist_ok=True)
+        out = Path(config["site_dir"]) / "play"
+        shutil.copytree(table, out, dirs_exist_ok=True)
+        page = (out / "index.html").read_text(encoding="utf-8")
+        (out / "index.html").write_text(page.replace("<html ", '<html data-docs="../" ', 1), encoding="utf-8")
     else:
         logging.getLogger("mkdocs.hooks").info("play/ is left out: the page is not built (make web)")
 

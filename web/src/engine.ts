@@ -47,10 +47,11 @@ export function openLibrary(): Promise<Library> {
   return library;
 }
 
-/** The engine's names of the actions of some rules, by id; none for rules that this page does not have. */
-export async function actionTextsOf(rules: string, players: number): Promise<string[]> {
+/** The engine's names of the actions of some rules, by id, and its reasons why a play is refused. */
+export interface EngineWords { actions: string[]; reasons: readonly (readonly [string, string])[] }
+export async function engineWords(rules: string, players: number): Promise<EngineWords> {
   const game = await (await openLibrary()).loadRules(rules);
-  return game.actionTexts(rules, players);
+  return { actions: game.actionTexts(rules, players), reasons: game.words.reasons };
 }
 
 /** The agents, in a worker of their own, started once. */

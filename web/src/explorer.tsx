@@ -118,9 +118,16 @@ const WORLDS = ["16", "32", "64", "128"] as const;
 
 async function open(text: string): Promise<Opened> {
   const library = await openLibrary();
-  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
+  const numbered = text.split("\n").map((line, i) => ({ line: line.trim(), number: i + 1 })).filter(({ line }) => line && !line.startsWith("#"));
+  const lines = numbered.map(({ line }) => line);
   const game = await library.loadRecord(lines[0] ?? "");
-  const rounds = lines.map((line) => game.fromRecord(line));
+  const rounds = numbered.map(({ line, number }) => {
+    try {
+      return game.fromRecord(line);
+    } catch (error) {
+      throw numbered.length > 1 ? new Error(t("line", number, messageOf(error))) : error;
+    }
+  });
   const { rules, num_players } = rounds[0]!.data;
   return { game, rounds, text: lines.join("\n"), agents: agentsOf(library, rules, num_players) };
 }
@@ -130,19 +137,21 @@ const shortText = (text: string): string => (!text ? t("pass") : isCards(text) ?
 const resultText = (round: Round, seat: number): string => `${placeText(round.places[seat] ?? 0)}, ${round.hasPayments ? unitsText(round.balances[seat]!) : pointsText(round.scores[seat]!)}`;
 
 /** The text of a link: the record in the address, so that no server needs to know it. */
-export const linkTo = (text: string, number: number, turn: number): string =>
-  `${location.origin}${location.pathname}#record=${encodeURIComponent(text)}&round=${number}&move=${turn}`;
+export const linkTo = (text: string, number: number, turn: number, names: string[]): string =>
+  `${location.origin}${location.pathname}#record=${encodeURIComponent(text)}&round=${number}&move=${turn}${names.length ? `&names=${encodeURIComponent(names.join(","))}` : ""}`;
 
 interface Props {
   initial: string;
   start: { round: number; move: number };
+  /** Who sat where, if the link says it: a record does not. */
+  names: string[];
   onLeave: () => void;
   onSettings: () => void;
   onPlay: (game: LocalGame) => void;
   pause: number;
 }
 
-export function Explorer({ initial, start, onLeave, onSettings, onPlay, pause }: Props) {
+export function Explorer({ initial, start, names, onLeave, onSettings, onPlay, pause }: Props) {
   const [text, setText] = useState(initial);
   const [opened, setOpened] = useState<Opened | null>(null);
   const [error, setError] = useState("");
@@ -188,7 +197,7 @@ export function Explorer({ initial, start, onLeave, onSettings, onPlay, pause }:
         </nav>
       )}
       {opened && round && (
-        <OneRound key={`${opened.text}/${number}`} opened={opened} round={round} number={number} turn={Math.min(turn, round.numPlays)}
+        <OneRound key={`${opened.text}/${number}`} opened={opened} players={opened.text === initial.trim() ? names : []} round={round} number={number} turn={Math.min(turn, round.numPlays)}
           onTurn={setTurn} seenFrom={seenFrom} onSeenFrom={setSeenFrom} onPlay={onPlay} pause={pause}
           onShow={(record) => { setText(record); show(record); scrollTo(0, 0); }} />
       )}
@@ -196,8 +205,8 @@ export function Explorer({ initial, start, onLeave, onSettings, onPlay, pause }:
   );
 }
 
-function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, onPlay, onShow, pause }: {
-  opened: Opened; round: Round; number: number; turn: number; onTurn: (turn: number) => void;
+function OneRound({ opened, players, round, number, turn, onTurn, seenFrom, onSeenFrom, onPlay, onShow, pause }: {
+  opened: Opened; players: string[]; round: Round; number: number; turn: number; onTurn: (turn: number) => void;
   seenFrom: string; onSeenFrom: (seat: string) => void; onPlay: (game: LocalGame) => void; onShow: (record: string) => void; pause: number;
 }) {
   const adviser = adviserOf(opened.agents);
@@ -217,7 +226,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
   const stop = useRef(new AbortController());
   const list = useRef<HTMLOListElement>(null);
   const num = view.counts.length;
-  const names = Array.from({ length: num }, (_, seat) => t("seat", seat + 1));
+  const names = Array.from({ length: num }, (_, seat) => players[seat] ? `${t("seat", seat + 1)}: ${players[seat] === PERSON ? t("you") : agentWords(players[seat])}` : t("seat", seat + 1));
   const current = position.currentSeat;
   const agents = useMemo(() => openAgents(), []);
 
@@ -353,7 +362,7 @@ function OneRound({ opened, round, number, turn, onTurn, seenFrom, onSeenFrom, o
         <p class="actions">
           <button type="button" class="play-on" onClick={() => playOn(mySeat)} disabled={position.isOver}>{t("playFrom")}</button>
           <button type="button" class="duplicate" onClick={() => replay(mySeat)} disabled={!adviser}>{t("duplicate", mySeat + 1, agentWords(adviser?.name ?? ""))}</button>
-          <button type="button" onClick={() => { void navigator.clipboard?.writeText(linkTo(opened.text, number, turn)).then(() => setCopied(true)); history.replaceState(null, "", linkTo(opened.text, number, turn)); }}>{copied ? t("copied") : t("link")}</button>
+          <button type="button" onClick={() => { void navigator.clipboard?.writeText(linkTo(opened.text, number, turn, players)).then(() => setCopied(true)); history.replaceState(null, "", linkTo(opened.text, number, turn, players)); }}>{copied ? t("copied") : t("link")}</button>
         </p>
         {duplicate && (
           <div class="duplicate-result">

@@ -15,7 +15,7 @@ const en = {
   hintTitle: "What the champion would play", hintSearch: "What the search expects", hintNone: "Nobody here gives advice for these rules", lost: "The connection is lost; trying again",
   scoreHelp: "Double tap: play what is selected, or pass", keys: "Keys: ← → choose, space selects, enter plays, p passes, h hint, z undo",
   invite: "Links for other people", inviteHelp: "Open one on another screen to take that seat.", copy: "Copy", copied: "Copied", record: "Record", openExplorer: "Look at it in the explorer",
-  recordPaste: "Paste a record", recordLoad: "Load a file", recordShow: "Show", badRecord: "This record cannot be read: {0}", link: "Link to this position",
+  recordPaste: "Paste a record", recordLoad: "Load a file", recordShow: "Show", badRecord: "This record cannot be read: {0}", line: "line {0}: {1}", link: "Link to this position",
   firstStep: "Start", prev: "Back", nextStep: "Forward", last: "End", seeFrom: "Seen from", everything: "All hands", analyse: "Analyse the round", analysing: "Analysing {0} of {1}", stop: "Stop",
   exact: "(exact)", probability: "Champion", expected: "Expected points (95 %)", expectedPaid: "Expected payments (95 %)", losses: "Largest losses", playFrom: "Play on from here", otherPlayers: "The other players", duplicate: "Replay with the {1} in seat {0}", duplicateTitle: "The same deal in this seat: {0} as played; {1} with the {2}",
   graph: "Expected points over the round", graphPaid: "Expected payments over the round", move: "Move", pause: "Pause", resume: "Resume", speed: "Speed", step: "Step", loading: "Loading", error: "Error: {0}",
@@ -25,7 +25,7 @@ const en = {
   rules_cardgames: "cardgames.io", rules_mobile: "Mobile app", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "South of Vietnam", rules_south_count: "South of Vietnam, cards counted", rules_north: "North of Vietnam", rules_south_winner: "South of Vietnam, the first takes all", rules_bga: "Board Game Arena",
   rules_mini: "Few cards: mini", rules_small: "Few cards: small", rules_medium: "Few cards: medium", rules_large: "Few cards: large",
   rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, melds by hand", rules_thirteens_dummy: "Thirteens with a dummy", rules_thirteens_dummy_manual: "Thirteens with a dummy, melds by hand", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
-  random: "random", greedy: "greedy", greedy_long: "greedy, longest first", trickster: "trickster", heuristic: "heuristic", champion: "champion", search: "search", round: "Round {0}", thinking: "thinking", notLegal: "This is not a legal play",
+  random: "random", greedy: "greedy", greedy_long: "greedy, longest first", trickster: "trickster", heuristic: "heuristic", champion: "champion", search: "search", round: "Round {0}", thinking: "thinking", notLegal: "This is not a legal play", allRules: "All rules", aboutTable: "About this table", nothingBeats: "Nothing you hold beats this: pass", yourGames: "Your games",
   pair: "a pair", triple: "three of a kind", quad: "four of a kind", run: "a run", "double sequence": "a double sequence", "triple sequence": "a triple sequence", "quad sequence": "a quad sequence", suited: "{0} in one suit",
   away: "away", worlds: "Deals that the search samples", noSeat: "This link opens no seat on this server.", noToken: "The address lacks the token of this server: ask for the whole link.", language_en: "English", language_vi: "Tiếng Việt",
 };
@@ -33,41 +33,47 @@ export type Key = keyof typeof en;
 
 const vi: Record<Key, string> = {
   title: "Tiến lên", subtitle: "Tiến lên, trò chơi bài của Việt Nam",
-  newGame: "Ván mới", continue: "Chơi tiếp", watch: "Xem", explorer: "Phân tích", play: "Đánh", pass: "Bỏ lượt", hint: "Gợi ý", undo: "Đi lại",
+  newGame: "Chơi mới", continue: "Chơi tiếp", watch: "Xem", explorer: "Phân tích", play: "Đánh", pass: "Bỏ lượt", hint: "Gợi ý", undo: "Đi lại",
   sortRank: "Xếp theo số", sortSuit: "Xếp theo chất", settings: "Cài đặt", close: "Đóng", back: "Quay lại",
   rules: "Luật", players: "Người chơi", seat: "Ghế {0}", you: "Bạn", person: "Một người", player: "Người chơi {0}", rounds: "Độ dài", wholeGame: "Nhiều ván đến điểm đích", oneRound: "Một ván",
-  pace: "Nhịp", slow: "chậm", fast: "nhanh", language: "Ngôn ngữ", theme: "Màu", auto: "tự động", light: "sáng", dark: "tối",
+  pace: "Tốc độ", slow: "chậm", fast: "nhanh", language: "Ngôn ngữ", theme: "Màu", auto: "tự động", light: "sáng", dark: "tối",
   autoPass: "Tự bỏ lượt khi không đánh được", where: "Nơi chơi", inPage: "Trong trang này", onServer: "Trên máy chủ",
   yourTurn: "Đến lượt bạn", turnOf: "Đến lượt {0}", leads: "{0} ra bài", youLead: "Bạn ra bài: đánh bộ nào cũng được", must: "Phải có lá {0}",
   passed: "bỏ lượt", passes: "{0} bỏ lượt", played: "{0} đánh {1}", playedHere: "đã đánh", cardsLeft: "{0} lá", cardLeft: "1 lá", points: "{0} điểm", point: "1 điểm", units: "{0} đơn vị", unit: "{0} đơn vị",
   roundOver: "Hết ván {0}", gameOver: "Trò chơi kết thúc", winner: "{0} thắng", youWin: "Bạn thắng", nextRound: "Ván tiếp", leadsNext: "{0} ra bài ván sau",
   place: "Hạng", lastRound: "Ván cuối", score: "Điểm", total: "Tổng", first: "Nhất", second: "Nhì", third: "Ba", fourth: "Tư", nth: "Hạng {0}",
   table: "Bàn", emptyTable: "Bàn trống", yourHand: "Bài của bạn", cardBack: "lá úp", moves: "Các nước", legalMoves: "Các nước hợp lệ",
-  hintTitle: "Nhà vô địch sẽ đánh", hintSearch: "Điểm kỳ vọng của tìm kiếm", hintNone: "Luật này không có gợi ý", lost: "Mất kết nối; đang thử lại",
+  hintTitle: "Cao thủ sẽ đánh", hintSearch: "Điểm kỳ vọng của tìm kiếm", hintNone: "Luật này không có gợi ý", lost: "Mất kết nối; đang thử lại",
   scoreHelp: "Chạm hai lần: đánh các lá đã chọn, hoặc bỏ lượt", keys: "Phím: ← → di chuyển, cách để chọn, enter để đánh, p bỏ lượt, h gợi ý, z đi lại",
-  invite: "Liên kết cho người khác", inviteHelp: "Mở trên màn hình khác để ngồi vào ghế.", copy: "Sao chép", copied: "Đã sao chép", record: "Biên bản", openExplorer: "Xem trong phần phân tích",
-  recordPaste: "Dán biên bản", recordLoad: "Mở tệp", recordShow: "Xem", badRecord: "Không đọc được biên bản: {0}", link: "Liên kết đến thế bài này",
+  invite: "Liên kết cho người khác", inviteHelp: "Mở trên màn hình khác để ngồi vào ghế.", copy: "Sao chép", copied: "Đã sao chép", record: "Bản ghi", openExplorer: "Xem trong phần phân tích",
+  recordPaste: "Dán bản ghi", recordLoad: "Mở tệp", recordShow: "Xem", badRecord: "Không đọc được bản ghi: {0}", line: "dòng {0}: {1}", link: "Liên kết đến thế bài này",
   firstStep: "Đầu", prev: "Lùi", nextStep: "Tiến", last: "Cuối", seeFrom: "Nhìn từ", everything: "Bài của mọi người", analyse: "Phân tích cả ván", analysing: "Đang phân tích {0} trên {1}", stop: "Dừng",
-  exact: "(chính xác)", probability: "Vô địch", expected: "Điểm kỳ vọng (95 %)", expectedPaid: "Tiền kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", otherPlayers: "Những người chơi khác", duplicate: "Đánh lại với {1} ở ghế {0}", duplicateTitle: "Cùng ván bài ở ghế này: {0} như đã đánh; {1} với {2}",
+  exact: "(chính xác)", probability: "Cao thủ", expected: "Điểm kỳ vọng (95 %)", expectedPaid: "Tiền kỳ vọng (95 %)", losses: "Mất nhiều nhất", playFrom: "Chơi tiếp từ đây", otherPlayers: "Những người chơi khác", duplicate: "Đánh lại với {1} ở ghế {0}", duplicateTitle: "Cùng ván bài ở ghế này: {0} như đã đánh; {1} với {2}",
   graph: "Điểm kỳ vọng trong ván", graphPaid: "Tiền kỳ vọng trong ván", move: "Nước", pause: "Dừng", resume: "Tiếp", speed: "Tốc độ", step: "Từng nước", loading: "Đang tải", error: "Lỗi: {0}",
   declare: "Báo tới trắng", mustDeclare: "Bạn được tới trắng: hãy báo", declares: "{0} tới trắng", end: "Thôi hạ phỏm", melds: "{0} hạ {1}", meldsNothing: "{0} thôi hạ",
-  starter: "Chất phải theo: {0}", aside: "Thuộc về người ăn lượt này", toMeld: "{0} hạ phỏm từ các lá này", took: "{0} ăn lượt này", ahead: "{0} đang cao nhất", tricks: "{0} lượt", trick: "1 lượt", leadCard: "Bạn ra bài: đánh lá nào không mờ cũng được",
+  starter: "Chất phải theo: {0}", aside: "Thuộc về người ăn vòng này", toMeld: "{0} hạ phỏm từ các lá này", took: "{0} ăn vòng này", ahead: "{0} đang cao nhất", tricks: "{0} vòng", trick: "1 vòng", leadCard: "Bạn ra bài: đánh lá nào không mờ cũng được",
   paid: "Tiền", pays: "{0} trả {2} cho {1} ({3})", chop: "bị chặt", cong: "cóng", held_twos: "thối heo", held_bombs: "thối hàng", cards: "lá còn lại", instant: "tới trắng", last_two: "về bằng heo", last_three: "ba bích cuối", stake: "tiền bàn cho người nhất",
   rules_cardgames: "cardgames.io", rules_mobile: "Ứng dụng di động", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "Miền Nam", rules_south_count: "Miền Nam, đếm lá", rules_north: "Miền Bắc", rules_south_winner: "Miền Nam, nhất ăn tất", rules_bga: "Board Game Arena",
   rules_mini: "Ít lá: mini", rules_small: "Ít lá: small", rules_medium: "Ít lá: medium", rules_large: "Ít lá: large",
   rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, tự hạ phỏm", rules_thirteens_dummy: "Thirteens có nhà ảo", rules_thirteens_dummy_manual: "Thirteens có nhà ảo, tự hạ phỏm", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
-  random: "ngẫu nhiên", greedy: "tham lam", greedy_long: "tham lam, bộ dài trước", trickster: "trickster", heuristic: "kinh nghiệm", champion: "vô địch", search: "tìm kiếm", round: "Ván {0}", thinking: "đang nghĩ", notLegal: "Nước này không hợp lệ",
+  random: "ngẫu nhiên", greedy: "tham lam", greedy_long: "tham lam, bộ dài trước", trickster: "trickster", heuristic: "kinh nghiệm", champion: "cao thủ", search: "tìm kiếm", round: "Ván {0}", thinking: "đang nghĩ", notLegal: "Nước này không hợp lệ", allRules: "Luật đầy đủ", aboutTable: "Về bàn chơi này", nothingBeats: "Bạn không có bài nào chặt được: hãy bỏ lượt", yourGames: "Các ván của bạn",
   pair: "đôi", triple: "sám cô", quad: "tứ quý", run: "sảnh", "double sequence": "đôi thông", "triple sequence": "sám thông", "quad sequence": "tứ thông", suited: "{0} đồng chất",
   away: "vắng mặt", worlds: "Số lần chia bài mà tìm kiếm thử", noSeat: "Liên kết này không mở ghế nào trên máy chủ này.", noToken: "Địa chỉ thiếu mã của máy chủ: hãy xin liên kết đầy đủ.", language_en: "English", language_vi: "Tiếng Việt",
 };
 
 export type Language = "en" | "vi";
 const words: Record<Language, Record<Key, string>> = { en, vi };
+export const isLanguage = (value: unknown): value is Language => value === "en" || value === "vi";
 let current: Language = "en";
 
 /** The language of the browser, if the page has it. */
 export const browserLanguage = (): Language =>
   navigator.languages.map((tag) => tag.slice(0, 2)).find((tag): tag is Language => tag in words) ?? "en";
+
+/** A longer text in all languages. */
+export type Words = Record<Language, string>;
+export const say = (text: Words): string => text[current];
+export const isVietnamese = (): boolean => current === "vi";
 
 export function setLanguage(language: Language): void {
   current = language;
@@ -106,7 +112,7 @@ const SUITS: Record<Language, Record<string, string>> = {
 };
 const RANKS: Record<Language, Record<string, string>> = {
   en: { T: "10", J: "jack", Q: "queen", K: "king", A: "ace", "*": "joker" },
-  vi: { T: "10", J: "bồi", Q: "đầm", K: "già", A: "xì", "2": "heo", "*": "phăng teo" },
+  vi: { T: "10", "*": "phăng teo" }, // what a card shows: a name that is heard must contain it
 };
 /** A card as words, for screen readers. */
 export function cardWords(card: string): string {
@@ -138,6 +144,34 @@ export function comboWords(action: string, cards: string[]): string {
   if (current === "vi" && cards.every((card) => card[0] === "2")) name = TWOS[cards.length - 1] ?? name;
   return found[1] ? t("suited", name) : name;
 }
+
+// In the order of `REASONS` in tienlen_env/games/tienlen/explain.py, whose English texts the engine brings along.
+const REASONS_VI = [
+  "ván đã kết thúc", "tới trắng thì không đánh lá nào", "phải báo tới trắng", "không có tới trắng", "bỏ lượt thì không đánh lá nào", "người ra bài không được bỏ lượt",
+  "không có {cards} trên tay", "không phải các lá của nước này", "lượt đầu phải có {cards}", "lượt đầu chỉ đánh lẻ {cards}", "đã bỏ lượt thì nghỉ đến hết vòng",
+  "hàng này không chặt được bài trên bàn", "hàng này không chặt được bài trên bàn", "hàng này không chặt được bài trên bàn", "phải chặn {kind} bằng đúng loại đó", "phải chặn {kind} {size} lá bằng đúng loại và số lá đó",
+  "sảnh đồng chất phải chặn bằng sảnh đồng chất", "phải chặn {kind} theo đúng chất hoặc màu", "người kế còn một lá: đánh lẻ phải đánh lá lớn nhất", "lá cao nhất không lớn hơn bài trên bàn", "không phải một bộ theo luật này", "không phải một bộ theo luật này",
+];
+/**
+ * Why cards are refused, in words, with the clause of the rules.
+ *
+ * @param why the engine's number of the reason
+ * @param reasons its texts and clauses
+ * @param action the engine's text of the action on the table
+ */
+export function refusalWords(why: number, reasons: readonly (readonly [string, string])[], action: string, table: string[], must: string): string {
+  const found = reasons[why];
+  if (!found) return t("notLegal");
+  const text = (current === "vi" ? REASONS_VI[why] : undefined) ?? found[0];
+  const values: Record<string, string> = { cards: cardsSigns(must ? must.split(" ") : []), size: String(table.length), kind: comboName(action) || (current === "vi" ? "lá lẻ" : "single"), bomb: "" };
+  const filled = text.replace(/ ?\{(\w+)\}/g, (whole, name: string) => (values[name] ? (whole[0] === " " ? " " : "") + values[name] : ""));
+  return `${filled[0]!.toUpperCase()}${filled.slice(1)} (${t("rules")} ${found[1]})`;
+}
+/** The name of a kind of combination without an article. */
+const comboName = (action: string): string => {
+  const kind = /^(?:suited )?(double sequence|triple sequence|quad sequence|pair|triple|quad|run) /.exec(action)?.[1];
+  return kind ? (current === "vi" ? t(kind as Key) : kind) : "";
+};
 
 /** A suit that the server or the engine names in English. */
 export function suitWords(name: string): string {

@@ -3,21 +3,37 @@ import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 import { messageOf, PERSON } from "./model.ts";
+import { readStored, removeStored, store, storedKeys } from "./storage.ts";
 
 /** All of a game; what is stored. */
 export interface LocalGame {
   config: TableConfig;
   rounds: RoundData[];
   roundsSeen: number;
+  /** Once the game is over. */
+  result?: TableView["result"];
 }
-const KEY = "game";
+const KEY = "game:"; // before the number of a game: each has a place of its own, also in another tab
+const MOST_GAMES = 200;
 
-export function storedGame(): LocalGame | null {
-  try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "null") as LocalGame | null;
-  } catch {
-    return null;
-  }
+/** A stored game; null if there is none, or if what is stored is not a game. */
+export function storedGame(id: string): LocalGame | null {
+  const game = readStored(KEY + id) as Partial<LocalGame> | null;
+  const isGame = typeof game?.config?.rules === "string" && Array.isArray(game.config.seats) && Array.isArray(game.rounds);
+  return isGame ? (game as LocalGame) : null;
+}
+
+/** The stored games, the newest first. */
+export const storedGames = (): { id: string; game: LocalGame }[] =>
+  storedKeys(KEY).map((key) => key.slice(KEY.length)).sort((a, b) => Number(b) - Number(a))
+    .flatMap((id) => { const game = storedGame(id); return game ? [{ id, game }] : []; });
+
+/** Store a new game; the oldest of very many go. Returns its number. */
+export function addGame(game: LocalGame): string {
+  for (const { id } of storedGames().slice(MOST_GAMES - 1)) removeStored(KEY + id);
+  const id = String(Date.now());
+  store(KEY + id, game);
+  return id;
 }
 
 export class LocalHost implements Host {
@@ -37,7 +53,7 @@ export class LocalHost implements Host {
 
   constructor(
     private readonly stored: LocalGame,
-    private readonly isKept = true,
+    private readonly id: string | null,
   ) {
     this.pace = stored.config.pause;
     this.roundsSeen = stored.roundsSeen;
@@ -66,6 +82,7 @@ export class LocalHost implements Host {
     const game = (this.game = await library.loadRules(rules));
     this.adviser = adviserOf(agentsOf(library, rules, seats.length));
     this.rounds = this.stored.rounds.map((data) => game.fromData(data));
+    addEventListener("storage", this.follow);
     if (!this.rounds.length) this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
     this.status = "ready";
     this.changed();
@@ -127,9 +144,19 @@ export class LocalHost implements Host {
   }
 
   private save(): void {
-    const game: LocalGame = { config: this.config, rounds: this.rounds.map(({ data }) => data), roundsSeen: this.roundsSeen };
-    if (this.isKept) localStorage.setItem(KEY, JSON.stringify(game));
+    const result = this.view!.result;
+    const game: LocalGame = { config: this.config, rounds: this.rounds.map(({ data }) => data), roundsSeen: this.roundsSeen, ...(result ? { result } : {}) };
+    if (this.id !== null) store(KEY + this.id, game);
   }
+
+  /** Another tab has played on in this game. */
+  private readonly follow = ({ key }: StorageEvent): void => {
+    const found = this.id !== null && key === KEY + this.id ? storedGame(this.id) : null;
+    if (!found || !this.game) return;
+    this.rounds = found.rounds.map((data) => this.game!.fromData(data));
+    this.roundsSeen = found.roundsSeen;
+    this.changed();
+  };
 
   private dealNext(): void {
     const { rules, seats } = this.config;
@@ -174,7 +201,8 @@ export class LocalHost implements Host {
 
   async select(cards: string[]): Promise<Selection> {
     const ids = this.ids(cards);
-    return { legal: ids.length > 0 && this.round.find(ids) !== null, more: this.round.extensions(ids).length > 0 };
+    const legal = ids.length > 0 && this.round.find(ids) !== null;
+    return { legal, more: this.round.extensions(ids).length > 0, why: legal ? -1 : this.round.refusal(ids) };
   }
 
   async play(text: string): Promise<void> {
@@ -222,6 +250,7 @@ export class LocalHost implements Host {
   }
 
   close(): void {
+    removeEventListener("storage", this.follow);
     this.version++;
     this.abort.abort();
     clearTimeout(this.timer);

@@ -2,15 +2,17 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { Explorer } from "./explorer.tsx";
-import { LocalHost, storedGame, type LocalGame } from "./local.ts";
+import { addGame, LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, type Host, type TableConfig } from "./model.ts";
 import { applySettings, loadSettings, SettingsDialog, type Settings } from "./parts.tsx";
-import { createTable, findServer, RemoteHost, type Welcome } from "./remote.ts";
+import { createTable, findServer, joinToken, RemoteHost, type Welcome } from "./remote.ts";
 import { Setup } from "./setup.tsx";
 import { Table } from "./table.tsx";
 
 const readAddress = (): URLSearchParams => new URLSearchParams(location.hash.slice(1));
 const go = (hash: string): void => { location.hash = hash; };
+/** A number of the address; 0 for anything else. */
+const numberOf = (text: string | null): number => Math.max(0, Math.trunc(Number(text)) || 0);
 interface Invitation { seat: number; link: string }
 
 const first = loadSettings();
@@ -44,18 +46,16 @@ function App() {
     let made: Host | null = null;
     if (screen === "remote") made = new RemoteHost(token!);
     else if (screen === "table") {
-      const stored = storedGame();
-      if (stored) made = new LocalHost(stored);
+      const id = address.get("table")!, stored = storedGame(id);
+      if (stored) made = new LocalHost(stored, id);
       else go("");
     }
     setHost(made);
     return () => made?.close();
   }, [screen, token, address.get("table")]);
 
-  const startLocal = (game: LocalGame): void => {
-    localStorage.setItem("game", JSON.stringify(game));
-    go(`table=${Date.now()}`);
-  };
+  const startLocal = (game: LocalGame): void => go(`table=${addGame(game)}`);
+  const unfinished = screen === "setup" ? storedGames().find(({ game }) => !game.result) : undefined;
   const start = (config: TableConfig, isRemote: boolean): void => {
     setError("");
     setInvitations([]);
@@ -64,7 +64,7 @@ function App() {
       const [own, ...others] = tokens;
       const base = `${location.origin}${location.pathname}`;
       setInvitations(others.filter(({ seat }) => seat !== null).map(({ token: other, seat }) => {
-        const join = sessionStorage.getItem("join");
+        const join = joinToken();
         return { seat: seat!, link: `${base}#seat=${other}${join ? `&join=${join}` : ""}` };
       }));
       go(`seat=${own!.token}`);
@@ -73,22 +73,24 @@ function App() {
   const settingsDialog = isSetting && <SettingsDialog settings={settings} onChange={change} onClose={() => setSetting(false)} />;
 
   if (screen === "explorer") return <>
-    <Explorer initial={address.get("record") ?? ""} start={{ round: Number(address.get("round") ?? 0), move: Number(address.get("move") ?? 0) }}
-      onLeave={() => go("")} onSettings={() => setSetting(true)} onPlay={startLocal} pause={settings.pause} />
+    <Explorer initial={address.get("record") ?? ""} start={{ round: numberOf(address.get("round")), move: numberOf(address.get("move")) }}
+      names={(address.get("names") ?? "").split(",").filter(Boolean)} onLeave={() => go("")} onSettings={() => setSetting(true)} onPlay={startLocal} pause={settings.pause} />
     {settingsDialog}
   </>;
   if (host) return <>
     <Table host={host} settings={settings} invitations={invitations} onLeave={() => go("")} onSettings={() => setSetting(true)}
-      onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.length - 1}`)} />
+      onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.length - 1}&names=${encodeURIComponent(host.view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(","))}`)} />
     {settingsDialog}
   </>;
   if (screen !== "setup") return null;
   return <>
     {error && <p class="banner" role="alert">{error}</p>}
-    <Setup server={server} pause={settings.pause} hasGame={storedGame() !== null} onPause={(pause) => change({ ...settings, pause })} onStart={start}
-      onContinue={() => go(`table=${Date.now()}`)} onExplore={() => go("explorer")} onSettings={() => setSetting(true)} />
+    <Setup server={server} pause={settings.pause} hasGame={unfinished !== undefined} onPause={(pause) => change({ ...settings, pause })} onStart={start}
+      onContinue={() => go(`table=${unfinished!.id}`)} onExplore={() => go("explorer")} onSettings={() => setSetting(true)} />
     {settingsDialog}
   </>;
 }
 
-render(<App />, document.getElementById("app")!);
+const root = document.getElementById("app")!;
+root.replaceChildren(); // what stands there if no script runs
+render(<App />, root);

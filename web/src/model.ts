@@ -28,7 +28,8 @@ export interface TableView extends SeatView {
 
 /** A legal play with what an adviser says of it: its probability, or its expected points with half the width of their 95 % interval. */
 export interface HintPlay { text: string; id: number; probability: number | null; points?: number | null; half_width?: number | null }
-export interface Selection { legal: boolean; more: boolean }
+/** `why`: the number of the engine's reason, where the cards are not legal. */
+export interface Selection { legal: boolean; more: boolean; why: number }
 export type Status = "ready" | "connecting" | "lost";
 
 export interface TableConfig {

@@ -1,7 +1,8 @@
 /** Small parts that several screens use. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { browserLanguage, setLanguage, t, type Key, type Language } from "./i18n.ts";
+import { browserLanguage, isLanguage, setLanguage, t, type Key, type Language } from "./i18n.ts";
+import { readStored, store } from "./storage.ts";
 
 /** What the reader has chosen; stored in the browser. */
 export interface Settings {
@@ -12,19 +13,22 @@ export interface Settings {
 }
 const DEFAULT: Settings = { language: "auto", theme: "auto", autoPass: false, pause: 700 };
 
+/** The stored settings; a spoilt one is the default. */
 export function loadSettings(): Settings {
-  try {
-    return { ...DEFAULT, ...(JSON.parse(localStorage.getItem("settings") ?? "{}") as Partial<Settings>) };
-  } catch {
-    return DEFAULT;
-  }
+  const found = { ...DEFAULT, ...(readStored("settings") as Partial<Settings> | null) };
+  return {
+    language: isLanguage(found.language) ? found.language : "auto",
+    theme: (["light", "dark"] as const).find((theme) => theme === found.theme) ?? "auto",
+    autoPass: found.autoPass === true,
+    pause: Number.isFinite(found.pause) ? Math.max(0, Math.min(2000, found.pause)) : DEFAULT.pause,
+  };
 }
 
 export function applySettings(settings: Settings): void {
   setLanguage(settings.language === "auto" ? browserLanguage() : settings.language);
   if (settings.theme === "auto") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = settings.theme;
-  localStorage.setItem("settings", JSON.stringify(settings));
+  store("settings", settings);
 }
 
 /** Whether the window is as narrow as a phone's. */

@@ -1,5 +1,6 @@
 /** A game on the server: one WebSocket, joined again whenever it is lost. */
 import { t } from "./i18n.ts";
+import { readStored, store } from "./storage.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 
 export interface Welcome { type: "welcome"; agents: string[]; rules: string[] }
@@ -17,12 +18,12 @@ const address = (): string => {
 };
 /** The token of the address; else the last one that a server has let in. A wrong one is not kept. */
 let given = "";
-const joinToken = (): string => {
+export const joinToken = (): string => {
   given = new URLSearchParams(location.hash.slice(1)).get("join") ?? given;
-  return given || (sessionStorage.getItem("join") ?? "");
+  return given || String(readStored("join") ?? "");
 };
 const letIn = (): void => {
-  if (given) sessionStorage.setItem("join", given);
+  if (given) store("join", given);
 };
 
 /** An answer of the server that is an error, in the reader's words where the page has them. */
@@ -34,7 +35,7 @@ export class ServerError extends Error {
 
 /** Ask a server for its agents and rules; null where the page has no server. A `ServerError`: it refuses the page. */
 export async function findServer(): Promise<Welcome | null> {
-  if (!["http:"].includes(location.protocol)) return null;
+  if (!("server" in document.documentElement.dataset)) return null; // a static host
   const answer = await once({ type: "hello", version: VERSION, join: joinToken() }, "welcome").catch((error: unknown) => {
     if (error instanceof ServerError) throw error;
     return null;
@@ -146,7 +147,7 @@ export class RemoteHost implements Host {
 
   async select(cards: string[]): Promise<Selection> {
     const answer = await this.ask({ type: "select", turn: this.view?.turn ?? 0, cards: cards.join(" ") });
-    return { legal: Boolean(answer["legal"]), more: Boolean(answer["more"]) };
+    return { legal: Boolean(answer["legal"]), more: Boolean(answer["more"]), why: Number(answer["why"] ?? -1) };
   }
 
   play(text: string): Promise<void> {

@@ -2,11 +2,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { CardRow } from "./cards.tsx";
 import { openLibrary, playsRules, type Index } from "./engine.ts";
-import { agentWords, gameWords, rulesWords, t } from "./i18n.ts";
+import { agentWords, gameWords, isVietnamese, rulesWords, t } from "./i18n.ts";
 import type { TableConfig } from "./model.ts";
 import { PERSON } from "./model.ts";
 import { Choice, Pace } from "./parts.tsx";
 import type { Welcome } from "./remote.ts";
+import { presetWords, RulesDialog } from "./rules.tsx";
 
 interface Props {
   server: Welcome | null;
@@ -21,11 +22,12 @@ interface Props {
 
 export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, onExplore, onSettings }: Props) {
   const [index, setIndex] = useState<Index | null>(null);
-  const [rules, setRules] = useState("cardgames");
+  const [rules, setRules] = useState(isVietnamese() ? "south" : "cardgames");
   const [wanted, setWanted] = useState<string[]>([PERSON, "champion", "champion", "champion"]);
   const [isWhole, setWhole] = useState(true);
   const [isRemote, setRemote] = useState(false);
   const [error, setError] = useState("");
+  const [isReading, setReading] = useState(false);
   useEffect(() => { openLibrary().then(({ index: found }) => setIndex(found), (problem: unknown) => setError(String(problem))); }, []);
 
   const game = index?.games.find(({ presets }) => presets.some(({ name }) => name === rules));
@@ -69,7 +71,9 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
                 </optgroup>
               ))}
             </select>
+            <span class="about">{presetWords(rules)}</span>
           </label>
+          <button type="button" class="read-rules" onClick={() => setReading(true)} disabled={!index}>{t("rules")}: {rulesWords(rules)}</button>
           <Choice label={t("players")} value={String(seats.length)} options={numbers.map(String)} words={(o) => o}
             onChange={(o) => setWanted(Array.from({ length: Number(o) }, (_, i) => seats[i] ?? "champion"))} />
           {seats.map((name, i) => (
@@ -81,6 +85,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
           <Pace value={pause} onChange={onPause} />
         </fieldset>
       </form>
+      {isReading && <RulesDialog rules={rules} players={count} onClose={() => setReading(false)} />}
     </main>
   );
 }

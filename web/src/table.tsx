@@ -1,12 +1,13 @@
 /** The table: other players, what lies on it, the own hand and what can be done. */
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardBack, CardRow, PlayText } from "./cards.tsx";
 import { Hand, moveFocus } from "./hand.tsx";
-import { actionTextsOf } from "./engine.ts";
-import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
+import { engineWords, type EngineWords } from "./engine.ts";
+import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, refusalWords, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { cardsOf, isCards, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
 import { Dialog, Pace, useKeys, useNarrow, type Settings } from "./parts.tsx";
+import { RulesDialog } from "./rules.tsx";
 
 const RANKS = "3456789TJQKA2*";
 const SUITS = "scdh12";
@@ -46,12 +47,12 @@ function playsOfTrick(view: TableView | null): (string | null)[] {
 }
 
 /** The engine's names of the actions, once they are loaded; a table on a server has no engine in the page yet. */
-function useActionTexts(view: TableView | null): string[] {
-  const [texts, setTexts] = useState<string[]>([]);
+function useEngineWords(view: TableView | null): EngineWords {
+  const [texts, setTexts] = useState<EngineWords>({ actions: [], reasons: [] });
   const rules = view?.rules.name, players = view?.seats.length;
   useEffect(() => {
     let isOld = false;
-    if (rules && players) actionTextsOf(rules, players).then((found) => isOld || setTexts(found), () => {});
+    if (rules && players) engineWords(rules, players).then((found) => isOld || setTexts(found), () => {});
     return () => { isOld = true; };
   }, [rules, players]);
   return texts;
@@ -211,7 +212,7 @@ function lastWords(view: TableView, you: number | null, texts: string[], write: 
     words.push(playWords(name, last.text, texts[last.id] ?? "", write));
   }
   if (view.current_seat !== null && !view.waiting)
-    words.push(view.current_seat === you ? t("yourTurn") : t("turnOf", nameOf(view.current_seat, view.seats, you)));
+    words.push(view.current_seat === you ? (view.legal.join() === "" ? t("nothingBeats") : t("yourTurn")) : t("turnOf", nameOf(view.current_seat, view.seats, you)));
   return words.join(". ");
 }
 
@@ -244,11 +245,13 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
   const [notice, setNotice] = useState("");
   const [canPlay, setCanPlay] = useState(false);
   const [isInviting, setInviting] = useState(true);
+  const [isReading, setReading] = useState(false);
   const [pace, setPace] = useState(settings.pause);
   const [isStopped, setStopped] = useState(false);
   const isNarrow = useNarrow();
   const lastTap = useRef(0);
   const asked = useRef(0);
+  const refused = useRef(-1); // the reason why what is selected is not legal
 
   useEffect(() => {
     host.onChange = () => redraw((n) => n + 1);
@@ -258,7 +261,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
 
   const { view } = host;
   const trick = playsOfTrick(view);
-  const texts = useActionTexts(view);
+  const { actions: texts, reasons } = useEngineWords(view);
   const you = view?.seat ?? null;
   const isTurn = view !== null && you !== null && view.current_seat === you && !view.waiting && !view.result;
   const cards = useMemo(() => arranged(cardsOf(view?.hand ?? ""), sorting, own), [view?.hand, sorting, own]);
@@ -272,27 +275,35 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
   useEffect(() => setSelected((old) => new Set([...old].filter((card) => cards.includes(card)))), [view?.hand]);
   useEffect(() => setHints(null), [view?.turn]);
 
+  const whyNot = (): string => {
+    const onTable = cardsOf(view?.table ?? "");
+    const action = [...(view?.events ?? [])].reverse().find((event): event is GameEvent & { type: "play" } => event.type === "play" && event.text !== "")?.id ?? 0;
+    return refusalWords(refused.current, reasons, onTable.length ? texts[action] ?? "" : "", onTable, view?.must ?? "");
+  };
   const play = useCallback((text: string) => {
     setNotice("");
     host.play(text).then(() => setSelected(new Set()), () => setNotice(t("notLegal")));
   }, [host]);
 
-  const check = useCallback((next: ReadonlySet<string>) => {
+  // Cards that were selected before the turn wait for another tap: the table has changed since.
+  const check = useCallback((next: ReadonlySet<string>, mayPlay = true) => {
     const number = ++asked.current;
     setCanPlay(false);
     if (!isTurn || !next.size) return;
     // Cards of the text in the order of the deck, as the record writes them.
     const text = [...next].sort((a, b) => rankOf(a) - rankOf(b) || suitOf(a) - suitOf(b));
     host.select(text).then(
-      ({ legal, more }) => {
+      ({ legal, more, why }) => {
         if (number !== asked.current) return;
-        if (legal && !more) play(text.join(" "));
+        refused.current = why;
+        if (!legal && !more) setNotice(whyNot());
+        if (legal && !more && mayPlay) play(text.join(" "));
         else setCanPlay(legal);
       },
       () => {},
     );
-  }, [host, isTurn, play]);
-  useEffect(() => check(selected), [isTurn]);
+  }, [host, isTurn, play, reasons]);
+  useEffect(() => check(selected, false), [isTurn]);
 
   const toggle = (card: string): void => {
     setNotice("");
@@ -303,7 +314,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
   };
   const playSelected = (): void => {
     if (isTurn && chosen.length && canPlay) play(arranged(chosen, "rank", []).join(" "));
-    else if (isTurn && chosen.length) setNotice(t("notLegal"));
+    else if (isTurn && chosen.length) setNotice(whyNot());
   };
   const pass = (): void => { if (canPass) play(""); };
   const hint = (): void => {
@@ -332,6 +343,18 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
     return actions[key.length === 1 ? key.toLowerCase() : key];
   });
 
+  // A card that is played, or a button that has done its work, takes the focus along: it goes to the hand.
+  const focused = useRef(-1);
+  useLayoutEffect(() => {
+    if (focused.current < 0 || document.activeElement !== document.body || document.querySelector("dialog[open]")) return;
+    const held = document.querySelectorAll<HTMLElement>(".hand .hold");
+    (held[Math.min(focused.current, held.length - 1)] ?? document.querySelector<HTMLElement>(".my-score"))?.focus({ preventScroll: true });
+  });
+  const noteFocus = (event: FocusEvent): void => {
+    const held = [...document.querySelectorAll(".hand .hold")];
+    focused.current = Math.max(0, held.indexOf(event.target as Element));
+  };
+
   if (!view) return <main class="waiting-page">{host.error ? <p class="banner" role="alert">{t("error", host.error)}</p> : <p role="status">{t("loading")}…</p>}<button type="button" onClick={onLeave}>{t("back")}</button></main>;
 
   const num = view.seats.length;
@@ -343,13 +366,14 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
   const explore = (): void => { host.records().then(onExplore, () => {}); };
 
   return (
-    <main class={`game players-${num} ${isTurn ? "my-turn" : ""}`} data-turn={view.turn} data-seat={you ?? ""} data-current={view.current_seat ?? ""}>
+    <main class={`game players-${num} ${isTurn ? "my-turn" : ""}`} data-turn={view.turn} data-seat={you ?? ""} data-current={view.current_seat ?? ""} onFocusIn={noteFocus}>
       <header class="bar-top">
         <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>‹</button>
         <h1><span class="wide">{rulesWords(view.rules.name)}</span> <small>{t("round", view.round + 1)}</small></h1>
         <span class="tools">
           {you !== null && <button type="button" class="tool undo" onClick={undo} disabled={!view.can_undo}>{t("undo")}</button>}
           {you !== null && <button type="button" class="tool hint" onClick={hint} disabled={!isTurn || !view.has_hints} aria-expanded={hints !== null}>{t("hint")}</button>}
+          <button type="button" class="icon rules" onClick={() => setReading(true)} aria-label={t("rules")} title={t("rules")}>?</button>
           <button type="button" class="icon" onClick={onSettings} aria-label={t("settings")} title={t("settings")}>⚙</button>
         </span>
       </header>
@@ -400,6 +424,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
             </div>
           )}
       {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
+      {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
       {(view.waiting || (view.result && view.events.length > 0)) && (
         <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} />
       )}

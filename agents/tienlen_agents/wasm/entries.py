@@ -14,6 +14,7 @@ function        what it does
 ``widen``       float16 to float32, for files of weights
 ``find_action``  the legal action of exactly these cards
 ``extensions``  the legal actions that contain these cards and more
+``refusal``     why these cards may not be played
 ==============  ======================================================================================
 """
 
@@ -228,9 +229,9 @@ def rule_entries(game: AnyGame, agent: RuleAgent) -> list[Entry]:
 def card_entries(game: AnyGame) -> list[Entry]:
     """``find_action`` and ``extensions``, for a game whose actions stand for several sets of cards."""
     words = words_of(next(iter(game.presets.values())))
-    if words.find_action is None or words.can_extend is None:
+    if words.find_action is None or words.can_extend is None or words.reason is None:
         return []
-    find, is_part = words.find_action, words.can_extend
+    find, is_part, reason = words.find_action, words.can_extend, words.reason
     spec_size, fields = sizes_of(game)
     list_legal, is_refused_with = game.kernels.legal.list_legal, per_game(game).is_refused_with
     HAND, TURN = game.columns.hand, game.columns.turn
@@ -262,9 +263,17 @@ def card_entries(game: AnyGame) -> list[Entry]:
                 kept += 1
         return kept
 
+    def refusal(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
+        """The number of the reason why these cards are refused (`GameWords.reasons`)."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        cards = view(cards_at, 1)[0]
+        return int(reason(row, spec, actions, find(spec, actions, cards), cards))
+
     table = (INTS, INTS, INTS)
     return [
         Entry("find_action", find_action, (*table, INTS)),
+        Entry("refusal", refusal, (*table, INTS)),
         Entry("extensions", extensions, (*table, INTS, INTS, INTS)),
     ]
 

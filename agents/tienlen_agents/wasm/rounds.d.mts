@@ -112,10 +112,13 @@ export class LoadedGame {
   text(cards: number[] | bigint, separator?: string): string;
   /** Names of actions by id, such as "pair 5h": Python's `action_to_text`. */
   actionTexts(rules: string, numPlayers: number): string[];
+  /** The fields of Python's `Rules`; none for a game whose words do not list them. */
+  about(rules: string, numPlayers: number): Record<string, unknown>;
+  readonly words: { readonly reasons: readonly [text: string, clause: string][] };
   round(start: RoundStart): Round;
   /** Throws `IllegalPlay`. */
   fromData(data: RoundData): Round;
-  /** Throws `RecordError`; records with given hands are not read. */
+  /** Throws `RecordError`. */
   fromRecord(line: string): Round;
 }
 
@@ -147,6 +150,8 @@ export class Round {
   find(cards: number[]): LegalPlay | null;
   /** The legal plays that contain these cards and more. */
   extensions(cards: number[]): LegalPlay[];
+  /** The number in `LoadedGame.words.reasons` of why these cards are refused; -1: the game gives no reasons. */
+  refusal(cards: number[]): number;
   /** Play an action with its lowest suits, or a play; throws `IllegalPlay`, and nothing has changed. */
   play(move: number | { action: number; cards: number[] }): PlayEvent;
   undo(count?: number): void;

@@ -10,6 +10,8 @@
  */
 import { Engine, FINISHED, PAID, REFUSED } from "./engine.mjs";
 
+const MOST = 120; // characters of an error: a line may be a whole file
+
 /** A move that the rules do not allow; the round has not changed. */
 export class IllegalPlay extends Error {
   name = "IllegalPlay";
@@ -19,7 +21,7 @@ export class IllegalPlay extends Error {
 export class RecordError extends Error {
   name = "RecordError";
   constructor(message, column) {
-    super(`${message} (column ${column})`);
+    super(`${message.length > MOST ? `${message.slice(0, MOST)}…` : message} (column ${column})`);
     this.column = column;
   }
 }
@@ -145,6 +147,11 @@ export class LoadedGame {
   /** The names of the actions of these rules, as Python's `action_to_text` gives them. */
   actionTexts(rules, numPlayers) {
     return this.engine.variant(rules, numPlayers).actionTexts;
+  }
+
+  /** What the rules are: the fields of Python's `Rules`. */
+  about(rules, numPlayers) {
+    return this.engine.variant(rules, numPlayers).tables.about;
   }
 
   take(variant) {
@@ -401,6 +408,10 @@ export class Round {
   find(cards) {
     const mask = maskOf(cards), action = this.actionOf(mask);
     return action < 0 ? null : this.asPlay(action, mask);
+  }
+
+  refusal(cards) {
+    return this.loaded.hasCardChoice ? this.game.findReason(maskOf(cards)) : -1;
   }
 
   extensions(cards) {

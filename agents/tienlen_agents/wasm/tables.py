@@ -43,12 +43,12 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
 
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
     (by the digest of the rules); ``constants``, contents of arrays; ``without_history``, a variant whose rows
-    store no plays; and in each variant ``size``, ``facts``, ``next_leader``, ``episode_game`` (where in
-    ``spec`` 1 stands for rounds to the target; -1 without a target), ``history`` (where past plays lie),
-    ``play_texts`` and ``play_words`` (keys of
-    ``texts``, or null for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says),
-    ``reward_unit`` (the factor on the amounts in the options of a search) and ``memory`` (the arrays of the
-    search and of the network).
+    store no plays; and in each variant ``size``, ``about`` (the fields of its rules), ``facts``,
+    ``next_leader``, ``episode_game`` (where in ``spec`` 1 stands for rounds to the target; -1 without a
+    target), ``history`` (where past plays lie), ``play_texts`` and ``play_words`` (keys of ``texts``, or null
+    for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says), ``reward_unit`` (the
+    factor on the amounts in the options of a search) and ``memory`` (the arrays of the search and of the
+    network).
     """
     words = words_of(next(iter(game.presets.values())))
     constants: dict[str, list[int | float | str]] = {}
@@ -58,6 +58,7 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     for (_, rules), variant in zip(variants_of(game), tables["variants"], strict=True):
         table = game.build_table(rules)
         variant["size"] = words.size(rules)
+        variant["about"] = words.rule_fields(rules).get("fields", {})
         variant["next_leader"] = words.next_leader(rules)
         variant["episode_game"] = S.EPISODE_GAME if rules.target else -1
         variant["history"] = variant["row_size"] - tables["settings"]["history_length"]
@@ -156,6 +157,7 @@ def _words_data(game: AnyGame, words: GameWords) -> dict[str, Any]:
         "card_texts": texts,
         "card_order": [texts.index(text) for text in write((1 << len(texts)) - 1).split()],
         "suit_texts": SUIT_NAME,
+        "reasons": words.reasons,
         "result_column": words.result_column(next(iter(game.presets.values()))),
         "undealt_column": words.undealt_column,
     }

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -382,10 +382,15 @@ def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STA
     async def not_built(request: Request) -> PlainTextResponse:
         return PlainTextResponse("The page is not built: make web\n", 503)
 
+    async def index(request: Request) -> HTMLResponse:
+        """The page. It knows by the mark that a server is there, and looks for none on a static host."""
+        text = (static / "index.html").read_text(encoding="utf-8")
+        return HTMLResponse(text.replace("<html ", "<html data-server ", 1))
+
     page: list[BaseRoute] = [Route("/", not_built)]  # other paths: 404, as with the page
     if (static / "index.html").is_file():
         engine = StaticFiles(directory=static / "engine", check_dir=False)
         engine.all_directories.append(WEIGHTS)  # a wheel has the networks once
-        page = [Mount("/engine", engine), Mount("/", StaticFiles(directory=static, html=True))]
+        page = [Route("/", index), Mount("/engine", engine), Mount("/", StaticFiles(directory=static))]
     routes = [WebSocketRoute("/ws", socket), *page]
     return Guarded(Starlette(routes=routes, lifespan=lifespan), guard)

@@ -247,7 +247,9 @@ class Table:
         except TienLenError as error:
             raise MessageError("illegal", printable(str(error))) from None
         legal, more = selection(session, cards)
-        return {"type": "selection", "turn": turn, "cards": text, "legal": legal, "more": more}
+        why = -1 if legal else refusal(session, cards)
+        found: Facts = {"legal": legal, "more": more, "why": why}
+        return {"type": "selection", "turn": turn, "cards": text, **found}
 
     async def undo(self, seat: int | None) -> None:
         """Take the last move of a person back, and all moves of agents after it.
@@ -413,6 +415,16 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
     is_legal = action >= 0 and not per_game(game).is_refused_with(row, options, fields, action, cards)
     more = any(words.can_extend(fields, play.action, play.cards, cards) for play in legal)
     return is_legal, more
+
+
+def refusal(session: Session, cards: int) -> int:
+    """The number of the reason why cards of the hand to act are refused (`GameWords.reasons`); -1: none."""
+    words = words_of(session.rules)
+    if words.find_action is None or words.reason is None:
+        return -1
+    rows, spec, actions = session.batch.kernel_arrays
+    action = words.find_action(spec.tolist(), actions.tolist(), cards)
+    return words.reason(rows[0].tolist(), spec.tolist(), actions.tolist(), action, cards)
 
 
 def with_hands(played: AnyRound) -> str:

@@ -108,6 +108,9 @@ class GameWords:
             cards, -1 for none; None in a game whose actions stand for one set of cards.
         can_extend: ``(actions, action, cards, selected)``: whether the selected cards are a part of some
             cards of the action, whose own are `cards`; None as `find_action`.
+        reason: ``(row, spec, actions, action, cards)``, compiled likewise: the number in `reasons` of why
+            they are refused, action -1 for cards that `find_action` does not know; None as `find_action`.
+        reasons: texts, each with its clause; what stands in braces is filled in.
     """
 
     help: str = """\
@@ -122,6 +125,8 @@ class GameWords:
     undealt_column: int = -1
     find_action: Callable[..., int] | None = None
     can_extend: Callable[..., bool] | None = None
+    reason: Callable[..., int] | None = None
+    reasons: Sequence[tuple[str, str]] = ()
 
     # ------------------------------------------------------------ at a terminal
 

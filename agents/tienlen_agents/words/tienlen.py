@@ -20,6 +20,7 @@ from tienlen_env.games.tienlen.actions import (
     build_action_table,
     kind_name,
 )
+from tienlen_env.games.tienlen.explain import REASONS, reason
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT
 from tienlen_env.games.tienlen.payments import CAUSES
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, Shape
@@ -146,6 +147,8 @@ class TienLenWords(GameWords):
     undealt_column = R.UNDEALT
     find_action = staticmethod(find_action)
     can_extend = staticmethod(can_extend)
+    reason = staticmethod(reason)
+    reasons = REASONS
 
     def choices(self, played: AnyRound) -> list[Play]:
         """See `GameWords.choices`; the pass has no number."""

@@ -20,7 +20,7 @@ try {
   const round = { rules: "cardgames", num_players: 4, key, round: 0, leader: null, scores: null, plays: [] };
   const game = { config: { rules: "cardgames", seats, whole_game: true, pause: 0 }, rounds: [round], roundsSeen: 0 };
   await page.goto(address);
-  await page.evaluate((text) => localStorage.setItem("game", text), JSON.stringify(game));
+  await page.evaluate((text) => localStorage.setItem("game:1", text), JSON.stringify(game));
   await page.goto(`${address}#table=1`);
   const states = ".my-turn, dialog .next, dialog .scores ~ .actions .main";
   const turn = () => page.$eval(".game", (element) => element.dataset.turn);
@@ -44,7 +44,7 @@ try {
     }
     await page.waitForFunction((last) => document.querySelector(".game")?.dataset.turn !== last, {}, before);
   }
-  found.rounds = JSON.parse(await page.evaluate(() => localStorage.getItem("game"))).rounds;
+  found.rounds = JSON.parse(await page.evaluate(() => localStorage.getItem("game:1"))).rounds;
   found.scores = await page.$$eval("dialog .scores tbody tr td:last-child", (cells) => cells.map((c) => c.innerText));
 } finally {
   await browser.close();

@@ -3,17 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import Any, Final
 
 from tienlen_env.errors import InvalidComboError
+from tienlen_env.games.common.arrays import ActionFields, Row, Spec
 from tienlen_env.games.common.cards import describe_cards, format_cards
 from tienlen_env.games.common.game import Refusal
 from tienlen_env.games.common.spec import num_words
-from tienlen_env.games.tienlen import state as R
+from tienlen_env.games.tienlen import spec as S, state as R
 from tienlen_env.games.tienlen.actions import ActionTable, kind_name
-from tienlen_env.games.tienlen.kernels import action_cards, is_legal, update_legal
+from tienlen_env.games.tienlen.kernels import action_cards
 from tienlen_env.games.tienlen.rules import Rules
 from tienlen_env.games.tienlen.spec import build_spec
+
+# Why a play is refused: the texts and the clauses of RULES.md, by the number that `reason` gives. A text may
+# name cards, the table's kind of combination and its number of cards.
+REASONS: Final = (
+    ("the game is over", "1.11"),
+    ("the declaration of an instant win plays no cards", "4.12"),
+    ("the instant win must be declared", "4.12"),
+    ("no instant win to declare", "4.12"),
+    ("a pass plays no cards", "1.7"),
+    ("a leader may not pass", "1.8"),
+    ("{cards} not in the hand", "1.5"),
+    ("these are not the cards of that action", "7.1"),
+    ("the opening play must contain {cards}", "1.3"),
+    ("the opening play is {cards} alone", "1.3"),
+    ("who has passed stays out until the table is cleared", "1.7 and 3.6"),
+    ("a bomb {bomb} does not beat this table", "1.9"),
+    ("a bomb {bomb} does not beat this table", "1.10"),
+    ("a bomb {bomb} does not beat this table", "4.1"),
+    ("a {kind} must be followed by the same", "1.6"),
+    ("a {kind} of {size} cards must be followed by the same", "1.6"),
+    ("a run that was led suited must be followed by suited runs", "3.4"),
+    ("a {kind} must be followed in its suit or colour", "4.21"),
+    ("the next player has one card left: a single must be the highest", "4.34"),
+    ("its highest card is not higher than the table's", "1.6"),
+    ("not a combination of these rules", "1.5, 3.2"),
+    ("not a combination of these rules", "4.20"),
+)
+OVER, PLAYS_NOTHING, MUST_DECLARE, NONE_TO_DECLARE, PASSES_CARDS, LEADER_PASSES, NOT_HELD, OTHER_CARDS = (
+    range(8)
+)
+OPENING, OPENING_ALONE, HAS_PASSED, BOMB, BOMB_ON_BOMB, BOMB_ON_LADDER, KIND, KIND_AND_SIZE = range(8, 16)
+LOCKED, OTHER_SUIT, LAST_CARD, NOT_HIGHER, NO_COMBINATION, NO_SUITED_COMBINATION = range(16, 22)
+
+
+def reason(row: Row, spec: Spec, actions: ActionFields, action: int, cards: int) -> int:
+    """The number in `REASONS` of why a play is refused; a kernel, which the page has, too.
+
+    Args:
+        row: the game; the play is not legal there.
+        spec: the variant.
+        actions: the action table.
+        action: the action that the cards are; -1: they are none.
+        cards: a mask.
+    """
+    seat, duty = row[R.TURN], row[R.REQUIRED_CARD]
+    if seat < 0:
+        return OVER
+    if spec[S.DECLARE] >= 0:
+        if row[spec[S.EXTRA] + R.MUST_DECLARE] != 0:
+            return PLAYS_NOTHING if action == spec[S.DECLARE] else MUST_DECLARE
+        if action == spec[S.DECLARE]:
+            return NONE_TO_DECLARE
+    if action == 0:
+        return PASSES_CARDS if row[R.TABLE] != 0 else LEADER_PASSES
+    if cards & ~row[R.HAND + seat] != 0:
+        return NOT_HELD
+    if action < 0:
+        return NO_SUITED_COMBINATION if spec[S.SUITS_BIND] else NO_COMBINATION
+    at, wanted = action * S.ACTION_FIELDS, row[R.TABLE] * S.ACTION_FIELDS
+    if duty != 0 and cards & duty == 0:
+        return OPENING
+    if row[R.TABLE] == 0:
+        return OPENING_ALONE if duty != 0 else LAST_CARD
+    shape = (actions[at + S.WIDTH] - 1) * 16 + actions[at + S.LENGTH]
+    on_table = (actions[wanted + S.WIDTH] - 1) * 16 + actions[wanted + S.LENGTH]
+    if spec[S.PASS_LOCK] and row[R.PASSED] >> seat & 1 and not spec[S.GROUP_REJOIN + shape]:
+        return HAS_PASSED
+    if shape != on_table:
+        if spec[S.GROUP_BOMB + shape] == 0:
+            return KIND if actions[wanted + S.LENGTH] == 1 else KIND_AND_SIZE
+        if spec[S.GROUP_BOMB + on_table] == 0:
+            return BOMB
+        return BOMB_ON_LADDER if actions[wanted + S.CLASS] > 4 else BOMB_ON_BOMB
+    if row[R.LOCK] and actions[at + S.SUITED] != 2:
+        return LOCKED
+    if actions[at + S.TOP] <= actions[wanted + S.TOP]:
+        return NOT_HIGHER
+    return OTHER_SUIT if spec[S.SUITS_BIND] else LAST_CARD
 
 
 def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int | None = None) -> Refusal:
@@ -25,60 +104,31 @@ def why_refused(table: ActionTable, row: Sequence[int], action: int, cards: int 
         action: the id of an action.
         cards: the exact cards, any number; None for the lowest suits held.
     """
-    rules, seat, duty, on_table = table.rules, row[R.TURN], row[R.REQUIRED_CARD], row[R.TABLE]
-    if seat < 0:
-        return Refusal("the game is over", "1.11")
-    if must_declare(table, row):
-        if action == table.declare:
-            return Refusal("the declaration of an instant win plays no cards", "4.12")
-        return Refusal("the instant win must be declared", "4.12")
-    if action == table.declare:
-        return Refusal("no instant win to declare", "4.12")
-    if action == 0:
-        return (
-            Refusal("a pass plays no cards", "1.7") if on_table else Refusal("a leader may not pass", "1.8")
+    rules, seat = table.rules, row[R.TURN]
+    spec, actions = (array.tolist() for array in build_spec(rules))
+    state: Any = row
+    is_asked = seat >= 0 and action > 0 and action != table.declare
+    if cards is None and is_asked:
+        cards = (
+            action_cards(row[R.HAND + seat], actions, action)
+            if table.held(row[R.HAND + seat])[action]
+            else -1
         )
-    hand = row[R.HAND + seat]
-    if cards is None:
-        if not table.held(hand)[action]:
-            return Refusal("not in the hand", "1.5")
-        cards = action_cards(hand, build_spec(rules)[1].tolist(), action)
-    if missing := cards & ~hand:
-        return Refusal(f"{describe_cards(missing)} not in the hand", "1.5")
-    if not is_action(table, action, cards):
-        return Refusal("these are not the cards of that action", "7.1")
-    if duty and not cards & duty:
-        return Refusal(f"the opening play must contain {format_cards(duty)}", "1.3")
-    if is_bound_by_last_card(table, row, action):
-        return Refusal("the next player has one card left: a single must be the highest", "4.34")
-    if on_table == 0:
-        return Refusal(f"the opening play is {format_cards(duty)} alone", "1.3")
-    shape, wanted = table.shape(action), table.shape(on_table)
-    if row[R.PASSED] >> seat & 1 and rules.pass_lock and shape not in rules.with_longer(rules.rejoin):
-        return Refusal("who has passed stays out until the table is cleared", "1.7 and 3.6")
-    if shape != wanted:
-        if shape in rules.bombs:
-            clause = "1.9"
-            if wanted in rules.bombs:
-                clause = "4.1" if rules.ladder else "1.10"
-            return Refusal(f"a bomb {shape} does not beat this table", clause)
-        size = f" of {wanted.num_cards} cards" if wanted.length > 1 else ""
-        return Refusal(f"a {kind_name(wanted)}{size} must be followed by the same", "1.6")
-    if row[R.LOCK] and not table.suited_mask[action]:
-        return Refusal("a run that was led suited must be followed by suited runs", "3.4")
-    if rules.suits_bind and action_top(table, action) > action_top(table, on_table):
-        return Refusal(f"a {kind_name(wanted)} must be followed in its suit or colour", "4.21")
-    return Refusal("its highest card is not higher than the table's", "1.6")
-
-
-def is_bound_by_last_card(table: ActionTable, row: Sequence[int], action: int) -> bool:
-    """Whether an action would be legal if the next player had more than one card."""
-    if table.rules.last_card_duty != "highest":
-        return False
-    spec, actions = build_spec(replace(table.rules, last_card_duty="none"))
-    free = list(row)
-    update_legal(free, spec.tolist(), actions.tolist())
-    return is_legal(free, spec.tolist(), action)
+    number = reason(state, spec, actions, action, cards or 0)
+    if is_asked and cards == -1 and number == NOT_HELD:
+        return Refusal("not in the hand", "1.5")
+    if is_asked and number > NOT_HELD and not is_action(table, action, cards or 0):
+        number = OTHER_CARDS
+    text, clause = REASONS[number]
+    shown = (cards or 0) & ~row[R.HAND + seat] if number == NOT_HELD else row[R.REQUIRED_CARD]
+    wanted = table.shape(row[R.TABLE]) if row[R.TABLE] else None
+    names = {
+        "cards": describe_cards(shown) if number == NOT_HELD else format_cards(shown),
+        "bomb": str(table.shape(action)) if BOMB <= number <= BOMB_ON_LADDER else "",
+        "kind": kind_name(wanted) if wanted else "",
+        "size": wanted.num_cards if wanted else 0,
+    }
+    return Refusal(text.format(**names), clause)
 
 
 def is_action(table: ActionTable, action: int, cards: int) -> bool:
@@ -87,11 +137,6 @@ def is_action(table: ActionTable, action: int, cards: int) -> bool:
         return table.classify(cards) == action
     except InvalidComboError:
         return False
-
-
-def action_top(table: ActionTable, action: int) -> int:
-    """The highest card of an action."""
-    return int(table.top[action])
 
 
 def must_declare(table: ActionTable, row: Sequence[int]) -> bool:

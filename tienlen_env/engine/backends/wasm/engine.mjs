@@ -378,6 +378,12 @@ export class Game {
     return this.calls.find_action(this.spec, this.actions, this.at, this.numberBlock.at);
   }
 
+  /** The number of the reason why these cards are refused. @param {bigint} cards */
+  findReason(cards) {
+    this.numberBlock.array[0] = cards;
+    return this.calls.refusal(this.spec, this.actions, this.at, this.numberBlock.at);
+  }
+
   /**
    * The legal actions that contain these cards and more, inner suits being free; where the module knows it.
    * @param {bigint} cards
