@@ -457,6 +457,22 @@ def test_a_run_without_comparisons_is_refused(tmp_path: Path) -> None:
         load_script("plot_runs").read_run(tmp_path)
 
 
+def test_curves_of_nash_conv(tmp_path: Path) -> None:
+    plot = load_script("plot_nash_conv")
+    for seed in (1, 2):
+        run = {"rules": "mini", "algorithm": "ppo", "points": [[10, 0.5, 0.2 * seed], [20, 1.0, 0.1 * seed]]}
+        (tmp_path / "mini").mkdir(exist_ok=True)
+        (tmp_path / "mini" / f"ppo-{seed}.json").write_text(json.dumps(run))
+    plot.main([str(tmp_path), "--out", str(tmp_path / "curves")])
+    for theme, ink in plot.INK.items():
+        for end in ("", "-phone"):
+            picture = (tmp_path / f"curves-{theme}{end}.svg").read_text(encoding="utf-8")
+            assert ">mini</text>" in picture
+            assert ink in picture
+    with pytest.raises(ValueError, match="no results"):
+        plot.read(tmp_path / "mini")
+
+
 def test_the_table_is_placed_under_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole folder of the built page; a site without it is made all the same."""
     monkeypatch.setattr(hooks, "ROOT", tmp_path)

@@ -43,7 +43,7 @@ def a_folder(path: Path, *, resume: bool = False) -> RunFolder:
 
 
 def with_checkpoints(path: Path, *iterations: int) -> RunFolder:
-    """A run with these checkpoints. Closed, so that TensorBoard's thread writes nothing behind a test's back."""
+    """A run with these checkpoints; closed, so that TensorBoard's thread writes nothing more."""
     with a_folder(path) as folder:
         for iteration in iterations:
             folder.log({"iteration": iteration, "loss": 1 / iteration})

@@ -82,6 +82,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "learning": Command("tienlen_train.benchmarks.learning", "training speed beside MaskablePPO"),
             "search": Command("tienlen_train.benchmarks.search", "time and strength of searching agents"),
             "strength": Command("tienlen_train.benchmarks.strength", "every shipped agent at every table"),
+            "nash-conv": Command("tienlen_train.benchmarks.nash_conv", "learning curves of NashConv, exact"),
             "gpu": Command("tienlen_train.benchmarks.gpu", "what a GPU brings, beside the processor"),
         },
     ),

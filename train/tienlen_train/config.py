@@ -57,6 +57,8 @@ class RunConfig(Config):
         stop_after: the run ends after this number of iterations, if that is earlier; 0 for no limit.
         eval_every: iterations between quick comparisons; 0 for none.
         eval_deals: deals of a quick comparison, each in all seatings.
+        eval_exact: measure NashConv of the policy with each quick comparison and at the end; in small games
+            of tienlen (`tienlen_agents.exact`).
         final_deals: held-out deals of the comparison at the end; 0 for none.
         checkpoint_every: iterations between checkpoints.
         seed: of everything.
@@ -80,6 +82,7 @@ class RunConfig(Config):
     stop_after: int = setting(0, COUNT_OR_NONE)
     eval_every: int = setting(20, COUNT_OR_NONE)
     eval_deals: int = setting(250, DEALS)
+    eval_exact: bool = False
     final_deals: int = setting(2500, DEALS_OR_NONE)
     checkpoint_every: int = setting(10, COUNT)
     seed: int = setting(1, ANY_SEED)
@@ -207,6 +210,8 @@ class SelfPlayConfig(RunConfig):
             self.refuse("record", "expected True with variants: their network reads the play summary")
         if self.opponent_seats:
             self.refuse("opponent_seats", "expected 0 with variants: tables differ in size")
+        if self.eval_exact:
+            self.refuse("eval_exact", "expected False with variants: NashConv is that of one game")
 
     def baseline_names(self) -> tuple[str, ...]:
         """The agents of `baselines`, or the game's own."""

@@ -91,6 +91,7 @@ class LeagueConfig(PPOConfig):
     # The table of payoffs measures it.
     eval_every: int = fixed(0)
     eval_deals: int = fixed(250)
+    eval_exact: bool = fixed(False)
     final_deals: int = fixed(2500)
     # It takes the place of a learner's own snapshots.
     snapshot_every: int = fixed(10**9)

@@ -17,6 +17,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 import tienlen_agents
 from tienlen_agents import arena
+from tienlen_agents.exact import build, nash_conv, policy_of, small_game
+from tienlen_agents.exact.plan import check_fits, plan
+from tienlen_agents.exact.tree import Tree
 from tienlen_agents.networks.features import features_of
 from tienlen_env.engine.agent import Agent
 from tienlen_train.config import DivergenceError, Main, RunConfig, command
@@ -237,6 +240,15 @@ class Trainer(Task):
         self.seconds = 0.0
         self.cpu_seconds = 0.0
         self.scores: Metrics = {}
+        self._tree = self._build_tree() if config.eval_exact else None
+
+    def _build_tree(self) -> Tree:
+        try:
+            game = small_game(self.rules)
+            check_fits(plan(game, solves=False))
+        except ValueError as error:
+            self.config.refuse("eval_exact", f"expected False: {error}")
+        return build(game)
 
     @classmethod
     @abstractmethod
@@ -249,7 +261,11 @@ class Trainer(Task):
 
     @abstractmethod
     def agent(self) -> Agent:
-        """A copy of the current policy."""
+        """A copy of the current policy, as it plays matches."""
+
+    def drawing_agent(self) -> Agent:
+        """The current policy with the probabilities of its actions, if it is one that draws them."""
+        return self.agent()
 
     @property
     def progress(self) -> float:
@@ -274,10 +290,19 @@ class Trainer(Task):
     def advance(self) -> Metrics:
         """An iteration, and every few iterations a quick comparison; the metrics."""
         metrics, every = self.iterate(), self.config.eval_every
-        if every and self.iteration % every == 0 and not self.is_done:
+        is_due = every > 0 and self.iteration % every == 0
+        if is_due and not self.is_done:
             self.scores = self.evaluate()
             metrics.update(self.scores)
+        if self._tree is not None and (is_due or self.is_done):
+            metrics["nash_conv"] = self.nash_conv()
         return metrics
+
+    def nash_conv(self) -> float:
+        """NashConv of the current policy, with the probabilities that it draws from; needs `eval_exact`."""
+        if self._tree is None:
+            raise ValueError("eval_exact=False: expected True")
+        return nash_conv(self._tree, policy_of(self._tree, self.drawing_agent()))
 
     def iterate(self) -> dict[str, float]:
         """Play and learn once; the metrics.

@@ -20,7 +20,7 @@ Source: Schulman et al., Proximal policy optimization algorithms, 2017.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from tienlen_agents.device.machine import TorchMachine
 from tienlen_agents.device.network import ActionNetwork, aligned, pad_rows, segment_log_softmax, wide_linear
+from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import COUNT_OR_NONE, SHARE, Range, setting
 from tienlen_train.config import AGENTS, COEFFICIENT, SelfPlayConfig
@@ -49,6 +50,9 @@ class PPOConfig(SelfPlayConfig):
         gae_lambda: trace decay of the advantage estimate; None for the game's own.
         clip_coef: PPO's clip of the probability ratio.
         ent_coef: coefficient of the entropy bonus at the start; it falls linearly to a tenth.
+        kl_coef: coefficient of a penalty on the distance of the policy from the one that played: the estimate
+            of KL(old | new) from the chosen actions. With a large `ent_coef` and a `clip_coef` that never
+            binds, PPO is magnetic mirror descent with a uniform magnet (Sokota et al. 2023).
         vf_coef: coefficient of the value loss.
         endgame_coef: coefficient of the endgame loss: minus the logarithm of the policy's probability of the
             actions that keep a proven win, where the game's endgame solver finds that others give it away.
@@ -72,6 +76,7 @@ class PPOConfig(SelfPlayConfig):
     gae_lambda: float | None = setting(None, SHARE)
     clip_coef: float = setting(0.2, Range(0, 1, above=True))
     ent_coef: float = setting(0.01, COEFFICIENT)
+    kl_coef: float = setting(0.0, COEFFICIENT)
     vf_coef: float = setting(0.5, COEFFICIENT)
     endgame_coef: float = setting(0.0, COEFFICIENT)
     teachers: str = setting("", AGENTS)
@@ -137,6 +142,10 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
         num_inputs = num_privileged(features, self.rules, critic, general=general)
         return ActorCritic(network, num_inputs, self.config.critic_width)
 
+    def drawing_agent(self) -> NetworkAgent:
+        """See `Trainer.drawing_agent`."""
+        return replace(self.agent(), sample=True)
+
     def values(self, tensors: TrajectoryTensors) -> Any:
         """The critic's value of every decision, float32 (n,); a tensor on a device, otherwise an array."""
         size = 1 << 17 if tensors.for_device else 8192
@@ -201,7 +210,10 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
 
             value_loss = (value - target.index_select(0, index)).square().mean()
             entropy = -(log_probabilities.exp() * log_probabilities).sum() / len(decisions)
+            approx_kl = (ratio - 1 - log_ratio).mean()
             objective = policy_loss - ent_coef * entropy
+            if config.kl_coef:
+                objective = objective + config.kl_coef * approx_kl
             extra = []
             if winning is not None:
                 kept = torch.zeros(len(index), device=value.device).index_add(
@@ -215,7 +227,6 @@ class PPOTrainer(SelfPlayTrainer[ActorCritic]):
                 objective = objective + config.teacher_coef * extra[-1]
             total = trains_policy * objective + config.vf_coef * value_loss
             with torch.no_grad():
-                approx_kl = (ratio - 1 - log_ratio).mean()
                 clip_fraction = ((ratio - 1).abs() > config.clip_coef).float().mean()
                 metrics = torch.stack([policy_loss, value_loss, entropy, approx_kl, clip_fraction, *extra])
             return total, metrics
