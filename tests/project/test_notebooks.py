@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
-NAMES = ["01_play_and_rules", "02_environment", "03_train_and_compare", "04_research_example"]
+NAMES = [
+    "01_play_and_rules",
+    "02_environment",
+    "03_train_and_compare",
+    "04_research_example",
+    "05_exact_laboratory",
+]
 
 
 def cells(name: str, kind: str) -> list[dict[str, Any]]:
