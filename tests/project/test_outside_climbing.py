@@ -5,24 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.tienlen_env.envs.test_outside_game import plain, shown
+from tienlen_agents.arena.chunk import Recorder
+from tienlen_agents.arena.play import play_deals
 from tienlen_agents.external.messages import hello_message, play_requests
 from tienlen_agents.terminal.human import Hints
+from tienlen_agents.wasm.entries import card_entries
 from tienlen_agents.wasm.tables import _words_data
+from tienlen_agents.web.table import selection
 from tienlen_agents.words import words_of
 from tienlen_env.engine.view import View
 from tienlen_env.envs import GameEnv
+from tienlen_env.errors import NotationError
 from tienlen_env.games import registry
 from tienlen_env.games.common import cards
 from tienlen_env.games.common.game import Game, GameText
+from tienlen_env.games.common.notation import Notation
 from tienlen_env.games.common.rules import RulesBase
+from tienlen_env.games.registry import get_rules
 from tienlen_env.games.tienlen.game import TIENLEN
 from tienlen_env.games.tienlen.rules import PRESETS, Rules
 from tienlen_env.rendering import TableView, render_ansi, render_svg
 from tienlen_env.single.base import BaseRound
 from tienlen_env.single.session import Session
+from tienlen_env.single.tienlen import Round
 
 SUITS = str.maketrans("scdh", "dchs")  # diamonds are the lowest suit, as in Big Two
 
@@ -34,6 +43,9 @@ class ClimbRules(RulesBase):
     num_players: int = 4
     target: int = 0
     name = "climb"
+
+    def __post_init__(self) -> None:
+        _ = self.base  # refuses what Tiến lên refuses
 
     @property
     def base(self) -> Rules:
@@ -137,3 +149,89 @@ def test_passing_needs_no_class_of_its_own() -> None:
     assert str(played.plays[-1]) == "pass"
     assert Hints().agent(played.rules).name == "random"
     assert View(played._batch).table_action[0] > 0
+
+
+# ---------------------------------------------------------------- a choice of cards
+
+
+def with_other_cards(session: Session) -> tuple[int, int, int]:
+    """Play at random to an action of other cards than its own; the action, its own cards, and the others."""
+    batch, exact = session.batch, Round("cardgames", 0)
+    while not session.is_over:
+        exact._rows[0] = batch.state.rows[0]
+        own = {play.action: play.cards for play in session.legal}
+        for play in exact.legal_plays(exact=True):
+            if int(play) != own[play.action]:
+                return play.action, own[play.action], int(play)
+        session.apply(session.legal[len(session.legal) // 2])
+    raise AssertionError("each action has one set of cards")
+
+
+def test_a_record_has_the_cards_that_were_chosen() -> None:
+    session = Session("climb", 5, whole_game=False)
+    action, own, other = with_other_cards(session)
+    hand = session.round.hand(session.current_seat)
+    session.apply(session.round.play_of(action, other))
+    seat = session.events[-1]["seat"]
+    assert session.round.hand(seat) == hand & ~other == int(session.batch.state.hands[0, seat])  # type: ignore[arg-type]
+    line = session.round.record()
+    assert line.endswith(f" {action}:{format_cards(other).replace(' ', '')}")
+    again = BaseRound.from_record(line)
+    assert again.record() == line
+    assert [play.cards for play in again.plays] == [play.cards for play in session.plays]
+    again.undo()
+    with pytest.raises(ValueError, match="refused"):
+        again.play(again.play_of(action, other | 1 << 60))
+    again.play(action)
+    assert again.plays[-1].cards == own
+    assert Notation("climb", get_rules, CLIMB.text, CLIMB.presets).parse_play(ClimbRules(), f"{action}:") == (
+        action,
+        0,
+    )
+    for wrong in (f"{action}:2s2s", "x:3s", f"{action}:3x"):
+        with pytest.raises(NotationError):
+            BaseRound.from_record(" ".join([*line.split()[:-1], wrong]))
+
+
+def test_the_records_of_a_match_have_the_cards_that_were_chosen() -> None:
+    class Chooses:
+        """Plays the highest of its legal actions with the first other set of cards."""
+
+        name = "chooses"
+
+        def reset(self, seed: int) -> None:
+            self.num_other = 0
+
+        def act(self, view: View) -> Any:
+            return self.act_cards(view)[0]
+
+        def act_cards(self, view: View) -> Any:
+            listed, exact = view.legal_actions, Round("cardgames", 0)
+            last = listed.start + view.num_legal - 1
+            actions, cards = listed.action[last], listed.cards[last]
+            batch, games = view.source
+            for i, row in enumerate(batch.state.rows[games]):
+                exact._rows[0] = row
+                plays = [int(play) for play in exact.legal_plays(exact=True) if play.action == actions[i]]
+                self.num_other += plays[-1] != cards[i]
+                cards[i] = plays[-1]
+            return actions, cards
+
+    agent = Chooses()
+    agent.reset(0)
+    keys = np.arange(6)
+    recorder = Recorder(ClimbRules(), keys)
+    played = play_deals([agent, agent], [0, 1, 0, 1], keys, ClimbRules(), on_plays=recorder)
+    assert agent.num_other
+    assert [list(BaseRound.from_record(line).scores) for line in recorder.records] == played.points.tolist()
+
+
+def test_a_selection_is_any_legal_set_of_cards() -> None:
+    session = Session("climb", 5, whole_game=False)
+    _, own, other = with_other_cards(session)
+    assert selection(session, own)[0]
+    assert selection(session, other)[0]
+    assert selection(session, other & -other)[1]
+    assert not selection(session, 1 << 60)[0]
+    assert [entry.name for entry in card_entries(CLIMB)] == ["find_action", "extensions"]
+    assert card_entries(registry.game_named("thirteens")) == []

@@ -34,7 +34,7 @@ from tienlen_env.errors import IllegalPlayError, NotationError, TienLenError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import AnyGame, AnyRules, Payment, Refusal
-from tienlen_env.games.common.notation import Notation, Record
+from tienlen_env.games.common.notation import Notation, Record, Recorded
 from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import PRESETS, ByGame, check_game, games, get_rules
 from tienlen_env.rendering import PlainView, for_stream, render_ansi, render_svg
@@ -127,7 +127,6 @@ class BaseRound(Generic[RulesT, PlayT]):
     game_name: ClassVar[str] = ""  # the only game of a subclass; "" for any
     default_rules: ClassVar[str] = "cardgames"
     notation: ClassVar[Notation | None] = None  # of its records; None: with action ids and scores
-    has_card_choice: ClassVar[bool] = False  # `play` takes any legal set of cards of an action
     _int_hint: ClassVar[str] = ""
 
     rules: RulesT
@@ -176,7 +175,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         self._batch = batch
         self._state = batch.state
         self._action = np.empty(1, np.int64)  # to play, and its cards
-        self._cards = np.empty(1, np.int64) if self.has_card_choice else batch._no_cards
+        self._cards = np.empty(1, np.int64)
         self._ids, self._masks = np.empty((2, batch.num_actions), np.int64)  # what is legal, and the cards
         loops, arrays = batch.loops, batch.kernel_arrays
         self._list_legal = partial(loops.list_legal, *arrays, np.zeros(1, np.int64), self._ids, self._masks)
@@ -382,7 +381,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         """Play for the seat to act.
 
         Args:
-            move: one of `legal_plays`, an action id, or text.
+            move: one of `legal_plays`, a `play_of` an action with other legal cards, an action id, or text.
 
         Raises:
             TienLenError: text that does not name a play.
@@ -390,7 +389,7 @@ class BaseRound(Generic[RulesT, PlayT]):
                 clause. Errors leave the round unchanged.
         """
         play = self._read(move)
-        self._action[0] = play.action
+        self._action[0], self._cards[0] = play.action, play.cards
         if self._step() >= 0:
             raise self._refusal(play)
         self._plays.append(play)
@@ -398,9 +397,8 @@ class BaseRound(Generic[RulesT, PlayT]):
     def _read(self, move: PlayT | int | str) -> PlayT:
         """Convert a move to a play."""
         if isinstance(move, TextPlay) and self._shared.known.get((move.action, move.cards)) is move:
-            action = move.action
-        else:
-            action = self._parse(move) if isinstance(move, str) else self._checked(cast(int, move))
+            return cast(PlayT, move)
+        action = self._parse(move) if isinstance(move, str) else self._checked(cast(int, move))
         return self.play_of(action, self._action_cards(action))
 
     def _parse(self, text: str) -> int:
@@ -479,7 +477,8 @@ class BaseRound(Generic[RulesT, PlayT]):
         return batch.game.text.why_refused(batch.action_table, self._rows[0].tolist(), action, cards)
 
     def _refusal(self, play: PlayT) -> IllegalPlayError:
-        why = self._why_refused(play.action, None)
+        own = self._action_cards(play.action)
+        why = self._why_refused(play.action, None if play.cards == own else play.cards)
         text = self._batch.action_to_text(play.action)
         return self._error(f"{text} refused: {why} ({self.position})", play.action, why.clause)
 
@@ -564,7 +563,7 @@ class BaseRound(Generic[RulesT, PlayT]):
             raise NotationError(str(error), text.find("hands=") + 1 or 1) from error
         for play, column in zip(found.plays, found.columns, strict=True):
             try:
-                new.play(cls._move_of(play))
+                new.play(new._move_of(play))
             except TienLenError as error:
                 raise NotationError(str(error), column) from error
         results = new._results if new.is_over else "no end"
@@ -579,14 +578,16 @@ class BaseRound(Generic[RulesT, PlayT]):
         """Each seat's result in a record, at the end."""
         return self.scores
 
-    def _recorded(self, play: PlayT) -> int:
+    def _recorded(self, play: PlayT) -> Recorded:
         """A play in a `Record`."""
-        return play.action
+        return (play.action, play.cards) if self._batch.game.has_card_choice else play.action
 
-    @classmethod
-    def _move_of(cls, recorded: int) -> PlayT | int | str:
+    def _move_of(self, recorded: Recorded) -> PlayT | int | str:
         """The move for `play` that a `Record` has."""
-        return recorded
+        if not isinstance(recorded, tuple):
+            return recorded
+        action, cards = recorded
+        return self.play_of(self._checked(action), cards)
 
     # ------------------------------------------------------------ text and pictures
 

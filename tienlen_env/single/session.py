@@ -201,8 +201,7 @@ class Session:
         self.batch.game.check_decisions(self.rules, len(played.plays) + 1)
         self.game.play(move)
         play: Play = played.plays[-1]
-        cards = [play.cards] if played.has_card_choice else None
-        self.batch.step([play.action], cards)
+        self.batch.step([play.action], [play.cards])
         self._plays.append(play)
         self._note_lead()
         number, batch = played.round_index, self.batch
@@ -240,7 +239,7 @@ class Session:
         self._leads = [number for number in self._leads if number <= len(self._plays)]
         self._deal()
         for play in self._plays:
-            self.batch.step([play.action], [play.cards] if self.round.has_card_choice else None)
+            self.batch.step([play.action], [play.cards])
 
     def record(self) -> str:
         """The record so far, one line per round."""

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self, cast
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
 from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, parse_cards
+from tienlen_env.games.common.notation import Recorded
 from tienlen_env.games.tienlen.actions import PASS, ActionTable
 from tienlen_env.games.tienlen.notation import DECLARE_TEXT, DECLARED, NOTATION, PASS_TEXT
 from tienlen_env.games.tienlen.rules import Rules
@@ -120,7 +121,6 @@ class Round(BaseRound[Rules, Play]):
     _state: State
     game_name: ClassVar[str] = "tienlen"
     notation = NOTATION
-    has_card_choice: ClassVar[bool] = True
     _int_hint: ClassVar[str] = "; an int is an action id, a mask of cards is Cards(mask)"
 
     def _bind(self, batch: Batch) -> None:
@@ -327,8 +327,8 @@ class Round(BaseRound[Rules, Play]):
     def _recorded(self, play: Play) -> int:
         return DECLARED if play.is_declaration else int(play)
 
-    @classmethod
-    def _move_of(cls, recorded: int) -> Cards | str:
+    def _move_of(self, recorded: Recorded) -> Cards | str:
+        assert isinstance(recorded, int)
         return DECLARE_TEXT if recorded == DECLARED else Cards(recorded)
 
 

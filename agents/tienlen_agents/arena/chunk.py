@@ -343,10 +343,7 @@ class Recorder:
         for game, played in enumerate(self._rounds):
             action = int(actions[game])
             if action >= 0:
-                if cards is None or not played.has_card_choice:
-                    played.play(action)
-                else:
-                    played.play(played.play_of(action, int(cards[game])))
+                played.play(action if cards is None else played.play_of(action, int(cards[game])))
 
     @property
     def records(self) -> tuple[str, ...]:

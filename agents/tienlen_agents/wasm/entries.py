@@ -228,12 +228,13 @@ def rule_entries(game: AnyGame, agent: RuleAgent) -> list[Entry]:
 
 def card_entries(game: AnyGame) -> list[Entry]:
     """``find_action`` and ``extensions``, for a game whose actions stand for several sets of cards."""
-    words = words_of(next(iter(game.presets.values())))
-    if words.find_action is None or words.can_extend is None or words.reason is None:
+    if not game.has_card_choice:
         return []
+    words = words_of(next(iter(game.presets.values())))
     find, is_part, reason = words.find_action, words.can_extend, words.reason
     spec_size, fields = sizes_of(game)
-    list_legal, is_refused_with = game.kernels.legal.list_legal, per_game(game).is_refused_with
+    legal, is_refused_with = game.kernels.legal, per_game(game).is_refused_with
+    list_legal, num_legal, nth_legal = legal.list_legal, legal.num_legal, legal.nth_legal
     HAND, TURN = game.columns.hand, game.columns.turn
 
     def find_action(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
@@ -247,6 +248,16 @@ def card_entries(game: AnyGame) -> list[Entry]:
         if action < 0 or is_refused_with(row, spec, actions, action, cards):
             return -1
         return int(action)
+
+    def try_actions(spec_at: Ptr, actions_at: Ptr, row_at: Ptr, cards_at: Ptr) -> int:
+        """The same in a game that cannot find the action of cards."""
+        spec = view(spec_at, spec_size)
+        row, actions = view(row_at, spec[S.ROW_SIZE]), view(actions_at, fields * spec[S.NUM_ACTIONS])
+        for i in range(num_legal(row, spec)):
+            action = nth_legal(row, spec, i)
+            if not is_refused_with(row, spec, actions, action, view(cards_at, 1)[0]):
+                return int(action)
+        return -1
 
     def extensions(
         spec_at: Ptr, actions_at: Ptr, row_at: Ptr, selected_at: Ptr, ids_at: Ptr, cards_at: Ptr
@@ -271,11 +282,11 @@ def card_entries(game: AnyGame) -> list[Entry]:
         return int(reason(row, spec, actions, find(spec, actions, cards), cards))
 
     table = (INTS, INTS, INTS)
-    return [
-        Entry("find_action", find_action, (*table, INTS)),
-        Entry("refusal", refusal, (*table, INTS)),
+    entries = [
+        Entry("find_action", try_actions if find is None else find_action, (*table, INTS)),
         Entry("extensions", extensions, (*table, INTS, INTS, INTS)),
     ]
+    return entries if reason is None else [*entries, Entry("refusal", refusal, (*table, INTS))]
 
 
 def search_entries(game: AnyGame, functions: SearchGame, template: SearchMemory) -> list[Entry]:

@@ -230,7 +230,10 @@ export class LoadedGame {
       const { text, column } = take("a play");
       try {
         const named = Object.keys(variant.named_plays).find((action) => variant.named_plays[action] === text);
-        if (names) round.play(names.indexOf(text));
+        if (names) {
+          const [id, cards] = text.split(":");
+          round.playMask(names.indexOf(id), cards === undefined ? null : (this.mask(cards) ?? -1n));
+        }
         else if (named) round.play(Number(named));
         else round.playCards(text === "-" ? 0n : (this.mask(text) ?? -1n));
       } catch (error) {
@@ -411,7 +414,7 @@ export class Round {
   }
 
   refusal(cards) {
-    return this.loaded.hasCardChoice ? this.game.findReason(maskOf(cards)) : -1;
+    return this.game.calls.refusal ? this.game.findReason(maskOf(cards)) : -1;
   }
 
   extensions(cards) {
@@ -440,10 +443,8 @@ export class Round {
     const own = seat < 0 ? undefined : game.listLegal().find((play) => play.action === action)?.cards;
     if (own === undefined) throw new IllegalPlay(`action ${action}: not a legal play`);
     const mask = wanted ?? own;
-    if (mask !== own && this.actionOf(mask) !== action)
-      throw new IllegalPlay(`${this.loaded.text(mask)}: not legal cards of action ${action}`);
     const code = mask === own ? game.play(action) : game.play(action, mask);
-    if (code === REFUSED) throw new IllegalPlay(`action ${action}: not a legal play`);
+    if (code === REFUSED) throw new IllegalPlay(`${this.loaded.text(mask)}: not legal cards of action ${action}`);
     this.plays.push({ action, mask, seat });
     if (this.owner < 0 || game.row[this.owner] < 0n) this.leadAt = this.plays.length;
     const rewards = Array.from(game.rewards);
@@ -542,8 +543,9 @@ export class Round {
     if (start.leader !== null) words.push(`lead=${start.leader}`);
     words.push(":");
     const { named_plays } = variant.tables;
+    const idText = (action, mask) => names[action] + (loaded.hasCardChoice ? `:${loaded.text(mask, "")}` : "");
     for (const { action, mask } of this.plays)
-      words.push(names ? names[action] : (named_plays[action] ?? (loaded.text(mask, "") || "-")));
+      words.push(names ? idText(action, mask) : (named_plays[action] ?? (loaded.text(mask, "") || "-")));
     if (this.isOver) words.push("=", ...this.results().map(String));
     return words.join(" ");
   }

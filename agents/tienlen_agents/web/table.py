@@ -405,14 +405,14 @@ def selection(session: Session, cards: int) -> tuple[bool, bool]:
     """
     legal, game = session.legal, session.batch.game
     words = words_of(session.rules)
-    if words.find_action is None or words.can_extend is None:
-        masks = [play.cards for play in legal]
-        return cards != 0 and cards in masks, any(cards & ~mask == 0 and mask != cards for mask in masks)
-    rows, spec, actions = session.batch.kernel_arrays
-    row, options, fields = rows[0].tolist(), spec.tolist(), actions.tolist()
+    row, options, fields = (array.tolist() for array in session.batch.kernel_arrays)
+    row = row[0]
     is_held = cards != 0 and cards & ~row[game.columns.hand + session.current_seat] == 0
-    action = words.find_action(options, fields, cards) if is_held else -1
-    is_legal = action >= 0 and not per_game(game).is_refused_with(row, options, fields, action, cards)
+    is_refused = per_game(game).is_refused_with
+    actions = [play.action for play in legal]
+    if words.find_action is not None:
+        actions = [words.find_action(options, fields, cards)] if is_held else []
+    is_legal = is_held and any(a >= 0 and not is_refused(row, options, fields, a, cards) for a in actions)
     more = any(words.can_extend(fields, play.action, play.cards, cards) for play in legal)
     return is_legal, more
 

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
+from tienlen_env.games.common.arrays import ActionFields
 from tienlen_env.games.common.facts import Json
 from tienlen_env.games.common.game import ActionTable, AnyRules
 from tienlen_env.games.registry import ByGame, game_of
@@ -92,6 +93,11 @@ class PaymentColumns(NamedTuple):
     causes: Sequence[str]
 
 
+def is_part(actions: ActionFields, action: int, cards: int, selected: int) -> bool:
+    """Whether the selected cards are a part of `cards`, and not all of them."""
+    return selected & ~cards == 0 and selected != cards
+
+
 class GameWords:
     """The words of one game; this class is for games without their own.
 
@@ -105,11 +111,11 @@ class GameWords:
         positions: positions where programs often fail.
         undealt_column: of the cards in no hand, for records with hands in a browser; -1 for none.
         find_action: ``(spec, actions, cards)``, also compiled for the page: the action of exactly these
-            cards, -1 for none; None in a game whose actions stand for one set of cards.
+            cards, -1 for none; None: each legal action is tried.
         can_extend: ``(actions, action, cards, selected)``: whether the selected cards are a part of some
-            cards of the action, whose own are `cards`; None as `find_action`.
+            cards of the action, whose own are `cards`; without words of its own: of these.
         reason: ``(row, spec, actions, action, cards)``, compiled likewise: the number in `reasons` of why
-            they are refused, action -1 for cards that `find_action` does not know; None as `find_action`.
+            they are refused, action -1 for cards that `find_action` does not know; None: not known.
         reasons: texts, each with its clause; what stands in braces is filled in.
     """
 
@@ -124,7 +130,7 @@ class GameWords:
     positions: tuple[Position, ...] = ()
     undealt_column: int = -1
     find_action: Callable[..., int] | None = None
-    can_extend: Callable[..., bool] | None = None
+    can_extend: Callable[..., bool] = staticmethod(is_part)
     reason: Callable[..., int] | None = None
     reasons: Sequence[tuple[str, str]] = ()
 

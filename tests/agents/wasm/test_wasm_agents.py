@@ -13,22 +13,27 @@ import pytest
 
 import tienlen_agents
 from tests.needs import needs_linker, needs_node
+from tests.project.test_outside_climbing import CLIMB, format_cards as climb_text, with_other_cards
 from tests.wasm_files import built, each_game, game_of_name, run_node
 from tienlen_agents.networks.network import log_softmax
 from tienlen_agents.networks.shipped import policy_path
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
+from tienlen_agents.wasm import build
 from tienlen_agents.wasm.entries import widened
+from tienlen_agents.web.table import selection
 from tienlen_env.engine.agent import history_of
 from tienlen_env.engine.backends.wasm.memory import layout_of, leaves_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
+from tienlen_env.games import registry
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.cards import card_ids, format_cards
 from tienlen_env.games.registry import get_rules, has_payments, main_reward, variants_of
 from tienlen_env.games.tienlen.actions import PASS
 from tienlen_env.single.base import round_type
 from tienlen_env.single.messages import positions
+from tienlen_env.single.session import Session
 from tienlen_env.single.tienlen import Round
 
 __all__ = ["built"]
@@ -403,3 +408,31 @@ def test_a_template_describes_shared_memory_and_numbers() -> None:
         list(leaves_of((7, np.zeros((2, 2)).T[:1])))
     with pytest.raises(TypeError, match="0: str is not a valid array or number"):
         list(leaves_of(("text",)))
+
+
+@needs_node
+@needs_linker
+@pytest.mark.nightly
+def test_a_choice_of_cards_in_a_game_from_outside(tmp_path: Path) -> None:
+    """The browser finds the action of cards, and writes the cards, in a game without words of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_games", dict(registry._games))
+        registry.register(CLIMB)
+        build(tmp_path, ["tests.project.test_outside_climbing:CLIMB"])
+        session = Session("climb", 5, whole_game=False)
+        action, own, other = with_other_cards(session)
+        sets = [0, own, other, other & -other, own | other, 1 << 51]
+        texts = [climb_text(cards) for cards in sets]
+        found = node(tmp_path, "sets", game="climb", record=session.record(), sets=texts)
+        assert [(entry["action"] >= 0, len(entry["more"]) > 0) for entry in found] == [
+            selection(session, cards) for cards in sets
+        ]
+        assert found[2]["action"] == action
+        session.apply(session.round.play_of(action, other))
+        while not session.is_over:
+            session.apply(session.legal[-1])
+        line = session.record().strip()
+        (again,) = node(tmp_path, "rounds", game="climb", records=[line])
+        assert again["record"] == line
+        wrong = line.replace(f"{action}:", f"{action}:2s", 1)
+        assert node(tmp_path, "errors", game="climb", records=[wrong]) != [None]

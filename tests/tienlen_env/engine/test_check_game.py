@@ -19,6 +19,8 @@ import pytest
 
 from tests import high_card as H
 from tienlen_env.engine import check_game as compiled
+from tienlen_env.engine.backends.wasm import build
+from tienlen_env.games import registry
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.conformance import GameFaultError, check_contract
 from tienlen_env.games.common.game import AnyGame
@@ -330,6 +332,27 @@ def test_a_planted_fault_is_named(name: str) -> None:
     with pytest.raises(GameFaultError, match=message) as caught:
         check_contract(make(), 6)
     assert "high_card" in str(caught.value) or "name" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_compiler_gets_a_game_with_a_planted_fault(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`Batch` compiles registered games alone, with Numba or `make native`; a browser gets a built one."""
+    make, message = FAULTS[name]
+    wrong = make()
+    others = {name: game for name, game in registry._games.items() if name != "high_card"}
+    monkeypatch.setattr(registry, "_games", dict(others))
+    monkeypatch.setattr(sys.modules[__name__], "WRONG", wrong, raising=False)
+    with pytest.raises(GameFaultError, match=message):
+        register(wrong)
+    with pytest.raises(GameFaultError, match=message):
+        build(f"{__name__}:WRONG", tmp_path / "web")
+    assert registry._games == others
+    assert not list(tmp_path.rglob("*.wasm"))
+    registry._games["high_card"] = wrong  # as if it had passed
+    assert compiled.main(["high_card", "--rounds", "6"]) == 1
+    assert re.search(message, capsys.readouterr().err)
 
 
 def test_there_are_enough_faults() -> None:

@@ -75,7 +75,7 @@ def check_contract(game: AnyGame, num_rounds: int = 20) -> None:
 
     Args:
         game: the game.
-        num_rounds: rounds of each preset; below 2 only some texts are parsed.
+        num_rounds: rounds of each preset, at least one a reward; below 2 only some texts are parsed.
 
     Raises:
         GameFaultError: the first fault, with its preset, function and position.
@@ -84,7 +84,7 @@ def check_contract(game: AnyGame, num_rounds: int = 20) -> None:
     for name, rules in game.presets.items():
         try:
             checked = _Preset(game, rules, is_quick=num_rounds < 2)
-            for key in range(num_rounds):
+            for key in range(max(num_rounds, len(checked.specs))):
                 checked.play_round(key)
         except GameFaultError as fault:
             raise GameFaultError(f"game {game.name!r}, preset {name!r}: {fault}") from fault.__cause__

@@ -3,8 +3,8 @@
 For example ``high_card/1 high_card p3 key=00000000000000ff.0 : 17 3 50 = 2 1 0``: the game and the version of
 the format; the preset (or ``#`` and the digest of other rules); the players; the deal, as key and round or as
 hands by seat and the game's other cards; who leads, if that was given; the plays; once the round is over each
-seat's result. `Notation` writes plays as action ids and results as scores; a game that writes them in another
-way has a subclass.
+seat's result. `Notation` writes plays as action ids (``17:3s3h``, with the cards, where players
+choose them) and results as scores; a game that writes them in another way has a subclass.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 from tienlen_env.errors import NotationError, RulesError
 from tienlen_env.games.common.game import AnyRules
 
 MAX_ID: Final = 2**31 - 1
+Recorded: TypeAlias = int | tuple[int, int]  # a play in a `Record`
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Record:
         round_index: the round of the game that the key deals.
         hands: P card masks, or None where a key is given.
         leader: the seat that leads, or None where the deal decides.
-        plays: in turn, as the game's `Notation` says: action ids, or card masks.
+        plays: in turn, as the game's `Notation` says: action ids, alone or with card masks, or card masks.
         results: each seat's place or points, or None while the round is not over.
         extra: masks of other cards by name, with hands (`Game.extra_hands`).
         columns: column of each play in the text, for error messages; empty for a record not read from text.
@@ -41,7 +42,7 @@ class Record:
     round_index: int
     hands: tuple[int, ...] | None
     leader: int | None
-    plays: tuple[int, ...]
+    plays: tuple[Recorded, ...]
     results: tuple[int, ...] | None
     extra: Mapping[str, int] = field(default_factory=dict)
     columns: tuple[int, ...] = ()
@@ -163,17 +164,24 @@ class Notation:
             extra[name] = self.parse_cards(cards, column + len(name) + 1)
         return extra
 
-    def play_text(self, rules: Any, play: int) -> str:
+    def play_text(self, rules: Any, play: Any) -> str:
         """How a line writes a play."""
-        return str(play)
+        if not isinstance(play, tuple):
+            return str(play)
+        action, cards = play
+        return f"{action}:{self.cards_text(cards)}"
 
-    def parse_play(self, rules: Any, word: str, column: int = 1) -> int:
+    def parse_play(self, rules: Any, word: str, column: int = 1) -> Recorded:
         """The play that `play_text` writes so.
 
         Raises:
             NotationError: not a play.
         """
-        return number(word, column, MAX_ID, "an action id")
+        text, colon, cards = word.partition(":")
+        action = number(text, column, MAX_ID, "an action id")
+        if not colon:
+            return action
+        return action, self.parse_cards(cards, column + len(text) + 1) if cards else 0
 
     # ------------------------------------------------------------ lines
 
