@@ -34,13 +34,51 @@ export const agentsOf = (library: Library, rules: string, players: number): Agen
 export const adviserOf = (agents: AgentInfo[]): AgentInfo | undefined =>
   agents.find(({ scores }) => scores === "probabilities") ?? agents.find(({ scores }) => scores === "points");
 
+/** Who plays for an agent that is still being loaded: the strongest one without weights. */
+export const standInOf = (agents: AgentInfo[]): string | undefined => agents.filter(({ scores }) => scores === "none").at(-1)?.name;
+
 const base = new URL("engine/", document.baseURI);
 let library: Promise<Library> | null = null;
 let client: AgentClient | null = null;
+const files = new Map<string, Promise<Uint8Array>>();
+const RETRY = [1000, 3000]; // milliseconds before a file is asked for again
+
+/** A file of the engine, loaded once for the page and its worker; tried again after a failure. */
+export function readFile(name: string, onProgress: (bytes: number) => void = () => {}): Promise<Uint8Array> {
+  let found = files.get(name);
+  if (!found) {
+    found = load(name, onProgress, 0);
+    files.set(name, found);
+    found.catch(() => files.delete(name));
+  }
+  return found;
+}
+
+async function load(name: string, onProgress: (bytes: number) => void, tries: number): Promise<Uint8Array> {
+  try {
+    const answer = await fetch(new URL(name, base));
+    if (!answer.ok || !answer.body) throw new Error(`${answer.status} ${answer.statusText}`);
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    for (const reader = answer.body.getReader(); ; ) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      onProgress((length += value.length));
+    }
+    const whole = new Uint8Array(length);
+    parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
+    return whole;
+  } catch (error) {
+    if (tries >= RETRY.length) throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    await new Promise((done) => setTimeout(done, RETRY[tries]));
+    return load(name, onProgress, tries + 1);
+  }
+}
 
 /** The games, loaded once. */
 export function openLibrary(): Promise<Library> {
-  library ??= Library.open(base).catch((error: unknown) => {
+  library ??= Library.open(base, readFile).catch((error: unknown) => {
     library = null; // so that it can be tried again
     throw error;
   });
@@ -56,6 +94,6 @@ export async function engineWords(rules: string, players: number): Promise<Engin
 
 /** The agents, in a worker of their own, started once. */
 export function openAgents(): AgentClient {
-  client ??= new AgentClient(base, "worker.js");
+  client ??= new AgentClient(base, "worker.js", readFile);
   return client;
 }

@@ -129,7 +129,7 @@ async function open(text: string): Promise<Opened> {
     }
   });
   const { rules, num_players } = rounds[0]!.data;
-  return { game, rounds, text: lines.join("\n"), agents: agentsOf(library, rules, num_players) };
+  return { game, rounds, text, agents: agentsOf(library, rules, num_players) };
 }
 
 /** A play in the list of moves. */
@@ -197,7 +197,7 @@ export function Explorer({ initial, start, names, onLeave, onSettings, onPlay, p
         </nav>
       )}
       {opened && round && (
-        <OneRound key={`${opened.text}/${number}`} opened={opened} players={opened.text === initial.trim() ? names : []} round={round} number={number} turn={Math.min(turn, round.numPlays)}
+        <OneRound key={`${opened.text}/${number}`} opened={opened} players={opened.text === initial ? names : []} round={round} number={number} turn={Math.min(turn, round.numPlays)}
           onTurn={setTurn} seenFrom={seenFrom} onSeenFrom={setSeenFrom} onPlay={onPlay} pause={pause}
           onShow={(record) => { setText(record); show(record); scrollTo(0, 0); }} />
       )}

@@ -1,6 +1,6 @@
 /** A game in the page: the compiled engine, and agents in a worker. It answers as the server does. */
 import type { AgentInfo, LoadedGame, Round, RoundData } from "./engine.ts";
-import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
+import { adviserOf, agentsOf, openAgents, openLibrary, readFile, standInOf } from "./engine.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 import { messageOf, PERSON } from "./model.ts";
 import { readStored, removeStored, store, storedKeys } from "./storage.ts";
@@ -10,11 +10,14 @@ export interface LocalGame {
   config: TableConfig;
   rounds: RoundData[];
   roundsSeen: number;
+  /** Plays of a stand-in, while an agent was being loaded: round, number of the play, name. */
+  stoodIn?: [number, number, string][];
   /** Once the game is over. */
   result?: TableView["result"];
 }
 const KEY = "game:"; // before the number of a game: each has a place of its own, also in another tab
 const MOST_GAMES = 200;
+const PATIENCE = 3000; // milliseconds that a table waits for an agent that is being loaded; then another one plays
 
 /** A stored game; null if there is none, or if what is stored is not a game. */
 export function storedGame(id: string): LocalGame | null {
@@ -50,6 +53,13 @@ export class LocalHost implements Host {
   private timer = 0;
   private abort = new AbortController();
   private adviser: AgentInfo | undefined;
+  private standIn: string | undefined;
+  private files = new Map<string, string>(); // of weights, by agent
+  private sizes: Record<string, number> = {};
+  private loaded = new Map<string, number>(); // the part of a file that is loaded
+  private deadline = 0;
+  private isIdle = true; // no agent is choosing
+  private stoodIn: [number, number, string][];
 
   constructor(
     private readonly stored: LocalGame,
@@ -57,6 +67,7 @@ export class LocalHost implements Host {
   ) {
     this.pace = stored.config.pause;
     this.roundsSeen = stored.roundsSeen;
+    this.stoodIn = stored.stoodIn ?? [];
     this.open().catch((error: unknown) => this.fail(error));
   }
 
@@ -83,9 +94,54 @@ export class LocalHost implements Host {
     this.adviser = adviserOf(agentsOf(library, rules, seats.length));
     this.rounds = this.stored.rounds.map((data) => game.fromData(data));
     addEventListener("storage", this.follow);
+    const names = [...new Set(seats)];
+    this.standIn = standInOf(agentsOf(library, rules, seats.length));
+    this.files = new Map(names.flatMap((name) => { const file = game.fileOf(name, rules, seats.length); return file ? [[name, file]] : []; }));
+    this.sizes = library.index.bytes ?? {};
+    this.load();
     if (!this.rounds.length) this.rounds = [game.round({ rules, num_players: seats.length, key: game.newKey() })];
     this.status = "ready";
     this.changed();
+  }
+
+  /** Load the weights of the agents at the table, while people look at their hands. */
+  private load(): void {
+    for (const file of new Set(this.files.values())) {
+      if (this.loaded.get(file) === 1) continue;
+      this.loaded.set(file, 0);
+      this.deadline = performance.now() + PATIENCE;
+      readFile(file, (bytes) => this.progress(file, Math.min(0.99, bytes / (this.sizes[file] ?? Infinity)))).then(() => {
+        this.error = "";
+        this.progress(file, 1);
+      }, (error: unknown) => {
+        this.deadline = 0;
+        this.fail(error);
+      });
+    }
+  }
+  retry = (): void => {
+    this.error = "";
+    this.load();
+    this.changed();
+  };
+  private progress(file: string, part: number): void {
+    const before = this.loaded.get(file) ?? 0;
+    this.loaded.set(file, part);
+    if (!this.view || Math.floor(20 * before) === Math.floor(20 * part)) return;
+    if (part === 1 && this.isIdle) this.changed();
+    else {
+      this.view = { ...this.view, ...this.loadingNow() };
+      this.onChange();
+    }
+  }
+  private loadingNow(): { loading: number | null } {
+    const parts = [...this.loaded.values()];
+    return { loading: parts.some((part) => part < 1) ? parts.reduce((a, b) => a + b) / parts.length : null };
+  }
+  /** Who plays for a seat now. */
+  private playerOf(seat: number): string {
+    const name = this.config.seats[seat]!, file = this.files.get(name);
+    return file && this.standIn && this.loaded.get(file) !== 1 && performance.now() >= this.deadline ? this.standIn : name;
   }
 
   /** Whether the game is over: one round, or the target is reached as the engine says. */
@@ -126,7 +182,11 @@ export class LocalHost implements Host {
       ...round.view(seat),
       turn: numPlays,
       lead_at: numPlays - round.numPlays + round.leadAt,
-      seats: config.seats.map((name) => ({ name, is_person: name === PERSON, is_here: true })),
+      seats: config.seats.map((name, number) => {
+        const player = this.playerOf(number);
+        return { name: player, is_person: name === PERSON, is_here: true, ...(player === name ? {} : { for: name }) };
+      }),
+      ...this.loadingNow(),
       target: 0,
       waiting: this.isWaiting,
       can_undo: seat !== null && this.lastDecision() !== null,
@@ -145,7 +205,7 @@ export class LocalHost implements Host {
 
   private save(): void {
     const result = this.view!.result;
-    const game: LocalGame = { config: this.config, rounds: this.rounds.map(({ data }) => data), roundsSeen: this.roundsSeen, ...(result ? { result } : {}) };
+    const game: LocalGame = { config: this.config, rounds: this.rounds.map(({ data }) => data), roundsSeen: this.roundsSeen, stoodIn: this.stoodIn, ...(result ? { result } : {}) };
     if (this.id !== null) store(KEY + this.id, game);
   }
 
@@ -177,15 +237,25 @@ export class LocalHost implements Host {
   async step(): Promise<void> {
     const { version, round } = this;
     if (this.isOver || round.currentSeat === this.seat || round.currentSeat < 0) return;
+    const wanted = this.config.seats[round.currentSeat]!, player = this.playerOf(round.currentSeat);
+    const file = this.files.get(wanted), wait = this.deadline - performance.now();
+    if (player === wanted && file && this.loaded.get(file) !== 1 && wait > 0) {
+      this.timer = window.setTimeout(() => this.changed(), wait + 10); // what is loaded by then plays
+      return;
+    }
     try {
+      this.isIdle = false;
       const agents = openAgents();
       const seed = Math.floor(Math.random() * 2 ** 31);
-      const choice = await agents.choose(round.data, this.config.seats[round.currentSeat]!, { seed, signal: this.abort.signal });
+      const choice = await agents.choose(round.data, player, { seed, signal: this.abort.signal });
       if (version !== this.version) return;
+      if (player !== wanted) this.stoodIn.push([this.rounds.length - 1, round.numPlays, player]);
       round.play(round.find(choice.cards) ?? choice.action);
       this.changed();
     } catch (error) {
       if (version === this.version && !(error instanceof DOMException && error.name === "AbortError")) this.fail(error);
+    } finally {
+      this.isIdle = true;
     }
   }
 
@@ -246,7 +316,11 @@ export class LocalHost implements Host {
   }
 
   async records(): Promise<string[]> {
-    return this.rounds.filter(({ isOver }) => isOver).map((round) => round.record());
+    return this.rounds.flatMap((round, number) => {
+      const plays = this.stoodIn.filter(([other]) => other === number);
+      const remark = plays.length ? [`# played by ${plays[0]![2]} for an agent that was not loaded yet: ${plays.map(([, play]) => play + 1).join(", ")}`] : [];
+      return round.isOver ? [...remark, round.record()] : [];
+    });
   }
 
   close(): void {

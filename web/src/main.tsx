@@ -79,7 +79,7 @@ function App() {
   </>;
   if (host) return <>
     <Table host={host} settings={settings} invitations={invitations} onLeave={() => go("")} onSettings={() => setSetting(true)}
-      onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.length - 1}&names=${encodeURIComponent(host.view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(","))}`)} />
+      onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.filter((line) => line[0] !== "#").length - 1}&names=${encodeURIComponent(host.view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(","))}`)} />
     {settingsDialog}
   </>;
   if (screen !== "setup") return null;

@@ -5,7 +5,8 @@ export type GameEvent =
   | { type: "play"; round: number; seat: number; id: number; text: string }
   | { type: "round_over"; round: number; places: number[]; scores: number[]; totals: number[]; payments?: Payment[] };
 
-export interface SeatInfo { name: string; is_person: boolean; is_here: boolean }
+/** `for`: the agent that is still being loaded, for which `name` plays. */
+export interface SeatInfo { name: string; is_person: boolean; is_here: boolean; for?: string }
 
 /** The message `view` of the server: `Session.view` of a seat, and facts about the table. */
 export interface TableView extends SeatView {
@@ -22,6 +23,8 @@ export interface TableView extends SeatView {
   result: { scores: number[]; winner: number | null } | null;
   /** The number of plays before the trick on the table. */
   lead_at: number;
+  /** The part of the agents' weights that is loaded, while they are. */
+  loading?: number | null;
   /** All hands, where all may see them: agents that play in the page. */
   hands?: string[];
 }
@@ -44,6 +47,8 @@ export interface Host {
   view: TableView | null;
   status: Status;
   error: string;
+  /** Try again what has failed. */
+  retry?: () => void;
   onChange: () => void;
   select(cards: string[]): Promise<Selection>;
   play(text: string): Promise<void>;

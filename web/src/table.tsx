@@ -71,6 +71,7 @@ function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: nu
       <p class="who">
         <b>{name}</b> <span class="score">{standing(view, seat)}</span>
         {view.tricks && <span class="score">{view.tricks[seat] === 1 ? t("trick") : t("tricks", view.tricks[seat]!)}</span>}
+        {info.for && <span class="score">{t("standsIn", agentWords(info.for))}</span>}
         {!info.is_here && <span class="badge">{t("away")}</span>}
       </p>
       {view.hands
@@ -378,7 +379,8 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
         </span>
       </header>
       {host.status === "lost" && <p class="banner" role="alert">{t("lost")}…</p>}
-      {host.error && <p class="banner" role="alert">{t("error", host.error)}</p>}
+      {host.error && <p class="banner" role="alert">{t("error", host.error)} {host.retry && <button type="button" onClick={host.retry}>{t("tryAgain")}</button>}</p>}
+      {view.loading != null && !host.error && <p class="loading" role="progressbar" aria-label={t("loadingAgents", "")} aria-valuenow={Math.floor(100 * view.loading)}>{t("loadingAgents", Math.floor(100 * view.loading))}</p>}
       {view.notices.length > 0 && <p class="banner">{view.notices[view.notices.length - 1]}</p>}
 
       {invitations.length > 0 && isInviting && (

@@ -61,7 +61,8 @@ def build(out: Path, names: Iterable[str] = ()) -> list[Path]:
             path.unlink()  # of an earlier build: nothing plays it any more
     for source in sorted(JAVASCRIPT.glob("*.m*s")):
         shutil.copyfile(source, out / source.name)
-    text = json.dumps({"games": listed}, separators=(",", ":"))
+    files = {name: (out / name).stat().st_size for name in sorted(networks)}
+    text = json.dumps({"games": listed, "bytes": files}, separators=(",", ":"))
     (out / "index.json").write_text(text, encoding="utf-8")
     return modules
 

@@ -43,9 +43,9 @@ export interface Advice {
 export class AgentClient {
   /**
    * Start a worker; `base` is the folder of the files (default: that of this module), `script` the worker's file in it
-   * (default: `worker.mjs`).
+   * (default: `worker.mjs`); `read` reads a file of the folder, so that page and worker load each only once.
    */
-  constructor(base?: string | URL, script?: string);
+  constructor(base?: string | URL, script?: string, read?: (name: string) => Promise<Uint8Array>);
   choose(data: RoundData, agent: string, options?: AgentOptions & { signal?: AbortSignal }): Promise<Choice>;
   advise(data: RoundData, agent: string, options?: AgentOptions & { signal?: AbortSignal }): Promise<Advice>;
   close(): void;

@@ -3,14 +3,24 @@ export class AgentClient {
   /**
    * @param {string | URL} base address of the folder with these files
    * @param {string} script the worker's file there; a bundler may have given it another name
+   * @param {(name: string) => Promise<Uint8Array>} [read] reads a file of the folder; without it the worker fetches
    */
-  constructor(base = new URL("./", import.meta.url), script = "worker.mjs") {
+  constructor(base = new URL("./", import.meta.url), script = "worker.mjs", read = undefined) {
     this.waiting = new Map();
     this.number = 0;
     const address = new URL(script, new URL(base, globalThis.location?.href));
     this.worker = new Worker(address, { type: "module" });
-    this.worker.addEventListener("message", ({ data }) => this.settle(data));
+    this.worker.addEventListener("message", ({ data }) => (data.read === undefined ? this.settle(data) : this.serve(data.read, read)));
+    if (read) this.worker.postMessage({ call: "serve" });
     this.worker.addEventListener("error", (event) => this.fail(new Error(event.message || "the worker has stopped")));
+  }
+
+  async serve(name, read) {
+    try {
+      this.worker.postMessage({ call: "file", name, bytes: await read(name) });
+    } catch (error) {
+      this.worker.postMessage({ call: "file", name, error: error instanceof Error ? error.message : String(error) });
+    }
   }
 
   settle({ id, answer, error }) {

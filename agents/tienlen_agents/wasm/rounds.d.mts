@@ -17,6 +17,8 @@ export interface Index {
     presets: { name: string; num_players: number[] }[];
     agents: AgentInfo[];
   }[];
+  /** Sizes of the files of weights. */
+  bytes: Record<string, number>;
 }
 
 /** All that a round is, as JSON; to undo, cut `plays`. */
@@ -114,6 +116,8 @@ export class LoadedGame {
   actionTexts(rules: string, numPlayers: number): string[];
   /** The fields of Python's `Rules`; none for a game whose words do not list them. */
   about(rules: string, numPlayers: number): Record<string, unknown>;
+  /** The file of weights that an agent needs under these rules; null for none. */
+  fileOf(agent: string, rules: string, numPlayers: number): string | null;
   readonly words: { readonly reasons: readonly [text: string, clause: string][] };
   round(start: RoundStart): Round;
   /** Throws `IllegalPlay`. */

@@ -154,6 +154,12 @@ export class LoadedGame {
     return this.engine.variant(rules, numPlayers).tables.about;
   }
 
+  /** The file of weights that an agent needs there; null for none. */
+  fileOf(agent, rules, numPlayers) {
+    const isNetwork = this.tables.agents.find(({ name }) => name === agent)?.network;
+    return isNetwork ? this.tables.networks[this.engine.variant(rules, numPlayers).tables.digest].file : null;
+  }
+
   take(variant) {
     return this.free.get(variant)?.pop() ?? variant.newGame();
   }

@@ -7,9 +7,12 @@ const queue = [];
 let isBusy = false;
 let library;
 let agents;
+/** Reads a file; undefined: the worker fetches. @type {((name: string) => Promise<Uint8Array>) | undefined} */
+let read;
+const files = new Map(); // asked of the page and not answered yet
 
 async function answer({ call, data, agent, options }) {
-  library ??= Library.open(new URL("./", import.meta.url));
+  library ??= Library.open(new URL("./", import.meta.url), read);
   agents ??= new Agents(await library);
   const game = await (await library).loadRules(data.rules);
   const round = game.fromData(data);
@@ -38,6 +41,18 @@ async function work() {
 }
 
 globalThis.addEventListener("message", ({ data }) => {
+  if (data.call === "serve") {
+    read = (name) => new Promise((resolve, reject) => {
+      files.set(name, [...(files.get(name) ?? []), { resolve, reject }]);
+      globalThis.postMessage({ read: name });
+    });
+    return;
+  }
+  if (data.call === "file") {
+    for (const { resolve, reject } of files.get(data.name) ?? []) data.error === undefined ? resolve(data.bytes) : reject(new Error(data.error));
+    files.delete(data.name);
+    return;
+  }
   if (data.call === "cancel") {
     const at = queue.findIndex((question) => question.id === data.id);
     if (at >= 0) queue.splice(at, 1);

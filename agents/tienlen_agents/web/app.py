@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
@@ -393,4 +394,4 @@ def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STA
         engine.all_directories.append(WEIGHTS)  # a wheel has the networks once
         page = [Route("/", index), Mount("/engine", engine), Mount("/", StaticFiles(directory=static))]
     routes = [WebSocketRoute("/ws", socket), *page]
-    return Guarded(Starlette(routes=routes, lifespan=lifespan), guard)
+    return Guarded(GZipMiddleware(Starlette(routes=routes, lifespan=lifespan), compresslevel=5), guard)

@@ -854,6 +854,57 @@ def test_the_focus_stays_in_the_hand(new_page: NewPage, host: str) -> None:
     until(page, lambda: page.evaluate("document.activeElement.closest('.me') !== null"))
 
 
+CHAMPIONS = ("human", "champion", "champion", "champion")
+
+
+def test_files_are_loaded_once_and_an_agent_without_weights_is_replaced(new_page: NewPage, host: str) -> None:
+    """The stand-in is named at the seat and in the record; the champion plays once its weights are there."""
+    key = next(key for key in range(200) if Round("cardgames", key).current_seat == 1)
+    page = new_page()
+    names: list[str] = []
+    page.on("request", lambda request: names.append(request.url.rpartition("/")[2]))
+    page.context.route("**/*.safetensors", lambda route: route.abort())
+    sit_down(page, host, key, seats=CHAMPIONS)
+    expect(page.get_by_role("alert")).to_contain_text("safetensors")  # after two more attempts
+    assert wait(page) == "turn"
+    expect(page.locator(".who").first).to_contain_text("for champion")
+    assert json.loads(page.evaluate("localStorage.getItem('game:1')"))["stoodIn"][0] == [0, 0, "heuristic"]
+    page.context.unroute("**/*.safetensors")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.locator(".who").first).to_contain_text("champion 2")
+    text = choice_of(stored(page)[0])
+    play_cards(page, text) if text else page.keyboard.press("p")
+    assert wait(page) in ("turn", "game")
+    counts = {name: names.count(name) for name in ("tienlen.wasm", "tienlen.json", "index.json")}
+    assert counts == {"tienlen.wasm": 1, "tienlen.json": 1, "index.json": 1}
+
+
+@pytest.mark.nightly
+def test_a_slow_line(new_page: NewPage, server: Server) -> None:
+    """1.6 Mbit/s and 150 ms: until a hand is dealt, and until an agent has played."""
+    key = next(key for key in range(200) if Round("cardgames", key).current_seat == 1)
+    page = new_page()
+    sit_down(page, server.address, key, seats=CHAMPIONS)
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.clearBrowserCache")
+    line = {"latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 93_750}
+    session.send("Network.emulateNetworkConditions", {"offline": False, **line})
+    sit_down_again = time.monotonic()
+    page.evaluate("sessionStorage.clear()")
+    page.goto("about:blank")
+    page.goto(f"{server.address}#table=1")
+    page.wait_for_selector(".hand .hold")
+    dealt = time.monotonic() - sit_down_again
+    until(page, lambda: turn_of(page) > 0)
+    played = time.monotonic() - sit_down_again
+    print(f"slow line: dealt after {dealt:.1f} s, first play of an agent {played - dealt:.1f} s later")
+    expect(page.locator(".who").first).to_contain_text("for champion")
+    assert dealt <= 3
+    assert played - dealt <= 5
+
+
 def test_a_file_says_why_it_is_empty(new_page: NewPage) -> None:
     page = new_page()
     page.goto((STATIC / "index.html").as_uri())
