@@ -199,7 +199,7 @@ class Moment:
     def __init__(self, out: Path, seed: int, act: Callable[[], None]) -> None:
         rng = random.Random(seed)
         self._metrics, self._act = out / "metrics.jsonl", act
-        # So many iterations, and a share of the time of one more.
+        # Whole iterations, and a share of the time of one more.
         self._after, self._share = rng.randrange(SMALL_RUN["stop_after"] - 2), rng.random()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._has_ended = False

@@ -198,7 +198,7 @@ def buffers() -> None:
     same(device.observe(to_device(seats)), host.observe(seats))
     same(device.packed_observation(2), host.packed_observation(2))
     same(device.packed_observation(to_device(seats + 100)), np.zeros_like(host.packed_observation()))
-    # Every dtype, and sizes at which eights end anywhere.
+    # Every dtype, and sizes where eights end anywhere.
     for size in (1, 7, 64, 65, 131):
         items = rng.integers(0, 2, (5, size)).astype(np.uint8)
         for dtype in (np.uint8, np.int8, np.bool_, np.float32):

@@ -1,4 +1,4 @@
-"""The games, each with the tables and settings at which its environments are tried."""
+"""The games, each with the tables and settings that its environments are tried with."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def choose(rng: np.random.Generator, observation: dict[str, np.ndarray]) -> int:
 
 
 def play(env: Any, rng: np.random.Generator, max_steps: int = 10**9) -> dict[str, float]:
-    """Play to the end at random; what each agent was told it earned."""
+    """Play to the end at random; the rewards that each agent received."""
     total = dict.fromkeys(env.possible_agents, 0.0)
     for step, agent in enumerate(env.agent_iter()):
         observation, reward, termination, truncation, _ = env.last()

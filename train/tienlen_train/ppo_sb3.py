@@ -194,7 +194,7 @@ class MaskablePPOTrainer(Trainer):
         """Write the current policy to the run folder; the same policy gives the same bytes."""
         buffer, plain = io.BytesIO(), io.BytesIO()
         self.model.save(buffer, exclude=PASSING)
-        # The same entries without the time at which they were written.
+        # The same entries without the time when they were written.
         with zipfile.ZipFile(buffer) as saved, zipfile.ZipFile(plain, "w") as file:
             for name in saved.namelist():
                 file.writestr(zipfile.ZipInfo(name), saved.read(name))

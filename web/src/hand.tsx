@@ -15,7 +15,7 @@ interface Props {
 }
 const DRAG = 10; // pixels that make a drag of a tap
 
-/** Move the focus in the hand by so many cards. */
+/** Move the focus in the hand by `by` cards. */
 export function moveFocus(by: number): void {
   const cards = [...document.querySelectorAll<HTMLElement>(".hand .hold")];
   const at = cards.indexOf(document.activeElement as HTMLElement);

@@ -156,7 +156,7 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
   const over = [...view.events].reverse().find((event) => event.type === "round_over");
   if (!over || over.type !== "round_over") return null;
   const byPlace = (a: number, b: number): number => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!;
-  // A round is told by its places, a game of several rounds by its totals.
+  // The result of a round is its places, that of a game of several rounds its totals.
   const isGame = Boolean(view.result) && over.round > 0;
   const order = view.seats.map((_, seat) => seat).sort((a, b) => (isGame ? over.totals[b]! - over.totals[a]! : 0) || byPlace(a, b));
   const winner = view.result?.winner;

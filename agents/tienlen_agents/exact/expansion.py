@@ -405,7 +405,7 @@ def expansion_loops(game: AnyGame) -> SimpleNamespace:
                 at += size
             else:
                 for slot in range(first, end):
-                    # If every hand of the actor can play it, it tells nothing of the others.
+                    # If every hand of the actor can play it, it shows nothing of the others.
                     if size == actors or find_others(
                         deals, level, node, seat, level.ids[slot], scratch, False
                     ):

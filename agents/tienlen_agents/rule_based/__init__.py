@@ -67,21 +67,20 @@ class RuleChooser:
         scratch = np.zeros(game_of(rules).build_table(rules).num_actions, np.int64)
         self.rules = rules
         self._machine = machine
-        self._bodies = agent._prepare, agent._choose
+        self._prepare, self._choose = bodies(agent._prepare, agent._choose)
         self._states = machine.per_slot(agent.state)
         self._ids, self._cards = machine.per_slot(scratch), machine.per_slot(scratch)
-        self._spec: Any = None  # for which the states are prepared
+        self._spec: Any = None  # the states are prepared for it
 
     def choose(self, position: Position, games: Any, step: int, out: Any) -> None:
         """Choose for n decisions."""
-        prepare, choose = bodies(*self._bodies)
         args = ChooseArgs(
             position.rows, games, position.spec, position.actions, self._states, self._ids, self._cards, out
         )
         if position.spec is not self._spec:
-            self._machine.launch(prepare, self._machine.num_slots, args)
+            self._machine.launch(self._prepare, self._machine.num_slots, args)
             self._spec = position.spec
-        self._machine.launch(choose, len(games), args)
+        self._machine.launch(self._choose, len(games), args)
 
 
 class RuleAgent:
@@ -107,6 +106,9 @@ class RuleAgent:
         self.state = state
         self._chooser: RuleChooser | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_chooser": None}
+
     @staticmethod
     def _prepare(state: Any, spec: Spec) -> None:
         """Nothing to prepare."""
@@ -117,9 +119,11 @@ class RuleAgent:
     def act(self, view: View) -> IntArray:
         """Choose by the rules of the agent (see `Agent.act`)."""
         batch, games = view.source
-        check_plays([self], batch)
-        if self._chooser is None or self._chooser.rules != batch.rules:
-            self._chooser = RuleChooser(HOST, self, batch.rules)
+        chooser, rules = self._chooser, batch.rules
+        # Mostly the same object: to compare all fields takes longer than to choose.
+        if chooser is None or (chooser.rules is not rules and chooser.rules != rules):
+            check_plays([self], batch)
+            self._chooser = chooser = RuleChooser(HOST, self, rules)
         out = np.empty(len(view), np.int64)
-        self._chooser.choose(Position(*batch.kernel_arrays), games, 0, out)
+        chooser.choose(Position(*batch.kernel_arrays), games, 0, out)
         return out

@@ -37,7 +37,7 @@ def test_a_league_plays_all_tables_on_the_same_deals(report):
     (league,) = report.leagues
     alone = arena.match("random", "greedy_long", num_deals=40, seed=1)
     assert alone.points.tolist() in [table.points.tolist() for table in report.results]
-    # Everybody's points together are those of the table.
+    # The points of all agents together are those of the table.
     assert sum(standing.points.mean for standing in league.standings) == pytest.approx(3 * 1.5)
     for standing in league.standings:
         assert sum(value.mean for value in standing.places) == pytest.approx(1)

@@ -312,7 +312,7 @@ def test_rule_1_empties_the_hand():
 
 
 def test_rule_1_goes_out_when_it_is_certain():
-    # Nobody holds four cards, so nothing beats the 2 of hearts or three cards in sequence need an answer of
+    # No player has four cards, so nothing beats the 2 of hearts or three cards in sequence need an answer of
     # three: the weak 4 is kept for the end.
     assert decide("4s 2h", "5s 6s 7s", "8s 9s Ts", "Jc Qc Kd") == "single 2h"
     assert decide("4s 6s 7c 8d", "5s 6h", "8s 9s", "Jc Qc") == "run 6-8 top 8d"

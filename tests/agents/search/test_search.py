@@ -387,7 +387,7 @@ def test_late_decisions_get_more_worlds(monkeypatch):
 
 
 def test_the_budget_in_milliseconds(monkeypatch):
-    # A clock on which every world takes a millisecond.
+    # Every world takes a millisecond of this clock.
     now = [0.0]
     plain = SearchContext.sample
 

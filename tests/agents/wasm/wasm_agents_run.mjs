@@ -12,7 +12,7 @@ const game = await library.load(job.game);
 const agents = new Agents(library);
 const start = ([rules, num_players], key) => game.round({ rules, num_players, key });
 
-/** An agent's choices in rounds in which two plays in three are its own, the third is another legal action. */
+/** An agent's choices in rounds where two plays in three are its own, the third is another legal action. */
 async function choices() {
   const times = [];
   const chosen = [];

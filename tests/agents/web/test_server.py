@@ -73,7 +73,7 @@ def hub() -> Iterator[Hub]:
 
 
 class Ear:
-    """A listener that reads every byte at the moment at which it is sent."""
+    """A listener that reads every byte as soon as it is sent."""
 
     def __init__(self, table: Table, seat: int | None) -> None:
         self.table, self.seat, self.num_events = table, seat, 0

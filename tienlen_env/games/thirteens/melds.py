@@ -6,7 +6,7 @@ bit above each, "do the counts hold what a meld needs" is one subtraction.
 The search is exact. A king is a thirteen by itself: any meld with a king in it scores no more than the king
 alone. Of the other cards, every multiset of thirteens that they hold is tried, and with each the best pairs
 and straights of the rest. There no straight need be taken twice: three pairs of the same cards score more. So
-the sets of pips on which straights begin are tried, and all else is paired.
+the sets of pips where straights begin are tried, and all else is paired.
 """
 
 from __future__ import annotations

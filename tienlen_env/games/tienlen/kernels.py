@@ -5,7 +5,7 @@ comes from `spec` and `actions`.
 
 Masks of top cards: for a shape, the set of cards that could be the top of such a combination in a hand.
 Peeling the lowest card of each rank ``n - 1`` times leaves the tops of sets of n; shifting "which ranks have
-a set" over itself gives the ranks on which a sequence can end.
+a set" over itself gives the ranks where a sequence can end.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def add_sequences(row: Row, spec: Spec, width: int, tops: int, duty: int) -> Non
         return
     ends = sequence_hand(spec, width, tops)
     ranks = ranks_of(ends)
-    # `chain` has the ranks on which a sequence of the present length can end.
+    # `chain` has the ranks where a sequence of the present length can end.
     chain = ranks
     for below in range(1, minimum):
         chain &= ranks << (4 * below)

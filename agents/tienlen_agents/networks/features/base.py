@@ -278,15 +278,17 @@ class Reader:
         self._features = features
         self._options = prior, prior_scale, record
         self._machine = machine
-        self._spec: Any = None  # for which the memory is prepared
-        self._variant: tuple[AnyRules, int | None] | None = None  # for which the following was made
+        self._spec: Any = None  # the memory is prepared for it
+        self._variant: tuple[AnyRules, int | None] | None = None  # the following was made for it
+        self._code: Any = None
         self._settings: Any = None
-        self._width = 0  # of `Inputs.observation`
+        self._width, self._num_features = 0, 0  # of `Inputs.observation`, of an action
         self._slots: Any = None
 
     def __getstate__(self) -> dict[str, object]:
         # The arrays of the memory overlap, which a copy would not keep.
-        return {**self.__dict__, "_spec": None, "_variant": None, "_settings": None, "_slots": None}
+        made = ("_spec", "_variant", "_code", "_settings", "_slots")
+        return {**self.__dict__, **dict.fromkeys(made)}
 
     def read(self, view: View) -> Inputs:
         """The inputs of n decisions; only on the processor.
@@ -321,11 +323,13 @@ class Reader:
             observation_size: O; None for that of an observation without past plays.
         """
         machine, num_decisions, num_actions = self._machine, len(decisions.games), decisions.num_actions
-        code, num_features = self._features.code(rules), self._features.num_action_features(rules)
         if (rules, observation_size) != self._variant:
             self._variant, self._spec = (rules, observation_size), None
+            self._code = self._features.code(rules)
+            self._num_features = self._features.num_action_features(rules)
             self._settings, self._width = self._features.settings_of(rules, *self._options, observation_size)
-            self._slots = code.new_slots(machine)
+            self._slots = self._code.new_slots(machine)
+        code, num_features = self._code, self._num_features
         width = -(-num_features // machine.multiple) * machine.multiple
         new = machine.empty if width == num_features else machine.zeros
         inputs = Inputs(

@@ -54,7 +54,7 @@ def test_4_30_the_table_in_the_document() -> None:
 
 @pytest.mark.parametrize("name", ["south", "north"])
 def test_4_30_the_engine_finds_what_the_patterns_say(name: str) -> None:
-    """Somebody declares if and only if a hand of the deal shows a pattern; the seat is the oracle's."""
+    """A player declares if and only if a hand of the deal shows a pattern; the seat is the oracle's."""
     rules, number = PRESETS[name], 40_000
     hands = deals(number)
     seats = declared(rules, number)

@@ -23,7 +23,7 @@ position_names = pytest.mark.parametrize("name", POSITIONS)
 
 
 def depths(counts: tuple[int, ...], most: int, deepest: int = DEPTH) -> list[int]:
-    """The depths at which a slow counter visits no more than `most` positions."""
+    """The depths where a slow counter visits no more than `most` positions."""
     return [d for d in range(1, deepest + 1) if d == 1 or counts[d - 2] <= most]
 
 

@@ -94,7 +94,7 @@ def _address(array: Any) -> int:
 
 
 def _reinterpret(flat: Any, length: int, dtype: type[np.generic], start: int) -> Any:
-    """So many numbers of another dtype in the same memory, from a byte on."""
+    """`length` numbers of another dtype in the same memory, from byte `start` on."""
     if is_simulated():
         return flat.view(np.uint8)[start : start + length * np.dtype(dtype).itemsize].view(dtype)
     if length == 0:
