@@ -23,7 +23,7 @@ RUN = [
         "--eval-every",
         "2",
         "--eval-deals",
-        "0",
+        "2",
         "--final-deals",
         "0",
     ),
