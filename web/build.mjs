@@ -4,7 +4,7 @@
  * What the page and its worker need of the engine's modules goes into main.js and engine/worker.js: fewer files to wait
  * for, and some hosts send .mjs files with a type that browsers refuse to run.
  */
-import { copyFile, mkdir } from "node:fs/promises";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -36,9 +36,10 @@ await build({
   jsx: "automatic",
   jsxImportSource: "preact",
   legalComments: "none",
-  banner: { js: "/*! Contains Preact; its licence is in licenses.txt */" },
+  banner: { js: "/*! Contains Preact and qrcode-generator; their licences are in licenses.txt */" },
   charset: "utf8",
   logLevel: "warning",
 });
-await copyFile(path.join(here, "../licenses/preact.txt"), path.join(out, "licenses.txt"));
+const licences = await Promise.all(["preact", "qrcode-generator"].map((name) => readFile(path.join(here, `../licenses/${name}.txt`), "utf8")));
+await writeFile(path.join(out, "licenses.txt"), licences.join("\n"));
 for (const name of ["index.html", "icon.svg"]) await copyFile(path.join(here, "src", name), path.join(out, name));

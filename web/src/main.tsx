@@ -5,6 +5,7 @@ import { Explorer } from "./explorer.tsx";
 import { addGame, LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, type Host, type TableConfig } from "./model.ts";
 import { applySettings, loadSettings, SettingsDialog, type Settings } from "./parts.tsx";
+import { readStored } from "./storage.ts";
 import { createTable, findServer, joinToken, RemoteHost, type Welcome } from "./remote.ts";
 import { Setup } from "./setup.tsx";
 import { Table } from "./table.tsx";
@@ -62,7 +63,7 @@ function App() {
     if (!isRemote) return startLocal({ config, rounds: [], roundsSeen: 0 });
     createTable(config).then((tokens) => {
       const [own, ...others] = tokens;
-      const base = `${location.origin}${location.pathname}`;
+      const base = server?.address || `${location.origin}${location.pathname}`;
       setInvitations(others.filter(({ seat }) => seat !== null).map(({ token: other, seat }) => {
         const join = joinToken();
         return { seat: seat!, link: `${base}#seat=${other}${join ? `&join=${join}` : ""}` };
@@ -70,6 +71,7 @@ function App() {
       go(`seat=${own!.token}`);
     }, (problem: unknown) => setError(messageOf(problem)));
   };
+  const seat = readStored("server"); // the last one at a table of the server
   const settingsDialog = isSetting && <SettingsDialog settings={settings} onChange={change} onClose={() => setSetting(false)} />;
 
   if (screen === "explorer") return <>
@@ -78,7 +80,7 @@ function App() {
     {settingsDialog}
   </>;
   if (host) return <>
-    <Table host={host} settings={settings} invitations={invitations} onLeave={() => go("")} onSettings={() => setSetting(true)}
+    <Table host={host} settings={settings} invitations={invitations} isOpen={Boolean(server?.address)} onLeave={() => go("")} onSettings={() => setSetting(true)}
       onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.filter((line) => line[0] !== "#").length - 1}&names=${encodeURIComponent(host.view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(","))}`)} />
     {settingsDialog}
   </>;
@@ -86,7 +88,7 @@ function App() {
   return <>
     {error && <p class="banner" role="alert">{error}</p>}
     <Setup server={server} pause={settings.pause} hasGame={unfinished !== undefined} onPause={(pause) => change({ ...settings, pause })} onStart={start}
-      onContinue={() => go(`table=${unfinished!.id}`)} onExplore={() => go("explorer")} onSettings={() => setSetting(true)} />
+      onContinue={() => go(`table=${unfinished!.id}`)} onReturn={server && typeof seat === "string" ? () => go(`seat=${seat}`) : null} onExplore={() => go("explorer")} onSettings={() => setSetting(true)} />
     {settingsDialog}
   </>;
 }

@@ -6,7 +6,7 @@ export type GameEvent =
   | { type: "round_over"; round: number; places: number[]; scores: number[]; totals: number[]; payments?: Payment[] };
 
 /** `for`: the agent that is still being loaded, for which `name` plays. */
-export interface SeatInfo { name: string; is_person: boolean; is_here: boolean; for?: string }
+export interface SeatInfo { name: string; is_person: boolean; is_here: boolean; for?: string; stand_in?: string }
 
 /** The message `view` of the server: `Session.view` of a seat, and facts about the table. */
 export interface TableView extends SeatView {
@@ -47,6 +47,8 @@ export interface Host {
   view: TableView | null;
   status: Status;
   error: string;
+  /** Begin another game with the same people. */
+  again?: () => void;
   /** Try again what has failed. */
   retry?: () => void;
   onChange: () => void;

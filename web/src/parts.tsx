@@ -10,8 +10,10 @@ export interface Settings {
   theme: "auto" | "light" | "dark";
   autoPass: boolean;
   pause: number;
+  /** What other people at the table see. */
+  name: string;
 }
-const DEFAULT: Settings = { language: "auto", theme: "auto", autoPass: false, pause: 700 };
+const DEFAULT: Settings = { language: "auto", theme: "auto", autoPass: false, pause: 700, name: "" };
 
 /** The stored settings; a spoilt one is the default. */
 export function loadSettings(): Settings {
@@ -21,6 +23,7 @@ export function loadSettings(): Settings {
     theme: (["light", "dark"] as const).find((theme) => theme === found.theme) ?? "auto",
     autoPass: found.autoPass === true,
     pause: Number.isFinite(found.pause) ? Math.max(0, Math.min(2000, found.pause)) : DEFAULT.pause,
+    name: typeof found.name === "string" ? found.name.slice(0, 24) : "",
   };
 }
 
@@ -117,6 +120,7 @@ export function SettingsDialog({ settings, onChange, onClose }: { settings: Sett
       <Choice label={t("theme")} value={settings.theme} options={["auto", "light", "dark"] as const}
         words={(o) => t(o)} onChange={(theme) => set({ theme })} />
       <Pace value={settings.pause} onChange={(pause) => set({ pause })} />
+      <label class="field"><span>{t("yourName")}</span><input type="text" maxLength={24} autocomplete="nickname" value={settings.name} onInput={(event) => set({ name: event.currentTarget.value })} /></label>
       <label class="check">
         <input type="checkbox" checked={settings.autoPass} onChange={(event) => set({ autoPass: event.currentTarget.checked })} />
         <span>{t("autoPass")}</span>

@@ -1,9 +1,11 @@
 /** A game on the server: one WebSocket, joined again whenever it is lost. */
 import { t } from "./i18n.ts";
-import { readStored, store } from "./storage.ts";
+import { loadSettings } from "./parts.tsx";
+import { readStored, removeStored, store } from "./storage.ts";
 import type { GameEvent, HintPlay, Host, Selection, Status, TableConfig, TableView } from "./model.ts";
 
-export interface Welcome { type: "welcome"; agents: string[]; rules: string[] }
+/** `address`: of the server in the network; empty: only this machine reaches it. */
+export interface Welcome { type: "welcome"; agents: string[]; rules: string[]; address: string }
 export interface SeatToken { token: string; seat: number | null }
 type Answer = { type: string; id?: number | null } & Record<string, unknown>;
 type Wanted = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
@@ -92,7 +94,7 @@ export class RemoteHost implements Host {
     const socket = (this.socket = new WebSocket(address()));
     socket.onopen = () => {
       socket.send(JSON.stringify({ type: "hello", version: VERSION, join: joinToken() }));
-      socket.send(JSON.stringify({ type: "join", token: this.token, since: this.events.length }));
+      socket.send(JSON.stringify({ type: "join", token: this.token, since: this.events.length, name: loadSettings().name }));
       if (this.pending) this.send({ type: "play", ...this.pending });
     };
     socket.onmessage = ({ data }) => this.read(JSON.parse(String(data)) as Answer);
@@ -114,6 +116,7 @@ export class RemoteHost implements Host {
       if (this.pending && view.turn > this.pending.turn) this.pending = null;
       this.status = "ready";
       this.tries = 0;
+      if (view.seat !== null && this.view.seats.length) this.view.result ? removeStored("server") : store("server", this.token);
       this.onChange();
       return;
     }
@@ -125,6 +128,7 @@ export class RemoteHost implements Host {
       if (wanted) wanted.reject(error);
       else {
         this.error = error.message;
+        if (answer["code"] === "token") removeStored("server");
         if (["token", "agent", "join", "version"].includes(String(answer["code"]))) this.close(); // asking again changes nothing
         this.onChange();
       }
@@ -168,6 +172,8 @@ export class RemoteHost implements Host {
     const answer = await this.ask({ type: "hint", turn: this.view?.turn ?? 0 });
     return answer["plays"] as HintPlay[];
   }
+
+  again = (): void => { this.send({ type: "again" }); };
 
   async next(): Promise<void> {
     this.send({ type: "next" });

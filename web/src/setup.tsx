@@ -16,11 +16,13 @@ interface Props {
   onPause: (pause: number) => void;
   onStart: (config: TableConfig, isRemote: boolean) => void;
   onContinue: () => void;
+  /** Back to the seat at a table of the server; null: there is none. */
+  onReturn: (() => void) | null;
   onExplore: () => void;
   onSettings: () => void;
 }
 
-export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, onExplore, onSettings }: Props) {
+export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, onReturn, onExplore, onSettings }: Props) {
   const [index, setIndex] = useState<Index | null>(null);
   const [rules, setRules] = useState(isVietnamese() ? "south" : "cardgames");
   const [wanted, setWanted] = useState<string[]>([PERSON, "champion", "champion", "champion"]);
@@ -57,6 +59,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
         <p class="actions first">
           <button type="submit" class="main start" disabled={!index}>{t("newGame")}</button>
           {hasGame && <button type="button" class="continue" onClick={onContinue}>{t("continue")}</button>}
+          {onReturn && <button type="button" class="return" onClick={onReturn}>{t("returnToServer")}</button>}
           <button type="button" class="watch" onClick={watch} disabled={!index}>{t("watch")}</button>
           <button type="button" class="explore" onClick={onExplore}>{t("explorer")}</button>
           <button type="button" onClick={onSettings}>{t("settings")}</button>

@@ -1,11 +1,12 @@
 /** The table: other players, what lies on it, the own hand and what can be done. */
+import qrcode from "qrcode-generator";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardBack, CardRow, PlayText } from "./cards.tsx";
 import { Hand, moveFocus } from "./hand.tsx";
 import { engineWords, type EngineWords } from "./engine.ts";
 import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, refusalWords, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
-import { cardsOf, isCards, type GameEvent, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
+import { cardsOf, isCards, type GameEvent, PERSON, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
 import { Dialog, Pace, useKeys, useNarrow, type Settings } from "./parts.tsx";
 import { RulesDialog } from "./rules.tsx";
 
@@ -26,7 +27,7 @@ export function arranged(cards: string[], sorting: Sorting, own: string[]): stri
 const nameOf = (seat: number, seats: SeatInfo[], you: number | null): string => {
   if (seat === you) return t("you");
   const info = seats[seat]!;
-  if (info.is_person) return t("player", seat + 1);
+  if (info.is_person) return info.name === PERSON ? t("player", seat + 1) : info.name;
   const name = agentWords(info.name);
   const same = seats.filter((other, i) => i !== you && other.name === info.name).length > 1;
   return same ? `${name} ${seat + 1}` : name;
@@ -72,7 +73,7 @@ function Opponent({ view, seat, you, shown, place }: { view: TableView; seat: nu
         <b>{name}</b> <span class="score">{standing(view, seat)}</span>
         {view.tricks && <span class="score">{view.tricks[seat] === 1 ? t("trick") : t("tricks", view.tricks[seat]!)}</span>}
         {info.for && <span class="score">{t("standsIn", agentWords(info.for))}</span>}
-        {!info.is_here && <span class="badge">{t("away")}</span>}
+        {!info.is_here && <span class="badge">{info.stand_in ? `${t("away")}: ${agentWords(info.stand_in)}` : t("away")}</span>}
       </p>
       {view.hands
         ? <CardRow cards={arranged(cardsOf(view.hands[seat]!), "rank", [])} />
@@ -152,7 +153,7 @@ function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (tex
   );
 }
 
-function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; you: number | null; onNext: () => void; onLook: () => void; onNew: () => void }) {
+function RoundResult({ view, you, onNext, onLook, onNew, onAgain }: { view: TableView; you: number | null; onAgain?: (() => void) | undefined; onNext: () => void; onLook: () => void; onNew: () => void }) {
   const over = [...view.events].reverse().find((event) => event.type === "round_over");
   if (!over || over.type !== "round_over") return null;
   const byPlace = (a: number, b: number): number => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!;
@@ -186,6 +187,7 @@ function RoundResult({ view, you, onNext, onLook, onNew }: { view: TableView; yo
       {!view.result && view.current_seat !== null && <p class="next-leader">{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>}
       <p class="actions">
         <button type="button" onClick={onLook}>{t("openExplorer")}</button>
+        {view.result && onAgain && <button type="button" class="rematch" onClick={onAgain}>{t("rematch")}</button>}
         {view.result ? <button type="button" class="main" onClick={onNew} autofocus>{t("newGame")}</button>
           : <button type="button" class="main next" onClick={onNext} autofocus>{t("nextRound")}</button>}
       </p>
@@ -220,9 +222,17 @@ function lastWords(view: TableView, you: number | null, texts: string[], write: 
 /** A link that opens a seat; a browser copies only where the address is safe, so the link itself is there, too. */
 function Invitation({ seat, link }: { seat: number; link: string }) {
   const [isCopied, setCopied] = useState(false);
+  const path = useMemo(() => {
+    const code = qrcode(0, "M");
+    code.addData(link);
+    code.make();
+    const n = code.getModuleCount(), all = Array.from({ length: n }, (_, i) => i);
+    return { n, d: all.flatMap((y) => all.filter((x) => code.isDark(y, x)).map((x) => `M${x} ${y}h1v1h-1z`)).join("") };
+  }, [link]);
   return (
     <li>
       <b>{t("seat", seat + 1)}</b> <a href={link} target="_blank" rel="noopener">{link}</a>
+      <svg class="qr" viewBox={`-4 -4 ${path.n + 8} ${path.n + 8}`} role="img" aria-label={t("qrCode")}><rect x="-4" y="-4" width={path.n + 8} height={path.n + 8} fill="#fff" /><path d={path.d} fill="#000" /></svg>
       {navigator.clipboard && <button type="button" onClick={() => void navigator.clipboard.writeText(link).then(() => setCopied(true))}>{isCopied ? t("copied") : t("copy")}</button>}
     </li>
   );
@@ -232,12 +242,14 @@ interface Props {
   host: Host;
   settings: Settings;
   invitations: { seat: number; link: string }[];
+  /** Whether other machines reach the server. */
+  isOpen: boolean;
   onLeave: () => void;
   onSettings: () => void;
   onExplore: (records: string[]) => void;
 }
 
-export function Table({ host, settings, invitations, onLeave, onSettings, onExplore }: Props) {
+export function Table({ host, settings, invitations, isOpen, onLeave, onSettings, onExplore }: Props) {
   const [, redraw] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [sorting, setSorting] = useState<Sorting>("rank");
@@ -384,7 +396,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
       {view.notices.length > 0 && <p class="banner">{view.notices[view.notices.length - 1]}</p>}
 
       {invitations.length > 0 && isInviting && (
-        <aside class="invite" aria-label={t("invite")}><button type="button" class="icon" aria-label={t("close")} title={t("close")} onClick={() => setInviting(false)}>×</button><h2>{t("invite")}</h2><p>{t("inviteHelp")}</p>
+        <aside class="invite" aria-label={t("invite")}><button type="button" class="icon" aria-label={t("close")} title={t("close")} onClick={() => setInviting(false)}>×</button><h2>{t("invite")}</h2><p>{t("inviteHelp")} {t(isOpen ? "plainHttp" : "onlyHere")}</p>
           <ul>{invitations.map(({ seat, link }) => <Invitation key={seat} seat={seat} link={link} />)}</ul>
         </aside>
       )}
@@ -428,7 +440,7 @@ export function Table({ host, settings, invitations, onLeave, onSettings, onExpl
       {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
       {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
       {(view.waiting || (view.result && view.events.length > 0)) && (
-        <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} />
+        <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} onAgain={host.again} />
       )}
     </main>
   );

@@ -150,6 +150,7 @@ def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: 
     names = ["localhost", LOCAL, socket.gethostname(), f"{socket.gethostname()}.local"]
     guard = Guard(names if options.host else names[:2], any_address=bool(options.host), port=port)
     address = f"http://{_address() if host == '0.0.0.0' else host}:{port}/"
+    network = address if options.host else ""
     if token:
         address += f"#join={token}"
         print("Plain HTTP: who reads this network's traffic sees the token and the hands.", file=sys.stderr)
@@ -157,7 +158,7 @@ def _serve(parser: argparse.ArgumentParser, options: argparse.Namespace, store: 
     if not options.no_browser:
         Timer(0.5, webbrowser.open, [address]).start()
     config = uvicorn.Config(
-        make_app(hub, guard, join_token=token),
+        make_app(hub, guard, join_token=token, address=network),
         http=ImpatientProtocol,
         log_level="warning",
         access_log=False,

@@ -28,6 +28,7 @@ from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.web.hub import Hub
 from tienlen_agents.web.messages import (
     VERSION,
+    Again,
     Create,
     GetRecord,
     Hello,
@@ -243,8 +244,10 @@ class ImpatientProtocol(H11Protocol):
 class Connection:
     """A client: its messages are answered one after the other; a task of its own sends the answers."""
 
-    def __init__(self, socket: WebSocket, hub: Hub, visitor: Visitor, join_token: str) -> None:
+    def __init__(self, socket: WebSocket, hub: Hub, visitor: Visitor, join_token: str, address: str) -> None:
         self.seat: int | None = None
+        self.name = ""
+        self._address = address
         self.num_events = 0
         self._socket = socket
         self._hub = hub
@@ -323,7 +326,8 @@ class Connection:
                 raise MessageError("join", "the address lacks the token of this server")
             self._is_known = True
             agents: list[Json] = [PERSON, *self._hub.labels.values()]
-            return {"type": "welcome", "version": VERSION, "agents": agents, "rules": list(PRESETS)}
+            known: Facts = {"agents": agents, "rules": list(PRESETS), "address": self._address}
+            return {"type": "welcome", "version": VERSION, **known}
         if not self._is_known:
             raise MessageError("join", "the first message is hello")
         if isinstance(message, Create):
@@ -334,7 +338,7 @@ class Connection:
         if isinstance(message, Join):
             joined, seat = self._hub.find(message.token)
             self._leave()
-            self._table, self.seat, self.num_events = joined, seat, message.since
+            self._table, self.seat, self.num_events, self.name = joined, seat, message.since, message.name
             joined.enter(self)
             return None
         table = self._table
@@ -353,27 +357,32 @@ class Connection:
                 await table.go_on(self.seat)
             case GetRecord():
                 return table.record()
+            case Again():
+                self._hub.again(table, self.seat)
         return None
 
 
-def make_app(hub: Hub, guard: Guard, *, join_token: str = "", static: Path = STATIC) -> ASGIApp:
+def make_app(
+    hub: Hub, guard: Guard, *, join_token: str = "", address: str = "", static: Path = STATIC
+) -> ASGIApp:
     """The application.
 
     Args:
         hub: the games; closed at the end.
         guard: which requests are let in.
         join_token: the token that clients must have; empty for none.
+        address: of the server in the network, for invitations; empty: only this machine reaches it.
         static: the folder of the built page.
     """
     visitors = Visitors()
 
     async def socket(websocket: WebSocket) -> None:
-        address = websocket.client.host if websocket.client else ""
-        with visitors.enter(address) as visitor:
+        client = websocket.client.host if websocket.client else ""
+        with visitors.enter(client) as visitor:
             if visitor is None:
                 await websocket.close(_TRY_LATER)
             else:
-                await Connection(websocket, hub, visitor, join_token).serve()
+                await Connection(websocket, hub, visitor, join_token, address).serve()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

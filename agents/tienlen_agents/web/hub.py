@@ -23,12 +23,13 @@ from tienlen_env.engine.agent import Agent, FallibleAgent, check_plays, choose_c
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import RulesError
-from tienlen_env.games.registry import PRESETS, games, get_rules
+from tienlen_env.games.registry import PRESETS, game_of, games, get_rules
 from tienlen_env.rendering.view import printable
 from tienlen_env.single.session import Session
 
 # What a client may seat unless the command line says otherwise: no files and no programs.
 AGENTS: Final = ("random", "greedy", "heuristic", "champion", "search", "trickster")
+STAND_INS: Final = ("heuristic", "trickster", "random")  # play for people who are away
 MAX_LIVE: Final = 1000  # games in memory; others are read again when they are needed
 MAX_PROGRAMS: Final = 32  # at the tables that people look at
 _THREADS: Final = 16
@@ -217,7 +218,23 @@ class Hub:
         if own and running + own > MAX_PROGRAMS:
             raise MessageError("busy", f"{running} programs play here already: close another table first")
         names = [self.labels.get(name, name) for name in stored.seats]
-        return Table(stored, self.store, names, agents, self._adviser(stored.rules), self._executor)
+        game = game_of(get_rules(stored.rules)).name
+        stand_ins = [name for name in STAND_INS if name in self.agents]
+        stand_in = next((a for a in map(self._load, stand_ins) if getattr(a, "plays", game) == game), None)
+        adviser = self._adviser(stored.rules)
+        return Table(stored, self.store, names, agents, adviser, self._executor, stand_in)
+
+    def again(self, table: Table, seat: int | None) -> None:
+        """Begin another game at a table, with the same seats and links.
+
+        Raises:
+            MessageError: an observer asks, or the game is not over.
+        """
+        if seat is None or not table.session.is_over:
+            raise MessageError("again", "players begin another game when this one is over")
+        del self._live[table.id]
+        table.begin(self.store.load(self.store.again(table.id, secrets.randbits(64) - (1 << 63))))
+        self._live[table.id] = table
 
     def _forget(self) -> None:
         """Remove the game that was not looked at for longest from memory."""

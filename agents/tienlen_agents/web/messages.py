@@ -4,13 +4,14 @@
 |---|---|---|
 | ``hello`` | ``version``, ``join`` | the first message; ``join`` is the token of the home network |
 | ``create`` | ``rules``, ``seats``, ``whole_game``, ``pause`` | a new table: ``"human"`` or an agent a seat |
-| ``join`` | ``token``, ``since`` | take a seat; ``since``: number of events that the client has |
+| ``join`` | ``token``, ``since``, ``name`` | take a seat; ``since``: number of events that the client has |
 | ``play`` | ``id``, ``turn``, ``play`` | a move as text; ``turn``: number of plays before it |
 | ``select`` | ``id``, ``turn``, ``cards`` | is this selection a legal move, and can a card be added to it? |
 | ``undo`` | ``id`` | take the own last move back, against agents |
 | ``hint`` | ``id``, ``turn`` | the probabilities of the champion's network |
 | ``next`` | ``id`` | deal the next round |
 | ``record`` | ``id`` | the records of the finished rounds |
+| ``again`` | ``id`` | after a game: another one with the same seats and links |
 
 The answers are ``welcome``, ``table`` (the token of each seat), ``view``, ``selection``, ``hint``, ``record``
 and ``error`` (``code``, ``message``, and the ``id`` of the message that it answers).
@@ -69,6 +70,7 @@ class Join:
 
     token: str
     since: int = 0
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,10 @@ class GetRecord(Question):
     """A question for the records."""
 
 
+class Again(Question):
+    """Another game at the same table."""
+
+
 Message: TypeAlias = Hello | Create | Join | Question
 
 
@@ -154,6 +160,7 @@ _KINDS: Final[Mapping[str, type[Message]]] = {
     "hint": Hint,
     "next": NextRound,
     "record": GetRecord,
+    "again": Again,
 }
 _TYPES: Final = {kind: get_type_hints(kind) for kind in _KINDS.values()}
 

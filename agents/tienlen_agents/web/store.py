@@ -170,6 +170,19 @@ class Store:
             )
         return game
 
+    def again(self, game: int, key: int) -> int:
+        """Store a new game with the seats, and now the tokens, of another one; returns its number."""
+        with self._file:
+            self._file.execute("BEGIN")
+            row = self._file.execute(
+                "INSERT INTO games (rules, key, whole_game, pause, seats) "
+                "SELECT rules, ?, whole_game, pause, seats FROM games WHERE id = ?",
+                (key, game),
+            )
+            self._file.execute("UPDATE tokens SET game = ? WHERE game = ?", (row.lastrowid, game))
+        assert row.lastrowid is not None  # one row was inserted
+        return row.lastrowid
+
     def find(self, token: str) -> tuple[int, int | None] | None:
         """The game and seat of a token; None if there is none."""
         row = self._file.execute(

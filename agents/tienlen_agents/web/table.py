@@ -23,6 +23,8 @@ from tienlen_env.single.game import Game
 from tienlen_env.single.session import Session
 
 PERSON: Final = "human"
+AWAY_SECONDS: Final = 20.0  # then an agent plays for a person who was there
+MAX_NAME: Final = 24  # characters
 ABANDONED_SECONDS: Final = 10.0  # programs of a table end after this time without a listener
 logger = logging.getLogger(__name__)
 
@@ -33,9 +35,11 @@ class Listener(Protocol):
     Attributes:
         seat: the seat whose information it gets; None for an observer.
         num_events: the number of events that it has.
+        name: of the person; empty for none.
     """
 
     seat: int | None
+    name: str
     num_events: int
 
     def send(self, message: Facts) -> None:
@@ -54,6 +58,7 @@ class Table:
         agents: by seat; None for a person.
         adviser: for hints; None for none.
         executor: runs the agents.
+        stand_in: plays for people who are away; None: the table waits.
 
     Raises:
         TienLenError: the stored plays are not legal.
@@ -67,31 +72,43 @@ class Table:
         agents: Sequence[Agent | None],
         adviser: ScoringAgent | None,
         executor: Executor,
+        stand_in: Agent | None = None,
     ) -> None:
-        self.id = stored.id
         self.names = tuple(names)
+        self._names_of_people: dict[int, str] = {}
+        self._away_since: dict[int, float] = {}
+        self._stand_in = stand_in
         self.listeners: set[Listener] = set()
         self._store = store
         self._agents = agents
         self._adviser = adviser
         self._executor = executor
         self._pause = stored.pause / 1000
-        self._rounds_seen = stored.rounds_seen
         self._lock = asyncio.Lock()
         self._driver: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._notices: list[str] = []
-        bots = [agent for agent in agents if agent is not None]
-        thinking = [*bots, *([] if adviser is None else [cast(Agent, adviser)])]
+        self.begin(stored)
+
+    def begin(self, stored: Stored) -> None:
+        """Begin with a stored game: the first one, or another one with the same seats."""
+        others = [agent for agent in (self._stand_in, self._adviser) if agent is not None]
+        bots = [agent for agent in self._agents if agent is not None]
+        self.id, self._rounds_seen = stored.id, stored.rounds_seen
         self.session = Session(
             stored.rules,
             stored.key,
-            num_players=len(agents),
+            num_players=len(self._agents),
             whole_game=stored.whole_game,
-            history_length=history_of(thinking),
+            history_length=history_of([*bots, *cast(list[Agent], others)]),
         )
         for text in stored.plays:
             self.session.apply(text)
+        for listener in self.listeners:
+            listener.num_events = 0
+        if self.listeners:
+            self.tell_all()
+            self.drive()
 
     # ------------------------------------------------------------ what all may know
 
@@ -144,9 +161,10 @@ class Table:
         since = since if since <= len(session.events) else 0
         seats: list[Json] = [
             {
-                "name": printable(name),
+                "name": self._names_of_people.get(number, printable(name)),
                 "is_person": agent is None,
-                "is_here": agent is not None or any(other.seat == number for other in self.listeners),
+                "is_here": agent is not None or self._is_here(number),
+                **({"stand_in": self._stand_in.name} if self._stand_in and self._is_away(number) else {}),
             }
             for number, (name, agent) in enumerate(zip(self.names, self._agents, strict=True))
         ]
@@ -179,16 +197,38 @@ class Table:
     def enter(self, listener: Listener) -> None:
         """Add a listener."""
         self.listeners.add(listener)
+        if listener.seat is not None:
+            self._away_since.pop(listener.seat, None)
+            if listener.name.strip():
+                self._names_of_people[listener.seat] = printable(listener.name.strip())[:MAX_NAME]
         self.tell_all()
         self.drive()
 
     def leave(self, listener: Listener) -> None:
         """Remove a listener. Programs of a table without listeners end a little later."""
         self.listeners.discard(listener)
+        if listener.seat is not None and not self._is_here(listener.seat):
+            loop = asyncio.get_running_loop()
+            self._away_since[listener.seat] = loop.time()
+            loop.call_later(AWAY_SECONDS + 0.1, self._go_on_without)
         self.tell_all()
         if self.num_programs and not self.listeners:
             loop = asyncio.get_running_loop()
             loop.call_later(ABANDONED_SECONDS, lambda: self._tasks.add(loop.create_task(self._rest())))
+
+    def _is_here(self, seat: int) -> bool:
+        return any(listener.seat == seat for listener in self.listeners)
+
+    def _is_away(self, seat: int) -> bool:
+        """Whether a person has left the others waiting for so long that an agent plays."""
+        since = self._away_since.get(seat)
+        if since is None or not any(self._is_here(other) for other in self.people):
+            return False
+        return asyncio.get_running_loop().time() - since >= AWAY_SECONDS
+
+    def _go_on_without(self) -> None:
+        self.tell_all()
+        self.drive()
 
     # ------------------------------------------------------------ moves of people
 
@@ -356,6 +396,8 @@ class Table:
                 session = self.session
                 seat = session.current_seat
                 agent = None if seat < 0 or self.is_waiting else self._agents[seat]
+                if agent is None and seat >= 0 and not self.is_waiting and self._is_away(seat):
+                    agent = self._stand_in
                 if agent is None:
                     break
                 is_quick = bool(getattr(agent, "is_quick", False))

@@ -75,8 +75,8 @@ def hub() -> Iterator[Hub]:
 class Ear:
     """A listener that reads every byte as soon as it is sent."""
 
-    def __init__(self, table: Table, seat: int | None) -> None:
-        self.table, self.seat, self.num_events = table, seat, 0
+    def __init__(self, table: Table, seat: int | None, name: str = "") -> None:
+        self.table, self.seat, self.num_events, self.name = table, seat, 0, name
         self.num_messages = 0
 
     def send(self, message: dict[str, Any]) -> None:
@@ -601,7 +601,7 @@ def test_nobody_sees_the_command_of_a_program() -> None:
         told: list[str] = []
 
         class Guest:
-            seat, num_events = None, 0
+            seat, num_events, name = None, 0, ""
 
             def send(self, message: object) -> None:
                 told.append(json.dumps(message))
@@ -622,6 +622,69 @@ def test_nobody_sees_the_command_of_a_program() -> None:
     assert "Rob" in told
     assert "bot.py" not in told
     assert sys.executable not in told
+
+
+# ---------------------------------------------------------------- with friends
+
+
+def test_an_agent_plays_for_who_is_away(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only for who was there, and while another person waits; who comes back has the seat."""
+    monkeypatch.setattr(table_module, "AWAY_SECONDS", 0.05)
+
+    async def play() -> None:
+        tokens = hub.create(Create("cardgames", ("human", "human"), False, 0))
+        table, _ = hub.find(tokens[0][0])
+        first, second = Ear(table, 0, "  Lan  "), Ear(table, 1)
+        table.enter(first)
+        while table.session.current_seat == 0:
+            await table.play(0, len(table.session.plays), str(table.session.view(0)["legal"][-1]))  # type: ignore[index]
+        before = len(table.session.plays)
+        await asyncio.sleep(0.3)
+        assert len(table.session.plays) == before  # nobody was there yet: the table waits
+        table.enter(second)
+        assert [seat["name"] for seat in table.view(1)["seats"]] == ["Lan", "human"]  # type: ignore[union-attr, index]
+        table.leave(second)
+        for _ in range(200):
+            await asyncio.sleep(0.02)
+            if len(table.session.plays) > before:
+                break
+        assert len(table.session.plays) > before
+        assert table.view(0)["seats"][1]["stand_in"] == "heuristic"  # type: ignore[index]
+        table.enter(second)
+        assert "stand_in" not in table.view(0)["seats"][1]  # type: ignore[index, operator]
+        table.stop()
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_another_game_has_the_same_seats_and_links(hub: Hub) -> None:
+    async def play() -> None:
+        tokens = hub.create(Create("cardgames", ("human", "greedy"), False, 0))
+        table, _ = hub.find(tokens[0][0])
+        ear = Ear(table, 0)
+        table.enter(ear)
+        with pytest.raises(MessageError, match="when this one is over"):
+            hub.again(table, 0)
+        while not table.session.is_over:
+            if table.session.current_seat == 0:
+                legal = table.session.view(0)["legal"]
+                await table.play(0, len(table.session.plays), str(legal[-1]))  # type: ignore[index]
+            await asyncio.sleep(0)
+        with pytest.raises(MessageError):
+            hub.again(table, None)
+        hub.again(table, 0)
+        assert (table.session.plays, table.session.is_over) == ((), False)
+        assert hub.find(tokens[0][0]) == (table, 0)
+        assert len(hub.store.records()) == 1  # the first game stays
+        table.stop()
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_an_open_server_gives_its_address_for_invitations(tmp_path: Path, server: Server) -> None:
+    assert Client(server).welcome["address"] == ""
+    with Server(tmp_path / "games.sqlite", "--host", "127.0.0.1") as opened:
+        assert Client(opened).welcome["address"] == f"http://127.0.0.1:{opened.port}/"
 
 
 # ---------------------------------------------------------------- nothing is lost
