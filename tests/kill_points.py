@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 NEVER = 10**9
-# All write with `write_atomic`, as `ppo` does: for the others the loss of power, the strictest, is enough.
+# All write with `write_atomic`, as `ppo` does: for the others the loss of power, the strictest, is enough
+# each day.
 EVERY_KIND = ("ppo",)
 STATUS_ERROR = 3  # of a child that ended with an error of one line
 STATUS_TRACEBACK = 4
@@ -264,12 +265,12 @@ def main(algorithms: str, folder: Path, chosen: str, whats: str) -> int:
         algorithms: see `settings_of`; separated by commas.
         folder: an empty one.
         chosen: "every", or the number of points drawn.
-        whats: of `Points`, separated by commas; those not in `EVERY_KIND` try "power" alone.
+        whats: of `Points`, separated by commas; of drawn points those not in `EVERY_KIND` try "power" alone.
     """
     found: dict[str, Any] = {}
     for algorithm in algorithms.split(","):
         (folder / algorithm).mkdir()
-        tried = whats.split(",") if algorithm in EVERY_KIND else ["power"]
+        tried = whats.split(",") if chosen == "every" or algorithm in EVERY_KIND else ["power"]
         found[algorithm] = try_points(algorithm, folder / algorithm, chosen, tried)
     print(json.dumps(found))
     return 1 if any(each["failures"] for each in found.values()) else 0

@@ -92,7 +92,7 @@ def test_other_processes_choose_the_same(method: str) -> None:
 
 
 def test_threads_choose_the_same() -> None:
-    agents = [tienlen_agents.load(name) for name in ("champion:worlds=4", "champion:worlds=0", "heuristic")]
+    agents = [tienlen_agents.load(name) for name in NAMES]
     wanted = [choices(agent) for agent in agents]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(choices, [copy.deepcopy(agent) for agent in agents for _ in range(4)]))

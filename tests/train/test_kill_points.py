@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.kill_points import EVERY_KIND
-
 ALGORITHMS = ("ppo", "dmc", "best_response", "ppo_sb3", "league")
 
 
@@ -38,14 +36,8 @@ def test_a_run_stopped_at_some_of_its_writes_is_resumed_exactly(tmp_path: Path) 
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("algorithm", "what"),
-    [
-        (algorithm, what)
-        for algorithm in ALGORITHMS
-        for what in (("death", "power", "full") if algorithm in EVERY_KIND else ("power",))
-    ],
-)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("what", ["death", "power", "full"])
 def test_a_run_stopped_at_any_of_its_writes_is_resumed_exactly(
     algorithm: str, what: str, tmp_path: Path
 ) -> None:

@@ -123,6 +123,9 @@ class Store:
             (version,) = self._file.execute("PRAGMA user_version").fetchone()
             if version not in (0, _VERSION):
                 raise StoreError(f"{path}: a store of version {version}, expected {_VERSION}")
+            (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise StoreError(f"{path}: damaged, put back a sound copy ({found})")
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.executescript(_TABLES)

@@ -14,8 +14,11 @@ import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.agents.cluster.test_arena import PoolHere
 from tests.high_card import HIGH_CARD, TURN
+from tienlen_agents import arena
 from tienlen_agents.arena.play import Played, play_deals
+from tienlen_agents.cluster import RayExecutor
 from tienlen_agents.external.isolated import IsolatedAgent
 from tienlen_agents.external.messages import Failure, play_requests, validate_answer
 from tienlen_env.engine.backends.per_game import per_game
@@ -164,6 +167,16 @@ def test_the_arena_names_who_answers_nonsense(answer: Callable[[int], Any]) -> N
     if answer(3) is not None:  # None: the actions' own cards
         with pytest.raises(ValueError, match="cheat"):
             play(NonsenseCards())
+
+
+@pytest.mark.parametrize("kind", CARDS)
+def test_a_match_on_a_cluster_names_who_plays_wrong_cards(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tienlen_agents._factories, "cheat", lambda options: CardCheat(kind))
+    executor = RayExecutor(PoolHere())
+    with pytest.raises(IllegalPlayError, match="agent 'cheat' played against the rules: game ") as caught:
+        arena.match("cheat", "random", executor=executor, num_deals=4)
+    assert caught.value.seat is not None
+    assert caught.value.clause
 
 
 class ChangesItsView(Cheat):

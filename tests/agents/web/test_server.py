@@ -433,6 +433,36 @@ def test_an_observer_and_another_seat_cannot_play(server: Server) -> None:
     client.close()
 
 
+@pytest.mark.parametrize("rules", ["cardgames", "foicica", "north", "thirteens"])
+def test_wrong_cards_over_the_socket_are_refused(rules: str, server: Server) -> None:
+    """The kinds of tests/agents/arena/test_cheats.py, from the seat to act; the error has seat and clause."""
+    client = Client(server)
+    tokens = client.create("human", "human", "human", "human", rules=rules)
+    view = client.join(tokens[client.join(tokens[0])["current_seat"]])
+    hand = set(view["hand"].split())
+    others = sorted(set(Session(rules, 0).batch.game.text.format_cards((1 << 52) - 1).split()) - hand)
+    own = next(text for text in view["legal"] if set(text.split()) <= hand).split()
+    rest = sorted(hand - set(own))
+    kinds = {
+        "the whole hand": sorted(hand), "one card more": [*own, rest[0]], "no cards": [],
+        "the rest of the hand": rest, "another seat's card": others[:1], "another seat's hand": others[:13],
+        "own cards and another's": [*own, others[0]], "the full deck": [*hand, *others],
+        "a card twice": [*own, *own], "a card that does not exist": ["1x"], "a negative mask": ["-1"],
+        "an action id": ["17"], "two lines": [*own, "\n", *own], "a long text": own * 200,
+    }  # fmt: skip
+    for kind, cards in kinds.items():
+        error = client.ask({"type": "play", "turn": 0, "play": " ".join(cards)}, "error")
+        assert error["code"] in ("illegal", "invalid"), kind
+        if " refused: " in error["message"]:
+            assert f"seat {view['seat']}" in error["message"], kind
+            assert re.search(r", \d+\.\d+ \(", error["message"]), kind
+    again = Client(server)
+    after = again.join(tokens[view["seat"]])
+    assert {**after, "events": 0} == {**view, "events": 0}
+    for each in (client, again):
+        each.close()
+
+
 def test_the_join_token_of_a_home_network(tmp_path: Path) -> None:
     server = Server(tmp_path / "games.sqlite", "--host", "127.0.0.1")
     with server:
@@ -476,7 +506,7 @@ def served(hub: Hub, **options: Any) -> Iterator[Any]:
 
 
 def test_a_connection_that_says_nothing_is_closed(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app_module, "HELLO_SECONDS", 0.2)
+    monkeypatch.setattr(app_module, "HELLO_SECONDS", 3.0)  # a busy machine takes a while to say hello
     with served(hub) as server:
         with (
             sync_connect(f"ws://127.0.0.1:{server.port}/ws", origin=server.address, proxy=None) as silent,
@@ -485,7 +515,7 @@ def test_a_connection_that_says_nothing_is_closed(hub: Hub, monkeypatch: pytest.
             silent.recv(timeout=60)
         client = Client(server)  # who has said hello may be silent
         with pytest.raises(TimeoutError):
-            client.read(timeout=0.5)
+            client.read(timeout=3.5)
         client.close()
 
 
@@ -777,13 +807,16 @@ def play_on(client: Client, view: dict[str, Any], num_moves: int, draw: random.R
     return client.wait(view)
 
 
-def test_a_game_goes_on_after_a_kill(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "num_plays", [12, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(1, 40, 2))]
+)
+def test_a_game_goes_on_after_a_kill(num_plays: int, tmp_path: Path) -> None:
     draw = random.Random(3)
     server = Server(tmp_path / "games.sqlite")
     with server:
         client = Client(server)
         tokens = client.create("human", "heuristic", "heuristic", "heuristic")
-        view = play_on(client, client.join(tokens[0]), 12, draw)
+        view = play_on(client, client.join(tokens[0]), num_plays, draw)
         events: list[Any] = []
     with server:  # the same port
         client = Client(server)
