@@ -29,7 +29,7 @@ from tienlen_agents.exact.agent import load_exact, save_policy
 from tienlen_agents.exact.bench import bench
 from tienlen_agents.exact.of_agents import method_of, policy_of
 from tienlen_agents.exact.plan import check_fits, plan
-from tienlen_agents.exact.policies import Measure, best_responses, measure
+from tienlen_agents.exact.policies import Measure, best_responses, lookahead, measure
 from tienlen_agents.exact.show import show
 from tienlen_agents.exact.small_tienlen import SmallGame, small_game
 from tienlen_agents.exact.solvers import Algorithm, Solver, Steps
@@ -39,6 +39,7 @@ from tienlen_agents.files import locked, write_atomic
 from tienlen_agents.settings import (
     COUNT,
     COUNT_OR_NONE,
+    SHARE,
     Choice,
     Config,
     FreeText,
@@ -92,11 +93,14 @@ class Asking(Common):
     Attributes:
         repeats: how often an agent that draws its actions is asked at each information set.
         seed: of the agents.
+        lookahead: take the policy that looks one play ahead and goes on as the agent; with 0 all hands of the
+            others weigh the same, with 1 their plays tell of them as far as they can.
         out: write the results to this file.
     """
 
     repeats: int = setting(1, COUNT)
     seed: int = setting(0, COUNT_OR_NONE)
+    lookahead: float | None = setting(None, SHARE)
     out: str | None = setting(None, FreeText("a file"))
 
 
@@ -206,13 +210,14 @@ def _loaded(settings: Common, names: Sequence[str]) -> list[Agent]:
 def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -> FloatArray:
     """An agent's policy on the tree, with a progress bar."""
     with work.bar(name, None) as move:
-        return policy_of(
+        policy = policy_of(
             tree,
             agent,
             repeats=settings.repeats,
             seed=settings.seed,
             progress=lambda done, total: move(done),
         )
+    return policy if settings.lookahead is None else lookahead(tree, policy, settings.lookahead)
 
 
 def _nashconv(settings: Asking, names: Sequence[str]) -> int:
@@ -232,6 +237,7 @@ def _nashconv(settings: Asking, names: Sequence[str]) -> int:
         begin = time.process_time()
         measured = measure(tree, _policy(work, tree, settings, name, agent))
         method = str(method_of(agent)) + (f" × {settings.repeats}" if settings.repeats > 1 else "")
+        method += "" if settings.lookahead is None else f", lookahead {settings.lookahead:g}"
         gains = [f"{gain:.6f}" for gain in measured.gains]
         seconds = time.process_time() - begin
         table.add_row(

@@ -14,6 +14,7 @@ from tienlen_agents.exact.tree import Tree
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 
 SUM_TOLERANCE: Final = 1e-6
+GAIN_TOLERANCE: Final = 1e-9  # of sums over deals: below it actions earn the same
 _NONE: Final = np.zeros(0, np.int64)
 
 
@@ -176,3 +177,54 @@ def best_responses(tree: Tree, policies: FloatArray | Sequence[FloatArray]) -> F
         choice = best_response(tree, policies, seat).choice
         chosen[choice[choice >= 0]] = 1.0
     return chosen
+
+
+def lookahead(tree: Tree, policy: FloatArray, trust: float) -> FloatArray:
+    """float64 (E,): the policy that looks one play ahead, with all hands that the others may hold.
+
+    At each information set it plays the action that earns the most if all seats go on with `policy`. Actions
+    that earn the same have the same probability; where none earns more than `policy` itself, it stays. A
+    search with rollouts by `policy` comes to this with all deals and without noise.
+
+    Args:
+        tree: the tree.
+        policy: float64 (E,), of all seats.
+        trust: 0..1, how far the others' plays tell of their hands: a play with probability p multiplies the
+            weight of a hand by ``1 - trust + trust * p``. With 0 all hands weigh the same; with 1 it is the
+            exact posterior, if the others play `policy`.
+
+    Raises:
+        PolicyError: what is not a policy.
+        ValueError: `trust` is not in 0..1.
+    """
+    if not 0 <= trust <= 1:
+        raise ValueError(f"trust={trust!r}: expected 0..1")
+    check_policy(tree, policy)
+    slots, seats, depths = tree.edge_slots(), edge_seats(tree), edge_depths(tree)
+    gain = np.zeros(tree.num_edges)
+    reach, values, sums = np.empty((3, tree.num_slots))
+    for depth in range(int(depths.max()) + 1):
+        # The weights of hands change with the depth of the decision; what is played from there does not.
+        past = np.where(depths < depth, 1 - trust + trust * policy, policy)
+        for seat in range(tree.num_players):
+            regret, none = np.zeros((2, tree.num_edges))
+            keep = passes.Regrets(regret, none, 1.0, 1.0, floor=-np.inf, forget=1.0, weight=0.0)
+            passes.regret_pass(tree.arrays, past.copy(), reach, seat, values, sums, keep)
+            here = (seats == seat) & (depths == depth)
+            gain[here] = regret[here]
+    best = np.zeros(tree.num_slots)
+    np.maximum.at(best, slots, gain)
+    best[best < GAIN_TOLERANCE] = 0.0
+    chosen = np.where(best[slots] > 0, 1.0 * (gain > best[slots] - GAIN_TOLERANCE), policy)
+    return normalised(tree, chosen)
+
+
+def edge_depths(tree: Tree) -> IntArray:
+    """int64 (E,): the number of plays before each edge."""
+    depth = np.zeros(tree.num_nodes, np.int64)
+    for node, parent in enumerate(tree.parent):
+        if parent >= 0:
+            depth[node] = depth[parent] + 1
+    of_slot = np.repeat(np.repeat(depth, tree.num_players), np.diff(tree.arrays.slot_start))
+    depths: IntArray = of_slot[tree.edge_slots()]
+    return depths

@@ -12,6 +12,7 @@ from tienlen_agents.exact import (
     best_response,
     best_responses,
     build,
+    lookahead,
     measure,
     nash_conv,
     policy_of,
@@ -80,6 +81,46 @@ def test_best_responses_earn_what_they_say(mini):
         assert measure(mini, mixed).values[seat] == pytest.approx(
             best_response(mini, policy, seat).value, abs=1e-12
         )
+
+
+@pytest.mark.parametrize("trust", [0.0, 0.3, 1.0])
+def test_lookahead_plays_what_earns_the_most_history_by_history(trust):
+    """Each deal of an information set weighs as much as the others' plays so far let it."""
+    game = small_game(Rules(num_players=2, deck="3s 3c 4s 4c 2s", cards_each=2))
+    tree, reference = build(game), expand(game)
+    policy = random_policy(tree, 7)
+    table = as_table(tree, policy)
+
+    def worth(deal, history, seat):
+        if (deal, history) in reference.returns:
+            return reference.returns[deal, history][seat]
+        shares = table[reference.key_of(deal, history)]
+        return sum(p * worth(deal, reference.after(deal, history, a), seat) for a, p in shares.items())
+
+    earned = {key: dict.fromkeys(actions, 0.0) for key, actions in reference.information_sets().items()}
+    for deal, history in reference.turn:
+        seat, weight = reference.turn[deal, history], 1.0
+        for k, (other, action, _) in enumerate(history):
+            if other != seat:
+                weight *= 1 - trust + trust * table[reference.key_of(deal, history[:k])][action]
+        for action in reference.legal[deal, history]:
+            value = worth(deal, reference.after(deal, history, action), seat)
+            earned[reference.key_of(deal, history)][action] += weight * value
+    found = as_table(tree, lookahead(tree, policy, trust))
+    assert sum(len(actions) > 1 for actions in earned.values()) > 30
+    for key, actions in earned.items():
+        best = [action for action, value in actions.items() if value > max(actions.values()) - 1e-9]
+        if len(best) < len(actions):
+            assert found[key] == pytest.approx(
+                {action: (action in best) / len(best) for action in actions}, abs=1e-12
+            )
+
+
+def test_lookahead_of_heuristic_solves_mini(mini):
+    heuristic = policy_of(mini, tienlen_agents.load("heuristic"))
+    assert nash_conv(mini, lookahead(mini, heuristic, 0.0)) == pytest.approx(0, abs=1e-12)
+    with pytest.raises(ValueError, match=r"trust=1\.5: expected 0\.\.1"):
+        lookahead(mini, heuristic, 1.5)
 
 
 SMALL_RULES = {
