@@ -2,6 +2,8 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { Explorer } from "./explorer.tsx";
+import { Lesson } from "./lesson.tsx";
+import { Puzzles } from "./puzzles.tsx";
 import { addGame, LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, type Host, type TableConfig } from "./model.ts";
 import { applySettings, loadSettings, SettingsDialog, type Settings } from "./parts.tsx";
@@ -42,7 +44,8 @@ function App() {
   useMemo(() => applySettings(settings), [settings]);
 
   const token = address.get("seat");
-  const screen = token ? "remote" : address.has("record") || address.has("explorer") ? "explorer" : address.has("table") ? "table" : "setup";
+  const screen = token ? "remote" : address.has("record") || address.has("explorer") ? "explorer" : address.has("table") ? "table"
+    : address.has("lesson") ? "lesson" : address.has("puzzle") ? "puzzle" : "setup";
   useEffect(() => {
     let made: Host | null = null;
     if (screen === "remote") made = new RemoteHost(token!);
@@ -84,6 +87,9 @@ function App() {
       onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.filter((line) => line[0] !== "#").length - 1}&names=${encodeURIComponent(host.view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(","))}`)} />
     {settingsDialog}
   </>;
+  const screenProps = { settings, onLeave: () => go(""), onSettings: () => setSetting(true) };
+  if (screen === "lesson") return <><Lesson {...screenProps} />{settingsDialog}</>;
+  if (screen === "puzzle") return <><Puzzles key={address.get("puzzle")} wanted={address.get("puzzle")!} {...screenProps} />{settingsDialog}</>;
   if (screen !== "setup") return null;
   return <>
     {error && <p class="banner" role="alert">{error}</p>}

@@ -61,6 +61,9 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
           {hasGame && <button type="button" class="continue" onClick={onContinue}>{t("continue")}</button>}
           {onReturn && <button type="button" class="return" onClick={onReturn}>{t("returnToServer")}</button>}
           <button type="button" class="watch" onClick={watch} disabled={!index}>{t("watch")}</button>
+          <button type="button" class="learn" onClick={() => { location.hash = "lesson"; }}>{t("lesson")}</button>
+          <button type="button" class="puzzle" onClick={() => { location.hash = "puzzle=next"; }}>{t("puzzles")}</button>
+          <button type="button" class="daily" onClick={() => { location.hash = "puzzle=daily"; }}>{t("dailyPuzzle")}</button>
           <button type="button" class="explore" onClick={onExplore}>{t("explorer")}</button>
           <button type="button" onClick={onSettings}>{t("settings")}</button>
         </p>

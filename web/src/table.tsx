@@ -1,4 +1,5 @@
 /** The table: other players, what lies on it, the own hand and what can be done. */
+import type { ComponentChildren } from "preact";
 import qrcode from "qrcode-generator";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardBack, CardRow, PlayText } from "./cards.tsx";
@@ -238,7 +239,11 @@ function Invitation({ seat, link }: { seat: number; link: string }) {
   );
 }
 
+/** What a lesson or a puzzle shows above the table; its round has no dialog at the end, no hints and no undo. */
+export type Coach = (view: TableView, actions: string[]) => ComponentChildren;
+
 interface Props {
+  coach?: Coach;
   host: Host;
   settings: Settings;
   invitations: { seat: number; link: string }[];
@@ -249,7 +254,7 @@ interface Props {
   onExplore: (records: string[]) => void;
 }
 
-export function Table({ host, settings, invitations, isOpen, onLeave, onSettings, onExplore }: Props) {
+export function Table({ coach, host, settings, invitations, isOpen, onLeave, onSettings, onExplore }: Props) {
   const [, redraw] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [sorting, setSorting] = useState<Sorting>("rank");
@@ -331,11 +336,11 @@ export function Table({ host, settings, invitations, isOpen, onLeave, onSettings
   };
   const pass = (): void => { if (canPass) play(""); };
   const hint = (): void => {
-    if (!isTurn) return;
+    if (!isTurn || coach) return;
     if (hints) return setHints(null);
     host.hint().then(setHints, () => setNotice(t("hintNone")));
   };
-  const undo = (): void => { if (view?.can_undo) void host.undo(); };
+  const undo = (): void => { if (view?.can_undo && !coach) void host.undo(); };
   const sort = (): void => setSorting(sorting === "rank" ? "suit" : "rank");
 
   useEffect(() => {
@@ -384,8 +389,8 @@ export function Table({ host, settings, invitations, isOpen, onLeave, onSettings
         <button type="button" class="icon" onClick={onLeave} aria-label={t("back")} title={t("back")}>‹</button>
         <h1><span class="wide">{rulesWords(view.rules.name)}</span> <small>{t("round", view.round + 1)}</small></h1>
         <span class="tools">
-          {you !== null && <button type="button" class="tool undo" onClick={undo} disabled={!view.can_undo}>{t("undo")}</button>}
-          {you !== null && <button type="button" class="tool hint" onClick={hint} disabled={!isTurn || !view.has_hints} aria-expanded={hints !== null}>{t("hint")}</button>}
+          {you !== null && !coach && <button type="button" class="tool undo" onClick={undo} disabled={!view.can_undo}>{t("undo")}</button>}
+          {you !== null && !coach && <button type="button" class="tool hint" onClick={hint} disabled={!isTurn || !view.has_hints} aria-expanded={hints !== null}>{t("hint")}</button>}
           <button type="button" class="icon rules" onClick={() => setReading(true)} aria-label={t("rules")} title={t("rules")}>?</button>
           <button type="button" class="icon" onClick={onSettings} aria-label={t("settings")} title={t("settings")}>⚙</button>
         </span>
@@ -400,6 +405,7 @@ export function Table({ host, settings, invitations, isOpen, onLeave, onSettings
           <ul>{invitations.map(({ seat, link }) => <Invitation key={seat} seat={seat} link={link} />)}</ul>
         </aside>
       )}
+      {coach?.(view, texts)}
       <div class={`felt ${others.length > 4 ? "many" : ""}`}>
         {others.map((seat, i) => <Opponent key={seat} view={view} seat={seat} you={you} shown={trick[seat]} place={places[i] ?? "row"} />)}
         <Centre view={view} you={you} />
@@ -439,7 +445,7 @@ export function Table({ host, settings, invitations, isOpen, onLeave, onSettings
           )}
       {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
       {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
-      {(view.waiting || (view.result && view.events.length > 0)) && (
+      {!coach && (view.waiting || (view.result && view.events.length > 0)) && (
         <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} onAgain={host.again} />
       )}
     </main>

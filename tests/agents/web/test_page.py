@@ -684,6 +684,73 @@ def test_watching(new_page: NewPage, host: str) -> None:
     assert stored(page)[0].is_over
 
 
+# ---------------------------------------------------------------- what teaches
+
+# The right plays of the steps of the lesson; None: a pass.
+LESSON = ["9c", "9h", "8c 8d", "6d 7s 8h", None, "2c", "4s 4c 5d 5h 6s 6d", ["6s 6d", "Kc"], "7s 7c 7d 7h"]
+
+
+def play_somehow(page: Page, text: str) -> None:
+    """Select what is still held, and play it; the last cards may play themselves."""
+    for card in text.split():
+        if page.locator(f'.hand .hold[data-card="{card}"]').count():
+            page.locator(f'.hand .hold[data-card="{card}"]').click()
+    page.wait_for_timeout(200)
+    if page.locator(".play:not([disabled])").count():
+        page.locator(".play").click()
+
+
+@pytest.mark.parametrize(("locale", "width", "height"), [("en-US", 1280, 800), ("vi-VN", 390, 844)])
+def test_the_lesson(locale: str, width: int, height: int, new_page: NewPage, host: str) -> None:
+    page = new_page(width, height, locale=locale)
+    page.goto(f"{host}#lesson")
+    for number, plays in enumerate(LESSON):
+        expect(page.locator(".coach h2")).to_contain_text(f"{number + 1} / {len(LESSON)}")
+        page.wait_for_selector(".my-turn")
+        if number == 5:  # not what is asked for: once more
+            page.locator(".pass").click()
+            page.locator(".coach .again").click()
+        for play in plays if isinstance(plays, list) else [plays]:
+            page.wait_for_selector(".my-turn")
+            if play is None:
+                page.locator(".pass").click()
+            else:
+                play_somehow(page, play)
+        assert sideways(page) <= 0
+        page.locator(".coach .next").click()
+    expect(page.locator(".start")).to_be_enabled()
+
+
+def test_puzzles_are_judged_and_rated(new_page: NewPage, host: str) -> None:
+    lines = (ROOT / "web/src/puzzles.txt").read_text(encoding="utf-8").splitlines()
+    right = next(i for i, line in enumerate(lines) if line.split()[2] == "-" != line.split()[3])
+    hand, other, _, answer, rating = lines[right].split()
+    page = new_page()
+    page.goto(f"{host}#puzzle={right}")
+    page.wait_for_selector(".my-turn")
+    expect(page.locator(".coach h2")).to_contain_text(rating)
+    shown = page.locator(".hand .hold").evaluate_all("all => all.map(card => card.dataset.card)")
+    assert shown == re.findall("..", hand)
+    known = page.locator(".known [data-card]").evaluate_all("all => all.map(card => card.dataset.card)")
+    assert known == re.findall("..", other)
+    play_somehow(page, " ".join(re.findall("..", answer)))
+    expect(page.locator(".coach")).to_contain_text("the only play that wins")
+    expect(page.locator(".coach")).to_contain_text("In a row: 1")
+    page.locator(".coach .next").click()
+    expect(page.locator(".coach .next")).to_have_count(0)
+    page.goto(f"{host}#puzzle={right}")
+    page.reload()
+    page.wait_for_selector(".my-turn")
+    wrong = next(card for card in re.findall("..", hand) if card not in answer or len(answer) > 2)
+    page.locator(f'.hand .hold[data-card="{wrong}"]').click()
+    page.locator(".play:not([disabled])").click()
+    expect(page.locator(".coach")).to_contain_text("the other player can win")
+    expect(page.locator(".coach")).to_contain_text("In a row: 0 (best 1)")
+    expect(page.locator(".coach")).to_contain_text("1 of 2 solved")
+    page.goto(f"{host}#puzzle=daily")
+    expect(page.locator(".coach h2")).to_contain_text("Puzzle of the day")
+
+
 # ---------------------------------------------------------------- what is missing, spoilt or small
 
 
@@ -1321,7 +1388,8 @@ def test_two_builds_of_the_page_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         subprocess.run(["node", "build.mjs", str(tmp_path / name)], cwd=ROOT / "web", check=True)
     files = sorted(str(p.relative_to(tmp_path / "a")) for p in (tmp_path / "a").rglob("*") if p.is_file())
-    assert files == ["engine/worker.js", "icon.svg", "index.html", "licenses.txt", "main.js", "style.css"]
+    built = ["icon.svg", "index.html", "licenses.txt", "main.js", "puzzles.txt", "style.css"]
+    assert files == ["engine/worker.js", *built]
     assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
 
 
