@@ -8,9 +8,9 @@ fifth of it for one decision; a network whose ReLUs are never
 zero takes up to a fifth more than torch.
 
 Each row is computed by itself and by the same sequence of operations: a decision gets the same bits alone and
-in a batch. A column's sum goes over the inputs in ascending order, and only columns are computed in parallel;
-so the bits do not depend on the width of the processor's vectors, only on whether it multiplies and adds in
-one step (FMA).
+in a batch. A column's sum goes over the inputs in ascending order, only columns are computed in parallel, and
+no multiplication and addition are one step (FMA: it is no faster here, since the loops wait for the weights);
+so every processor gives the same bits, and so does WebAssembly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import numpy.typing as npt
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common import floats
 from tienlen_env.games.common.arrays import AnyArray, Float32Array
-from tienlen_env.games.common.hints import fused
 
 TILE: Final = 64  # columns that are added up at a time; layers are filled up to a multiple with zeros
 ROWS: Final = 32  # rows that use a tile of the weights one after another, while it is in the cache
@@ -134,7 +133,6 @@ class Workspace(NamedTuple):
     lanes: Float32Array
 
 
-@fused
 def _fill_up(index: Any, value: Any, count: int) -> Any:
     """Fill a list up to a multiple of `STEP` with inputs of zero; its new length."""
     while count % STEP != 0:
@@ -144,7 +142,6 @@ def _fill_up(index: Any, value: Any, count: int) -> Any:
     return count
 
 
-@fused
 def list_inputs(row: AnyArray, index: Any, value: Any) -> Any:
     """List the inputs of a row that are not zero.
 
@@ -165,7 +162,6 @@ def list_inputs(row: AnyArray, index: Any, value: Any) -> Any:
     return _fill_up(index, value, count)
 
 
-@fused
 def list_bfloat16(row: AnyArray, index: Any, bits: Any) -> Any:
     """`list_inputs` of a row that holds the bits of bfloat16, which are the upper half of a float32's."""
     count = 0
@@ -176,7 +172,6 @@ def list_bfloat16(row: AnyArray, index: Any, bits: Any) -> Any:
     return _fill_up(index, bits, count)
 
 
-@fused
 def add_rows(weights: Any, index: Any, value: Any, count: int, out: Any) -> None:
     """Add the listed inputs times their rows of the weights.
 
@@ -197,14 +192,12 @@ def add_rows(weights: Any, index: Any, value: Any, count: int, out: Any) -> None
             out[j] = out[j] + a * row_a[j] + b * row_b[j] + c * row_c[j] + d * row_d[j]
 
 
-@fused
 def relu(out: Any) -> None:
     """Make negative numbers of float32 (TILE,) zero."""
     for j in range(TILE):
         out[j] = max(out[j], np.float32(0))
 
 
-@fused
 def layer(weights: Any, bias: Any, workspace: Any, num_rows: int, is_linear: bool, out: Any) -> None:
     """A layer for the rows whose inputs are listed on the workspace.
 
@@ -228,7 +221,6 @@ def layer(weights: Any, bias: Any, workspace: Any, num_rows: int, is_linear: boo
                 relu(tile)
 
 
-@fused
 def dot(a: Any, b: Any, lanes: Any) -> Any:
     """The sum of products of float32 (m,), m a multiple of `TILE`, in an order that depends on m alone."""
     for j in range(TILE):
@@ -249,7 +241,6 @@ def dot(a: Any, b: Any, lanes: Any) -> Any:
     return total
 
 
-@fused
 def two_layers(observation: Any, weights: Any, workspace: Any, num_rows: int) -> None:
     """The layers ``first`` and ``second``; lists the outputs of the second as inputs of the next layer.
 
@@ -274,7 +265,6 @@ def two_layers(observation: Any, weights: Any, workspace: Any, num_rows: int) ->
         )
 
 
-@fused
 def read_states(observation: Any, weights: Any, workspace: Any, states: Any) -> None:
     """The trunk.
 
@@ -291,7 +281,6 @@ def read_states(observation: Any, weights: Any, workspace: Any, states: Any) -> 
         layer(weights.state, weights.state_bias, workspace, num_rows, True, states[begin:])
 
 
-@fused
 def score_actions(
     states: Any, start: Any, after: Any, prior: Any, weights: Any, workspace: Any, logits: Any
 ) -> None:
@@ -350,7 +339,6 @@ def score_actions(
 
 
 @jit.loop
-@fused
 def forward(
     observation: Any,
     start: Any,
@@ -378,7 +366,6 @@ def forward(
 
 
 @jit.loop
-@fused
 def believe(observation: Any, weights: Any, workspace: Any, outputs: Any, card_weights: Any) -> None:
     """The card weights of a belief network.
 

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from tienlen_agents.search.interface import SearchGame
 from tienlen_agents.search.randomness import draw_below
+from tienlen_env.games.common import floats
 from tienlen_env.games.common.hints import noinline
 
 # Columns of a node.
@@ -81,7 +82,8 @@ def select(nodes: Any, totals: Any, parent: int, ids: Any, end: int, explore: fl
         if child != 0:
             nodes[child, AVAILABLE] += 1
             visits = nodes[child, VISITS]
-            bound = totals[child] / visits + explore * math.sqrt(math.log(nodes[child, AVAILABLE]) / visits)
+            log = floats.log(float(nodes[child, AVAILABLE]))
+            bound = totals[child] / visits + explore * math.sqrt(log / visits)
             if bound > best:
                 chosen, best = i, bound
     return chosen
