@@ -1,6 +1,7 @@
 """Tiến lên (Thirteen) and its namesake Thirteens for reinforcement learning: engine, environments, pictures.
 
-The import registers the environments; everything else is loaded when it is first asked for.
+The import registers the environments, now or when Gymnasium and PettingZoo are imported; everything else is
+loaded when it is first asked for.
 
 * PettingZoo: ``from tienlen_env import tienlen_v1; tienlen_v1.env()``, or
   ``pettingzoo.make("aec", "tienlen_env/tienlen_v1")``; likewise ``thirteens_v0``
@@ -11,11 +12,13 @@ The import registers the environments; everything else is loaded when it is firs
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-import gymnasium
-import pettingzoo
 
 if TYPE_CHECKING:
     from tienlen_env import thirteens_v0, tienlen_v1
@@ -96,8 +99,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _register_envs() -> None:
-    """Make the environments known to ``gymnasium.make`` and ``pettingzoo.make``; nothing is loaded yet."""
+def _register_in_gymnasium(gymnasium: Any) -> None:
     for name, rules in (("TienLen", "cardgames"), ("Thirteens", "thirteens")):
         if f"tienlen_env/{name}-v1" not in gymnasium.registry:
             gymnasium.register(
@@ -106,10 +108,40 @@ def _register_envs() -> None:
                 vector_entry_point="tienlen_env.envs.vector:OneSeatVectorEnv",
                 kwargs={"rules": rules},
             )
+
+
+def _register_in_pettingzoo(pettingzoo: Any) -> None:
     # PettingZoo has a registry since 1.27. It lists an id that is registered as name_v0 as name-v0.
     if hasattr(pettingzoo, "aec_registry") and "tienlen_env/tienlen-v1" not in pettingzoo.aec_registry:
         pettingzoo.register("aec", "tienlen_env/tienlen_v1", entry_point="tienlen_env.envs.tienlen:env")
         pettingzoo.register("aec", "tienlen_env/thirteens_v0", entry_point="tienlen_env.envs.thirteens:env")
 
 
-_register_envs()
+class _AtImport:
+    """Calls a function with a library when that is imported, which takes longer than all of the rest."""
+
+    def __init__(self, name: str, call: Callable[[Any], None]) -> None:
+        self.name, self.call = name, call
+        if name in sys.modules:
+            call(sys.modules[name])
+        else:
+            sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+
+    def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
+        """As Python asks every finder."""
+        if name != self.name:
+            return None
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        if (spec := find_spec(name)) is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self.call(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+_AtImport("gymnasium", _register_in_gymnasium)
+_AtImport("pettingzoo", _register_in_pettingzoo)

@@ -8,10 +8,15 @@ that is not face up only the number of cards is used. `render_cards` draws sets 
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tienlen_env.rendering.ansi import for_stream, render_ansi
-from tienlen_env.rendering.raster import render_rgb
-from tienlen_env.rendering.svg import render_cards, render_svg
 from tienlen_env.rendering.view import PlainView, TableView, TrickView
+
+if TYPE_CHECKING:
+    from tienlen_env.rendering.raster import render_rgb
+    from tienlen_env.rendering.svg import render_cards, render_svg
 
 __all__ = [
     "PlainView",
@@ -23,3 +28,10 @@ __all__ = [
     "render_rgb",
     "render_svg",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Pillow and XML take longer to import than most programs take to start, and few draw pictures."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{'raster' if name == 'render_rgb' else 'svg'}"), name)

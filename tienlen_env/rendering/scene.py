@@ -22,11 +22,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import radians
-from typing import Final, Literal
-
-from PIL import ImageFont
+from typing import TYPE_CHECKING, Final, Literal
 
 from tienlen_env.rendering.view import BACK, PlainView, face, printable
+
+if TYPE_CHECKING:
+    from PIL import ImageFont
 
 WIDTH: Final = 960
 HEIGHT: Final = 720
@@ -160,6 +161,8 @@ SUIT_OUTLINES: Final[tuple[tuple[Outline, ...], ...]] = (
 @lru_cache(maxsize=256)
 def font(size: float) -> ImageFont.FreeTypeFont:
     """Pillow's bundled font, the only one that every machine has."""
+    from PIL import ImageFont
+
     found = ImageFont.load_default(size)
     if not isinstance(found, ImageFont.FreeTypeFont):
         raise RuntimeError("Pillow was built without FreeType, which drawing text needs")

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, Typ
 
 import numpy as np
 
+from tienlen_env import rendering
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_index, as_key
@@ -37,7 +38,7 @@ from tienlen_env.games.common.game import AnyGame, AnyRules, Payment, Refusal
 from tienlen_env.games.common.notation import Notation, Record, Recorded
 from tienlen_env.games.common.state import GameState
 from tienlen_env.games.registry import PRESETS, ByGame, check_game, games, get_rules
-from tienlen_env.rendering import PlainView, for_stream, render_ansi, render_svg
+from tienlen_env.rendering import PlainView, for_stream, render_ansi
 from tienlen_env.single.painter import Painter, seat_names
 
 Facts = dict[str, Json]
@@ -620,7 +621,7 @@ class BaseRound(Generic[RulesT, PlayT]):
         return view if scores is None else replace(view, scores=tuple(scores))
 
     def _repr_svg_(self) -> str:
-        return render_svg(self.view())
+        return rendering.render_svg(self.view())
 
     def __str__(self) -> str:
         """The table as text, with colours if standard output is a terminal (see `rendering.for_stream`)."""

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from tienlen_env import rendering
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_index
 from tienlen_env.games.common.state import ClimbingState
 from tienlen_env.games.registry import ByGame
-from tienlen_env.rendering import PlainView, TableView, for_stream, render_ansi, render_rgb, render_svg
+from tienlen_env.rendering import PlainView, TableView, for_stream, render_ansi
 
 RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
 
@@ -143,9 +144,9 @@ class Painter:
         """
         view = self.view(face_up)
         if mode == "rgb_array":
-            return render_rgb(view)
+            return rendering.render_rgb(view)
         if mode == "svg":
-            return render_svg(view)
+            return rendering.render_svg(view)
         text = render_ansi(view)
         if mode == "ansi":
             return text

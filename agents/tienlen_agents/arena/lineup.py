@@ -76,7 +76,8 @@ def blocks(lineup: tuple[int, ...], which: Permutations = "rotations") -> IntArr
     if which == "rotations":
         turned: dict[bytes, IntArray] = {}
         for order in orders:
-            ring = np.unique([np.roll(order, shift) for shift in range(len(order))], axis=0)
+            # Not by np.unique, which imports as much again as NumPy itself.
+            ring = np.array(sorted({tuple(np.roll(order, shift).tolist()) for shift in range(len(order))}))
             turned[ring.tobytes()] = ring
         rings = list(turned.values())
         found = np.stack(rings) if all(len(ring) == len(lineup) for ring in rings) else orders[None]
