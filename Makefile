@@ -8,6 +8,10 @@ ARGS ?=
 VENV := .venv
 STAMP := $(VENV)/.installed
 PY := $(VENV)/bin/python
+# The loops as machine code, and what they are made of.
+BACKEND := tienlen_env/engine/backends/native
+NATIVE := $(BACKEND)/built/loops.json
+KERNELS := $(shell find tienlen_env agents -name '*.py') $(BACKEND)/calls.c $(BACKEND)/signatures.txt
 
 define HELP
 Tiến lên / Thirteen: environment, agents, training
@@ -22,9 +26,10 @@ Tiến lên / Thirteen: environment, agents, training
   make notebooks  run the notebooks with small budgets; BUDGET=1 for the figures of their texts
   make play       open the table in the browser; the first time it builds the page, for some minutes
   make web        build the page of the table (needs Node.js and lld); `make docs` and `make wheel` contain it then
-  make wheel      build the wheel into dist/, with the page
-  make native     compile the engine and the agents for this processor: nothing waits for a compiler then
-  make signatures list anew what `make native` compiles: the tests run without it, for half an hour
+  make wheel      build the wheel of this platform into dist/, with the page
+  make wheels     build those of all platforms, and one for any
+  make native     compile what changed of the engine and the agents; the targets that run them do it, too
+  make signatures add to the list of what that compiles what the tests still had to compile
   make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
   make web-speed  measure their speed in Node
   make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
@@ -39,13 +44,13 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lowest lint format docs notebooks bench bench-gpu native signatures web-engine web-speed web play wheel clean distclean
+.PHONY: help install train test nightly lowest lint format docs notebooks bench bench-gpu native signatures web-engine web-speed web play wheel wheels clean distclean
 
 help:
 	$(info $(HELP))
 	@:
 
-install: $(STAMP)
+install: $(STAMP) $(NATIVE)
 
 # The stamp is written last, so an interrupted install is done again; a working venv is kept and updated.
 # Byte code is written when a module is first imported: most modules of the large packages never are.
@@ -68,17 +73,17 @@ $(STAMP): pyproject.toml constraints.txt
 # Two processes on two cores: a second layer of OpenMP threads only gets in their way.
 train test nightly docs notebooks: export OMP_NUM_THREADS ?= 1
 
-train: $(STAMP)
+train: $(STAMP) $(NATIVE)
 	$(PY) -m tienlen_train.ppo $(ARGS)
 
 # The page is built first where its tools are, since tests open it; elsewhere pytest says in one line what it skips.
-test: $(STAMP)
+test: $(STAMP) $(NATIVE)
 	@if command -v npm >/dev/null && command -v $(or $(WASM_LD),wasm-ld) >/dev/null; then \
 	    if $(MAKE) --no-print-directory web/node_modules/.package-lock.json; then $(MAKE) --no-print-directory web; \
 	    else echo 'npm reaches no packages here: the page is not built, and its tests are skipped.' >&2; fi; fi
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)
 
-nightly: $(STAMP)
+nightly: $(STAMP) $(NATIVE)
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -m nightly $(ARGS)
 
 lowest: $(STAMP)
@@ -99,25 +104,28 @@ docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs $(or $(ARGS),build --strict)
 
 # The notebooks in git have no outputs: copies are run, and `make docs` shows them.
-notebooks: $(STAMP)
+notebooks: $(STAMP) $(NATIVE)
 	rm -rf build/notebooks && mkdir -p build && cp -R notebooks build/notebooks
 	BUDGET=$(BUDGET) $(PY) -m pytest --nbmake --overwrite --nbmake-timeout=900 -n $(JOBS) --maxprocesses 2 build/notebooks $(ARGS)
 
-bench: $(STAMP)
+bench: $(STAMP) $(NATIVE)
 	$(PY) -m tienlen_train.benchmarks.speed $(ARGS)
 
-bench-gpu: $(STAMP)
+bench-gpu: $(STAMP) $(NATIVE)
 	$(PY) -m tienlen_train.benchmarks.gpu $(ARGS)
 
-# Loops whose source has changed since are left out of it, and Numba compiles them: see CONTRIBUTING.md.
+# Only what changed is compiled again. Without it Numba compiles each loop when it is called: see CONTRIBUTING.md.
+$(NATIVE): $(STAMP) $(KERNELS)
+	@echo 'Compiling the loops for this processor: the first time this takes a minute or two ...'
+	@$(PY) -m tienlen_env.engine.backends.native.build --or-notice
+
 native: $(STAMP)
 	$(PY) -m tienlen_env.engine.backends.native.build $(ARGS)
 
-SIGNATURES := tienlen_env/engine/backends/native/signatures.txt
-signatures: $(STAMP)
-	mkdir -p build && rm -f build/signatures.txt
-	TIENLEN_NATIVE=0 $(PY) -m pytest -q -n $(JOBS) --maxprocesses 8 --record-signatures build/signatures.txt $(ARGS)
-	LC_ALL=C sort -u build/signatures.txt -o $(SIGNATURES)
+signatures: $(STAMP) $(NATIVE)
+	cp $(BACKEND)/signatures.txt build/signatures.txt
+	$(PY) -m pytest -q -n $(JOBS) --maxprocesses 8 --record-signatures build/signatures.txt $(ARGS)
+	LC_ALL=C sort -u build/signatures.txt -o $(BACKEND)/signatures.txt
 
 web-engine: $(STAMP)
 	$(PY) -m tienlen_agents.wasm --out build/web $(ARGS)
@@ -150,19 +158,30 @@ BUILDER_PY := $(dir $(BUILDER))bin/python
 
 $(SMALL): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(dir $@)
-	$(dir $@)bin/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt -e . build hatchling
+	$(dir $@)bin/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt -e '.[jit]' build hatchling ziglang
 	@touch $@
 
 $(PAGE)/engine/index.json: $(ENGINE_SOURCES) | $(BUILDER)
 	@echo 'Compiling the games and agents to WebAssembly: this takes some minutes ...'
 	$(BUILDER_PY) -m tienlen_agents.wasm --out $(PAGE)/engine
 
-play: $(STAMP)
+play: $(STAMP) $(NATIVE)
 	@$(MAKE) --no-print-directory web
 	$(PY) -m tienlen_agents.web $(ARGS)
 
+# A wheel for one platform has the loops as machine code; that for any platform needs the extra `jit`.
+PLATFORMS := linux-x86_64 linux-aarch64 darwin-aarch64 darwin-x86_64 win32-x86_64
+WHEEL := $(BUILDER_PY) -m build --wheel --no-isolation --outdir dist
+
 wheel: $(BUILDER) web
-	$(BUILDER_PY) -m build --wheel --no-isolation --outdir dist
+	@$(MAKE) --no-print-directory wheel-$$($(BUILDER_PY) -m tienlen_env.engine.backends.native)
+
+wheels: $(BUILDER) web $(addprefix wheel-,$(PLATFORMS))
+	$(WHEEL)
+
+wheel-%: $(BUILDER) web
+	$(BUILDER_PY) -m tienlen_env.engine.backends.native.build --target $* --out build/native/$*
+	TIENLEN_NATIVE_FOLDER=build/native/$* $(WHEEL)
 
 clean:
 	rm -rf build dist site web/node_modules $(PAGE) .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

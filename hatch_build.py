@@ -1,4 +1,4 @@
-"""Build-time metadata: the README and the links of an index page such as PyPI's.
+"""What a build adds: the README and the links of an index page such as PyPI's, and machine code in wheels.
 
 An index page shows the README without the repository beside it, so relative links and pictures need the
 repository's address. It is one variable in pyproject.toml, `repository` of this hook. While it is empty,
@@ -7,14 +7,17 @@ as long as the project has no public address, the README stays as it is and no r
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
     from hatchling.metadata.plugin.interface import MetadataHookInterface
 except ModuleNotFoundError:  # the tests import `absolute_links` where hatchling may be missing
-    MetadataHookInterface = object
+    BuildHookInterface = MetadataHookInterface = object
 
 _PICTURE = r"\.(?:svg|png|jpg|gif)"
 _MARKDOWN = re.compile(r"(\]\()(?![a-z]+:|#)([^)\s]+)(\))")
@@ -59,3 +62,24 @@ class CustomMetadataHook(MetadataHookInterface):
                 "Issues": f"{base}/issues",
                 "Changelog": f"{base}/blob/HEAD/CHANGELOG.md",
             }
+
+
+class CustomBuildHook(BuildHookInterface):
+    """Puts loops that were compiled ahead of time into the wheel, which is for one platform then.
+
+    The variable ``TIENLEN_NATIVE_FOLDER`` names the folder that ``tienlen_env.engine.backends.native.build``
+    wrote. Without it the wheel is for any platform.
+    """
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the files and the tag."""
+        if not (name := os.environ.get("TIENLEN_NATIVE_FOLDER")):
+            return
+        folder = Path(name)
+        found = json.loads((folder / "loops.json").read_text(encoding="utf-8"))
+        build_data["pure_python"] = False
+        build_data["tag"] = f"cp311-abi3-{found['tag']}"
+        for file in ("loops.json", *found["files"]):
+            build_data["force_include"][str(folder / file)] = (
+                f"tienlen_env/engine/backends/native/built/{file}"
+            )

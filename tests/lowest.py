@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNNER = runpy.run_path(str(ROOT / "examples" / "run.py"))
-EXTRAS = ("arena", "completion", "web")
+EXTRAS = ("arena", "completion", "jit", "web")
 TOOLS = ("pytest", "hypothesis")
 TESTS = (
     "agents/arena/test_match.py",

@@ -8,6 +8,8 @@ from operator import attrgetter
 from typing import Any
 
 import tienlen_agents
+from tienlen_agents.exact import of_agents
+from tienlen_agents.exact.expansion import expansion_loops
 from tienlen_agents.networks.features.base import count_body
 from tienlen_agents.parallel import host_loop
 from tienlen_agents.rule_based import bodies
@@ -23,7 +25,8 @@ from tienlen_env.games.registry import PRESETS, game_of, has_payments
 
 def make_loops() -> None:
     """Make the loops of every registered game, of the agents, and of the bodies that the list names."""
-    for part in ("networks", "networks.features", "rule_based", "rule_based.heuristic", "search", ""):
+    parts = ("", "exact", "networks", "networks.features", "rule_based", "rule_based.heuristic", "search")
+    for part in parts:
         package: Any = importlib.import_module(f"{tienlen_agents.__name__}.{part}".rstrip("."))
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             if not module.ispkg and module.name.rpartition(".")[2] not in ("__main__", "sb3_policy"):
@@ -33,6 +36,9 @@ def make_loops() -> None:
         host_loop(count_body(game_of(rules).kernels.legal.num_legal))
         for reward in ["", "payments"] if has_payments(rules) else [""]:
             search_loops(setup_of(rules, reward).game)
+    tienlen = game_of(PRESETS["cardgames"])
+    expansion_loops(tienlen)
+    of_agents._loops(tienlen)
     for agent in (GreedyAgent(), GreedyLongAgent(), HeuristicAgent(), TricksterAgent()):
         for made in bodies(agent._prepare, agent._choose):
             host_loop(made)

@@ -20,6 +20,7 @@ from types import ModuleType
 import pytest
 
 from tests.needs import more_with_page
+from tienlen_env.engine.backends import native
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
@@ -87,7 +88,7 @@ def test_wheel_holds_every_module_and_the_data(wheel: Path) -> None:
         for name, folder in PACKAGES.items()
         for pattern in ("*.py", "*.md", "*.j2", "*.json", "*.safetensors", "py.typed")
         for path in folder.rglob(pattern)
-        if "static" not in path.parts
+        if not {"static", "built"} & set(path.parts)  # what is built
     }
     assert {f"{name}/py.typed" for name in PACKAGES} < expected
     assert any(name.endswith(".safetensors") for name in expected)
@@ -128,9 +129,9 @@ def test_wheel_holds_no_large_file_twice(wheel: Path) -> None:
 def test_core_dependencies_are_few(metadata: Message) -> None:
     required = [text for text in metadata.get_all("Requires-Dist", []) if "extra ==" not in text]
     names = {re.split(r"[<>=! ;\[]", text)[0] for text in required}
-    assert names == {"numpy", "numba", "gymnasium", "pettingzoo", "pillow", "rich", "safetensors"}
+    assert names == {"numpy", "gymnasium", "pettingzoo", "pillow", "rich", "safetensors"}
     assert set(metadata.get_all("Provides-Extra", [])) == {
-        *("arena", "train", "web", "cluster", "cuda", "completion", "docs", "bench", "dev"),
+        *("arena", "jit", "train", "web", "cluster", "cuda", "completion", "docs", "bench", "dev"),
     }
 
 
@@ -231,6 +232,46 @@ def test_the_arena_plays_without_the_extras(wheel: Path, tmp_path: Path) -> None
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     assert "heuristic" in run("-c", PLAY_ALONE, cwd=tmp_path, PYTHONPATH=str(site))
+
+
+# In the unpacked wheel of a platform, with its metadata and without Numba.
+PLAY_NATIVELY = """
+import sys
+sys.modules.update(dict.fromkeys(["numba", "llvmlite"]))
+from tienlen_train.cli import main
+sys.exit(main("match heuristic greedy --deals 4 --composition 1v3 --quiet".split()))
+"""
+
+
+@pytest.mark.skipif(native.library() is None, reason="the loops are not compiled (make native)")
+def test_a_wheel_of_this_platform_plays_without_numba(wheel: Path, tmp_path: Path) -> None:
+    folder = native.FOLDER
+    options = "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)
+    run("-m", "build", *options, cwd=tmp_path, TIENLEN_NATIVE_FOLDER=str(folder))
+    (built,) = tmp_path.glob("*.whl")
+    tag = json.loads((folder / "loops.json").read_text())["tag"]
+    assert built.name.endswith(f"-cp311-abi3-{tag}.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    place = "tienlen_env/engine/backends/native/built/"
+    added = {name.removeprefix(place) for name in names_in(built) - names_in(wheel)}
+    assert added == {path.name for path in folder.iterdir() if path.is_file()}
+    assert "calls.abi3.so" in added
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(tmp_path / "site")
+    assert "heuristic" in run("-c", PLAY_NATIVELY, cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
+
+
+def test_without_numba_and_machine_code_the_extra_is_named(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    code = "import sys; sys.modules['numba'] = None; import tienlen_env; tienlen_env.Batch('cardgames', 1)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
+    )  # fmt: skip
+    last = done.stderr.splitlines()[-1]
+    assert "MissingExtraError" in last
+    assert "pip install 'numba>=" in last
 
 
 @pytest.mark.nightly

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tienlen_agents.extras import how_to_install
+from tienlen_env.extras import how_to_install
 from tienlen_train import cli
 
 ROOT = Path(__file__).parents[2]

@@ -82,6 +82,9 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "speed": Command("tienlen_train.benchmarks.speed", "decisions per second of every environment"),
             "learning": Command("tienlen_train.benchmarks.learning", "training speed beside MaskablePPO"),
             "search": Command("tienlen_train.benchmarks.search", "time and strength of searching agents"),
+            "startup": Command(
+                "tienlen_train.benchmarks.startup", "how long the first step, match or hand takes"
+            ),
             "strength": Command("tienlen_train.benchmarks.strength", "every shipped agent at every table"),
             "nash-conv": Command("tienlen_train.benchmarks.nash_conv", "learning curves of NashConv, exact"),
             "gpu": Command("tienlen_train.benchmarks.gpu", "what a GPU brings, beside the processor"),
@@ -156,7 +159,7 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
         extra = _EXTRA_OF.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        from tienlen_agents.extras import how_to_install
+        from tienlen_env.extras import how_to_install
 
         told = f"the package {error.name} is not installed: {how_to_install(extra)}"
         print(f"{' '.join([PROGRAM, *path])}: {told}", file=sys.stderr)

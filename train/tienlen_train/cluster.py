@@ -26,8 +26,8 @@ from rich.console import Console
 
 from tienlen_agents.cluster import connected
 from tienlen_agents.cluster.tasks import Identity, TaskPool
-from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.networks.features.base import ONE
+from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.arrays import AnyArray, IntArray
 from tienlen_train.config import RunError, SelfPlayConfig
 from tienlen_train.executor import ThreadExecutor

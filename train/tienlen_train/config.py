@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import ClassVar, Final, Literal, Protocol
 
 from tienlen_agents.command import Interrupted, interruptible
-from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.networks.features import Prior, features_of
 from tienlen_agents.networks.network import MAX_WIDTH
 from tienlen_agents.settings import (
@@ -26,6 +25,7 @@ from tienlen_agents.settings import (
     setting,
     several_files,
 )
+from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of, games, get_rules, has_payments
 from tienlen_train.executor import NUM_SHARDS

@@ -38,7 +38,6 @@ from tienlen_agents.command import (
     show_any_text,
 )
 from tienlen_agents.external.process import ProcessAgent
-from tienlen_agents.extras import MissingExtraError, how_to_install, require
 from tienlen_agents.settings import (
     COUNT_OR_NONE,
     DEALS,
@@ -52,6 +51,7 @@ from tienlen_agents.settings import (
     settings_of,
 )
 from tienlen_env.engine.agent import Agent
+from tienlen_env.extras import MissingExtraError, how_to_install, require
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import games
 from tienlen_env.rendering.view import printable

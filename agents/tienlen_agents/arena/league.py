@@ -38,7 +38,7 @@ from tienlen_agents.arena.result import (
 )
 from tienlen_agents.arena.run import Entrant, Options, check_options, load_all, play_match_ups
 from tienlen_agents.arena.stats import Estimate, estimate, t_quantile
-from tienlen_agents.extras import require
+from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 

@@ -19,9 +19,9 @@ from tienlen_agents.arena.page import page, record_files, write_records
 from tienlen_agents.arena.result import Figures, League, MatchResult, RunResults, Score
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.arena.terminal import show
-from tienlen_agents.extras import is_installed, require
 from tienlen_agents.files import write_atomic
 from tienlen_agents.versions import code_digest, versions
+from tienlen_env.extras import is_installed, require
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import printable
 

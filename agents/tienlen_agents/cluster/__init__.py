@@ -26,7 +26,7 @@ from tienlen_agents.arena.chunk import Chunk
 from tienlen_agents.arena.executors import Task, play_task
 from tienlen_agents.arena.store import ArenaRunError
 from tienlen_agents.cluster.tasks import Identity, TaskPool
-from tienlen_agents.extras import require
+from tienlen_env.extras import require
 from tienlen_env.rendering.view import plural
 
 GROUP_SECONDS: Final = 0.5  # a task of Ray costs milliseconds, so it plays jobs for about this time

@@ -34,7 +34,6 @@ from tienlen_agents.exact.show import show
 from tienlen_agents.exact.small_tienlen import SmallGame, small_game
 from tienlen_agents.exact.solvers import Algorithm, Solver, Steps
 from tienlen_agents.exact.tree import Tree, build
-from tienlen_agents.extras import MissingExtraError
 from tienlen_agents.files import locked, write_atomic
 from tienlen_agents.settings import (
     COUNT,
@@ -51,6 +50,7 @@ from tienlen_agents.settings import (
 )
 from tienlen_env.engine.agent import Agent, check_plays
 from tienlen_env.engine.batch import Batch
+from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.common.arrays import FloatArray
 from tienlen_env.games.registry import games
 from tienlen_env.rendering.view import printable

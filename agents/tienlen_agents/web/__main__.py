@@ -13,11 +13,11 @@ from threading import Timer
 from typing import Final
 
 from tienlen_agents.command import CONSOLE_SCRIPT, Interrupted, complete_agents, interruptible, program
-from tienlen_agents.extras import MissingExtraError, require
 from tienlen_agents.settings import Range
 from tienlen_agents.web.hub import AGENTS
 from tienlen_agents.web.messages import MAX_BYTES
 from tienlen_agents.web.store import Store, StoreError
+from tienlen_env.extras import MissingExtraError, require
 
 LOCAL: Final = "127.0.0.1"
 PORT: Final = 8713

@@ -336,7 +336,7 @@ def test_files(report, tmp_path):
 
 def test_files_without_the_extra(report, tmp_path, capsys, monkeypatch):
     """The wheel alone writes JSON and CSV, and says how to get the rest."""
-    monkeypatch.setattr("tienlen_agents.extras.find_spec", lambda package: None)
+    monkeypatch.setattr("tienlen_env.extras.find_spec", lambda package: None)
     main(["match", "greedy", "random", "--deals", "2", "--quiet", "--out", str(tmp_path)])
     assert {path.name for path in tmp_path.glob("arena.*")} == {"arena.json", "arena.csv"}
     assert "left out arena.png and arena.html: pip install '" in capsys.readouterr().out

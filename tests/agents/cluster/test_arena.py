@@ -201,7 +201,7 @@ def test_errors_of_the_command(arguments, message, capsys):
 
 
 def test_without_ray_the_extra_is_named(monkeypatch, capsys):
-    monkeypatch.setattr("tienlen_agents.extras.is_installed", lambda package: package != "ray")
+    monkeypatch.setattr("tienlen_env.extras.is_installed", lambda package: package != "ray")
     with pytest.raises(SystemExit):
         main(["match", "greedy", "random", "--cluster", "auto"])
     assert "not installed: pip install 'ray[" in capsys.readouterr().err

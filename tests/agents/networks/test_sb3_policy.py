@@ -6,9 +6,9 @@ import pytest
 from gymnasium import spaces
 
 import tienlen_agents
-from tienlen_agents.extras import MissingExtraError
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.extras import MissingExtraError
 from tienlen_env.games.tienlen.layout import observation_layout
 from tienlen_env.games.tienlen.rules import CARDGAMES
 
@@ -184,6 +184,6 @@ def test_without_its_packages_the_extra_is_named(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         tienlen_agents.load(f"policy:{tmp_path / 'none.zip'},trust=1")
     (tmp_path / "some.zip").write_bytes(b"")
-    monkeypatch.setattr("tienlen_agents.extras.is_installed", lambda package: package != "torch")
+    monkeypatch.setattr("tienlen_env.extras.is_installed", lambda package: package != "torch")
     with pytest.raises(MissingExtraError, match=r"some\.zip' needs the package torch.*pip install .*torch>="):
         tienlen_agents.load(f"policy:{tmp_path / 'some.zip'},trust=1")

@@ -148,7 +148,7 @@ def test_no_cluster_answers(tmp_path):
 
 
 def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("tienlen_agents.extras.is_installed", lambda package: package != "ray")
+    monkeypatch.setattr("tienlen_env.extras.is_installed", lambda package: package != "ray")
     with pytest.raises(RunError, match=r"pip install 'ray\["):
         small_run(tmp_path / "run", cluster="auto")
 

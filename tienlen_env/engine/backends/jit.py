@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from tienlen_env.engine.backends import native, sources
+from tienlen_env.extras import require
 from tienlen_env.games.common import bits
 from tienlen_env.games.common.arrays import AnyArray
 
@@ -39,7 +40,12 @@ def loop(function: Callable[..., Any]) -> Any:
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """The loop as Numba compiles it. It is imported only here: that takes longer than all of the rest."""
+    """The loop as Numba compiles it. It is imported only here: that takes longer than all of the rest.
+
+    Raises:
+        MissingExtraError: Numba is not installed.
+    """
+    require("numba", "jit", f"{function.__name__}, of which there is no machine code here,")
     from tienlen_env.engine.backends import compiler
 
     return compiler.compiled(function)

@@ -6,6 +6,7 @@ public way: the same results, compiled anew in every process.
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 import struct
 import sys
@@ -65,6 +66,8 @@ from numba.core.codegen import JITCodeLibrary  # noqa: E402
 from numba.core.compiler import Compiler  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock, require_global_compiler_lock  # noqa: E402
 
+from tienlen_env.engine.backends.native.signatures import name_of  # noqa: E402
+
 if sys.platform != "win32":
     import fcntl
 
@@ -103,6 +106,7 @@ class _Cache(FunctionCache):
         super().__init__(function)
         self._register, self._digest_of = register, digest_of
         self._locks = ExitStack()
+        self._start = 0.0
 
     def guard(self, compile_: Callable[[Any], Any]) -> Any:
         """Numba's compilation of a signature, after which other processes may compile the function, too."""
@@ -119,7 +123,23 @@ class _Cache(FunctionCache):
         if found is None:
             self._lock()
             found = self._load(sig, target_context)  # another process may have compiled it meanwhile
+        if found is None:
+            self._start = time.monotonic()
+            self._say_what_is_compiled()
         return found
+
+    def _seconds(self) -> Path:
+        """The file with the seconds that the last compilation took."""
+        name = hashlib.sha256(name_of(self._py_func).encode()).hexdigest()[:16]
+        return Path(self.cache_path, f"{name}.seconds")
+
+    def _say_what_is_compiled(self) -> None:
+        """A line, since a compilation is a long silence."""
+        last = ""
+        with suppress(OSError, ValueError):
+            last = f", which took {float(self._seconds().read_text()):.0f} s last time"
+        parts = name_of(self._py_func).partition(" ")[2] or self._py_func.__module__
+        print(f"Compiling {self._py_func.__name__} ({parts}){last} ...", file=sys.stderr)
 
     def _load(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -150,6 +170,7 @@ class _Cache(FunctionCache):
             except DAMAGED:  # of the index: it is written anew
                 self.flush()
                 super().save_overload(sig, data)
+            self._seconds().write_text(f"{time.monotonic() - self._start:.1f}")
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return sig, codegen.magic_tuple(), self._digest_of(self._py_func)

@@ -115,6 +115,22 @@ def run(folder: Path, **env: str) -> int:
     return int(done.stdout)
 
 
+def test_a_line_says_what_is_compiled_and_how_long_it_took_last_time(tmp_path: Path) -> None:
+    def lines(step: int) -> list[str]:
+        (tmp_path / "loops.py").write_text(LOOPS.format(step=step))
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+        done = subprocess.run(command, env=environment, text=True, capture_output=True, check=True)
+        return done.stderr.splitlines()
+
+    assert lines(2) == ["Compiling total (loops) ..."]
+    assert lines(2) == []  # it is stored
+    (seconds,) = (tmp_path / "cache").rglob("*.seconds")
+    seconds.write_text("7.2")
+    assert lines(30) == ["Compiling total (loops), which took 7 s last time ..."]
+    assert float(seconds.read_text()) != 7.2
+
+
 def test_caches_that_are_damaged_or_cannot_be_written(tmp_path: Path) -> None:
     module, cache = tmp_path / "loops.py", tmp_path / "cache"
     module.write_text(LOOPS.format(step=2))

@@ -60,7 +60,7 @@ def halves(small: Any) -> Any:
 LOOPS = [weighted, both, add, halves]
 PAIR = f"{__name__}:Pair"
 LINES = {
-    "weighted": [f"{PAIR}(int64[1C], int), int", f"{PAIR}(int64[1Cr], int), int"],
+    "weighted": [f"{PAIR}(int64[1Cr], int), int"],
     "both": ["int64[1A]"],
     "add": ["float32[2C], int, bool"],
     "halves": ["float32"],
@@ -92,7 +92,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "built"
 
 
-def build(place: Path, *options: str) -> None:
+def build(place: Path, *options: str, text: str = "") -> None:
+    """Build, with success if there is no text; else the output has to have it."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(place), *sys.path])}
     command = [
         sys.executable,
@@ -102,7 +103,39 @@ def build(place: Path, *options: str) -> None:
         str(place / "built"),
     ]
     done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == bool(text), done.stderr
+    assert text in done.stdout + done.stderr
+
+
+@needs_native_compiler
+def test_only_what_changed_is_compiled_and_what_cannot_be_is_named(folder: Path, tmp_path: Path) -> None:
+    def objects() -> dict[str, int]:
+        return {file.name: file.stat().st_mtime_ns for file in folder.glob("objects-*/*.o")}
+
+    place, before = folder.parent, objects()
+    lines = place.joinpath("list.txt").read_text()
+    wrong = f"{__name__}:missing | int\n{__name__}:halves | {__name__}:Pair(int)\n{__name__}:both | int\n"
+    place.joinpath("other.txt").write_text(lines + wrong)
+    options = "--list", str(place / "other.txt"), "--loops", "the_loops_of_tests"
+    build(place, *options, text="3 loops could not be compiled")
+    assert objects() == before
+    assert len(before) == len(lines.splitlines())
+
+
+def test_a_platform_without_a_compiler_is_named(tmp_path: Path) -> None:
+    """The packages are hidden; `make install` says so in one line and goes on."""
+    for name in ("ziglang", "numba"):
+        tmp_path.joinpath(f"{name}.py").write_text(f"raise ImportError('no {name} here')")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-m", "tienlen_env.engine.backends.native.build"]
+    done = subprocess.run(
+        [*command, "--or-notice", "--levels", "generic", "--out", str(tmp_path / "built")],
+        env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    assert "Numba compiles them when they are called" in line
+    assert "no numba here" in line
 
 
 @pytest.fixture
@@ -131,6 +164,8 @@ def test_arguments_of_every_kind(loop: Callable[[Any], Any]) -> None:
     out = np.zeros((2, 3), np.float32)
     assert loop(add)(out, 2, True) is None
     assert (out == 4).all()
+    out.setflags(write=False)
+    assert loop(add)(out, 2, True) == "numba"  # its code writes
     assert loop(halves)(np.float32(0.3)) == np.float32(0.3) / 2
 
 
@@ -204,7 +239,7 @@ def lose_an_entry(folder: Path) -> None:
 def test_a_damaged_library_is_named_once_and_left_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], None]
 ) -> None:
-    for file in folder.iterdir():
+    for file in filter(Path.is_file, folder.iterdir()):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     damage(tmp_path)
     monkeypatch.setattr(native, "FOLDER", tmp_path)
@@ -220,7 +255,7 @@ def test_a_damaged_library_is_named_once_and_left_alone(
 def test_a_library_for_another_machine_is_left_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    for file in folder.iterdir():
+    for file in filter(Path.is_file, folder.iterdir()):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     found = json.loads((folder / "loops.json").read_text()) | change
     (tmp_path / "loops.json").write_text(json.dumps(found))
@@ -326,20 +361,45 @@ def test_the_same_bits_as_numba(name: str) -> None:
         np.testing.assert_array_equal(batches[0]._rows, batches[1]._rows)
 
 
+# Each is a process in which Numba cannot be imported.
+SEARCHING = ["search:worlds=4", "ismcts:worlds=20", "champion:worlds=4"]
+PROGRAMS = [
+    "from tienlen_env import tienlen_v1; env = tienlen_v1.env(); env.reset(seed=1)",
+    "import gymnasium, tienlen_env.envs; gymnasium.make('tienlen_env/TienLen-v1').reset(seed=1)",
+    "import gymnasium, tienlen_env.envs; gymnasium.make_vec('tienlen_env/Thirteens-v1', 2).reset(seed=1)",
+    f"""
+from tienlen_agents import arena
+names = ["random", "greedy", "greedy_long", "endgame:heuristic", "reference", "champion:worlds=0"]
+for name in [*names, *{SEARCHING}]:
+    arena.compare(name, ["heuristic"] * 3, num_deals=2)
+""",
+    f"""
+from tienlen_agents import arena
+for name in ["greedy", "endgame:heuristic", *{SEARCHING}]:
+    arena.compare(name, ["heuristic"] * 3, num_deals=2, rules="north")
+for name in ["random", *{SEARCHING}]:
+    arena.compare(name, ["trickster"] * 3, num_deals=2, rules="thirteens")
+""",
+    """
+from tienlen_train.cli import main
+main("exact nashconv heuristic champion:worlds=0 --rules mini".split())
+main("exact solve --rules mini --until 1e-2 --out mini".split())
+""",
+]
+
+
 @needs_library
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "from tienlen_env import tienlen_v1; env = tienlen_v1.env(); env.reset(seed=1)",
-        "import gymnasium, tienlen_env.envs; gymnasium.make('tienlen_env/TienLen-v1').reset(seed=1)",
-        "from tienlen_agents import arena; arena.compare('greedy', ['heuristic'] * 3, num_deals=2)",
-        "from tienlen_agents import arena; arena.compare('champion', ['heuristic'] * 3, num_deals=2)",
-    ],
-)
-def test_nothing_is_compiled_where_people_begin(statement: str) -> None:
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_nothing_is_compiled_in_what_the_package_offers(program: str, tmp_path: Path) -> None:
+    """So the list has every signature of its agents and commands; `make signatures` adds what is missing."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    code = f"import sys; {statement}; assert 'numba' not in sys.modules"
+    code = f"import sys; sys.modules['numba'] = None\n{program}"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=300
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,9 @@
 """Build the loops of ``signatures.txt`` as machine code: Numba's LLVM code, optimised and linked.
 
-``python -m tienlen_env.engine.backends.native.build`` builds for the processor at hand; ``--levels`` names
-others. It needs Numba and ``ziglang``, a C compiler and linker for every platform that pip can install.
+``python -m tienlen_env.engine.backends.native.build`` builds for the processor at hand; ``--target`` and
+``--levels`` name others. It needs Numba and ``ziglang``, a C compiler and linker for every platform that pip
+can install. Each loop and signature is one object, whose name is a digest of all that it is made of: what
+has not changed since the last build is not compiled again.
 """
 
 from __future__ import annotations
@@ -9,13 +11,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from tienlen_env.engine.backends import native
@@ -24,59 +31,94 @@ from tienlen_env.engine.backends import native
 _V2: Final = "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2"
 _V3: Final = f"{_V2},+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
 _V4: Final = f"{_V3},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
-FEATURES: Final = {"x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4, "generic": ""}
+FEATURES: Final = {"x86-64-v4": _V4, "x86-64-v3": _V3, "x86-64-v2": _V2, "generic": ""}
 LOOPS: Final = "tienlen_agents.native_loops"  # its ``make_loops()`` makes the loops that the list names
 LIST: Final = Path(__file__).with_name("signatures.txt")
+CALLS: Final = Path(__file__).with_name("calls.c")
+
+
+class Target(NamedTuple):
+    """A platform.
+
+    Attributes:
+        triple: LLVM's name of it.
+        zig: the linker's, with the oldest version of the C library or of the system.
+        tag: that of a wheel.
+        levels: what is built for its processors.
+    """
+
+    triple: str
+    zig: str
+    tag: str
+    levels: tuple[str, ...]
+
+
+_X86: Final = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+TARGETS: Final = {  # by `native.this_platform`
+    "linux-x86_64": Target(
+        "x86_64-unknown-linux-gnu",
+        "x86_64-linux-gnu.2.17",
+        "manylinux_2_17_x86_64.manylinux2014_x86_64",
+        _X86,
+    ),
+    "linux-aarch64": Target(
+        *("aarch64-unknown-linux-gnu", "aarch64-linux-gnu.2.17"),
+        *("manylinux_2_17_aarch64.manylinux2014_aarch64", ("generic",)),
+    ),
+    "darwin-aarch64": Target(
+        "arm64-apple-macosx11.0.0", "aarch64-macos.11.0", "macosx_11_0_arm64", ("generic",)
+    ),
+    "darwin-x86_64": Target(
+        "x86_64-apple-macosx10.13.0", "x86_64-macos.10.13", "macosx_10_13_x86_64", ("x86-64-v2", "x86-64-v3")
+    ),
+    "win32-x86_64": Target("x86_64-pc-windows-gnu", "x86_64-windows-gnu", "win_amd64", _X86),
+}
 
 
 def build(
-    levels: Iterable[str], folder: Path = native.FOLDER, signatures: Path = LIST, loops_of: str = LOOPS
-) -> None:
+    levels: Iterable[str],
+    folder: Path = native.FOLDER,
+    target: str = "",
+    signatures: Path = LIST,
+    loops_of: str = LOOPS,
+) -> list[str]:
     """Write the files of `native.FOLDER`; each level in a process of its own, with Numba's settings for it.
 
     Args:
         levels: of `FEATURES`.
-        folder: where to write.
+        folder: where to write; the objects, too.
+        target: of `TARGETS`; empty: this machine's.
         signatures: the list of what to compile.
         loops_of: a module whose ``make_loops()`` makes all loops of the list.
+
+    Returns:
+        For each loop of the list that could not be compiled a line with the reason.
 
     Raises:
         RuntimeError: a level could not be built; the message ends with the reason.
     """
+    target = target or native.this_platform()
+    if target not in TARGETS:
+        raise RuntimeError(f"{target}: expected one of {', '.join(TARGETS)}")
     folder.mkdir(parents=True, exist_ok=True)
     names = {level: f"loops-{level}.so" for level in levels}
     loops: dict[str, Any] = {}
+    failed: list[str] = []
     for level, name in names.items():
-        environment = {
-            **os.environ,
-            "NUMBA_CPU_NAME": level,
-            "NUMBA_CPU_FEATURES": FEATURES[level],
-            "NUMBA_OPT": "0",
-            "TIENLEN_NATIVE": "0",
-        }
-        with TemporaryDirectory() as place:
-            code = Path(place, "loops.o")
-            done = subprocess.run(
-                [
-                    *(sys.executable, "-m", __spec__.name, "--object", str(code)),
-                    *("--list", str(signatures), "--loops", loops_of),
-                ],
-                env=environment,
-                capture_output=True,
-                text=True,
-            )
-            if done.returncode:
-                raise RuntimeError(f"{level}: the loops could not be compiled\n{done.stderr[-4000:]}")
-            found = json.loads(done.stdout.splitlines()[-1])
-            if loops not in ({}, found):
-                raise RuntimeError(f"{level}: other loops than those of the first level")
-            loops = found
-            _link([str(code)], folder / name)
+        objects = folder / f"objects-{target}-{level}"
+        objects.mkdir(exist_ok=True)
+        found, failed = _compile(level, target, objects, signatures, loops_of)
+        if loops not in ({}, found):
+            raise RuntimeError(f"{level}: other loops than those of the first level")
+        loops = found
+        _link(sorted(map(str, objects.glob("*.o"))), folder / name, target)
     calls = folder / "calls.abi3.so"
-    _link(["-O2", str(Path(__file__).with_name("calls.c"))], calls)
+    python = [_python_for_windows(objects)] if target.startswith("win32") else []
+    _link(["-O2", str(CALLS), *python], calls, target)
     files = [calls.name, *names.values()]
     manifest = {
-        "platform": native.this_platform(),
+        "platform": target,
+        "tag": TARGETS[target].tag,
         "levels": names,
         "files": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files},
         "loops": loops,
@@ -85,6 +127,33 @@ def build(
     scratch = folder / "loops.json.new"
     scratch.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     scratch.replace(folder / "loops.json")
+    return failed
+
+
+def _compile(
+    level: str, target: str, objects: Path, path: Path, loops_of: str
+) -> tuple[dict[str, Any], list[str]]:
+    """`compile_loops` in a process of its own."""
+    environment = {
+        **os.environ,
+        "NUMBA_CPU_NAME": level,
+        "NUMBA_CPU_FEATURES": FEATURES[level],
+        "NUMBA_OPT": "0",
+        "TIENLEN_NATIVE": "0",
+    }
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", __spec__.name, "--objects", str(objects), "--target", target),
+            *("--list", str(path), "--loops", loops_of),
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{level}: the loops could not be compiled\n{done.stderr[-4000:]}")
+    found, failed = json.loads(done.stdout.splitlines()[-1])
+    return found, failed
 
 
 def digest_of_sources() -> str:
@@ -97,97 +166,178 @@ def digest_of_sources() -> str:
     return digest.hexdigest()
 
 
-def _link(inputs: list[str], out: Path) -> None:
+def _link(inputs: Iterable[str], out: Path, target: str) -> None:
+    """Link objects, or compile ``calls.c``."""
     scratch = out.with_name(out.name + ".new")
-    command = [sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "-s", *inputs, "-o", str(scratch)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{out.name} could not be linked\n{done.stderr[-4000:]}")
+    options = ["-target", TARGETS[target].zig, "-shared", "-fPIC", "-s"]
+    if target.startswith("darwin"):  # the names of Python are those of the process that imports the library
+        options.append("-Wl,-undefined,dynamic_lookup")
+    _zig("cc", *options, *inputs, "-o", str(scratch))
     scratch.replace(out)
+    out.with_suffix(".lib").unlink(missing_ok=True)
 
 
-class _Compiled(NamedTuple):
-    """A function of the object: the types of its arguments, its name, the kinds of its results."""
+def _zig(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "ziglang", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"ziglang {arguments[0]} failed\n{done.stderr[-4000:]}")
 
-    types: str
+
+def _python_for_windows(folder: Path) -> str:
+    """The import library of Python's stable interface, of the names that ``calls.c`` declares."""
+    lines = [line for line in CALLS.read_text(encoding="utf-8").splitlines() if line.startswith("IMPORT ")]
+    names = [
+        f"{name} DATA" if " extern " in line else name
+        for line in lines
+        for name in re.findall(r"\b_?Py\w+", line)
+    ]
+    source, library = folder / "python3.def", folder / "python3.lib"
+    source.write_text("\n".join(["LIBRARY python3.dll", "EXPORTS", *names]), encoding="utf-8")
+    _zig("dlltool", "-m", "i386:x86-64", "-d", str(source), "-l", str(library))
+    return str(library)
+
+
+class _Entry(NamedTuple):
+    """A loop for one signature.
+
+    Attributes:
+        function: of the loop.
+        key: of its source.
+        types: of its arguments.
+        kinds: the same as ``calls.c`` has them.
+        name: of its code.
+    """
+
+    function: Any
+    key: str
+    types: tuple[Any, ...]
+    kinds: str
     name: str
-    results: str
 
 
-def compile_loops(out: Path, path: Path, loops_of: str) -> dict[str, list[tuple[str, str, str]]]:
-    """Compile the list for the processor that this process's Numba compiles for.
+def compile_loops(
+    objects: Path, target: str, path: Path, loops_of: str
+) -> tuple[dict[str, list[tuple[str, str, str]]], list[str]]:
+    """Compile what is missing of the list, for the processor that this process's Numba compiles for.
 
     Args:
-        out: gets the object.
+        objects: a folder; gets an object ``NAME.RESULTS.o`` for each signature. Others are removed.
+        target: of `TARGETS`.
         path: of the list.
         loops_of: see `build`.
 
     Returns:
-        `native.Library.loops`.
+        `native.Library.loops`, and for each loop that could not be compiled a line with the reason.
     """
-    from llvmlite import binding as llvm
-    from numba.core import config
+    entries, failed = _entries(path, loops_of)
+    names = {entry.name for entry in entries}
+    there = {file.name.partition(".")[0]: file for file in objects.glob("*.o")}
+    for name in there.keys() - names:
+        there.pop(name).unlink()
+    groups: dict[str, list[int]] = {}  # signatures of one loop have parts in common
+    for i, entry in enumerate(entries):
+        if entry.name not in there:
+            groups.setdefault(entry.key, []).append(i)
+    if groups:
+        jobs = min(
+            len(groups), len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+        )
+        work = [
+            (objects, target, path, loops_of, numbers)
+            for _, numbers in sorted(groups.items(), key=lambda item: -_size(entries[item[1][0]].function))
+        ]
+        if jobs == 1:
+            failed += chain.from_iterable(map(_compile_group, work))
+        else:
+            with ProcessPoolExecutor(jobs) as pool:
+                failed += chain.from_iterable(pool.map(_compile_group, work))
+    results = dict(file.name.split(".")[:2] for file in objects.glob("*.o"))
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for entry in entries:
+        if entry.name in results:
+            found.setdefault(entry.key, []).append((entry.kinds, entry.name, results[entry.name]))
+    return found, failed
+
+
+@cache
+def _entries(path: Path, loops_of: str) -> tuple[list[_Entry], list[str]]:
+    """What the list names, in its order, and what is wrong in it; loops of the same code are there once."""
+    import llvmlite
+    import numba
 
     from tienlen_env.engine.backends import jit, sources
     from tienlen_env.engine.backends.native import signatures
 
     importlib.import_module(loops_of).make_loops()
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple().create_target_machine(
-        opt=3, cpu=config.CPU_NAME, features=config.CPU_FEATURES, reloc="pic", codemodel="default"
-    )
-    module = _parse("", target)
-    found: dict[str, dict[str, _Compiled]] = {}
+    how = "".join(map(inspect.getsource, (_compile_group, _module_of, _code_of, _arguments)))
+    tools = f"{numba.__version__} {llvmlite.__version__} {how}"
     by_name: dict[str, list[Any]] = {}
     for loop in jit.LOOPS:
         by_name.setdefault(signatures.name_of(loop.py_func), []).append(loop.py_func)
-    exports: list[str] = []
+    entries: dict[tuple[str, str], tuple[str, _Entry]] = {}
+    failed: list[str] = []
     for line in signatures.read(path):
-        kinds = signatures.types_of(line.types)
-        packed = b"".join(kind.to_bytes(2, sys.byteorder) for kind in signatures.kinds_of(kinds)).hex()
-        for function in by_name[line.loop]:
-            entries = found.setdefault(sources.key_of(function), {})
-            if packed in entries and entries[packed].types != line.types:
+        try:
+            types = signatures.types_of(line.types)
+            functions = by_name[line.loop]
+        except (LookupError, ValueError, TypeError, AttributeError, AssertionError, ImportError) as error:
+            failed.append(f"{line.loop}: {error!r}")
+            continue
+        kinds = b"".join(kind.to_bytes(2, "little") for kind in signatures.kinds_of(types)).hex()
+        for function in functions:
+            key = sources.key_of(function)
+            digest = hashlib.sha256(f"{tools} {key} {line.types}".encode()).hexdigest()
+            entry = _Entry(function, key, types, kinds, f"loop_{digest[:24]}")
+            if entries.setdefault((key, kinds), (line.types, entry))[0] != line.types:
                 raise ValueError(f"{line.loop}: two signatures that a call cannot tell apart")
-            if packed not in entries:  # else a loop of the same code
-                name = f"loop_{len(exports)}"
-                exports.append(name)
-                entries[packed] = _Compiled(line.types, name, _add(module, target, function, kinds, name))
-    for function in module.functions:
-        if not function.is_declaration and function.name not in exports:
-            function.linkage = "internal"
-    for variable in module.global_variables:
-        if not variable.is_declaration:
-            variable.linkage = "internal"
-    module.verify()
-    passes = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
-    passes.getModulePassManager().run(module, passes)
-    out.write_bytes(target.emit_object(module))
-    return {
-        key: [(kinds, each.name, each.results) for kinds, each in entries.items()]
-        for key, entries in found.items()
-    }
+    return [entry for _, entry in entries.values()], failed
 
 
-def _parse(code: str, target: Any) -> Any:
+def _size(function: Any) -> int:
+    """About how long the compilation of a function takes."""
+    from tienlen_env.engine.backends import sources
+
+    codes = (getattr(value, "__code__", None) for value in sources.reachable(function))
+    return sum(len(code.co_code) for code in codes if code)
+
+
+def _compile_group(work: tuple[Path, str, Path, str, Sequence[int]]) -> list[str]:
+    """Write the objects of some entries of the list; a line for each that could not be compiled."""
     from llvmlite import binding as llvm
+    from numba.core import config
+    from numba.core.errors import NumbaError
 
-    module = llvm.parse_assembly(code)
-    module.triple = target.triple
-    module.data_layout = str(target.target_data)
-    return module
+    objects, target, path, loops_of, numbers = work
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(TARGETS[target].triple).create_target_machine(
+        opt=3, cpu=config.CPU_NAME, features=config.CPU_FEATURES, reloc="pic", codemodel="default"
+    )
+    failed = []
+    for entry in (_entries(path, loops_of)[0][i] for i in numbers):
+        try:
+            module, results = _module_of(entry, machine)
+        except NumbaError as error:
+            failed.append(f"{entry.function.__module__}:{entry.function.__qualname__}: {error}")
+            continue
+        passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+        passes.getModulePassManager().run(module, passes)
+        scratch = objects / f"{entry.name}.new"
+        scratch.write_bytes(machine.emit_object(module))
+        scratch.replace(objects / f"{entry.name}.{results}.o")
+    return failed
 
 
-def _add(module: Any, target: Any, function: Any, kinds: tuple[Any, ...], name: str) -> str:
-    """Add a function and its entry of a name to a module; the kind of its result."""
+def _module_of(entry: _Entry, machine: Any) -> tuple[Any, str]:
+    """The code of an entry, which calls Numba's function, and the kinds of its results."""
     from numba import njit, types
 
     from tienlen_env.engine.backends import compiler, overloads
 
+    function = entry.function
     compiler.register(function)
     dispatcher: Any = njit(
-        kinds,
+        entry.types,
         nogil=True,
         fastmath=compiler.fastmath(function),
         **overloads.NO_RUNTIME,
@@ -196,31 +346,42 @@ def _add(module: Any, target: Any, function: Any, kinds: tuple[Any, ...], name: 
     )(function)
     (overload,) = dispatcher.overloads.values()
     inner = overload.fndesc.llvm_func_name
-    code = _parse(overload.library.get_llvm_str(), target)
-    parameters = [str(argument.type) for argument in code.get_function(inner).arguments]
-    module.link_in(code)
-    module.link_in(_parse(_entry(name, inner, parameters, kinds), target))
+    module = _parse(overload.library.get_llvm_str(), machine)
+    parameters = [str(argument.type) for argument in module.get_function(inner).arguments]
+    module.link_in(_parse(_code_of(entry, inner, parameters), machine))
+    for part in (*module.functions, *module.global_variables):
+        if not part.is_declaration and part.name != entry.name:
+            part.linkage = "internal"
+    module.verify()
     result = overload.signature.return_type
     letters = {types.int64: "i", types.boolean: "b", types.float64: "f", types.none: "n"}
-    return "".join(letters[kind] for kind in getattr(result, "types", [result]))
+    return module, "".join(letters[kind] for kind in getattr(result, "types", [result]))
 
 
-def _entry(name: str, inner: str, parameters: list[str], kinds: tuple[Any, ...]) -> str:
+def _parse(code: str, machine: Any) -> Any:
+    from llvmlite import binding as llvm
+
+    module = llvm.parse_assembly(code)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    return module
+
+
+def _code_of(entry: _Entry, inner: str, parameters: list[str]) -> str:
     """The code of an entry (``calls.c``): reads its words, and calls Numba's function with them.
 
     Args:
-        name: of the entry.
+        entry: gives the name and the types.
         inner: Numba's name of the function.
         parameters: the LLVM types of Numba's: of the result, of an error, of the arguments.
-        kinds: of the arguments.
     """
     lines: list[str] = []
-    arguments = list(_arguments(kinds, lines, iter(range(1, 1 << 20))))
+    arguments = list(_arguments(entry.types, lines, iter(range(1, 1 << 20))))
     if [argument.partition(" ")[0] for argument in arguments] != parameters[2:]:
         raise ValueError(f"{inner}: expected arguments of {parameters[2:]}, got {arguments}")
     return f"""
 declare i32 @{inner}({", ".join(parameters)})
-define i32 @{name}(ptr %words) {{
+define i32 @{entry.name}(ptr %words) {{
   %error = alloca ptr
 {chr(10).join(lines)}
   %status = call i32 @{inner}({", ".join(["ptr %words", "ptr %error", *arguments])})
@@ -270,10 +431,26 @@ def _arguments(kinds: Iterable[Any], lines: list[str], at: Iterator[int]) -> Ite
 
 def main(args: Mapping[str, Any]) -> None:
     """Build, or compile in the process that `build` starts."""
-    if args["object"]:
-        print(json.dumps(compile_loops(Path(args["object"]), Path(args["list"]), args["loops"])))
+    if args["objects"]:
+        objects, path = Path(args["objects"]), Path(args["list"])
+        print(json.dumps(compile_loops(objects, args["target"], path, args["loops"])))
         return
-    build(args["levels"] or [this_level()], Path(args["out"]), Path(args["list"]), args["loops"])
+    start = time.monotonic()
+    target = args["target"] or native.this_platform()
+    levels = args["levels"] or (TARGETS[target].levels if args["target"] else [this_level()])
+    try:
+        failed = build(levels, Path(args["out"]), target, Path(args["list"]), args["loops"])
+    except RuntimeError as error:
+        if not args["or_notice"]:
+            raise
+        reason = str(error).splitlines()[-1]
+        print(f"No loops are compiled ahead of time, Numba compiles them when they are called: {reason}")
+        return
+    print(f"Compiled ahead of time for {', '.join(levels)}: {time.monotonic() - start:.0f} s")
+    for line in failed:
+        print(f"Left to Numba: {line.splitlines()[0]}")
+    if failed and not args["or_notice"]:
+        sys.exit(f"{len(failed)} loops could not be compiled")
 
 
 def this_level() -> str:
@@ -289,9 +466,11 @@ def this_level() -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--levels", nargs="+", choices=sorted(FEATURES), help="default: of this processor")
+    parser.add_argument("--target", choices=TARGETS, help="platform (default: this processor)")
+    parser.add_argument("--levels", nargs="+", choices=FEATURES, help="default: all of the platform")
     parser.add_argument("--out", default=str(native.FOLDER), help="folder to write to (%(default)s)")
     parser.add_argument("--list", default=str(LIST), help="what to compile (%(default)s)")
     parser.add_argument("--loops", default=LOOPS, help="module that makes the loops (%(default)s)")
-    parser.add_argument("--object", help=argparse.SUPPRESS)
+    parser.add_argument("--or-notice", action="store_true", help="if it fails, say so in one line")
+    parser.add_argument("--objects", help=argparse.SUPPRESS)
     main(vars(parser.parse_args()))

@@ -82,8 +82,10 @@ static const uint8_t ELEMENTS[] = {
     1, 2, 3, 4, 5, 6, 7, sizeof(long) == 8 ? 8 : 6, sizeof(long) == 8 ? 9 : 7, 8, 9, 10, 11
 };
 
-static int same(const uint16_t *a, const uint16_t *b, int n) {
-    for (int i = 0; i < n; i++) if (a[i] != b[i]) return 0;
+/* Code that only reads an array takes one that may be written, too. */
+static int fits(const uint16_t *code, const uint16_t *given, int n) {
+    for (int i = 0; i < n; i++)
+        if (code[i] != given[i] && !(given[i] & ARRAY && code[i] == (given[i] | 1))) return 0;
     return 1;
 }
 
@@ -161,7 +163,7 @@ static Object *call(Object *self, Object *args, Object *keywords) {
     Entry *entry = ((Loop *)self)->entries;
     if (entry && !keywords && lay_out(&arguments, args)) {
         int n = arguments.num_kinds;
-        while (entry && !(entry->num_kinds == n && same(entry->kinds, arguments.kinds, n))) entry = entry->next;
+        while (entry && !(entry->num_kinds == n && fits(entry->kinds, arguments.kinds, n))) entry = entry->next;
         if (entry) {
             void *thread = PyEval_SaveThread();
             int status = entry->code(arguments.words);

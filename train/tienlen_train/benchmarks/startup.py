@@ -1,0 +1,110 @@
+"""How long a newcomer waits: from a new process, without stored code, to the first step, match or hand.
+
+    python -m tienlen_train.benchmarks.startup
+
+Each row is a process of its own with an empty cache of Numba; seconds of wall time and of processor time, and
+the most memory that it used. "Again" is the same with the cache of the run before. With the machine code of
+`make native` or of a wheel both are alike.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from rich.console import Console
+
+from tienlen_agents.settings import parse_args
+from tienlen_env.engine.backends import native
+from tienlen_train.benchmarks import BenchConfig, new_table, write_result
+from tienlen_train.config import command
+
+# `tienlen ...`, or a program.
+ROWS: Final = {
+    "import tienlen_env": "import tienlen_env",
+    "first step of gymnasium.make": "import gymnasium, tienlen_env\n"
+    "env = gymnasium.make('tienlen_env/TienLen-v1')\n"
+    "env.step(env.reset(seed=1)[1]['action_mask'].argmax())",
+    "first step of tienlen_v1.env()": "from tienlen_env import tienlen_v1\n"
+    "env = tienlen_v1.env()\nenv.reset(seed=1)\nenv.step(env.last()[0]['action_mask'].argmax())",
+    "first step of a Batch": "from tienlen_env import Batch\nimport numpy as np\n"
+    "batch = Batch('cardgames', 1)\nbatch.reset(1)\nbatch.step(batch.sample(np.random.default_rng(1)))",
+    "match heuristic greedy, 50 deals": "tienlen match heuristic greedy --deals 50 --quiet",
+    "champion v. heuristic, 5 deals": "tienlen match champion heuristic --deals 5 --quiet",
+    "play to the first hand": "tienlen play --seats human heuristic greedy random --round --key 5",
+}
+
+
+class Run(NamedTuple):
+    """One process: seconds of wall time and of processor time, and MB of memory at its peak."""
+
+    wall: float
+    processor: float
+    memory: float
+
+
+def run(program: str, cache: str) -> Run:
+    """Run a program of `ROWS` in a process of its own.
+
+    Raises:
+        RuntimeError: it failed; with the last line of its error.
+    """
+    if program.startswith("tienlen "):
+        words = program.split()[1:]
+        program = f"import sys; from tienlen_train.cli import main; sys.exit(main({words}))"
+    # The child's own figures: those of all children of this process would be the largest of all rows.
+    code = (
+        "import resource, subprocess, sys, time\n"
+        "start = time.perf_counter()\n"
+        "done = subprocess.run([sys.executable, '-c', sys.argv[1]], input='q\\n', text=True,\n"
+        "    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)\n"
+        "wall = time.perf_counter() - start\n"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(wall, used.ru_utime + used.ru_stime, used.ru_maxrss)\n"
+        "sys.exit(done.stderr if done.returncode else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code, program],
+        env={**os.environ, "NUMBA_CACHE_DIR": cache}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    wall, processor, memory = map(float, done.stdout.split())
+    return Run(wall, processor, memory / (1 << 20 if sys.platform == "darwin" else 1 << 10))
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark, print a table and write a JSON file."""
+    config = parse_args(BenchConfig, __doc__, argv)
+    console = Console()
+    table = new_table()
+    for title in ("", "first, s", "processor, s", "again, s", "memory, MB"):
+        table.add_column(title, justify="right" if title else "left")
+    rows = {}
+    for name, program in ROWS.items():
+        if config.only not in name:
+            continue
+        pairs = []
+        for _ in range(config.runs):
+            with tempfile.TemporaryDirectory() as cache:
+                pairs.append((run(program, cache), run(program, cache)))
+        wall, processor, memory = (
+            statistics.median(column) for column in zip(*(f for f, _ in pairs), strict=True)
+        )
+        again = statistics.median(second.wall for _, second in pairs)
+        rows[name] = {"first": wall, "processor": processor, "again": again, "memory": memory}
+        table.add_row(name, f"{wall:.2f}", f"{processor:.2f}", f"{again:.2f}", f"{memory:.0f}")
+    console.print(table)
+    found = native.library()
+    write_result(config, rows, console, machine_code=None if found is None else found.level)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
