@@ -1,78 +1,13 @@
 /** The explorer: any record, move by move, with what the champion and the search say of it. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardRow, PlayText } from "./cards.tsx";
-import type { Advice, AgentClient, AgentInfo, LoadedGame, Round, RoundData, SeatView } from "./engine.ts";
+import type { Advice, AgentInfo, LoadedGame, Round, SeatView } from "./engine.ts";
 import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
+import { adviceOf, judge, playOut, type Judged } from "./judge.ts";
 import { agentWords, cardsSigns, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, t, unitsText } from "./i18n.ts";
 import type { LocalGame } from "./local.ts";
 import { cardsOf, isCards, messageOf, PERSON } from "./model.ts";
 import { Choice, useKeys, useNarrow } from "./parts.tsx";
-
-/** One decision of a round: what was played, and what the search expects of it and of its best play. */
-interface Judged {
-  turn: number;
-  seat: number;
-  played: string;
-  best: string;
-  points: number;
-  bestPoints: number;
-  loss: number;
-  lossHalfWidth: number;
-  /** The loss was among the largest, and stands as other deals have judged it. */
-  isChecked: boolean;
-}
-
-/** Losses that are checked: the largest of many estimates are too large, so each is judged again on other deals. */
-const NUM_LOSSES = 3;
-
-const key = (cards: number[]): string => cards.join(",");
-
-/** The advice of a position that a played move belongs to: the same cards, or the same action. */
-function adviceOf(advice: Advice, action: number, cards: number[]): Advice["plays"][number] | undefined {
-  return advice.plays.find((play) => key(play.cards) === key(cards)) ?? advice.plays.find((play) => play.action === action);
-}
-
-/** Judge every decision with a choice, one after the other; `report` is called after each. */
-async function judge(
-  agents: AgentClient, round: Round, agent: string, worlds: number, signal: AbortSignal,
-  report: (found: Judged[], done: number) => void,
-): Promise<void> {
-  const found: Judged[] = [], decisions = round.history();
-  const judgeOne = async (turn: number, seed: number): Promise<Judged | null> => {
-    const { seat, text, action, cards } = decisions[turn]!;
-    const before = round.at(turn);
-    const data: RoundData = before.data;
-    const isChoice = before.legal().length > 1;
-    before.free();
-    if (!isChoice) return null;
-    const { plays, choice } = await agents.advise(data, agent, { worlds, seed, signal });
-    const mine = adviceOf({ plays } as Advice, action, cards), best = plays[choice];
-    if (mine?.points == null || best?.points == null) return null;
-    return {
-      turn, seat, played: text, best: best.text, points: mine.points, bestPoints: best.points,
-      loss: mine.loss!, lossHalfWidth: mine.loss_half_width!, isChecked: seed > 1,
-    };
-  };
-  for (let turn = 0; turn < decisions.length && !signal.aborted; turn++) {
-    const one = await judgeOne(turn, 1);
-    if (one) found.push(one);
-    report([...found], turn + 1);
-  }
-  for (const { turn } of [...found].sort((a, b) => b.loss - a.loss).slice(0, NUM_LOSSES)) {
-    if (signal.aborted) return;
-    const one = await judgeOne(turn, 2);
-    if (one) found[found.findIndex((other) => other.turn === turn)] = one;
-    report([...found], decisions.length);
-  }
-}
-
-/** Play the rest of a round by agents, one a seat. */
-async function playOut(agents: AgentClient, round: Round, seats: string[], signal: AbortSignal): Promise<void> {
-  while (!round.isOver && !signal.aborted) {
-    const choice = await agents.choose(round.data, seats[round.currentSeat]!, { seed: round.numPlays, signal });
-    round.play(round.find(choice.cards) ?? choice.action);
-  }
-}
 
 const PAD = 34;
 
@@ -113,7 +48,8 @@ function Graph({ judged, paid, numTurns, turn, names, worst, onStep }: {
   );
 }
 
-interface Opened { game: LoadedGame; rounds: Round[]; text: string; agents: AgentInfo[] }
+/** `numRecords`: of the rounds that were read; the others are branches, which the reader has played. */
+interface Opened { numRecords: number; game: LoadedGame; rounds: Round[]; text: string; agents: AgentInfo[] }
 const WORLDS = ["16", "32", "64", "128"] as const;
 
 async function open(text: string): Promise<Opened> {
@@ -129,7 +65,7 @@ async function open(text: string): Promise<Opened> {
     }
   });
   const { rules, num_players } = rounds[0]!.data;
-  return { game, rounds, text, agents: agentsOf(library, rules, num_players) };
+  return { numRecords: rounds.length, game, rounds, text, agents: agentsOf(library, rules, num_players) };
 }
 
 /** A play in the list of moves. */
@@ -173,6 +109,17 @@ export function Explorer({ initial, start, names, onLeave, onSettings, onPlay, p
   useEffect(() => { if (initial) { setText(initial); show(initial, start); } }, [initial]);
 
   const round = opened?.rounds[number];
+  /** Play something else: a branch goes on at its end; elsewhere a new one begins, and the old one is kept. */
+  const branch = (from: number, action: number): void => {
+    if (!opened || !round) return;
+    const next = round.at(from);
+    next.play(next.legal().find((play) => play.action === action)!);
+    const isSame = number >= opened.numRecords && from === round.numPlays;
+    const rounds = isSame ? opened.rounds.map((one) => (one === round ? next : one)) : [...opened.rounds, next];
+    setOpened({ ...opened, rounds });
+    setNumber(isSame ? number : rounds.length - 1);
+    setTurn(next.numPlays);
+  };
   return (
     <main class="explorer">
       <header class="bar-top">
@@ -193,11 +140,12 @@ export function Explorer({ initial, start, names, onLeave, onSettings, onPlay, p
       {error && <p class="banner" role="alert">{t("badRecord", error)}</p>}
       {opened && opened.rounds.length > 1 && (
         <nav class="rounds" aria-label={t("rounds")}>
-          {opened.rounds.map((_, i) => <button type="button" key={i} aria-current={i === number} class={i === number ? "main" : ""} onClick={() => { setNumber(i); setTurn(0); }}>{i + 1}</button>)}
+          {opened.rounds.map((_, i) => <button type="button" key={i} aria-current={i === number} class={i === number ? "main" : ""} onClick={() => { setNumber(i); setTurn(0); }}>{i < opened.numRecords ? i + 1 : `${t("branch")} ${i + 1 - opened.numRecords}`}</button>)}
         </nav>
       )}
       {opened && round && (
-        <OneRound key={`${opened.text}/${number}`} opened={opened} players={opened.text === initial ? names : []} round={round} number={number} turn={Math.min(turn, round.numPlays)}
+        <OneRound key={`${opened.text}/${number}/${number < opened.numRecords ? "" : round.numPlays}`} opened={opened} players={opened.text === initial ? names : []} round={round} number={number} turn={Math.min(turn, round.numPlays)}
+          isBranch={number >= opened.numRecords} onBranch={branch}
           onTurn={setTurn} seenFrom={seenFrom} onSeenFrom={setSeenFrom} onPlay={onPlay} pause={pause}
           onShow={(record) => { setText(record); show(record); scrollTo(0, 0); }} />
       )}
@@ -205,8 +153,8 @@ export function Explorer({ initial, start, names, onLeave, onSettings, onPlay, p
   );
 }
 
-function OneRound({ opened, players, round, number, turn, onTurn, seenFrom, onSeenFrom, onPlay, onShow, pause }: {
-  opened: Opened; players: string[]; round: Round; number: number; turn: number; onTurn: (turn: number) => void;
+function OneRound({ opened, players, isBranch, onBranch, round, number, turn, onTurn, seenFrom, onSeenFrom, onPlay, onShow, pause }: {
+  opened: Opened; players: string[]; isBranch: boolean; onBranch: (from: number, action: number) => void; round: Round; number: number; turn: number; onTurn: (turn: number) => void;
   seenFrom: string; onSeenFrom: (seat: string) => void; onPlay: (game: LocalGame) => void; onShow: (record: string) => void; pause: number;
 }) {
   const adviser = adviserOf(opened.agents);
@@ -335,7 +283,7 @@ function OneRound({ opened, players, round, number, turn, onTurn, seenFrom, onSe
                 <tbody>
                   {rows.map(({ play, probability, found, isPlayed }) => (
                     <tr key={play.action} class={isPlayed ? "played" : ""} data-play={play.text}>
-                      <th scope="row"><PlayText text={play.text} />{isPlayed && <span class="badge">{t("playedHere")}</span>}</th>
+                      <th scope="row"><button type="button" class="instead" title={t("playThis")} aria-label={`${t("playThis")}: ${shortText(play.text)}`} onClick={() => onBranch(turn, play.action)}><PlayText text={play.text} /></button>{isPlayed && <span class="badge">{t("playedHere")}</span>}</th>
                       {adviser?.scores === "probabilities" && <td class="probability">{probability === null ? "" : `${decimal(100 * probability, 1)} %`}</td>}
                       <td class={found?.points === most ? "expected best" : "expected"}>{found?.points == null ? "" : estimateText(found.points, found.half_width)}</td>
                     </tr>
@@ -362,7 +310,7 @@ function OneRound({ opened, players, round, number, turn, onTurn, seenFrom, onSe
         <p class="actions">
           <button type="button" class="play-on" onClick={() => playOn(mySeat)} disabled={position.isOver}>{t("playFrom")}</button>
           <button type="button" class="duplicate" onClick={() => replay(mySeat)} disabled={!adviser}>{t("duplicate", mySeat + 1, agentWords(adviser?.name ?? ""))}</button>
-          <button type="button" onClick={() => { void navigator.clipboard?.writeText(linkTo(opened.text, number, turn, players)).then(() => setCopied(true)); history.replaceState(null, "", linkTo(opened.text, number, turn, players)); }}>{copied ? t("copied") : t("link")}</button>
+          <button type="button" onClick={() => { void navigator.clipboard?.writeText(linkTo(isBranch ? round.record() : opened.text, isBranch ? 0 : number, turn, players)).then(() => setCopied(true)); history.replaceState(null, "", linkTo(isBranch ? round.record() : opened.text, isBranch ? 0 : number, turn, players)); }}>{copied ? t("copied") : t("link")}</button>
         </p>
         {duplicate && (
           <div class="duplicate-result">

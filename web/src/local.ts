@@ -28,7 +28,7 @@ export function storedGame(id: string): LocalGame | null {
 
 /** The stored games, the newest first. */
 export const storedGames = (): { id: string; game: LocalGame }[] =>
-  storedKeys(KEY).map((key) => key.slice(KEY.length)).sort((a, b) => Number(b) - Number(a))
+  storedKeys(KEY).map((key) => key.slice(KEY.length)).filter((id) => /^\d+$/.test(id)).sort((a, b) => Number(b) - Number(a))
     .flatMap((id) => { const game = storedGame(id); return game ? [{ id, game }] : []; });
 
 /** Store a new game; the oldest of very many go. Returns its number. */
@@ -64,6 +64,8 @@ export class LocalHost implements Host {
   constructor(
     private readonly stored: LocalGame,
     private readonly id: string | null,
+    /** The seed of an agent's choice, by the number of plays before it; then no other agent stands in. */
+    private readonly seedOf?: (plays: number) => number,
   ) {
     this.pace = stored.config.pause;
     this.roundsSeen = stored.roundsSeen;
@@ -141,7 +143,7 @@ export class LocalHost implements Host {
   /** Who plays for a seat now. */
   private playerOf(seat: number): string {
     const name = this.config.seats[seat]!, file = this.files.get(name);
-    return file && this.standIn && this.loaded.get(file) !== 1 && performance.now() >= this.deadline ? this.standIn : name;
+    return file && this.standIn && !this.seedOf && this.loaded.get(file) !== 1 && performance.now() >= this.deadline ? this.standIn : name;
   }
 
   /** Whether the game is over: one round, or the target is reached as the engine says. */
@@ -246,7 +248,7 @@ export class LocalHost implements Host {
     try {
       this.isIdle = false;
       const agents = openAgents();
-      const seed = Math.floor(Math.random() * 2 ** 31);
+      const seed = this.seedOf?.(round.numPlays) ?? Math.floor(Math.random() * 2 ** 31);
       const choice = await agents.choose(round.data, player, { seed, signal: this.abort.signal });
       if (version !== this.version) return;
       if (player !== wanted) this.stoodIn.push([this.rounds.length - 1, round.numPlays, player]);

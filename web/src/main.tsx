@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { Explorer } from "./explorer.tsx";
+import { ChallengeScreen, Games, Learn } from "./games.tsx";
 import { Lesson } from "./lesson.tsx";
 import { Puzzles } from "./puzzles.tsx";
 import { addGame, LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
@@ -45,7 +46,7 @@ function App() {
 
   const token = address.get("seat");
   const screen = token ? "remote" : address.has("record") || address.has("explorer") ? "explorer" : address.has("table") ? "table"
-    : address.has("lesson") ? "lesson" : address.has("puzzle") ? "puzzle" : "setup";
+    : address.has("games") ? "games" : address.has("learn") ? "learn" : address.has("challenge") ? "challenge" : address.has("lesson") ? "lesson" : address.has("puzzle") ? "puzzle" : "setup";
   useEffect(() => {
     let made: Host | null = null;
     if (screen === "remote") made = new RemoteHost(token!);
@@ -84,11 +85,15 @@ function App() {
   </>;
   if (host) return <>
     <Table host={host} settings={settings} invitations={invitations} isOpen={Boolean(server?.address)} onLeave={() => go("")} onSettings={() => setSetting(true)}
+      {...(address.has("table") ? { onLearn: () => go(`learn=${address.get("table")}`) } : {})}
       onExplore={(records) => go(`record=${encodeURIComponent(records.join("\n"))}&round=${records.filter((line) => line[0] !== "#").length - 1}&names=${encodeURIComponent(host.view!.seats.map(({ name }) => name.replaceAll(",", " ")).join(","))}`)} />
     {settingsDialog}
   </>;
   const screenProps = { settings, onLeave: () => go(""), onSettings: () => setSetting(true) };
   if (screen === "lesson") return <><Lesson {...screenProps} />{settingsDialog}</>;
+  if (screen === "games") return <><Games {...screenProps} />{settingsDialog}</>;
+  if (screen === "learn") return <><Learn key={address.get("learn")} id={address.get("learn")!} {...screenProps} />{settingsDialog}</>;
+  if (screen === "challenge") return <><ChallengeScreen key={address.get("challenge")} number={numberOf(address.get("challenge"))} {...screenProps} />{settingsDialog}</>;
   if (screen === "puzzle") return <><Puzzles key={address.get("puzzle")} wanted={address.get("puzzle")!} {...screenProps} />{settingsDialog}</>;
   if (screen !== "setup") return null;
   return <>

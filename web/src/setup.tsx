@@ -64,6 +64,8 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
           <button type="button" class="learn" onClick={() => { location.hash = "lesson"; }}>{t("lesson")}</button>
           <button type="button" class="puzzle" onClick={() => { location.hash = "puzzle=next"; }}>{t("puzzles")}</button>
           <button type="button" class="daily" onClick={() => { location.hash = "puzzle=daily"; }}>{t("dailyPuzzle")}</button>
+          <button type="button" class="challenge" onClick={() => { location.hash = `challenge=${Math.floor(Math.random() * 1e6)}`; }}>{t("challenge")}</button>
+          <button type="button" class="my-games" onClick={() => { location.hash = "games"; }}>{t("yourGames")}</button>
           <button type="button" class="explore" onClick={onExplore}>{t("explorer")}</button>
           <button type="button" onClick={onSettings}>{t("settings")}</button>
         </p>

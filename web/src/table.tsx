@@ -154,7 +154,7 @@ function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (tex
   );
 }
 
-function RoundResult({ view, you, onNext, onLook, onNew, onAgain }: { view: TableView; you: number | null; onAgain?: (() => void) | undefined; onNext: () => void; onLook: () => void; onNew: () => void }) {
+function RoundResult({ view, you, onNext, onLook, onNew, onAgain, onLearn }: { view: TableView; you: number | null; onAgain?: (() => void) | undefined; onLearn?: (() => void) | undefined; onNext: () => void; onLook: () => void; onNew: () => void }) {
   const over = [...view.events].reverse().find((event) => event.type === "round_over");
   if (!over || over.type !== "round_over") return null;
   const byPlace = (a: number, b: number): number => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!;
@@ -188,6 +188,7 @@ function RoundResult({ view, you, onNext, onLook, onNew, onAgain }: { view: Tabl
       {!view.result && view.current_seat !== null && <p class="next-leader">{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>}
       <p class="actions">
         <button type="button" onClick={onLook}>{t("openExplorer")}</button>
+        {view.result && onLearn && <button type="button" class="learn" onClick={onLearn}>{t("learn")}</button>}
         {view.result && onAgain && <button type="button" class="rematch" onClick={onAgain}>{t("rematch")}</button>}
         {view.result ? <button type="button" class="main" onClick={onNew} autofocus>{t("newGame")}</button>
           : <button type="button" class="main next" onClick={onNext} autofocus>{t("nextRound")}</button>}
@@ -250,11 +251,13 @@ interface Props {
   /** Whether other machines reach the server. */
   isOpen: boolean;
   onLeave: () => void;
+  /** Show the mistakes of the game, when it is over. */
+  onLearn?: () => void;
   onSettings: () => void;
   onExplore: (records: string[]) => void;
 }
 
-export function Table({ coach, host, settings, invitations, isOpen, onLeave, onSettings, onExplore }: Props) {
+export function Table({ coach, host, settings, invitations, isOpen, onLeave, onLearn, onSettings, onExplore }: Props) {
   const [, redraw] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [sorting, setSorting] = useState<Sorting>("rank");
@@ -446,7 +449,7 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onS
       {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
       {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
       {!coach && (view.waiting || (view.result && view.events.length > 0)) && (
-        <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} onAgain={host.again} />
+        <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} onAgain={host.again} onLearn={you === null ? undefined : onLearn} />
       )}
     </main>
   );

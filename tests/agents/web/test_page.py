@@ -751,6 +751,105 @@ def test_puzzles_are_judged_and_rated(new_page: NewPage, host: str) -> None:
     expect(page.locator(".coach h2")).to_contain_text("Puzzle of the day")
 
 
+def finished_game(key: int) -> dict[str, Any]:
+    """A stored round in which the person, seat 0, always played the highest single card that it could."""
+    played = Round("cardgames", key)
+    plays = []
+    while not played.is_over:
+        legal = played.legal_plays()
+        singles = [play for play in legal if int(play).bit_count() == 1]
+        play = singles[-1] if singles and played.current_seat == 0 else legal[min(1, len(legal) - 1)]
+        plays.append({"action": play.action, "cards": format_cards(int(play))})
+        played.play(play)
+    start = {"rules": "cardgames", "num_players": 4, "key": f"{key:016x}", "round": 0, "leader": None}
+    return {
+        "config": {"rules": "cardgames", "seats": CHAMPIONS, "whole_game": False, "pause": 0},
+        "rounds": [{**start, "scores": None, "plays": plays}],
+        "roundsSeen": 1,
+        "result": {"scores": list(played.scores), "winner": None},
+    }
+
+
+@pytest.mark.parametrize(("locale", "width"), [("en-US", 1280), ("vi-VN", 390)])
+def test_mistakes_are_questions_before_their_answer(
+    locale: str, width: int, new_page: NewPage, host: str
+) -> None:
+    page = new_page(width, 844, locale=locale)
+    page.goto(host)
+    page.evaluate("game => localStorage.setItem('game:7', game)", json.dumps(finished_game(3)))
+    page.goto(f"{host}#games")
+    page.locator(".game-list .learn").click()
+    page.wait_for_selector(".my-turn", timeout=120_000)
+    assert "%" in page.locator(".coach h2").inner_text()
+    number = page.locator(".coach h2").inner_text()
+    assert page.locator(".coach .next").count() == 0  # no answer yet
+    if page.locator(".pass").is_enabled():
+        page.locator(".pass").click()
+    else:
+        page.locator(".hand .hold").last.click()
+        page.wait_for_timeout(200)
+        if page.locator(".play:not([disabled])").count():
+            page.locator(".play").click()
+    expect(page.locator(".coach .next")).to_be_visible()
+    assert sideways(page) <= 0
+    page.locator(".coach .next").click()
+    until(page, lambda: page.locator(".accuracy").count() or page.locator(".coach h2").inner_text() != number)
+
+
+@pytest.mark.parametrize("deals", [1, pytest.param(10, marks=pytest.mark.nightly)])
+def test_the_champion_is_no_better_than_itself(deals: int, new_page: NewPage, host: str) -> None:
+    """The duplicate challenge: the person plays what the champion chooses, by clicks."""
+    page = new_page()
+    saved = "JSON.parse(localStorage.getItem('challenge:77'))"
+    page.goto(f"{host}#challenge=77")
+    for deal in range(deals):
+        expect(page.locator(".coach h2")).to_contain_text(f"Deal {deal + 1} / 10")
+        while True:
+            page.wait_for_selector(".my-turn, .coach .next")
+            if page.locator(".coach .next").count():
+                break
+            data = json.loads(page.evaluate("localStorage.getItem('game:challenge:77')"))["rounds"][0]
+            number = len(data["plays"])
+            turn, cards = turn_of(page), page.evaluate(CHOICE, [data, 77 * 1009 + deal * 101 + number])
+            if cards:
+                play_somehow(page, cards)
+            else:
+                page.locator(".pass").click()
+            until(page, lambda turn=turn: turn_of(page) > turn)  # type: ignore[misc]
+        page.locator(".coach .next").click()
+        until(page, lambda deal=deal: len(page.evaluate(saved)["theirs"]) > deal)  # type: ignore[misc]
+    found = page.evaluate(saved)
+    assert found["mine"] == found["theirs"]
+    if deals == 10:
+        expect(page.locator(".difference")).to_contain_text("0 ± 0.00")
+
+
+CHOICE = """
+async ([data, seed]) => {
+  const { AgentClient } = await import(new URL('engine/client.mjs', document.baseURI));
+  window.client ??= new AgentClient();
+  const choice = await window.client.choose(data, 'champion', { seed });
+  return choice.text;
+}
+"""
+
+
+def test_a_branch_in_the_explorer(new_page: NewPage, host: str) -> None:
+    """Another play than the one of the record; the record stays, and the branch goes on at its end."""
+    page = new_page()
+    page.goto(f"{host}#record={a_record().replace(' ', '%20')}&move=4")
+    page.wait_for_selector("td.expected.best")
+    moves = page.locator(".moves li").count()
+    page.locator(".advice tr:not(.played) .instead").first.click()
+    expect(page.locator(".rounds button")).to_have_text(["1", "branch 1"])
+    expect(page.locator(".moves li")).to_have_count(5)
+    page.locator(".advice .instead").first.click()
+    expect(page.locator(".moves li")).to_have_count(6)
+    expect(page.locator(".rounds button")).to_have_count(2)
+    page.locator(".rounds button").first.click()
+    expect(page.locator(".moves li")).to_have_count(moves)
+
+
 # ---------------------------------------------------------------- what is missing, spoilt or small
 
 
@@ -1339,6 +1438,15 @@ def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int
         "hint": lambda: (page.keyboard.press("h"), page.wait_for_selector(".hints li")),
         "result": result,
         "explorer": explorer,
+        "rules": lambda: (
+            sit_down(page, host, 7, rules="south"),
+            page.locator(".tools .rules").click(),
+            page.wait_for_selector(".rule-list li"),
+        ),
+        "lesson": lambda: (page.goto(f"{host}#lesson"), page.wait_for_selector(".my-turn .coach")),
+        "puzzle": lambda: (page.goto(f"{host}#puzzle=3"), page.wait_for_selector(".my-turn .known")),
+        "games": lambda: (page.goto(f"{host}#games"), page.wait_for_selector(".game-list li")),
+        "challenge": lambda: (page.goto(f"{host}#challenge=3"), page.wait_for_selector(".coach")),
     }
     for name, show in screens.items():
         show()
