@@ -70,14 +70,15 @@ TIENLEN = Case(
         for episode in ("round", "game")
     ],
     some=[{"num_players": 2}, {"num_players": 4}, {"rules": "foicica", "history": 2}],
-    whole_games=[{"episode": "game", "history": 5}],
+    whole_games=[{"episode": "game", "history": 5},
+                 {"rules": "south_winner", "episode": "game", "num_rounds": 2}],
     num_cycles=1000,
     rewards=("points", "zero_sum", "win", "cards"),
     compared_rewards=("points", "cards"),
     illegal_costs={"points": -1.0, "zero_sum": -2.5, "win": -2.0, "cards": -14.0},
     rich={},
     has_news=lambda batch: bool((batch.state.places[0] >= 0).any()),  # a seat has gone out
-    bad_arguments=[{"rules": "x"}, {"num_players": 5}, {"episode": "x"}, {"reward": "x"},
+    bad_arguments=[{"rules": "x"}, {"num_players": 5}, {"episode": "x"}, {"reward": "x"}, {"num_rounds": 2},
                    {"render_mode": "x"}, {"history": -1}],
 )  # fmt: skip
 

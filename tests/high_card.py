@@ -22,7 +22,7 @@ from tienlen_env.games.common.game import Game, GameText, Kernels, Refusal
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.legal import legal_kernels
 from tienlen_env.games.common.rules import RulesBase, as_int
-from tienlen_env.games.common.spec import Episode, KernelTables
+from tienlen_env.games.common.spec import KernelTables
 from tienlen_env.games.common.state import Columns
 
 NUM_SEATS, HAND_SIZE = 7, 5
@@ -194,14 +194,16 @@ def global_observation_size(rules: HighCardRules, history: int = 0) -> int:
 def build_spec(
     rules: HighCardRules,
     *,
-    episode: Episode = "round",
+    num_rounds: int = 1,
     reward: str = "points",
     auto_reset: bool = False,
     history: int = 0,
     history_length: int = 0,
 ) -> KernelTables:
     """Flatten the settings for the kernels; nothing is needed beyond the header."""
-    S.check_settings(episode, reward, REWARDS)
+    S.check_settings(reward, REWARDS)
+    if num_rounds != 1:
+        raise ValueError(f"num_rounds={num_rounds}: expected 1, a game is one round")
     if history:
         raise ValueError(f"history={history}: expected 0, the observation shows all that was played")
     spec = np.zeros(S.HEADER_SIZE, np.int64)

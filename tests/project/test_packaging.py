@@ -291,7 +291,7 @@ def test_a_fresh_environment_beside_openai_agents(wheel: Path, tmp_path: Path) -
     )
     assert call([python, "-c", code], tmp_path, env).split() == ["agents.agent", "heuristic"]
     assert "COMMAND" in call([tienlen, "--help"], tmp_path, env)
-    seats = ["--seats", "human", "heuristic", "greedy", "random", "--round", "--key", "5"]
+    seats = ["--seats", "human", "heuristic", "greedy", "random", "--rounds", "1", "--key", "5"]
     assert "the record" in call([tienlen, "play", *seats], tmp_path, env, text="q\n")
     code = (
         "import gymnasium, tienlen_env\n"

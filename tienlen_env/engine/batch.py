@@ -75,13 +75,15 @@ class Batch(VariantBatch):
         rules: a preset's name, or the rules of any game.
         num_games: B, at least 1.
         num_players: P; None: as in the rules.
-        episode: ``"round"`` a game is one round; ``"game"`` rounds to the target (RULES.md 1.12, 8.9).
+        episode: ``"round"`` a game is one round; ``"game"`` rounds to the target (RULES.md 1.12, 8.9), or
+            `num_rounds`.
         reward: ``"points"``, ``"zero_sum"``, ``"win"``, or another of ``game.rewards``; see the pages
             `tienlen_env.envs.tienlen` and `tienlen_env.envs.thirteens`.
         history: number of past plays that the observation shows, K; 0 in a game without history.
         history_length: number of past plays that the state stores for agents; at least `history`. If it is
             above 0, Tiến lên stores its play summary, too. A game without history ignores it.
         auto_reset: a game that ends is dealt anew within the step, from its key plus a constant.
+        num_rounds: rounds of a game (6.5); 0: without an end; None: as the rules say.
         backend: ``"native"``, ``"numba"`` or ``"python"``; bit for bit the same. ``"cuda"`` gives a
             `tienlen_env.engine.backends.cuda.CudaBatch`, whose games are on an NVIDIA GPU.
         threads: threads of the numba loops; they help for num_games of several thousand and more.
@@ -127,10 +129,11 @@ class Batch(VariantBatch):
         history: int = 0,
         history_length: int = 0,
         auto_reset: bool = False,
+        num_rounds: int | None = None,
         backend: BackendName | Literal["cuda"] = "native",
         threads: int = 1,
     ) -> None:
-        settings = Settings(episode, reward, history, history_length, auto_reset)
+        settings = Settings(episode, reward, history, history_length, auto_reset, num_rounds)
         super().__init__(Variant(rules, num_players, settings), num_games)
         self._run_by(cast(BackendName, backend), threads)
         self._bind(self.variant.new_rows(self.num_games))

@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     history: int = 0
     history_length: int = 0
     auto_reset: bool = False
+    num_rounds: int | None = None
 
 
 class KernelArrays(NamedTuple):
@@ -84,7 +85,7 @@ class Variant:
         self.action_table: ActionTable = self.game.build_table(self.rules)
         self.spec, self.actions = self.game.build_spec(
             self.rules,
-            episode=chosen.episode,
+            num_rounds=S.rounds_of(chosen.episode, chosen.num_rounds, self.rules.target),
             reward=chosen.reward,
             auto_reset=chosen.auto_reset,
             history=chosen.history,
@@ -173,7 +174,7 @@ class VariantBatch:
         self.variant = variant
         self.rules, self.game, self.action_table = variant.rules, variant.game, variant.action_table
         self.layout = variant.layout
-        self.episode, self.reward, self.history, _, self.auto_reset = variant.settings
+        self.episode, self.reward, self.history, _, self.auto_reset, self.num_rounds = variant.settings
         self.num_games = num_games
         self.num_players: int = variant.rules.num_players
         self.num_actions: int = variant.action_table.num_actions

@@ -135,6 +135,7 @@ class OneSeatGames:
         num_games: B.
         num_players: P; None keeps the number in `rules`.
         episode: ``"round"`` or ``"game"``.
+        num_rounds: rounds of a game; 0: without an end; None: as the rules say.
         reward: one of the game's.
         history: number of past plays in the observation.
         opponents: an agent's name such as ``"random"`` or ``"heuristic"``, an agent, or a sequence of both:
@@ -171,6 +172,7 @@ class OneSeatGames:
         *,
         num_players: int | None = None,
         episode: Episode = "round",
+        num_rounds: int | None = None,
         reward: str = "points",
         history: int = 0,
         opponents: Opponents = "random",
@@ -187,6 +189,7 @@ class OneSeatGames:
             get_rules(rules, num_players, **fields),
             num_games,
             episode=episode,
+            num_rounds=num_rounds,
             reward=reward,
             history=history,
             backend=backend,

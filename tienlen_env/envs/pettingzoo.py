@@ -45,6 +45,7 @@ class GameEnv(AECEnv):
         rules: a preset's name, or the rules of any game.
         num_players: None keeps the number in `rules`.
         episode: ``"round"`` or ``"game"``.
+        num_rounds: rounds of a game; 0: without an end; None: as the rules say.
         reward: one of the game's.
         render_mode: None or one of `RENDER_MODES`.
         history: number of past plays in the observation.
@@ -72,6 +73,7 @@ class GameEnv(AECEnv):
         *,
         num_players: int | None = None,
         episode: Episode = "round",
+        num_rounds: int | None = None,
         reward: str = "points",
         render_mode: str | None = None,
         history: int = 0,
@@ -85,7 +87,14 @@ class GameEnv(AECEnv):
         found = get_rules(rules, num_players, **fields)
         if self.game_name:
             check_game(found, self.game_name)
-        self.batch = batch = Batch(found, episode=episode, reward=reward, history=history, backend=backend)
+        self.batch = batch = Batch(
+            found,
+            episode=episode,
+            num_rounds=num_rounds,
+            reward=reward,
+            history=history,
+            backend=backend,
+        )
         if "name" not in self.metadata:
             self.metadata = {**self.metadata, "name": batch.game.name}
         self.possible_agents = [f"player_{seat}" for seat in range(batch.num_players)]

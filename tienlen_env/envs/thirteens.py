@@ -19,7 +19,8 @@ Arguments:
 | argument | default | meaning |
 |---|---|---|
 | rules | 'thirteens' | a preset (`thirteens`, and with `_manual`, `_dummy` behind it) or a `ThirteensRules` |
-| episode | 'round' | 'round': one deal; 'game': deals until one total reaches the target and is unique |
+| episode | 'round' | 'round': one deal; 'game': deals to the target, which one total must reach alone |
+| num_rounds | None | deals of a game, whatever the target is; 0: without an end; None: as the rules say |
 | reward | 'points' | 'points', 'zero_sum' or 'win', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
 | dtype | 'uint8' | type of the observations, 'uint8' or 'float32' |

@@ -21,6 +21,7 @@ Arguments:
 | rules | 'cardgames' | a preset (the last table of Actions lists them), a small game or a `Rules` |
 | num_players | None | 2, 3 or 4; None: as in the rules, which is 4 for every preset and 2 for small games |
 | episode | 'round' | 'round': one round; 'game': rounds until one total reaches the rules' target |
+| num_rounds | None | rounds of a game, whatever the target is; 0: without an end; None: as the rules say |
 | reward | 'points' | 'points', 'zero_sum', 'win', 'cards' or 'payments', see Rewards |
 | render_mode | None | None, 'human', 'ansi', 'rgb_array' or 'svg' |
 | history | 0 | K, number of past plays in the observation |

@@ -1,4 +1,4 @@
-"""A game: rounds until one total reaches the target (RULES.md 1.12, 8.9)."""
+"""A game: rounds to the target (RULES.md 1.12, 8.9), or an agreed number of them (6.5)."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from typing import Self
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.errors import NotationError, TienLenError
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.games.registry import get_rules
+from tienlen_env.games.common.spec import rounds_of
+from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.single.base import AnyRound, Play, game_of_line, round_type, round_type_of
 
 
 class Game:
-    """Rounds to the target. In Tiến lên the winner leads the next, in Thirteens the deal moves to the left.
+    """Rounds of one game. In Tiến lên the winner leads the next, in Thirteens the deal moves to the left.
 
     Args:
-        rules: a preset's name or the rules of any game; without a target a game is one round.
+        rules: a preset's name or the rules of any game.
         key: 64-bit key of all its deals; None draws one.
         num_players: P; None keeps the number in `rules`.
+        num_rounds: an agreed number of rounds, whatever the target is; 0: no end but by `end`; None: as the
+            rules say, to their target, or one round without a target.
         backend: ``"native"``, ``"numba"`` or ``"python"``.
 
     Attributes:
         round: the round in play, or the last one when the game is over: a `Round`, a `Deal`, or a `BaseRound`
             of another game.
         records: the lines of the finished rounds.
+        num_rounds: as given.
+        is_ended: whether `end` has ended it.
+
+    Raises:
+        ValueError: an invalid number of rounds.
     """
 
     def __init__(
@@ -32,9 +40,13 @@ class Game:
         key: int | None = None,
         *,
         num_players: int | None = None,
+        num_rounds: int | None = None,
         backend: BackendName = "native",
     ) -> None:
         self.rules = get_rules(rules, num_players)
+        rounds_of("game", num_rounds, self.rules.target)
+        self.num_rounds = num_rounds
+        self.is_ended = False
         self.round: AnyRound = round_type(self.rules)(self.rules, key, backend=backend)
         self.records: list[str] = []
         self._finished: list[AnyRound] = []
@@ -60,23 +72,53 @@ class Game:
         return tuple(a + b for a, b in zip(totals, self.round.scores, strict=True))
 
     @property
+    def balances(self) -> tuple[int, ...]:
+        """Units that each seat has got in the game less those that it has paid."""
+        net = [0] * self.rules.num_players
+        running = [] if self._finished and self.round is self._finished[-1] else [self.round]
+        for played in [*self._finished, *running]:
+            for payment in played.payment_list:
+                net[payment.payer] -= payment.amount
+                net[payment.payee] += payment.amount
+        return tuple(net)
+
+    @property
     def current_seat(self) -> int:
         """The seat to act; -1 when the game is over."""
         return self.round.current_seat
 
     @property
     def is_over(self) -> bool:
-        """Whether the highest total has reached the target and is unique, or there is no target."""
-        if not self._finished:
-            return False
+        """Whether all rounds are played: the target is reached by one seat alone, or so many as agreed."""
+        if not self._finished or self.is_ended:
+            return self.is_ended
         totals = self._totals
-        best = max(totals)
-        return not self.rules.target or (best >= self.rules.target and totals.count(best) == 1)
+        num_rounds = rounds_of("game", self.num_rounds, self.rules.target)
+        reached = max(totals) >= self.rules.target and totals.count(max(totals)) == 1
+        return len(self._finished) >= num_rounds if num_rounds else reached
 
     @property
     def winner(self) -> int | None:
-        """The seat with the highest total once the game is over, else None."""
-        return self._totals.index(max(self._totals)) if self.is_over else None
+        """The best seat once the game is over; None before, and if several are equal.
+
+        The highest total wins; after an agreed number of rounds with payments, the most units.
+        """
+        if not self.is_over:
+            return None
+        is_paid = self.num_rounds is not None and has_payments(self.rules)
+        standing = self.balances if is_paid else self._totals
+        return standing.index(max(standing)) if standing.count(max(standing)) == 1 else None
+
+    def end(self) -> None:
+        """End a game between two rounds, as its players agree; the round that was dealt is taken away.
+
+        Raises:
+            TienLenError: no round is finished, or the next one has begun.
+        """
+        if not self._finished or (self.round.plays and not self.is_over):
+            raise TienLenError("a game can be ended between two rounds only")
+        self.is_ended = True
+        self.round = self._finished[-1]
 
     def legal_plays(self, *, exact: bool = False) -> list[Play]:
         """See `BaseRound.legal_plays`."""
@@ -101,6 +143,11 @@ class Game:
             return
         self._finished.append(self.round)
         self.records.append(self.round.record())
+        self._go_on(self.num_rounds)
+
+    def _go_on(self, num_rounds: int | None) -> None:
+        """Deal the next round of a game of so many, if there is one."""
+        self.num_rounds = num_rounds
         if not self.is_over:
             self.round = type(self.round)(
                 self.rules,
@@ -124,6 +171,7 @@ class Game:
         if self._finished and (self.round is self._finished[-1] or not self.round.plays):
             self.round = self._finished.pop().copy()  # a copy of the game may share it
             self.records.pop()
+            self.is_ended = False
         play: Play = self.round.undo()
         return play
 
@@ -151,13 +199,19 @@ class Game:
 
     @classmethod
     def from_record(
-        cls, text: str, rules: AnyRules | None = None, *, backend: BackendName = "native"
+        cls,
+        text: str,
+        rules: AnyRules | None = None,
+        *,
+        num_rounds: int | None = None,
+        backend: BackendName = "native",
     ) -> Self:
         """Read the lines that `record` wrote and play them through.
 
         Args:
             text: one line per round.
             rules: the variant, needed if the lines have only its digest.
+            num_rounds: of the game; None: as the rules say, but no fewer than there are lines.
             backend: ``"native"``, ``"numba"`` or ``"python"``.
 
         Raises:
@@ -165,11 +219,14 @@ class Game:
                 names the line.
         """
         new: Self | None = None
-        for number, line in enumerate(text.splitlines() if isinstance(text, str) else [text], 1):
+        lines = text.splitlines() if isinstance(text, str) else [text]
+        for number, line in enumerate(lines, 1):
             try:
                 played = round_type_of(game_of_line(line).name).from_record(line, rules, backend=backend)
                 if new is None:
-                    new = cls(played.rules, played.key, backend=backend)
+                    new = cls(played.rules, played.key, num_rounds=num_rounds, backend=backend)
+                elif new.is_over and num_rounds is None and new.num_rounds is None:
+                    new._go_on(len(lines))
                 if new.is_over or (played.rules, played.key, played.round_index, played.leader) != (
                     new.rules,
                     new.round.key,

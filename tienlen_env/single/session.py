@@ -10,6 +10,7 @@ import numpy as np
 
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import Batch
+from tienlen_env.engine.variant import Settings
 from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.facts import Json
@@ -31,7 +32,8 @@ class Session:
         rules: a preset's name or the rules of any game.
         key: 64-bit key of the deals; None draws one.
         num_players: P; None keeps the number in `rules`.
-        whole_game: rounds to the target instead of one.
+        whole_game: rounds to the target, or `num_rounds`, instead of one.
+        num_rounds: see `Game`.
         history: number of past plays that observations show.
         history_length: number of past plays stored for agents; at least `history`.
 
@@ -53,6 +55,7 @@ class Session:
         *,
         num_players: int | None = None,
         whole_game: bool = True,
+        num_rounds: int | None = None,
         history: int = 0,
         history_length: int = 0,
         backend: BackendName = "native",
@@ -60,27 +63,32 @@ class Session:
         self.rules = get_rules(rules, num_players)
         self.whole_game = whole_game
         if whole_game:
-            self.game: Game | AnyRound = Game(self.rules, key, backend=backend)
+            self.game: Game | AnyRound = Game(self.rules, key, num_rounds=num_rounds, backend=backend)
         else:
             self.game = round_type(self.rules)(self.rules, key, backend=backend)
-        episode = "game" if whole_game else "round"
-        self.batch = Batch(
-            self.rules,
-            1,
-            episode=episode,  # type: ignore[arg-type]
-            reward=main_reward(self.rules),
-            history=history,
-            history_length=history_length,
-            backend=backend,
+        self._settings = Settings(
+            "game" if whole_game else "round",
+            main_reward(self.rules),
+            history,
+            history_length,
+            num_rounds=num_rounds,
         )
+        self._backend: BackendName = backend
         self.events: list[Facts] = []
         self._plays: list[Play] = []
         self._leads = [0]  # numbers of plays after which the table was empty
         self._deal()
 
     def _deal(self) -> None:
+        """Deal the game from its key, and play its plays."""
         assert self.game.key is not None  # sessions are dealt
+        settings = self._settings
+        if isinstance(self.game, Game) and self.game.is_ended:
+            settings = settings._replace(num_rounds=len(self.game.records))
+        self.batch = Batch(self.rules, 1, **settings._asdict(), backend=self._backend)
         self.batch.deal(np.array([self.game.key], np.int64))
+        for play in self._plays:
+            self.batch.step([play.action], [play.cards])
 
     def _note_lead(self) -> None:
         state = self.batch.state
@@ -104,6 +112,11 @@ class Session:
     def round(self) -> AnyRound:
         """The round in play, or the last one."""
         return self.game.round if isinstance(self.game, Game) else self.game
+
+    @property
+    def num_rounds(self) -> int | None:
+        """The agreed number of rounds, 0 for a game without an end, None for one as the rules have it."""
+        return self.game.num_rounds if isinstance(self.game, Game) else None
 
     @property
     def current_seat(self) -> int:
@@ -238,8 +251,17 @@ class Session:
                 pass
         self._leads = [number for number in self._leads if number <= len(self._plays)]
         self._deal()
-        for play in self._plays:
-            self.batch.step([play.action], [play.cards])
+
+    def end(self) -> None:
+        """End a game between two rounds; see `Game.end`.
+
+        Raises:
+            TienLenError: it is one round, or `Game.end` refuses; nothing has changed.
+        """
+        if not isinstance(self.game, Game):
+            raise TienLenError("one round ends by itself")
+        self.game.end()
+        self._deal()
 
     def record(self) -> str:
         """The record so far, one line per round."""

@@ -40,6 +40,7 @@ from tienlen_agents.settings import several_files
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
+from tienlen_env.games.tienlen.rules import SMALL_GAMES
 from tienlen_train.cluster import cluster_executor
 from tienlen_train.config import RunConfig, SelfPlayConfig
 from tienlen_train.device import DeviceActor
@@ -404,7 +405,9 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
         found = self.variants[(iteration * self.config.shards + shard) % len(self.variants)]
         if found is not None:
             return found
-        presets = list(game_of(self.rules).presets.values())
+        presets = [
+            rules for rules in game_of(self.rules).presets.values() if rules not in SMALL_GAMES.values()
+        ]
         return mixed_variant(presets, np.random.default_rng((self.config.seed, iteration, shard, 2)))
 
     def _table_sizes(self, iteration: int) -> int | IntArray:

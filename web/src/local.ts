@@ -10,6 +10,8 @@ export interface LocalGame {
   config: TableConfig;
   rounds: RoundData[];
   roundsSeen: number;
+  /** Whether the players have ended a game without an end. */
+  isEnded?: boolean;
   /** Plays of a stand-in, while an agent was being loaded: round, number of the play, name. */
   stoodIn?: [number, number, string][];
   /** Once the game is over. */
@@ -49,6 +51,7 @@ export class LocalHost implements Host {
   private game: LoadedGame | null = null;
   private rounds: Round[] = [];
   private roundsSeen: number;
+  private isEnded: boolean;
   private version = 0; // of the position; what was asked for an older one is dropped
   private timer = 0;
   private abort = new AbortController();
@@ -69,6 +72,7 @@ export class LocalHost implements Host {
   ) {
     this.pace = stored.config.pause;
     this.roundsSeen = stored.roundsSeen;
+    this.isEnded = stored.isEnded ?? false;
     this.stoodIn = stored.stoodIn ?? [];
     this.open().catch((error: unknown) => this.fail(error));
   }
@@ -146,9 +150,9 @@ export class LocalHost implements Host {
     return file && this.standIn && !this.seedOf && this.loaded.get(file) !== 1 && performance.now() >= this.deadline ? this.standIn : name;
   }
 
-  /** Whether the game is over: one round, or the target is reached as the engine says. */
+  /** Whether the game is over: one round, or as the engine says. */
   private get isOver(): boolean {
-    return this.round.isOver && (!this.config.whole_game || this.round.gameIsOver);
+    return this.round.isOver && (this.isEnded || !this.config.whole_game || this.round.gameIsOver(this.config.num_rounds));
   }
   private get isWaiting(): boolean {
     const finished = this.rounds.filter((round) => round.isOver).length;
@@ -190,6 +194,8 @@ export class LocalHost implements Host {
       }),
       ...this.loadingNow(),
       target: 0,
+      ...(round.hasPayments ? { balances: this.balances() } : {}),
+      has_no_end: config.whole_game && config.num_rounds === 0,
       waiting: this.isWaiting,
       can_undo: seat !== null && this.lastDecision() !== null,
       has_hints: this.adviser !== undefined,
@@ -197,7 +203,7 @@ export class LocalHost implements Host {
       rules: { game: this.game!.name, name: config.rules, digest: "" },
       round: this.rounds.length - 1,
       events: this.events(),
-      result: this.isOver ? { scores: round.scores, winner: config.whole_game ? bestOf(round.scores) : firstOf(round.places) } : null,
+      result: this.isOver ? { scores: round.scores, winner: this.winner() } : null,
       ...(isOpen ? { hands: round.hands() } : {}),
     };
     this.save();
@@ -205,9 +211,21 @@ export class LocalHost implements Host {
     this.drive();
   }
 
+  /** What each seat got in the game, less what it paid. */
+  private balances(): number[] {
+    return this.config.seats.map((_, seat) => this.rounds.reduce((sum, round) => sum + round.balances[seat]!, 0));
+  }
+  /** As Python's `Game.winner`, and of one round its first place. */
+  private winner(): number | null {
+    const { whole_game, num_rounds } = this.config, { places, scores } = this.round;
+    const standing = !whole_game ? places.map((place) => -(place ?? 0)) : num_rounds != null && this.round.hasPayments ? this.balances() : scores;
+    const best = Math.max(...standing);
+    return standing.indexOf(best) === standing.lastIndexOf(best) ? standing.indexOf(best) : null;
+  }
+
   private save(): void {
     const result = this.view!.result;
-    const game: LocalGame = { config: this.config, rounds: this.rounds.map(({ data }) => data), roundsSeen: this.roundsSeen, stoodIn: this.stoodIn, ...(result ? { result } : {}) };
+    const game: LocalGame = { config: this.config, rounds: this.rounds.map(({ data }) => data), roundsSeen: this.roundsSeen, stoodIn: this.stoodIn, isEnded: this.isEnded, ...(result ? { result } : {}) };
     if (this.id !== null) store(KEY + this.id, game);
   }
 
@@ -217,6 +235,7 @@ export class LocalHost implements Host {
     if (!found || !this.game) return;
     this.rounds = found.rounds.map((data) => this.game!.fromData(data));
     this.roundsSeen = found.roundsSeen;
+    this.isEnded = found.isEnded ?? false;
     this.changed();
   };
 
@@ -302,6 +321,7 @@ export class LocalHost implements Host {
     this.rounds.length = number + 1;
     this.round.undo(this.round.numPlays - plays);
     this.roundsSeen = Math.min(this.roundsSeen, number);
+    this.isEnded = false;
     this.changed();
   }
 
@@ -314,6 +334,13 @@ export class LocalHost implements Host {
   async next(): Promise<void> {
     if (!this.isWaiting) return;
     this.roundsSeen = this.rounds.filter((round) => round.isOver).length;
+    this.changed();
+  }
+
+  /** End the game after the last round that is over. */
+  async end(): Promise<void> {
+    this.rounds = this.rounds.filter((round) => round.isOver);
+    this.isEnded = true;
     this.changed();
   }
 
@@ -334,9 +361,3 @@ export class LocalHost implements Host {
   }
 }
 
-/** The seat with the highest total; the engine has found it unique. */
-const bestOf = (scores: number[]): number => scores.indexOf(Math.max(...scores));
-const firstOf = (places: (number | null)[]): number | null => {
-  const first = places.indexOf(0);
-  return first >= 0 && first === places.lastIndexOf(0) ? first : null;
-};

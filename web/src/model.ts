@@ -13,6 +13,8 @@ export interface TableView extends SeatView {
   turn: number;
   seats: SeatInfo[];
   target: number;
+  /** Whether the game goes on until a player ends it. */
+  has_no_end: boolean;
   waiting: boolean;
   can_undo: boolean;
   has_hints: boolean;
@@ -39,6 +41,8 @@ export interface TableConfig {
   rules: string;
   seats: string[];
   whole_game: boolean;
+  /** Rounds of a whole game: 0 for no end, null as the rules have it. */
+  num_rounds?: number | null;
   pause: number;
 }
 
@@ -57,6 +61,7 @@ export interface Host {
   undo(): Promise<void>;
   hint(): Promise<HintPlay[]>;
   next(): Promise<void>;
+  end(): Promise<void>;
   records(): Promise<string[]>;
   close(): void;
 }

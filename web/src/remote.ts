@@ -179,6 +179,10 @@ export class RemoteHost implements Host {
     this.send({ type: "next" });
   }
 
+  async end(): Promise<void> {
+    this.send({ type: "end" });
+  }
+
   async records(): Promise<string[]> {
     return (await this.ask({ type: "record" }))["lines"] as string[];
   }

@@ -9,6 +9,8 @@ import { Choice, Pace } from "./parts.tsx";
 import type { Welcome } from "./remote.ts";
 import { presetWords, RulesDialog } from "./rules.tsx";
 
+type Length = "rules" | "1" | "5" | "10" | "20" | "0";
+
 interface Props {
   server: Welcome | null;
   pause: number;
@@ -26,7 +28,7 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
   const [index, setIndex] = useState<Index | null>(null);
   const [rules, setRules] = useState(isVietnamese() ? "south" : "cardgames");
   const [wanted, setWanted] = useState<string[]>([PERSON, "champion", "champion", "champion"]);
-  const [isWhole, setWhole] = useState(true);
+  const [length, setLength] = useState<Length>("rules");
   const [isRemote, setRemote] = useState(false);
   const [error, setError] = useState("");
   const [isReading, setReading] = useState(false);
@@ -45,8 +47,13 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
   const seats = preset ? Array.from({ length: count }, (_, i) => fitted(wanted[i] ?? "champion", i)) : wanted;
 
   const games = index?.games ?? [{ name: "tienlen", presets: [{ name: "cardgames" }] }];
-  const start = (): void => onStart({ rules, seats, whole_game: isWhole, pause }, isRemote);
-  const watch = (): void => onStart({ rules, seats: seats.map((name) => (name === PERSON ? usual("champion") : name)), whole_game: isWhole, pause }, false);
+  // Rules without a target have no length of their own: they are played until the players stop.
+  const hasTarget = preset?.has_target ?? true;
+  const rounds = length === "rules" && !hasTarget ? "0" : length;
+  const lengthOf = { whole_game: rounds !== "1", num_rounds: rounds === "rules" || rounds === "1" ? null : Number(rounds) };
+  const start = (): void => onStart({ rules, seats, ...lengthOf, pause }, isRemote);
+  // A table without people ends by itself.
+  const watch = (): void => onStart({ rules, seats: seats.map((name) => (name === PERSON ? usual("champion") : name)), ...lengthOf, ...(rounds === "0" ? { num_rounds: 10 } : {}), pause }, false);
   return (
     <main class="setup">
       <header class="title">
@@ -88,7 +95,8 @@ export function Setup({ server, pause, hasGame, onPause, onStart, onContinue, on
             <Choice key={i} kind="seat" label={t("seat", i + 1)} value={name} options={[...(i === 0 || isRemote ? [PERSON] : []), ...agents]}
               words={(o) => (o === PERSON ? (i === 0 ? t("you") : t("person")) : agentWords(o))} onChange={(o) => setWanted(seats.map((old, k) => (k === i ? o : old)))} />
           ))}
-          <Choice label={t("rounds")} value={isWhole ? "game" : "round"} options={["game", "round"] as const} words={(o) => (o === "game" ? t("wholeGame") : t("oneRound"))} onChange={(o) => setWhole(o === "game")} />
+          <Choice kind="length" label={t("rounds")} value={rounds} options={([...(hasTarget ? ["rules"] : []), "0", "1", "5", "10", "20"] as Length[])}
+            words={(o) => (o === "rules" ? t("wholeGame") : o === "0" ? t("noEnd") : o === "1" ? t("oneRound") : t("manyRounds", o))} onChange={setLength} />
           {server && <Choice kind="where" label={t("where")} value={isRemote ? "server" : "page"} options={["page", "server"] as const} words={(o) => (o === "page" ? t("inPage") : t("onServer"))} onChange={(o) => setRemote(o === "server")} />}
           <Pace value={pause} onChange={onPause} />
         </fieldset>

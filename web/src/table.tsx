@@ -14,6 +14,7 @@ import { RulesDialog } from "./rules.tsx";
 const RANKS = "3456789TJQKA2*";
 const SUITS = "scdh12";
 const DOUBLE_TAP = 400; // milliseconds
+type RoundOver = GameEvent & { type: "round_over" };
 type Sorting = "rank" | "suit" | "own";
 
 const rankOf = (card: string): number => RANKS.indexOf(card[0]!);
@@ -154,30 +155,33 @@ function HintPanel({ plays, onPick, onClose }: { plays: HintPlay[]; onPick: (tex
   );
 }
 
-function RoundResult({ view, you, onNext, onLook, onNew, onAgain, onLearn }: { view: TableView; you: number | null; onAgain?: (() => void) | undefined; onLearn?: (() => void) | undefined; onNext: () => void; onLook: () => void; onNew: () => void }) {
+function RoundResult({ view, you, onNext, onEnd, onLook, onNew, onAgain, onLearn }: { view: TableView; you: number | null; onAgain?: (() => void) | undefined; onLearn?: (() => void) | undefined; onNext: () => void; onEnd: () => void; onLook: () => void; onNew: () => void }) {
   const over = [...view.events].reverse().find((event) => event.type === "round_over");
   if (!over || over.type !== "round_over") return null;
   const byPlace = (a: number, b: number): number => over.places[a]! - over.places[b]! || over.totals[b]! - over.totals[a]!;
   // The result of a round is its places, that of a game of several rounds its totals.
   const isGame = Boolean(view.result) && over.round > 0;
-  const order = view.seats.map((_, seat) => seat).sort((a, b) => (isGame ? over.totals[b]! - over.totals[a]! : 0) || byPlace(a, b));
+  const totals = view.balances ?? over.totals;
+  const order = view.seats.map((_, seat) => seat).sort((a, b) => (isGame ? totals[b]! - totals[a]! : 0) || byPlace(a, b));
   const winner = view.result?.winner;
   const name = (seat: number): string => nameOf(seat, view.seats, you);
   const { payments } = over;
-  const balance = (seat: number): number =>
-    (payments ?? []).reduce((sum, { payer, payee, amount }) => sum + (payee === seat ? amount : 0) - (payer === seat ? amount : 0), 0);
+  const gain = (round: RoundOver, seat: number): number => round.payments
+    ? round.payments.reduce((sum, { payer, payee, amount }) => sum + (payee === seat ? amount : 0) - (payer === seat ? amount : 0), 0)
+    : round.scores[seat]!;
+  const rounds = view.events.filter((event): event is RoundOver => event.type === "round_over");
   const title = view.result
     ? (winner == null ? t("gameOver") : winner === you ? t("youWin") : t("winner", nameOf(winner, view.seats, you)))
     : t("roundOver", over.round + 1);
   return (
     <Dialog title={title}>
       <table class="scores">
-        <thead><tr><th scope="col">{isGame ? t("lastRound") : t("place")}</th><th scope="col">{t("players")}</th>{payments ? <th scope="col">{t("paid")}</th> : <><th scope="col">{t("score")}</th><th scope="col">{t("total")}</th></>}</tr></thead>
+        <thead><tr><th scope="col">{isGame ? t("lastRound") : t("place")}</th><th scope="col">{t("players")}</th><th scope="col">{payments ? t("paid") : t("score")}</th>{(!payments || rounds.length > 1) && <th scope="col">{t("total")}</th>}</tr></thead>
         <tbody>
           {order.map((seat) => (
             <tr key={seat} class={seat === you ? "me" : ""}>
               <td>{placeText(over.places[seat]!)}</td><th scope="row">{nameOf(seat, view.seats, you)}</th>
-              {payments ? <td class="paid">{signed(balance(seat))}</td> : <><td>{signed(over.scores[seat]!)}</td><td>{over.totals[seat]}</td></>}
+              <td class={payments ? "paid" : ""}>{signed(gain(over, seat))}</td>{(!payments || rounds.length > 1) && <td>{payments ? signed(totals[seat]!) : totals[seat]}</td>}
             </tr>
           ))}
         </tbody>
@@ -185,11 +189,22 @@ function RoundResult({ view, you, onNext, onLook, onNew, onAgain, onLearn }: { v
       {payments && payments.length > 0 && (
         <ul class="payments">{payments.map((one, i) => <li key={i}>{t("pays", name(one.payer), name(one.payee), one.amount, causeWords(one.cause))}</li>)}</ul>
       )}
+      {rounds.length > 1 && (
+        <details class="sheet">
+          <summary>{t("allRounds")}</summary>
+          <table class="scores">
+            <thead><tr><th scope="col">{t("roundNumber")}</th>{view.seats.map((_, seat) => <th scope="col" key={seat}>{name(seat)}</th>)}</tr></thead>
+            <tbody>{rounds.map((round) => <tr key={round.round}><th scope="row">{round.round + 1}</th>{view.seats.map((_, seat) => <td key={seat}>{signed(gain(round, seat))}</td>)}</tr>)}</tbody>
+            <tfoot><tr><th scope="row">{t("total")}</th>{totals.map((total, seat) => <td key={seat}>{payments ? signed(total) : total}</td>)}</tr></tfoot>
+          </table>
+        </details>
+      )}
       {!view.result && view.current_seat !== null && <p class="next-leader">{t("leadsNext", nameOf(view.current_seat, view.seats, you))}</p>}
       <p class="actions">
         <button type="button" onClick={onLook}>{t("openExplorer")}</button>
         {view.result && onLearn && <button type="button" class="learn" onClick={onLearn}>{t("learn")}</button>}
         {view.result && onAgain && <button type="button" class="rematch" onClick={onAgain}>{t("rematch")}</button>}
+        {!view.result && view.has_no_end && <button type="button" class="end" onClick={onEnd}>{t("endGame")}</button>}
         {view.result ? <button type="button" class="main" onClick={onNew} autofocus>{t("newGame")}</button>
           : <button type="button" class="main next" onClick={onNext} autofocus>{t("nextRound")}</button>}
       </p>
@@ -449,7 +464,7 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
       {hints && <HintPanel plays={hints} onClose={() => setHints(null)} onPick={(text) => { const next = new Set(cardsOf(text)); setHints(null); if (!isCards(text)) play(text); else { setSelected(next); check(next); } }} />}
       {isReading && <RulesDialog rules={view.rules.name} players={num} onClose={() => setReading(false)} />}
       {!coach && (view.waiting || (view.result && view.events.length > 0)) && (
-        <RoundResult view={view} you={you} onNext={() => void host.next()} onLook={explore} onNew={onLeave} onAgain={host.again} onLearn={you === null ? undefined : onLearn} />
+        <RoundResult view={view} you={you} onNext={() => void host.next()} onEnd={() => void host.end()} onLook={explore} onNew={onLeave} onAgain={host.again} onLearn={you === null ? undefined : onLearn} />
       )}
     </main>
   );

@@ -180,6 +180,11 @@ class Table:
                 net[payment.payer] -= payment.amount
                 net[payment.payee] += payment.amount
             lines.append("  " + "  ".join(f"{names[seat]} {units:+d}" for seat, units in net.items()))
+            if played.round_index:
+                total = session.batch.balances()[0].tolist()
+                lines.append(
+                    "  in the game: " + "  ".join(f"{n} {u:+d}" for n, u in zip(names, total, strict=True))
+                )
         if isinstance(session.game, Game) and session.winner is not None:
             winner = names[session.winner]
             lines.append(f"  {winner} win{'' if winner == 'you' else 's'} the game")
@@ -232,7 +237,10 @@ def _parser() -> argparse.ArgumentParser:
         "--rules", choices=list(PRESETS), default="cardgames", help="the variant (%(default)s)"
     )
     parser.add_argument(
-        "--round", action="store_true", help="one round, instead of rounds to the target of the rules"
+        "--rounds",
+        type=COUNT_OR_NONE.reader(int),
+        metavar="N",
+        help="of the game; 0: until a person leaves (to the target of the rules, or one)",
     )
     deals = parser.add_mutually_exclusive_group()
     seed, key = (allowed.reader(lambda text: int(text, 0)) for allowed in (COUNT_OR_NONE, KEYS))
@@ -266,6 +274,8 @@ def _set_table(options: argparse.Namespace) -> Table:
         rules = get_rules(options.rules, len(options.seats))
     except RulesError as error:
         raise ValueError(f"--seats has {plural(len(options.seats), 'seat')}: {error}") from None
+    if options.rounds == 0 and "human" not in options.seats:
+        raise ValueError("--rounds 0: without a person this game has no end")
     key = secrets.randbits(64) if options.key is None else options.key % 2**64
     if options.seed is not None:
         key = int(np.random.default_rng(options.seed).integers(2**64, dtype=np.uint64))
@@ -274,7 +284,7 @@ def _set_table(options: argparse.Namespace) -> Table:
     session = Session(
         rules,
         key,
-        whole_game=not options.round,
+        num_rounds=options.rounds,
         history=options.history,
         history_length=history_of(bots),
     )

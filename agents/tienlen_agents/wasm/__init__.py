@@ -82,13 +82,15 @@ def _scores(agent: dict[str, Any]) -> str:
 
 def _listed(tables: dict[str, Any]) -> dict[str, Any]:
     """What ``index.json`` says of a game."""
-    presets: dict[str, list[int]] = {}
+    presets: dict[str, dict[str, Any]] = {}
     for variant in tables["variants"]:
-        presets.setdefault(variant["rules"], []).append(variant["num_players"])
+        name, has_target = variant["rules"], variant["rounds"][1] == 0
+        preset = presets.setdefault(name, {"name": name, "num_players": [], "has_target": has_target})
+        preset["num_players"].append(variant["num_players"])
     return {
         "name": tables["game"],
         "record": tables["words"]["record"],
-        "presets": [{"name": name, "num_players": sizes} for name, sizes in presets.items()],
+        "presets": list(presets.values()),
         "agents": [
             {
                 "name": agent["name"],

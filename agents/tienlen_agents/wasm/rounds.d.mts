@@ -14,7 +14,7 @@ export interface Index {
     name: string;
     /** First word of its records. */
     record: string;
-    presets: { name: string; num_players: number[] }[];
+    presets: { name: string; num_players: number[]; has_target: boolean }[];
     agents: AgentInfo[];
   }[];
   /** Sizes of the files of weights. */
@@ -148,7 +148,7 @@ export class Round {
   /** The seat that leads the next round of the game; null: its deal decides, or this round is not over. */
   readonly nextLeader: number | null;
   /** Whether the game of rounds to the target is over, too; without a target: whether the round is. */
-  readonly gameIsOver: boolean;
+  gameIsOver(numRounds?: number | null): boolean;
   legal(): LegalPlay[];
   /** The legal play of exactly these cards, null if there is none; `[]` is the pass. */
   find(cards: number[]): LegalPlay | null;

@@ -370,12 +370,13 @@ export class Round {
     return this.isOver && this.variant.tables.next_leader ? this.places.indexOf(0) : null;
   }
 
-  /** Whether the game is over, too: the module plays the last play again, in a game of rounds to the target. */
-  get gameIsOver() {
+  /** Whether the game is over, too: the module plays the last play again, in a game of several rounds. */
+  gameIsOver(numRounds = null) {
     const { loaded, variant, plays } = this;
-    const { episode_game, spec } = variant.tables;
-    if (!this.isOver || episode_game < 0) return this.isOver;
-    variant.gameSpec ??= loaded.engine.takeNumbers(spec.map((number, i) => (i === episode_game ? 1 : number)));
+    const [at, asRules, noEnd] = variant.tables.rounds;
+    if (!this.isOver) return false;
+    variant.gameSpec ??= loaded.engine.takeNumbers(variant.tables.spec);
+    variant.gameSpec.array[at] = BigInt(numRounds === null ? asRules : numRounds || noEnd);
     const before = this.at(plays.length - 1);
     const { action, mask } = plays[plays.length - 1];
     const { game } = before;

@@ -44,11 +44,11 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
     (by the digest of the rules); ``constants``, contents of arrays; ``without_history``, a variant whose rows
     store no plays; and in each variant ``size``, ``about`` (the fields of its rules), ``facts``,
-    ``next_leader``, ``episode_game`` (where in ``spec`` 1 stands for rounds to the target; -1 without a
-    target), ``history`` (where past plays lie), ``play_texts`` and ``play_words`` (keys of ``texts``, or null
-    for the cards of a play), ``named_plays`` and ``payments`` (as `GameWords` says), ``reward_unit`` (the
-    factor on the amounts in the options of a search) and ``memory`` (the arrays of the search and of the
-    network).
+    ``next_leader``, ``rounds`` (where ``spec`` has the number of rounds of a game, what stands there for a
+    game as the rules have it, and for one without an end), ``history`` (where past plays lie), ``play_texts``
+    and ``play_words`` (keys of ``texts``, or null for the cards of a play), ``named_plays`` and
+    ``payments`` (as `GameWords` says), ``reward_unit`` (the factor on the amounts in the options of a
+    search) and ``memory`` (the arrays of the search and of the network).
     """
     words = words_of(next(iter(game.presets.values())))
     constants: dict[str, list[int | float | str]] = {}
@@ -60,7 +60,7 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
         variant["size"] = words.size(rules)
         variant["about"] = words.rule_fields(rules).get("fields", {})
         variant["next_leader"] = words.next_leader(rules)
-        variant["episode_game"] = S.EPISODE_GAME if rules.target else -1
+        variant["rounds"] = [S.NUM_ROUNDS, S.rounds_of("game", None, rules.target), S.MAX_ROUNDS]
         variant["history"] = variant["row_size"] - tables["settings"]["history_length"]
         # Where an action stands for several sets of cards, the text of a play is that of its cards.
         of_actions = [game.text.play_text(table, action, 0) for action in range(table.num_actions)]

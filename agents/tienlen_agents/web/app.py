@@ -30,6 +30,7 @@ from tienlen_agents.web.messages import (
     VERSION,
     Again,
     Create,
+    EndGame,
     GetRecord,
     Hello,
     Hint,
@@ -355,6 +356,8 @@ class Connection:
                 return await table.hint(self.seat, message.turn)
             case NextRound():
                 await table.go_on(self.seat)
+            case EndGame():
+                await table.end(self.seat)
             case GetRecord():
                 return table.record()
             case Again():

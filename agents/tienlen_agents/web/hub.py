@@ -170,6 +170,8 @@ class Hub:
             rules = get_rules(message.rules, len(message.seats))
         except RulesError as error:
             raise MessageError("seats", str(error)) from None
+        if message.num_rounds == 0 and PERSON not in message.seats:
+            raise MessageError("seats", "num_rounds: without a person this game has no end")
         names = {label: name for name, label in self.labels.items()} | {PERSON: PERSON}
         if not names.keys() >= set(message.seats):
             raise MessageError("agent", f"agents here: {', '.join((PERSON, *self.labels.values()))}")
@@ -186,6 +188,7 @@ class Hub:
             names_of_seats,
             tokens,
             whole_game=message.whole_game,
+            num_rounds=message.num_rounds if message.whole_game else None,
             pause=message.pause,
         )
         return tokens

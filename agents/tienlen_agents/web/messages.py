@@ -3,13 +3,14 @@
 | ``type`` | fields | meaning |
 |---|---|---|
 | ``hello`` | ``version``, ``join`` | the first message; ``join`` is the token of the home network |
-| ``create`` | ``rules``, ``seats``, ``whole_game``, ``pause`` | a new table: ``"human"`` or an agent a seat |
+| ``create`` | ``rules``, ``seats``, ``whole_game``, ``num_rounds``, ``pause`` | a new table |
 | ``join`` | ``token``, ``since``, ``name`` | take a seat; ``since``: number of events that the client has |
 | ``play`` | ``id``, ``turn``, ``play`` | a move as text; ``turn``: number of plays before it |
 | ``select`` | ``id``, ``turn``, ``cards`` | is this selection a legal move, and can a card be added to it? |
 | ``undo`` | ``id`` | take the own last move back, against agents |
 | ``hint`` | ``id``, ``turn`` | the probabilities of the champion's network |
 | ``next`` | ``id`` | deal the next round |
+| ``end`` | ``id`` | end the game after the round that is over |
 | ``record`` | ``id`` | the records of the finished rounds |
 | ``again`` | ``id`` | after a game: another one with the same seats and links |
 
@@ -29,6 +30,7 @@ MAX_BYTES: Final = 4096  # of a message
 MAX_TEXT: Final = 200  # characters of a text in it
 MAX_SEATS: Final = 8
 MAX_PAUSE: Final = 5000  # milliseconds
+MAX_ROUNDS: Final = 1000  # that are agreed for a game
 MAX_NUMBER: Final = 10**6
 
 
@@ -62,6 +64,7 @@ class Create:
     seats: tuple[str, ...]
     whole_game: bool = True
     pause: int = 0
+    num_rounds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,10 @@ class NextRound(Question):
     """Deal the next round."""
 
 
+class EndGame(Question):
+    """End the game between two rounds."""
+
+
 class GetRecord(Question):
     """A question for the records."""
 
@@ -147,6 +154,7 @@ def _are_texts(value: object) -> bool:
 _FIELDS: Final[Mapping[object, tuple[Callable[[object], bool], str]]] = {
     str: (_is_text, f"a text of at most {MAX_TEXT} characters"),
     int: (_is_number, f"an integer 0..{MAX_NUMBER}"),
+    int | None: (lambda value: value is None or _is_number(value), f"null or an integer 0..{MAX_NUMBER}"),
     bool: (lambda value: isinstance(value, bool), "true or false"),
     tuple[str, ...]: (_are_texts, f"a list of 1 to {MAX_SEATS} texts of at most {MAX_TEXT} characters"),
 }
@@ -159,6 +167,7 @@ _KINDS: Final[Mapping[str, type[Message]]] = {
     "undo": Undo,
     "hint": Hint,
     "next": NextRound,
+    "end": EndGame,
     "record": GetRecord,
     "again": Again,
 }
@@ -197,6 +206,8 @@ def read(text: str) -> Message:
     message = kind(**given)
     if isinstance(message, Hello) and message.version != VERSION:
         raise MessageError("version", f"the server speaks version {VERSION}: load the page again")
+    if isinstance(message, Create) and (message.num_rounds or 0) > MAX_ROUNDS:
+        raise MessageError("invalid", f"num_rounds: expected an integer 0..{MAX_ROUNDS}", number)
     if isinstance(message, Create) and message.pause > MAX_PAUSE:
         raise MessageError("invalid", f"pause: expected an integer 0..{MAX_PAUSE}", number)
     return message

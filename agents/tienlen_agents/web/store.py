@@ -27,6 +27,8 @@ CREATE TABLE IF NOT EXISTS games (
     rules TEXT NOT NULL,
     key INTEGER NOT NULL,
     whole_game INTEGER NOT NULL,
+    num_rounds INTEGER,
+    is_ended INTEGER NOT NULL DEFAULT 0,
     pause INTEGER NOT NULL,
     seats TEXT NOT NULL,
     rounds_seen INTEGER NOT NULL DEFAULT 0,
@@ -44,9 +46,9 @@ CREATE TABLE IF NOT EXISTS plays (
     PRIMARY KEY (game, number)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 """
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 class StoreError(OSError):
@@ -61,7 +63,9 @@ class Stored:
         id: its number.
         rules: name of the preset.
         key: of the deals, signed.
-        whole_game: rounds to the target.
+        whole_game: rounds to the target, or `num_rounds`, instead of one.
+        num_rounds: of the game, 0 for no end; None: as the rules say.
+        is_ended: its players have ended it.
         pause: milliseconds before an agent's play.
         seats: ``"human"`` or an agent's name, by seat.
         rounds_seen: the number of finished rounds after which a person went on.
@@ -72,6 +76,8 @@ class Stored:
     rules: str
     key: int
     whole_game: bool
+    num_rounds: int | None
+    is_ended: bool
     pause: int
     seats: tuple[str, ...]
     rounds_seen: int
@@ -121,7 +127,10 @@ class Store:
             self._file = sqlite3.connect(str(path), isolation_level=None, check_same_thread=False)
             self._file.execute("PRAGMA foreign_keys = ON")
             (version,) = self._file.execute("PRAGMA user_version").fetchone()
-            if version not in (0, _VERSION):
+            if version == 1:  # before games of a number of rounds
+                for column in ("num_rounds INTEGER", "is_ended INTEGER NOT NULL DEFAULT 0"):
+                    self._file.execute(f"ALTER TABLE games ADD COLUMN {column}")
+            elif version not in (0, _VERSION):
                 raise StoreError(f"{path}: a store of version {version}, expected {_VERSION}")
             (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
@@ -153,6 +162,7 @@ class Store:
         tokens: Sequence[tuple[str, int | None]],
         *,
         whole_game: bool,
+        num_rounds: int | None = None,
         pause: int,
     ) -> int:
         """Store a new game; `tokens` are those of its seats, None for an observer.
@@ -163,8 +173,9 @@ class Store:
         with self._file:
             self._file.execute("BEGIN")
             row = self._file.execute(
-                "INSERT INTO games (rules, key, whole_game, pause, seats) VALUES (?, ?, ?, ?, ?)",
-                (rules, key, whole_game, pause, json.dumps(list(seats))),
+                "INSERT INTO games (rules, key, whole_game, num_rounds, pause, seats) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (rules, key, whole_game, num_rounds, pause, json.dumps(list(seats))),
             )
             game = row.lastrowid
             assert game is not None  # one row was inserted
@@ -178,8 +189,8 @@ class Store:
         with self._file:
             self._file.execute("BEGIN")
             row = self._file.execute(
-                "INSERT INTO games (rules, key, whole_game, pause, seats) "
-                "SELECT rules, ?, whole_game, pause, seats FROM games WHERE id = ?",
+                "INSERT INTO games (rules, key, whole_game, num_rounds, pause, seats) "
+                "SELECT rules, ?, whole_game, num_rounds, pause, seats FROM games WHERE id = ?",
                 (key, game),
             )
             self._file.execute("UPDATE tokens SET game = ? WHERE game = ?", (row.lastrowid, game))
@@ -195,12 +206,12 @@ class Store:
 
     def load(self, game: int) -> Stored:
         """A game."""
-        columns = "id, rules, key, whole_game, pause, seats, rounds_seen"
+        columns = "id, rules, key, whole_game, num_rounds, is_ended, pause, seats, rounds_seen"
         row = self._file.execute(f"SELECT {columns} FROM games WHERE id = ?", (game,)).fetchone()
         plays = self._file.execute("SELECT play FROM plays WHERE game = ? ORDER BY number", (game,))
-        number, rules, key, whole_game, pause, seats, seen = row
+        number, rules, key, whole, num_rounds, is_ended, pause, seats, seen = row
         seated, texts = tuple(json.loads(seats)), tuple(text for (text,) in plays)
-        return Stored(number, rules, key, bool(whole_game), pause, seated, seen, texts)
+        return Stored(number, rules, key, bool(whole), num_rounds, bool(is_ended), pause, seated, seen, texts)
 
     def add_play(self, game: int, number: int, play: str) -> None:
         """Store a play."""
@@ -211,11 +222,13 @@ class Store:
         with self._file:
             self._file.execute("BEGIN")
             self._file.execute("DELETE FROM plays WHERE game = ? AND number >= ?", (game, num_plays))
-            self._file.execute("UPDATE games SET rounds_seen = ? WHERE id = ?", (rounds_seen, game))
+            self._file.execute(
+                "UPDATE games SET rounds_seen = ?, is_ended = 0 WHERE id = ?", (rounds_seen, game)
+            )
 
-    def finish(self, game: int, record: str) -> None:
-        """Store the record of a finished game."""
-        self._file.execute("UPDATE games SET record = ? WHERE id = ?", (record, game))
+    def finish(self, game: int, record: str, *, is_ended: bool = False) -> None:
+        """Store the record of a finished game, and whether its players have ended it."""
+        self._file.execute("UPDATE games SET record = ?, is_ended = ? WHERE id = ?", (record, is_ended, game))
 
     def records(self) -> list[str]:
         """The records of all finished games, oldest first."""

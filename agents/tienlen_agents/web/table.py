@@ -100,10 +100,13 @@ class Table:
             stored.key,
             num_players=len(self._agents),
             whole_game=stored.whole_game,
+            num_rounds=stored.num_rounds,
             history_length=history_of([*bots, *cast(list[Agent], others)]),
         )
         for text in stored.plays:
             self.session.apply(text)
+        if stored.is_ended:
+            self.session.end()
         for listener in self.listeners:
             listener.num_events = 0
         if self.listeners:
@@ -174,6 +177,7 @@ class Table:
             "turn": len(session.plays),
             "seats": seats,
             "target": int(getattr(session.rules, "target", 0)) if session.whole_game else 0,
+            "has_no_end": session.num_rounds == 0,
             "waiting": self.is_waiting,
             "can_undo": self._can_undo(seat),
             "has_hints": self._adviser is not None,
@@ -324,6 +328,23 @@ class Table:
             self._rounds_seen = self.num_rounds
             self._store.cut(self.id, len(self.session.plays), self._rounds_seen)
             self.tell_all()
+        self.drive()
+
+    async def end(self, seat: int | None) -> None:
+        """End the game after the round that is over; any player may.
+
+        Raises:
+            MessageError: an observer asks, no round is over, or the next one has begun.
+        """
+        async with self._lock:
+            if seat is None:
+                raise MessageError("turn", "only players end a game")
+            try:
+                self.session.end()
+            except TienLenError as error:
+                raise MessageError("end", str(error)) from None
+            self._store.finish(self.id, self.session.record(), is_ended=True)
+        self.tell_all()
         self.drive()
 
     async def hint(self, seat: int | None, turn: int) -> Facts:

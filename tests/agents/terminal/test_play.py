@@ -49,7 +49,9 @@ ANYTHING = ["1", "p"] * 400  # the first play if there is one, and a pass for wh
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_round(play, tmp_path, preset):
     path = tmp_path / "round.txt"
-    code, out = play([*THREE, "--round", "--rules", preset, "--key", "3", "--save", str(path)], ANYTHING)
+    code, out = play(
+        [*THREE, "--rounds", "1", "--rules", preset, "--key", "3", "--save", str(path)], ANYTHING
+    )
     assert code == 0
     assert "round 1 is over" in out
     assert f"the record is in {path}" in out
@@ -88,7 +90,7 @@ def test_only_the_own_hand_is_shown(play):
 
 
 def test_several_people(play):
-    code, out = play(["--seats", "human", "human", "--round", "--key", "2"], ANYTHING)
+    code, out = play(["--seats", "human", "human", "--rounds", "1", "--key", "2"], ANYTHING)
     assert code == 0
     assert "human #1 passes" in out
     assert "human #2 plays" in out
@@ -115,7 +117,7 @@ def test_names_at_the_table_are_short(names, short):
 @pytest.mark.parametrize("rules", ["cardgames", "thirteens"])
 def test_who_has_a_long_name_is_told_once(play, rules):
     long = ["search:worlds=8,threads=1", "search:worlds=16,threads=1,inference=0.95"]
-    arguments = ["--rules", rules, "--seats", "human", *long, "random", "--round", "--key", "7"]
+    arguments = ["--rules", rules, "--seats", "human", *long, "random", "--rounds", "1", "--key", "7"]
     code, out = play(arguments, ANYTHING)
     assert code == 0
     told, _, game = out.partition("\n\n")
@@ -163,11 +165,13 @@ def shown_table(out):
 
 
 def test_undo(play):
-    code, out = play([*THREE, "--key", "7", "--round"], ["1", "p", "u", "u", "2", "q"])
+    code, out = play([*THREE, "--key", "7", "--rounds", "1"], ["1", "p", "u", "u", "2", "q"])
     assert code == 0
     assert out.count("taken back") == 2
     # Without undo the same two choices lead to the same game.
-    assert play([*THREE, "--key", "7", "--round"], ["2", "q"])[1].splitlines()[-1] == out.splitlines()[-1]
+    assert (
+        play([*THREE, "--key", "7", "--rounds", "1"], ["2", "q"])[1].splitlines()[-1] == out.splitlines()[-1]
+    )
 
 
 def test_rated_games_know_no_undo_and_no_hints(play):
@@ -247,7 +251,7 @@ def test_forfeits_are_told(play, tmp_path):
     bot = tmp_path / "bot.py"
     bot.write_text("print('what?', flush=True)\ninput()\n")
     seats = ["--seats", "human", f"process:{sys.executable} -S {bot},restarts=0"]
-    code, out = play([*seats, "--round", "--key", "1"], ANYTHING)
+    code, out = play([*seats, "--rounds", "1", "--key", "1"], ANYTHING)
     assert code == 0
     told = " ".join(out.split())  # wherever the line was broken
     assert "forfeits this round: no handshake (an answer that is no JSON object: 'what?')" in told
@@ -297,13 +301,13 @@ def test_a_table_without_seats(play):
 
 
 def test_a_seed_decides_deals_and_agents(play):
-    seats = ["--seats", "human", "random", "random", "--round"]
+    seats = ["--seats", "human", "random", "random", "--rounds", "1"]
     first, second, other = (play([*seats, "--seed", seed], ANYTHING)[1] for seed in ("5", "5", "6"))
     assert first == second != other
 
 
 def test_a_forced_pass_is_explained(play):
-    _, out = play([*THREE, "--round", "--key", "2"], ANYTHING)
+    _, out = play([*THREE, "--rounds", "1", "--key", "2"], ANYTHING)
     assert "  you pass: nothing else is legal\n" in out
     assert out.count("nothing else is legal") == out.count("you pass: ")
     assert "you lead\n" in out

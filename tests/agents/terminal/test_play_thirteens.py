@@ -25,7 +25,7 @@ ANYTHING = ["1"] * 900
 def test_a_deal(play, tmp_path, preset):  # noqa: F811
     path = tmp_path / "deal.txt"
     seats = ["--seats", "human", "trickster", "random"]
-    arguments = ["--rules", preset, *seats, "--round", "--key", "3", "--save", str(path)]
+    arguments = ["--rules", preset, *seats, "--rounds", "1", "--key", "3", "--save", str(path)]
     code, out = play(arguments, ANYTHING)
     assert code == 0
     assert "\n  deal 1 is over\n" in out

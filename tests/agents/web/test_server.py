@@ -113,7 +113,7 @@ async def listen_to_games(hub: Hub, num_games: int, rules: str, num_players: int
         people = sorted(draw.sample(range(num_players), draw.randint(1, num_players)))
         bots = ["random", "trickster" if rules.startswith("thirteens") else "heuristic"]
         seats = ["human" if seat in people else draw.choice(bots) for seat in range(num_players)]
-        tokens = hub.create(Create(rules, tuple(seats), number % 8 == 0, 0))
+        tokens = hub.create(Create(rules, tuple(seats), number % 8 == 0, 0, 2 if number % 16 else None))
         table, _ = hub.find(tokens[0][0])
         ears = {seat: Ear(table, seat) for _, seat in tokens}
         for ear in ears.values():
@@ -205,6 +205,7 @@ GOOD = {
     "undo": {"id": 1},
     "hint": {"id": 1, "turn": 0},
     "next": {"id": 1},
+    "end": {"id": 1},
     "record": {"id": 1},
 }
 BAD: list[Any] = [None, True, -1, 1.5, 10**30, float("inf"), "", "x" * 5000, "3s " * 60, [], {}, ["a"] * 99]
@@ -254,7 +255,11 @@ def test_hostile_messages_are_refused_with_a_typed_error() -> None:
         assert (
             type(messages.read(json.dumps({"type": kind, **fields})))
             .__name__.lower()
-            .endswith({"play": "playmove", "next": "nextround", "record": "getrecord"}.get(kind, kind))
+            .endswith(
+                {"play": "playmove", "next": "nextround", "end": "endgame", "record": "getrecord"}.get(
+                    kind, kind
+                )
+            )
         )
 
 
@@ -709,6 +714,72 @@ def test_another_game_has_the_same_seats_and_links(hub: Hub) -> None:
         table.stop()
 
     asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_an_evening_ends_when_a_player_says_so(tmp_path: Path) -> None:
+    """A game without an end; it is the same after the server was started anew."""
+    path = tmp_path / "games.sqlite"
+    agents = ["random", "greedy"]
+
+    async def play() -> str:
+        hub = Hub(Store(path), agents)
+        with pytest.raises(MessageError, match="without a person"):
+            hub.create(Create("south_winner", ("greedy", "greedy"), num_rounds=0))
+        tokens = hub.create(Create("south_winner", ("human", "greedy"), num_rounds=0))
+        table, _ = hub.find(tokens[0][0])
+        ear = Ear(table, 0)
+        table.enter(ear)
+        with pytest.raises(MessageError, match="two rounds"):
+            await table.end(0)
+        units: list[Any] = []
+        while True:
+            if table.is_waiting:
+                units.append(table.view(0)["balances"])
+                if table.num_rounds == 3:
+                    break
+                await table.go_on(0)
+            elif table.session.current_seat == 0:
+                legal = table.session.view(0)["legal"]
+                await table.play(0, len(table.session.plays), str(legal[-1]))  # type: ignore[index]
+            await asyncio.sleep(0)
+        with pytest.raises(MessageError, match="only players"):
+            await table.end(None)
+        assert table.view(0)["has_no_end"]
+        await table.end(0)
+        view = table.view(0)
+        assert view["result"] == {"scores": list(table.session.scores), "winner": table.session.winner}
+        assert view["balances"] == units[-1]
+        assert hub.store.records() == [table.session.record()]
+        assert len(table.session.record().splitlines()) == 3
+        table.stop()
+        hub.close()
+        again = Hub(Store(path), agents)
+        other, _ = again.find(tokens[0][0])
+        assert other.session.is_over
+        assert other.session.record() == table.session.record()
+        again.again(other, 0)
+        assert (other.session.num_rounds, other.session.is_over) == (0, False)
+        again.close()
+        return table.session.record()
+
+    record = asyncio.run(asyncio.wait_for(play(), 60))
+    assert Game.from_record(record).is_over
+
+
+def test_a_store_of_the_first_version_is_read(tmp_path: Path) -> None:
+    """Games from before those of a number of rounds."""
+    path = tmp_path / "games.sqlite"
+    store = Store(path)
+    game = store.add("south", 5, ["human", "greedy"], [("x", 0)], whole_game=True, pause=0)
+    store.close()
+    with sqlite3.connect(path) as file:
+        for name in ("num_rounds", "is_ended"):
+            file.execute(f"ALTER TABLE games DROP COLUMN {name}")
+        file.execute("PRAGMA user_version = 1")
+    store = Store(path)
+    found = store.load(game)
+    assert (found.rules, found.whole_game, found.num_rounds, found.is_ended) == ("south", True, None, False)
+    store.close()
 
 
 def test_an_open_server_gives_its_address_for_invitations(tmp_path: Path, server: Server) -> None:

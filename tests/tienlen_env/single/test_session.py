@@ -1,8 +1,10 @@
 """`Session`: one game for people, agents and programs, and the JSON form of what a seat sees."""
 
+import copy
 import json
 import pickle
 import random
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -98,6 +100,61 @@ def test_events_since():
     for bad in ((9, 0), (-1, 0), (0, -1)):
         with pytest.raises(ValueError, match="expected"):
             session.view(*bad)
+
+
+@pytest.mark.parametrize("rules", [name for name in PRESETS if name != HIGH_CARD.name])
+@pytest.mark.parametrize("num_rounds", [3, 0])
+def test_an_evening(rules: str, num_rounds: int) -> None:
+    """RULES.md 6.5: rounds by number or until the players stop, under any rules; money runs on."""
+    session, rng = Session(rules, 5, num_rounds=num_rounds), random.Random(1)
+    batch, balance = session.batch, np.zeros(session.num_players, int)
+    leaders = []
+    while not session.is_over:
+        if not session.round.plays:
+            with pytest.raises(TienLenError, match="two rounds") if not leaders else nullcontext():
+                copy.deepcopy(session).end()
+            if len(leaders) == 3:
+                session.end()
+                continue
+            leaders.append((session.round.leader, session.current_seat))
+        played = session.round
+        session.apply(rng.choice(session.legal))
+        assert session.batch.turn[0] == session.current_seat
+        for payment in played.payment_list if played.is_over else ():
+            balance[payment.payee] += payment.amount
+            balance[payment.payer] -= payment.amount
+        first = played.places.index(0) if played.is_over else 0
+        if played.is_over and not session.is_over and batch.game.name == "tienlen":
+            assert session.round.leader == (None if played.rules.opening == "every" else first)
+    assert isinstance(session.game, Game)
+    assert len(session.game.records) == len(leaders) == 3
+    assert session.num_rounds == num_rounds
+    assert session.view(0)["current_seat"] is None
+    assert session.batch.turn[0] == -1
+    assert session.game.balances == tuple(balance)
+    if session.batch.has_payments:
+        assert session.view(0)["balances"] == balance.tolist()
+    standing = list(balance if session.batch.has_payments else session.scores)
+    best = standing.index(max(standing)) if standing.count(max(standing)) == 1 else None
+    assert session.winner == best
+    again = Game.from_record(session.record(), num_rounds=3)
+    assert (again.scores, again.balances, again.winner) == (session.scores, tuple(balance), best)
+    assert again.record() == session.record()
+    if not session.rules.target:
+        assert Game.from_record(session.record()).is_over
+    session.undo()
+    assert not session.is_over
+    assert session.round.round_index == 2
+
+
+def test_numbers_of_rounds_are_checked() -> None:
+    for number in (-1, True, 1.5, "3", 2**31 + 1):
+        with pytest.raises(ValueError, match="num_rounds="):
+            Session("south", num_rounds=number)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="num_rounds=2"):
+        Batch("south", num_rounds=2)
+    with pytest.raises(TienLenError, match="one round"):
+        Session("south", whole_game=False).end()
 
 
 @pytest.mark.parametrize("whole_game", [False, True])

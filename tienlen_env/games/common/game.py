@@ -18,7 +18,7 @@ from tienlen_env.games.common.arrays import ActionFields, IntArray, Output, Rewa
 from tienlen_env.games.common.facts import Fact, climbing_facts
 from tienlen_env.games.common.layout import Layout
 from tienlen_env.games.common.legal import LegalKernels
-from tienlen_env.games.common.spec import Episode, KernelTables
+from tienlen_env.games.common.spec import KernelTables
 from tienlen_env.games.common.state import ClimbingState, Columns, GameState
 
 
@@ -75,7 +75,7 @@ class SpecBuilder(Protocol[RulesT_contra]):
         self,
         rules: RulesT_contra,
         *,
-        episode: Episode = "round",
+        num_rounds: int = 1,
         reward: str = "points",
         auto_reset: bool = False,
         history: int = 0,

@@ -14,13 +14,14 @@ from tienlen_env.games.common.arrays import Fields, IntArray
 
 Episode = Literal["round", "game"]
 MAX_HISTORY: Final = 256
+MAX_ROUNDS: Final = 2**31  # a game without an end has so many
 
 setting = Fields()
 NUM_PLAYERS: Final = setting()
 NUM_ACTIONS: Final = setting()
 NUM_WORDS: Final = setting()  # words of the packed legal-action mask
 ROW_SIZE: Final = setting()
-EPISODE_GAME: Final = setting()  # 1: a game of several rounds; 0: one round
+NUM_ROUNDS: Final = setting()  # rounds of a game; 0: to the target of the rules
 REWARD: Final = setting()  # index in the game's rewards
 AUTO_RESET: Final = setting()
 HEADER_SIZE: Final = setting.size
@@ -38,13 +39,34 @@ class KernelTables(NamedTuple):
     actions: IntArray
 
 
-def check_settings(
-    episode: str, reward: str, rewards: Sequence[str], history: int = 0, history_length: int = 0
-) -> None:
+def rounds_of(episode: str, num_rounds: int | None, target: int) -> int:
+    """The rounds of a game, as `NUM_ROUNDS` has them.
+
+    Args:
+        episode: ``"round"``: one; ``"game"``: as the other arguments say.
+        num_rounds: an agreed number, whatever the target is; 0: no end; None: as the rules say, to their
+            target, or one round without a target.
+        target: of the rules, 0 for none.
+
+    Raises:
+        ValueError: a number out of range, a number of rounds for one round, or an unknown episode.
+    """
+    if episode not in get_args(Episode):
+        raise ValueError(f"episode={episode!r}: expected one of {', '.join(get_args(Episode))}")
+    if num_rounds is None:
+        return 0 if episode == "game" and target > 0 else 1
+    if episode != "game":
+        raise ValueError(f"num_rounds={num_rounds!r}: an episode of one round has no number of rounds")
+    is_number = isinstance(num_rounds, int | np.integer) and not isinstance(num_rounds, bool)
+    if not (is_number and 0 <= num_rounds <= MAX_ROUNDS):
+        raise ValueError(f"num_rounds={num_rounds!r}: expected 0..{MAX_ROUNDS}, or None")
+    return int(num_rounds) or MAX_ROUNDS
+
+
+def check_settings(reward: str, rewards: Sequence[str], history: int = 0, history_length: int = 0) -> None:
     """Refuse settings that no game has.
 
     Args:
-        episode: must be ``"round"`` or ``"game"``.
         reward: must be one of `rewards`.
         rewards: what the game knows.
         history: plays that the observation shows, 0..256.
@@ -53,8 +75,6 @@ def check_settings(
     Raises:
         ValueError: it names the setting and what is expected.
     """
-    if episode not in get_args(Episode):
-        raise ValueError(f"episode={episode!r}: expected one of {', '.join(get_args(Episode))}")
     if reward not in rewards:
         raise ValueError(f"reward={reward!r}: expected one of {', '.join(rewards)}")
     for name, num in (("history", history), ("history_length", history_length)):

@@ -401,7 +401,8 @@ def end_round(row: Row, spec: Spec, rewards: Rewards) -> None:
     for seat in range(num_players):
         num_best += 1 if row[R.SCORE + seat] == best else 0
     row[R.PILE] = 0
-    if spec[S.EPISODE_GAME] and not (best >= spec[S.TARGET] and num_best == 1):
+    num_rounds = spec[S.NUM_ROUNDS]
+    if row[R.ROUND] + 1 < num_rounds or (num_rounds == 0 and not (best >= spec[S.TARGET] and num_best == 1)):
         row[R.ROUND] += 1
         deal(row, spec)
         begin_round(row, spec, wrap(row[R.ELDEST] + 1, num_players))

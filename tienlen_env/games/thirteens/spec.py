@@ -14,14 +14,13 @@ from tienlen_env.games.common.arrays import Fields
 from tienlen_env.games.common.bits import LOWEST_SUIT
 from tienlen_env.games.common.spec import (
     AUTO_RESET as AUTO_RESET,
-    EPISODE_GAME as EPISODE_GAME,
     HEADER_SIZE,
     NUM_ACTIONS as NUM_ACTIONS,
     NUM_PLAYERS as NUM_PLAYERS,
+    NUM_ROUNDS as NUM_ROUNDS,
     NUM_WORDS as NUM_WORDS,
     REWARD as REWARD,
     ROW_SIZE as ROW_SIZE,
-    Episode,
     KernelTables,
     check_settings,
     num_words,
@@ -61,7 +60,7 @@ JOKER_STRENGTH: Final = 13
 def build_spec(
     rules: ThirteensRules,
     *,
-    episode: Episode = "round",
+    num_rounds: int = 1,
     reward: str = "points",
     auto_reset: bool = False,
     history: int = 0,
@@ -71,7 +70,7 @@ def build_spec(
 
     Args:
         rules: the variant.
-        episode: ``"round"`` a game is one deal; ``"game"`` deals to the target (RULES.md 8.9).
+        num_rounds: deals of a game; 0: to the target (RULES.md 8.9).
         reward: ``"points"`` as they are scored, ``"zero_sum"`` the same less their mean over all seats,
             ``"win"`` at the end 1 to the first and -1 to the others.
         auto_reset: a game that ends is dealt anew.
@@ -82,9 +81,9 @@ def build_spec(
         ``(spec, actions)``: int64 (SPEC_SIZE,) and int64 (A * ACTION_FIELDS,), both read-only.
 
     Raises:
-        ValueError: an unknown episode or reward, or a history.
+        ValueError: an unknown reward, or a history.
     """
-    check_settings(episode, reward, get_args(Reward), history_length=history_length)
+    check_settings(reward, get_args(Reward), history_length=history_length)
     if isinstance(history, bool) or history != 0:
         raise ValueError(f"history={history!r}: expected 0, Thirteens always shows the trick in order")
 
@@ -95,7 +94,7 @@ def build_spec(
     spec[NUM_ACTIONS] = table.num_actions
     spec[NUM_WORDS] = words
     spec[ROW_SIZE] = R.LEGAL + words
-    spec[EPISODE_GAME] = episode == "game" and rules.target > 0
+    spec[NUM_ROUNDS] = num_rounds
     spec[REWARD] = get_args(Reward).index(reward)
     spec[AUTO_RESET] = auto_reset
     spec[NUM_CARDS] = rules.num_cards

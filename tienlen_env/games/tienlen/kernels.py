@@ -477,7 +477,8 @@ def end_round(row: Row, spec: Spec, rewards: Rewards) -> None:
             num_best += 1
         if row[R.PLACE + seat] == 0:
             winner = seat
-    if spec[S.EPISODE_GAME] and not (best >= spec[S.TARGET] and num_best == 1):
+    num_rounds = spec[S.NUM_ROUNDS]
+    if row[R.ROUND] + 1 < num_rounds or (num_rounds == 0 and not (best >= spec[S.TARGET] and num_best == 1)):
         row[R.ROUND] += 1
         deal(row, spec)
         begin_round(row, spec, -1 if spec[S.OPENING_EVERY] else winner)

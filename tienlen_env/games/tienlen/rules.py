@@ -91,7 +91,7 @@ class Rules(RulesBase):
             passed on the last play; ``"last_live"`` the last who has not passed, without beating it (1.14).
         points: points of each place, first to last; empty for P-1, ..., 0 (1.11).
         target: a game ends after a round if the highest total is at least this and unique (1.12);
-            0: no target, a game is one round.
+            0: no target, a game is one round unless a number of rounds is agreed (6.5).
         rejoin_twos: a trick is reopened to players who passed (`rejoin`) only if a 2 or set of 2s is, or has
             been, in play in it; False: by any table that a `rejoin` shape beats (3.6).
         suits_bind: combinations and answers are bound to suits (4.20, 4.21): pairs in one colour, runs in one

@@ -15,14 +15,13 @@ from tienlen_env.games.common.arrays import Fields, IntArray
 from tienlen_env.games.common.cards import RANK_OF_TWO
 from tienlen_env.games.common.spec import (
     AUTO_RESET as AUTO_RESET,
-    EPISODE_GAME as EPISODE_GAME,
     HEADER_SIZE,
     NUM_ACTIONS as NUM_ACTIONS,
     NUM_PLAYERS as NUM_PLAYERS,
+    NUM_ROUNDS as NUM_ROUNDS,
     NUM_WORDS as NUM_WORDS,
     REWARD as REWARD,
     ROW_SIZE as ROW_SIZE,
-    Episode,
     KernelTables,
     check_settings,
     num_words,
@@ -114,7 +113,7 @@ ACTION_FIELDS: Final = field.size
 def build_spec(
     rules: Rules,
     *,
-    episode: Episode = "round",
+    num_rounds: int = 1,
     reward: str = "points",
     auto_reset: bool = False,
     history: int = 0,
@@ -124,7 +123,7 @@ def build_spec(
 
     Args:
         rules: the variant.
-        episode: ``"round"`` or ``"game"``.
+        num_rounds: rounds of a game; 0: to the target.
         reward: one of `Reward`; see `tienlen_env.envs.tienlen`.
         auto_reset: a game that ends is dealt anew.
         history: how many of the last plays the observation shows.
@@ -135,10 +134,10 @@ def build_spec(
         ``(spec, actions)``: int64 (SPEC_SIZE,) and int64 (A * ACTION_FIELDS,), both read-only.
 
     Raises:
-        ValueError: an unknown episode or reward, or a history (or its length) outside 0..256.
+        ValueError: an unknown reward, or a history (or its length) outside 0..256.
         RulesError: the reward ``"payments"`` of rules without payments.
     """
-    check_settings(episode, reward, get_args(Reward), history, history_length)
+    check_settings(reward, get_args(Reward), history, history_length)
     if reward == "payments" and not rules.has_payments:
         raise RulesError(f"reward='payments': the {rules.name} rules have no payments")
 
@@ -154,7 +153,7 @@ def build_spec(
     spec[PLAY_SUMMARY] = spec[EXTRA] + num_extra_columns(rules)
     spec[HISTORY] = spec[PLAY_SUMMARY] + (PLAY_SUMMARY_SIZE if spec[NUM_KEPT] else 0)
     spec[ROW_SIZE] = spec[HISTORY] + spec[NUM_KEPT]
-    spec[EPISODE_GAME] = episode == "game" and rules.target > 0
+    spec[NUM_ROUNDS] = num_rounds
     spec[REWARD] = get_args(Reward).index(reward)
     spec[AUTO_RESET] = auto_reset
     spec[OPENING_EVERY] = rules.opening == "every"

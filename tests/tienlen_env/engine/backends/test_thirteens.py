@@ -176,9 +176,7 @@ def test_rules_name_the_field(field: str, value: Any) -> None:
         ThirteensRules(**{field: value})
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"), [("episode", "deal"), ("reward", "cards"), ("history", 1), ("history", True)]
-)
+@pytest.mark.parametrize(("setting", "value"), [("reward", "cards"), ("history", 1), ("history", True)])
 def test_settings_name_themselves(setting: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^{setting}="):
         build_spec(ThirteensRules(), **{setting: value})

@@ -1,6 +1,7 @@
 """The engine beside the oracle of `south`, `south_count`, `north` and rules like them, payment by payment.
 
-Some 2,000 decisions a preset by default, 100,000 with ``-m nightly`` (a third for other rules). Most deals
+Some 2,000 decisions a preset by default, 100,000 a preset and number of players with ``-m nightly``, a ninth
+for other rules. Most deals
 are made so that 2s, bombs and short hands are common.
 """
 
@@ -258,9 +259,7 @@ def test_nightly_other_decks(name: str) -> None:
 @pytest.mark.parametrize("name", [*NAMES, *CUSTOM])
 def test_nightly(name: str, num_players: int) -> None:
     rules = replace(PRESETS[name] if name in PRESETS else CUSTOM[name], num_players=num_players)
-    # The three numbers of players together; a third of it for rules that are not a preset. Each number of
-    # players of `south_winner` alone, whose payments no other preset has.
-    share = 1 if name == "south_winner" else 3 if name in PRESETS else 9
+    share = 1 if name in PRESETS else 9
     compare(rules, NIGHTLY_DECISIONS // share, f"nightly {name} {num_players}", "numba")
 
 

@@ -156,7 +156,14 @@ def tables_of(
     action_tables: dict[str, Any] = {}
     found = []
     for name, rules in variants_of(game) if variants is None else variants:
-        spec, actions = game.build_spec(rules, auto_reset=False, **settings)
+        num_rounds = S.rounds_of(episode, None, rules.target)
+        spec, actions = game.build_spec(
+            rules,
+            num_rounds=num_rounds,
+            reward=settings["reward"],
+            history=settings["history"],
+            history_length=settings["history_length"],
+        )
         table = game.build_table(rules)
         texts = [table.text(action) for action in range(table.num_actions)]
         data = {"fields": _numbers(actions), "texts": texts}
