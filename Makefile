@@ -19,6 +19,9 @@ Tiến lên / Thirteen: environment, agents, training
   make train      train a small policy (4 to 10 minutes), compare it with the baselines
   make test       run every test, on all cores
   make nightly    run the longer tests, the fuzzers and the examples of other libraries
+  make mutation   change what decides, line by line, and see whether a test fails; it goes on where it ended
+  make weekly     ten million changed inputs, and `make mutation`: hours; both go on where they ended
+  make coverage   lines and branches that the tests reach, kernels in plain Python: an hour
   make lowest     test with the lowest versions of pyproject.toml, without torch
   make lint       ruff, mypy, import contracts
   make format     let ruff format and fix what it can
@@ -44,7 +47,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly lowest lint format docs notebooks bench bench-gpu native signatures web-engine web-speed web play wheel wheels clean distclean
+.PHONY: help install train test nightly weekly mutation coverage lowest lint format docs notebooks bench bench-gpu native signatures web-engine web-speed web play wheel wheels clean distclean
 
 help:
 	$(info $(HELP))
@@ -85,6 +88,23 @@ test: $(STAMP) $(NATIVE)
 
 nightly: $(STAMP) $(NATIVE)
 	$(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -m nightly $(ARGS)
+
+mutation: $(STAMP)
+	$(PY) -m tests.mutation $(ARGS)
+
+weekly: $(STAMP)
+	$(PY) -m tests.fuzz.inputs
+	$(PY) -m tests.mutation
+
+# What Numba compiles is not seen by the tool: the tests of kernels run once more in plain Python.
+KERNEL_TESTS := tests/tienlen_env/games tests/tienlen_env/engine/test_golden.py tests/tienlen_env/engine/test_packed.py \
+    tests/tienlen_env/engine/test_exact_cards.py tests/agents/rule_based
+coverage: $(STAMP)
+	$(PY) -m coverage erase
+	-NUMBA_DISABLE_JIT=1 TIENLEN_NATIVE=0 $(PY) -m coverage run -p -m pytest -q $(or $(ARGS),$(KERNEL_TESTS))
+	-$(if $(ARGS),,$(PY) -m coverage run -p -m pytest -q)
+	$(PY) -m coverage combine
+	$(PY) -m coverage report --skip-covered
 
 lowest: $(STAMP)
 	$(PY) tests/lowest.py $(ARGS)

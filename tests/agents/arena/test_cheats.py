@@ -171,7 +171,7 @@ def test_the_arena_names_who_answers_nonsense(answer: Callable[[int], Any]) -> N
 
 @pytest.mark.parametrize("kind", CARDS)
 def test_a_match_on_a_cluster_names_who_plays_wrong_cards(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(tienlen_agents._factories, "cheat", lambda options: CardCheat(kind))
+    monkeypatch.setitem(tienlen_agents._factories, "cheat", lambda: CardCheat(kind))
     executor = RayExecutor(PoolHere())
     with pytest.raises(IllegalPlayError, match="agent 'cheat' played against the rules: game ") as caught:
         arena.match("cheat", "random", executor=executor, num_deals=4)

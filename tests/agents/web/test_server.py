@@ -16,7 +16,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -556,6 +556,38 @@ def test_requests_that_stay_incomplete_are_given_up(hub: Hub, monkeypatch: pytes
                 half_open.sendall(start)
                 while half_open.recv(4096):
                     pass  # the answer of a whole one; then the end
+
+
+@pytest.mark.nightly
+def test_silent_connections_lock_nobody_out_and_end(hub: Hub) -> None:
+    """500 WebSockets that never say hello, then 230 half-open requests, with the limits as they are."""
+    with served(hub) as server, ExitStack() as opened:
+        half = f"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nOrigin: {server.address}\r\n"
+        upgrade = (
+            f"{half}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
+        silent = []
+        for number in range(730):
+            source = f"127.0.1.{number % 4}", 0
+            silent.append(socket.create_connection(("127.0.0.1", server.port), source_address=source))
+            opened.enter_context(silent[-1])
+            silent[-1].sendall((upgrade if number < 500 else half).encode())
+        while True:  # the page tries again, too; the silent ones end after HELLO_SECONDS
+            try:
+                client = Client(server)
+                break
+            except InvalidStatus:
+                silent[0].settimeout(app_module.HELLO_SECONDS)
+                silent[0].recv(4096)
+        assert client.create("human", "random", "random", "random")
+        for one in silent:
+            one.settimeout(60)
+            with suppress(ConnectionResetError):
+                while one.recv(4096):
+                    pass  # its answer; then the end
+        assert client.create("human", "random", "random", "random")  # who has said hello goes on
+        client.close()
 
 
 def children() -> set[str]:
