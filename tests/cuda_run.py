@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.app_rules import APP_RULES
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.cuda import (
     CudaBatch,
@@ -46,7 +47,7 @@ def batches(
 ) -> tuple[CudaBatch, Batch]:
     """A batch on the device and one on the host, dealt from the same keys."""
     preset, _, num_players = rules.partition(":")
-    found = registry.get_rules(preset, int(num_players) if num_players else None)
+    found = registry.get_rules(APP_RULES.get(preset, preset), int(num_players) if num_players else None)
     device: Any = Batch(found, num_games, backend="cuda", **settings)
     assert isinstance(device, CudaBatch)
     host = Batch(found, num_games, **settings, backend=backend)

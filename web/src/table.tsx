@@ -192,7 +192,7 @@ function RoundResult({ view, you, onNext, onEnd, onLook, onNew, onAgain, onLearn
       {rounds.length > 1 && (
         <details class="sheet">
           <summary>{t("allRounds")}</summary>
-          <table class="scores">
+          <table>
             <thead><tr><th scope="col">{t("roundNumber")}</th>{view.seats.map((_, seat) => <th scope="col" key={seat}>{name(seat)}</th>)}</tr></thead>
             <tbody>{rounds.map((round) => <tr key={round.round}><th scope="row">{round.round + 1}</th>{view.seats.map((_, seat) => <td key={seat}>{signed(gain(round, seat))}</td>)}</tr>)}</tbody>
             <tfoot><tr><th scope="row">{t("total")}</th>{totals.map((total, seat) => <td key={seat}>{payments ? signed(total) : total}</td>)}</tr></tfoot>

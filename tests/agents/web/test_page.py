@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import time
+import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,7 @@ def sit_down(
     *,
     rules: str = "cardgames",
     whole_game: bool = False,
+    num_rounds: int | None = None,
     seats: tuple[str, ...] = (),
     pause: int = 0,
     plays: Sequence[dict[str, Any]] = (),
@@ -126,7 +128,13 @@ def sit_down(
     if hands:
         start |= {"hands": list(hands), "key": ""}
     game = {
-        "config": {"rules": rules, "seats": seats, "whole_game": whole_game, "pause": pause},
+        "config": {
+            "rules": rules,
+            "seats": seats,
+            "whole_game": whole_game,
+            "num_rounds": num_rounds,
+            "pause": pause,
+        },
         "rounds": [{**start, "leader": leader, "scores": None, "plays": list(plays)}],
         "roundsSeen": 0,
     }
@@ -290,6 +298,53 @@ def test_a_whole_game_by_clicks(new_page: NewPage, host: str) -> None:
     page.get_by_role("button", name="Look at it in the explorer").click()
     expect(page.locator(".explorer .rounds button")).to_have_count(len(rounds))
     assert page.url.count("tienlen%2F1") == len(rounds)
+
+
+@pytest.mark.parametrize(("locale", "width"), [("en", 1280), ("vi", 390)])
+def test_an_evening(locale: str, width: int, new_page: NewPage, host: str) -> None:
+    """Round after round under rules without a target; the units run on, and a player ends the game."""
+    page = new_page(width, locale=locale)
+    sit_down(page, host, 11, rules="south_winner", whole_game=True, num_rounds=0)
+    game, sheet = Game("south_winner", 11, num_rounds=0), []
+    while len(game.records) < 3:
+        assert wait(page) in ("round", "turn")
+        played, rounds = stored(page)
+        finished = [data for data in rounds if data["round"] < played.round_index]
+        for data in finished[len(game.records) :]:
+            assert (data["round"], data["leader"]) == (game.round.round_index, game.round.leader)
+            before = game.balances
+            for play in data["plays"]:
+                game.play(play["cards"] or play["action"])
+            gains = [after - earlier for earlier, after in zip(before, game.balances, strict=True)]
+            sheet.append([f"{gain:+d}".replace("-", "−") if gain else "0" for gain in gains])
+        if page.locator("dialog .next").count():
+            if len(game.records) < 3:
+                page.locator("dialog .next").click()
+                page.wait_for_selector("dialog", state="detached")
+            continue
+        if page.locator(".controls .named").count():
+            page.locator(".controls .named").click()
+        elif text := choice_of(played):
+            play_cards(page, text)
+        else:
+            turn = turn_of(page)
+            page.locator(".controls .pass").click()
+            after(page, turn)
+    page.locator("dialog .sheet summary").click()
+    shown = page.locator("dialog .sheet tbody tr").all()
+    assert [row.locator("td").all_inner_texts() for row in shown] == sheet
+    page.locator("dialog .end").click()
+    expect(page.locator("dialog .next")).to_have_count(0)
+    last = page.locator("dialog .scores tbody tr td:last-child").all_inner_texts()
+    assert [int(text.replace("−", "-")) for text in last] == sorted(game.balances, reverse=True)
+    assert sideways(page) <= 0
+    game.end()
+    page.reload()
+    expect(page.locator("dialog .sheet")).to_have_count(1)  # it stays over
+    page.locator("dialog .actions button").first.click()
+    expect(page.locator(".explorer .rounds button")).to_have_count(3)
+    record = urllib.parse.parse_qs(page.url.partition("#")[2])["record"][0]
+    assert record.splitlines() == game.records
 
 
 def test_a_whole_game_by_keyboard(new_page: NewPage, host: str) -> None:

@@ -15,6 +15,7 @@ import numba
 import numpy as np
 import pytest
 
+from tests.app_rules import APP_RULES
 from tests.tienlen_env.games.tienlen.test_engine_oracle import CUSTOM, rare_hands
 from tienlen_env.engine.backends import compiler, get_backend, jit
 from tienlen_env.engine.backends.per_game import FINISHED, PAID, REFUSED, Turn
@@ -118,9 +119,9 @@ def test_numba_equals_python(name: str, num_players: int) -> None:
     assert ended > 5
 
 
-@pytest.mark.parametrize("name", CUSTOM)
+@pytest.mark.parametrize("name", [*CUSTOM, *APP_RULES])
 def test_numba_equals_python_under_custom_rules(name: str) -> None:
-    rules = CUSTOM[name]
+    rules = {**CUSTOM, **APP_RULES}[name]
     batches = [
         Batch(rules, 6, episode="game", auto_reset=True, history=5, backend=backend)  # type: ignore[arg-type]
         for backend in ("python", "numba")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.app_rules import APP_RULES
 from tests.needs import needs_cuda_compiler
 from tienlen_env import Batch
 from tienlen_env.errors import DeviceError
@@ -25,7 +26,7 @@ PRESETS = [preset for game in games() for preset in game.presets]
 # Many rounds each, and fewer of the variants of Thirteens and of other numbers of players.
 MANY = [*game_named("tienlen").presets, "thirteens", "high_card"]
 SOME = [preset for preset in PRESETS if preset not in MANY]
-SOME += ["cardgames:2", "south:3", "north:2", "thirteens:7", "high_card:2"]
+SOME += [*APP_RULES, "cardgames:2", "south:3", "north:2", "thirteens:7", "high_card:2"]
 has_compiler = importlib.util.find_spec("numba_cuda") is not None
 
 

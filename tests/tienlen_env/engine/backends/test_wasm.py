@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.agents.arena.test_cheats import wrong_cards
+from tests.app_rules import APP_RULES
 from tests.needs import CHROMIUM, TOOLS, needs_linker, needs_node
 from tests.tienlen_env.engine.test_golden import load
 from tests.tienlen_env.engine.test_thirteens_golden import SIZES
@@ -123,12 +124,14 @@ def compare_rounds(
     tables: str = PLAIN,
     chromium: bool = False,
     chunk: int = 2000,
+    others: Variants | None = None,
 ) -> None:
-    """Compare random rounds of every preset and number of players, in Node and also in Chromium."""
+    """Compare random rounds of every preset and number of players, or of others, in Node and Chromium."""
     keys = np.random.default_rng(num_rounds).integers(-(2**63), 2**63, num_rounds, np.int64)
     (tmp_path / "keys").write_bytes(keys.tobytes())
     game = game_of_name(name)
-    variants = [(preset, rules.num_players) for preset, rules in variants_of(game)]
+    rules_of = {(label, rules.num_players): rules for label, rules in others or variants_of(game)}
+    variants = list(rules_of)
     out = tmp_path / "digests"
     files = {"keys": str(tmp_path / "keys"), "out": str(out), "tables": tables}
     result = node(folder, "rounds", game=name, variants=variants, **files)
@@ -138,12 +141,12 @@ def compare_rounds(
         words = [f"{key:016x}" for key in keys.astype(np.uint64).tolist()]
         job = {"command": "rounds", "game": name, "variants": variants, "keys": words}
         found["Chromium"] = np.array(in_browser(folder, job), np.int64)
-    stored = {"history_length": HISTORY} if tables != PLAIN and game.has_history else {}
+    stored = {"history_length": HISTORY} if tables == f"{name}.json" and game.has_history else {}
     for v, (preset, num_players) in enumerate(variants):
         total = 0
         for first in range(0, num_rounds, chunk):
             some = keys[first : first + chunk]
-            batch = Batch(preset, len(some), num_players=num_players, backend=backend, **stored)  # type: ignore[arg-type]
+            batch = Batch(rules_of[preset, num_players], len(some), backend=backend, **stored)  # type: ignore[arg-type]
             expected, count = round_digests(batch, some)
             total += count
             for place, digests in found.items():
@@ -162,6 +165,18 @@ def test_random_rounds(name: str, built: Callable[[str], Path], tmp_path: Path) 
     compare_rounds(built(name), name, 500, tmp_path, tables=f"{name}.json", chromium=is_there)
     if not is_there:
         pytest.skip(f"{TOOLS}Chromium")
+
+
+@needs_node
+@pytest.mark.parametrize("num_rounds", [60, pytest.param(20_000, marks=pytest.mark.nightly)])
+def test_random_rounds_of_rules_of_apps(
+    num_rounds: int, built: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Báo and đền, other decks, 17 cards each."""
+    folder, others = built("tienlen"), list(APP_RULES.items())
+    tables = json.dumps(tables_of(game_of_name("tienlen"), variants=others))
+    (folder / "others.json").write_text(tables, encoding="utf-8")
+    compare_rounds(folder, "tienlen", num_rounds, tmp_path, tables="others.json", others=others)
 
 
 @needs_node

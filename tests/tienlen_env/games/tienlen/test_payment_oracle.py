@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.app_rules import DECKS, LAST_CARD
 from tests.oracles.oracle_south import DECLARE, Oracle, find_instant
 from tests.rare_deals import bound_hands, choose, rare_hands
 from tienlen_env.engine.backends import BackendName
@@ -26,10 +27,8 @@ from tienlen_env.games.tienlen.rules import (
     QUAD,
     SOUTH,
     SOUTH_COUNT,
-    SOUTH_WINNER,
     Rules,
     Shape,
-    deck_of,
 )
 from tienlen_env.single.tienlen import Cards as CardSet, Round
 
@@ -73,21 +72,10 @@ CUSTOM = {
         instant_wins=ALL_PATTERNS,
     ),
     "bound_south": replace(SOUTH, suits_bind=True, pay_last_three=4, pay_instant=0),
-    "south_pays": replace(SOUTH, last_card_duty="pays"),
-    "winner_pays": replace(SOUTH_WINNER, last_card_duty="pays", pass_lock=False, rejoin=()),
-    "count_highest": replace(SOUTH_COUNT, last_card_duty="highest", pay_first=3),
-    "north_pays": replace(NORTH, last_card_duty="pays", pay_first=2, opening="every"),
-    "north_highest": replace(NORTH, last_card_duty="highest"),
+    **LAST_CARD,
     "one_price": Rules(
         pay_chop_twos=(0, 3), chop_doubles=True, chop_chain="each", ladder=(Shape(2, 3), QUAD)
     ),
-}
-DECKS = {  # other decks, and other numbers of cards each (1.16)
-    "few_cards": replace(SOUTH, deck=deck_of("34569TA2"), cards_each=8),
-    "few_cards_north": replace(NORTH, deck=deck_of("345678A2", "scdh"), cards_each=7, pay_cong=14),
-    "seventeen": replace(SOUTH, num_players=3, cards_each=17),
-    "seventeen_count": replace(SOUTH_COUNT, num_players=2, cards_each=17),
-    "seventeen_north": replace(NORTH, num_players=3, cards_each=17),
 }
 
 
