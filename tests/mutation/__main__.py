@@ -25,7 +25,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
@@ -46,11 +46,13 @@ class Target(NamedTuple):
     """A module and its tests.
 
     Attributes:
-        tests: files or folders.
+        tests: files or folders, for every mutant.
+        more: the same, for those that survive them.
         is_kernel: Numba compiles it, so that the tests run in plain Python.
     """
 
     tests: str
+    more: str = ""
     is_kernel: bool = True
 
 
@@ -61,15 +63,19 @@ RULES: Final = (
     f"{GAMES}tienlen/test_payment_oracle.py {GAMES}tienlen/test_engine_oracle.py "
     "tests/tienlen_env/engine/test_golden.py tests/tienlen_env/engine/test_properties.py"
 )
+MORE: Final = (
+    f"{GAMES}tienlen/test_few_games.py {GAMES}tienlen/test_play_summary.py {GAMES}test_resample_hidden.py "
+    "tests/tienlen_env/engine/test_rows.py tests/tienlen_env/engine/test_exact_cards.py"
+)
 THIRTEENS: Final = f"{GAMES}thirteens tests/tienlen_env/engine/test_thirteens_golden.py"
 COMMON: Final = f"{RULES} {THIRTEENS} tests/tienlen_env/engine tests/project/test_outside_game.py"
 TARGETS: Final[dict[str, Target]] = {
-    "tienlen_env/games/tienlen/kernels.py": Target(RULES),
-    "tienlen_env/games/tienlen/suited.py": Target(RULES),
-    "tienlen_env/games/tienlen/endings.py": Target(RULES),
-    "tienlen_env/games/tienlen/instant.py": Target(RULES),
-    "tienlen_env/games/tienlen/payments.py": Target(RULES),
-    "tienlen_env/games/tienlen/actions.py": Target(RULES),
+    "tienlen_env/games/tienlen/kernels.py": Target(RULES, MORE),
+    "tienlen_env/games/tienlen/suited.py": Target(RULES, MORE),
+    "tienlen_env/games/tienlen/endings.py": Target(RULES, MORE),
+    "tienlen_env/games/tienlen/instant.py": Target(RULES, MORE),
+    "tienlen_env/games/tienlen/payments.py": Target(RULES, MORE),
+    "tienlen_env/games/tienlen/actions.py": Target(RULES, MORE),
     "tienlen_env/games/tienlen/observe.py": Target(
         f"{GAMES} tests/tienlen_env/engine/test_golden.py tests/tienlen_env/engine/test_properties.py "
         "tests/tienlen_env/engine/test_packed.py"
@@ -77,7 +83,7 @@ TARGETS: Final[dict[str, Target]] = {
     "tienlen_env/games/common/legal.py": Target(COMMON),
     "tienlen_env/games/common/bits.py": Target(COMMON),
     "tienlen_env/games/common/dealing.py": Target(COMMON),
-    "tienlen_env/games/thirteens/kernels.py": Target(THIRTEENS),
+    "tienlen_env/games/thirteens/kernels.py": Target(THIRTEENS, MORE),
     "tienlen_env/games/thirteens/melds.py": Target(THIRTEENS),
     "tienlen_env/games/thirteens/observe.py": Target(f"{THIRTEENS} tests/tienlen_env/envs/test_thirteens.py"),
     "agents/tienlen_agents/arena/stats.py": Target(
@@ -98,6 +104,11 @@ def drawn(path: str, number: int, seed: int) -> list[Mutant]:
     """Mutants of a module, in the order of the draw; all of them if there are fewer."""
     found = mutants_of((ROOT / path).read_text())
     return random.Random(f"{seed} {path}").sample(found, min(number, len(found)))
+
+
+def mark_of(tests: str) -> str:
+    """Of a list of tests."""
+    return hashlib.sha256(tests.encode()).hexdigest()[:12]
 
 
 def digest(path: str) -> str:
@@ -215,13 +226,14 @@ class Judge:
 
     Args:
         path: the module.
+        tests: its files.
         pending: its mutants.
         end: when no further one is begun, by `time.monotonic`.
         imported: the lines that ran while the tests were collected.
     """
 
-    def __init__(self, path: str, pending: list[Mutant], end: float, imported: Lines) -> None:
-        self.path, self.pending, self.end, self.imported = path, pending, end, imported
+    def __init__(self, path: str, tests: str, pending: list[Mutant], end: float, imported: Lines) -> None:
+        self.path, self.tests, self.pending, self.end, self.imported = path, tests, pending, end, imported
         self.kills: Counter[str] = Counter()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -234,15 +246,15 @@ class Judge:
             is_put_in = mutant.in_function and mutant.line not in self.imported.found[self.path]
             state = self._run(session, mutant, reached) if is_put_in else "new process"
             if state == "new process":
-                state = in_new_process(self.path, mutant)
-            record(self.path, mutant, state, time.monotonic() - begin)
+                state = in_new_process(self.path, self.tests, mutant, reached)
+            record(self.path, self.tests, mutant, state, time.monotonic() - begin)
         return True
 
     def _baseline(self, session: pytest.Session) -> dict[str, tuple[float, set[int]]]:
         """The seconds and the lines of every test; without those that fail or take too long."""
         OUT.mkdir(parents=True, exist_ok=True)
-        tests = TARGETS[self.path].tests
-        paths = [path for path, target in TARGETS.items() if target.tests == tests]
+        tests = self.tests
+        paths = [path for path, target in TARGETS.items() if tests in target]
         state = hashlib.sha256(" ".join(map(digest, paths)).encode())
         for place in tests.split():
             for each in sorted((ROOT / place).rglob("*.py")) or [ROOT / place]:
@@ -341,10 +353,11 @@ def in_child(run: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def in_new_process(path: str, mutant: Mutant) -> str:
-    """Run all tests of a module until one fails, with a mutant that is there when the module is imported."""
+def in_new_process(path: str, tests: str, mutant: Mutant, names: Collection[str]) -> str:
+    """Run tests of a module until one fails, with a mutant that is there when the module is imported."""
+    (OUT / "names").write_text(json.dumps(list(names)))
     command = [sys.executable, "-m", "tests.mutation", "--module", path, "--import-with", str(mutant.index)]
-    command.append(mutant.change)
+    command += [mutant.change, tests]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
     except subprocess.TimeoutExpired:
@@ -355,11 +368,19 @@ def in_new_process(path: str, mutant: Mutant) -> str:
     return f"killed: {failed[0][:100] if failed else 'import'}"
 
 
-def record(path: str, mutant: Mutant, state: str, seconds: float) -> None:
+class Chosen:
+    """A plugin that leaves out what the baseline left out."""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        names = set(json.loads((OUT / "names").read_text()))
+        items[:] = [item for item in items if item.nodeid in names]
+
+
+def record(path: str, tests: str, mutant: Mutant, state: str, seconds: float) -> None:
     """Keep a result, and print it."""
     line = {
         "digest": digest(path), "line": mutant.line, "change": mutant.change, "source": mutant.source,
-        "state": state, "seconds": round(seconds, 2),
+        "state": state, "seconds": round(seconds, 2), "tests": mark_of(tests),
     }  # fmt: skip
     with (OUT / f"{path.replace('/', '.')}.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
@@ -370,16 +391,23 @@ def record(path: str, mutant: Mutant, state: str, seconds: float) -> None:
 OPTIONS: Final = ("-o", "addopts=", "--import-mode=importlib", "-m", "not nightly", "-p", "no:cacheprovider")
 
 
-def serve(path: str, pending: list[Mutant], seconds: float) -> None:
+def serve(path: str, tests: str, pending: list[Mutant], seconds: float) -> None:
     """Judge the mutants of a module in this process."""
     imported = Lines([path])
-    judge = Judge(path, pending, time.monotonic() + seconds, imported)
+    judge = Judge(path, tests, pending, time.monotonic() + seconds, imported)
     options = [*OPTIONS, "-q", "-q", "-s", "-p", "no:faulthandler"]
     sys.settrace(imported)
-    pytest.main([*options, *TARGETS[path].tests.split()], plugins=[judge])
+    pytest.main([*options, *tests.split()], plugins=[judge])
 
 
 # ---------------------------------------------------------------- the command
+
+
+def survivors_of(path: str, mutants: list[Mutant]) -> list[Mutant]:
+    """Those that no test has killed, and that are not explained."""
+    results, explained = results_of(path), equivalents()
+    lived = {key for key, found in results.items() if not found["state"].startswith("killed")}
+    return [each for each in mutants if key_of(each) in lived and f"{path} | {each.name}" not in explained]
 
 
 def report(number: int, seed: int) -> int:
@@ -420,39 +448,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further mutant after this time")
     parser.add_argument("--again", action="store_true", help="run survivors again")
     parser.add_argument("--report", action="store_true", help="run nothing, and list what survived")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--import-with", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--import-with", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     paths = options.module or list(TARGETS)
     if options.import_with:
-        index, change = options.import_with
+        index, change, tests = options.import_with
         mutants = mutants_of((ROOT / paths[0]).read_text())
         (mutant,) = (each for each in mutants if (str(each.index), each.change) == (index, change))
         sys.meta_path.insert(0, Changed(paths[0], mutant))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        return int(pytest.main([*OPTIONS, "-q", "-x", "-rfE", *TARGETS[paths[0]].tests.split()]))
-    explained, end = equivalents(), time.monotonic() + options.seconds
+        return int(pytest.main([*OPTIONS, "-q", "-x", "-rfE", *tests.split()], plugins=[Chosen()]))
+    end = time.monotonic() + options.seconds
     for path in paths:
-        results = results_of(path)
-        lived = {key for key, found in results.items() if not found["state"].startswith("killed")}
         mutants = drawn(path, options.number, options.seed)
-        survivors = [m for m in mutants if key_of(m) in lived and f"{path} | {m.name}" not in explained]
+        survivors = survivors_of(path, mutants)
         if options.report:
             for mutant in sorted(survivors, key=lambda mutant: mutant.line):
                 print(f"{path} | {mutant.name} (line {mutant.line})")
             continue
-        pending = survivors if options.again else [each for each in mutants if key_of(each) not in results]
-        seconds = end - time.monotonic()
-        if not pending or seconds < 0:
-            continue
-        if options.serve:
-            serve(path, pending, seconds)
-            return 0
-        given = ["--serve", "--module", path, f"--number={options.number}", f"--seed={options.seed}"]
-        given += [f"--seconds={seconds}", *(["--again"] if options.again else [])]
-        plain = {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"} if TARGETS[path].is_kernel else {}
-        command = [sys.executable, "-m", "tests.mutation", *given]
-        subprocess.run(command, cwd=ROOT, env=os.environ | plain, check=False)
+        target = TARGETS[path]
+        plain = {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"} if target.is_kernel else {}
+        for stage in (1, 2) if target.more else (1,):
+            results = results_of(path)
+            tests = target.more if stage == 2 else target.tests
+            mark = mark_of(tests)
+            pending = [each for each in mutants if key_of(each) not in results]
+            if stage == 2:
+                pending = [m for m in survivors if options.again or results[key_of(m)].get("tests") != mark]
+            elif options.again and not target.more:
+                pending = survivors
+            seconds = end - time.monotonic()
+            if not pending or seconds < 0 or (options.serve and options.serve != stage):
+                continue
+            if options.serve:
+                serve(path, tests, pending, seconds)
+                return 0
+            given = ["--serve", str(stage), "--module", path, f"--number={options.number}"]
+            given += [
+                f"--seed={options.seed}",
+                f"--seconds={seconds}",
+                *(["--again"] if options.again else []),
+            ]
+            command = [sys.executable, "-m", "tests.mutation", *given]
+            subprocess.run(command, cwd=ROOT, env=os.environ | plain, check=False)
+            survivors = survivors_of(path, mutants)
     return report(options.number, options.seed)
 
 

@@ -19,7 +19,8 @@ from typing import Any, Final
 
 # A module, or a class in it, to the names that it must have.
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "numba.core.caching": ("FunctionCache", "NullCache"),
+    "numba.core.caching": ("CompileResultCacheImpl", "FunctionCache", "NullCache"),
+    "numba.core.caching.CompileResultCacheImpl": ("reduce", "rebuild"),
     "numba.core.caching.FunctionCache": (
         *("load_overload", "save_overload", "_index_key", "_impl", "_impl_class", "cache_path", "flush"),
     ),
@@ -33,6 +34,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "numba.core.compiler_lock": ("global_compiler_lock", "require_global_compiler_lock"),
     "numba.core.dispatcher": ("Dispatcher",),
     "numba.core.dispatcher.Dispatcher": ("_cache", "compile"),
+    "numba.core.serialize": ("dumps",),
     "numba.core.options": ("DefaultOptions",),
     "numba.core.options.DefaultOptions": ("_nrt", "forceinline"),
 }
@@ -61,10 +63,11 @@ def _names_in(function: Any) -> tuple[str, ...]:
 if lacking := list(missing_names()):
     raise ImportError(f"this release of Numba has no {', '.join(lacking)}")
 
-from numba.core.caching import FunctionCache, NullCache  # noqa: E402
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache  # noqa: E402
 from numba.core.codegen import JITCodeLibrary  # noqa: E402
 from numba.core.compiler import Compiler  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock, require_global_compiler_lock  # noqa: E402
+from numba.core.serialize import dumps  # noqa: E402
 
 from tienlen_env.engine.backends.native.signatures import name_of  # noqa: E402
 
@@ -97,8 +100,24 @@ def add_cache(compiled: Any, register: Callable[[Any], None], digest_of: Callabl
         compiled._cache = _NoCache(function, register)
 
 
+class _Checked(CompileResultCacheImpl):
+    """Machine code with its checksum: a file in which a bit has changed may still be a pickle."""
+
+    def reduce(self, cres: Any) -> Any:
+        data = dumps(super().reduce(cres))
+        return hashlib.sha256(data).digest(), data
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        digest, data = payload
+        if hashlib.sha256(data).digest() != digest:
+            raise ValueError("not what was written")
+        return super().rebuild(target_context, pickle.loads(data))
+
+
 class _Cache(FunctionCache):
     """A cache on disk whose key is the digest; what cannot be read or written is compiled anew."""
+
+    _impl_class = _Checked
 
     def __init__(
         self, function: Any, register: Callable[[Any], None], digest_of: Callable[[Any], str]

@@ -149,6 +149,43 @@ def test_caches_that_are_damaged_or_cannot_be_written(tmp_path: Path) -> None:
     assert run(tmp_path, NUMBA_CACHE_DIR=str(cache)) == 30
 
 
+FLIPS = """
+import os, random, sys
+import numba.core.typing.templates  # before the forks
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import loops
+files = sorted(path for path in Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nb?"))
+draw = random.Random(0)
+for number in range(int(sys.argv[2])):
+    path = files[number % len(files)]
+    sound = {each: each.read_bytes() for each in files}
+    data = bytearray(sound[path])
+    data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+    path.write_bytes(bytes(data))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if loops.total(np.arange(5)) == 20 else 1)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == 0, (path.name, number, status)
+    for each, bytes_ in sound.items():
+        each.write_bytes(bytes_)
+print("whole")
+"""
+
+
+@pytest.mark.parametrize("num_flips", [6, pytest.param(300, marks=pytest.mark.nightly)])
+def test_every_flipped_bit_of_a_cache_is_found(num_flips: int, tmp_path: Path) -> None:
+    """In the index and in the machine code, whose pickle can mostly be read all the same."""
+    (tmp_path / "loops.py").write_text(LOOPS.format(step=2))
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == 20
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", FLIPS, str(tmp_path), str(num_flips)]
+    done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=1200)
+    assert done.stdout == "whole\n", done.stderr
+
+
 def test_an_installed_package_leaves_nothing_beside_itself(tmp_path: Path) -> None:
     """Its compiled code is in the user's folder; that of a checkout is beside the source."""
     installed, checkout = tmp_path / "lib" / "site-packages", tmp_path / "checkout"
