@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,6 @@ from tienlen_agents.device.machine import HostMachine
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_agents.networks.shipped import shipped
 from tienlen_env.engine.agent import Agent
-from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.registry import get_rules
 
 RULES = get_rules("cardgames")
@@ -127,25 +126,3 @@ def test_the_command_names_the_agent(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         main(["match", "heuristic", "greedy", "--device", "cuda"])
     assert "'greedy' plays on the processor alone" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("kind", "change"),
-    [
-        ("an action behind the last", lambda actions: actions + 10**6),
-        ("a negative action", lambda actions: actions * 0 - 1),
-        ("the most negative action", lambda actions: actions * 0 - 2**63),
-        ("another action", lambda actions: actions ^ 1),
-        ("a pass", lambda actions: actions * 0),
-        ("the last action", lambda actions: actions * 0 + 500),
-    ],
-)
-def test_a_player_that_breaks_a_rule_is_named(
-    kind: str, change: Callable[[torch.Tensor], torch.Tensor], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = device_arena.ChoosingPlayer.act
-    monkeypatch.setattr(device_arena.ChoosingPlayer, "act", lambda *args: change(right(*args)))
-    with pytest.raises(IllegalPlayError) as caught:
-        play_jobs(MACHINE, [tienlen_agents.load("heuristic")] * 2, jobs())
-    assert caught.value.seat is not None
-    assert caught.value.clause
