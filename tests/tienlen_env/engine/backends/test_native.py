@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -120,6 +121,37 @@ def test_only_what_changed_is_compiled_and_what_cannot_be_is_named(folder: Path,
     build(place, *options, text="3 loops could not be compiled")
     assert objects() == before
     assert len(before) == len(lines.splitlines())
+
+
+# Where a file says what it is: an offset and the bytes there.
+FORMATS = {
+    "linux-x86_64": [(0, b"\x7fELF"), (18, b"\x3e\0")],
+    "linux-aarch64": [(0, b"\x7fELF"), (18, b"\xb7\0")],
+    "darwin-x86_64": [(0, b"\xcf\xfa\xed\xfe\x07\0\0\1")],
+    "darwin-aarch64": [(0, b"\xcf\xfa\xed\xfe\x0c\0\0\1")],
+    "win32-x86_64": [(0, b"MZ")],
+}
+
+
+@pytest.mark.nightly
+@needs_native_compiler
+@pytest.mark.parametrize("target", FORMATS)
+def test_every_platform_is_built_on_this_machine(folder: Path, tmp_path: Path, target: str) -> None:
+    """The loops of this file; only those of this machine can be called here."""
+    place = folder.parent
+    options = "--list", str(place / "list.txt"), "--loops", "the_loops_of_tests", "--target", target
+    build(place, *options, "--out", str(tmp_path))
+    found = json.loads((tmp_path / "loops.json").read_text())
+    assert found["platform"] == target
+    names = [entry[1] for entries in found["loops"].values() for entry in entries]
+    assert len(names) == 4
+    for file in found["files"]:
+        code = (tmp_path / file).read_bytes()
+        assert all(code[at : at + len(mark)] == mark for at, mark in FORMATS[target]), file
+        symbols = ["PyInit_calls"] if file.startswith("calls.") else names
+        assert all(symbol.encode() in code for symbol in symbols), file
+        versions = [tuple(map(int, v.split(b"."))) for v in re.findall(rb"GLIBC_([\d.]+)", code)]
+        assert all(version <= (2, 17) for version in versions), file
 
 
 def test_a_platform_without_a_compiler_is_named(tmp_path: Path) -> None:
