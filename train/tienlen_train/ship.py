@@ -109,7 +109,8 @@ def mean_policy(paths: Sequence[str]) -> NetworkAgent:
 def results(agent: NetworkAgent, rules: AnyRules, num_deals: int) -> str:
     """A table, with a line for each opponent: the policy with the champion's search, and alone.
 
-    With the search a general network plays the strongest opponent only.
+    With the search a general network plays the strongest opponent only; where there is one, a network of
+    a preset plays without.
     """
     *weaker, strongest = features_by_name(agent.plays).eval_opponents
     figure = "units" if has_payments(rules) else "points"
@@ -121,7 +122,9 @@ def results(agent: NetworkAgent, rules: AnyRules, num_deals: int) -> str:
     for name in (strongest, *reversed(weaker), "random"):
         cells = []
         players: tuple[Agent, ...] = (SearchedNetwork(agent), agent)
-        if agent.network.config.is_general and name != strongest:
+        # A game with a general network is searched with that one.
+        is_general = agent.network.config.is_general
+        if name != strongest if is_general else agent.plays in shipped.shipped_general():
             players, cells = (agent,), ["–", "–"]
         for player in players:
             opponent = tienlen_agents.load(name)

@@ -64,6 +64,27 @@ def test_a_round(play, tmp_path, preset):
         assert f"{('1st', '2nd', '3rd')[place]}  {name:<24} {f'+{points}':>3}" in out
 
 
+def test_an_evening(play, tmp_path):
+    """An agreed number of rounds, and rounds until the person leaves, under rules without a target."""
+    path = tmp_path / "evening.txt"
+    code, out = play(
+        [*THREE, "--rules", "south", "--rounds", "3", "--key", "5", "--save", str(path)], ANYTHING
+    )
+    assert code == 0
+    game = Game.from_record(path.read_text())
+    assert len(game.records) == 3
+    names = ["you", "greedy", "greedy_long"]
+    standing = "  ".join(f"{name} {units:+d}" for name, units in zip(names, game.balances, strict=True))
+    assert f"  in the game: {standing}" in out
+    path = tmp_path / "left.txt"
+    code, out = play(
+        [*THREE, "--rules", "south", "--rounds", "0", "--key", "5", "--save", str(path)], ANYTHING
+    )
+    assert code == 0
+    assert "you have left" in out
+    assert len(path.read_text().splitlines()) > 4
+
+
 def test_a_game(play, tmp_path):
     path = tmp_path / "game.txt"
     code, out = play([*THREE, "greedy", "--key", "0x5", "--save", str(path)], ANYTHING)
@@ -237,6 +258,7 @@ def test_a_signal_leaves_with_the_record_saved(tmp_path, number, word, code):
         ([*THREE, "--seed", "-1"], "argument --seed: expected 0 or more"),
         ([*THREE, "--save", str(ROOT / "README.md")], "is there already"),
         ([*THREE, "--save", "/no/such/folder/x"], "its folder is not"),
+        (["--seats", "greedy", "greedy", "--rounds", "0"], "--rounds 0: without a person"),
         ([*THREE, "--hint", "nobody"], "unknown agent 'nobody'"),
     ],
 )
