@@ -214,6 +214,8 @@ export class LoadedGame {
       rules.text.startsWith("#") ? v.digest === rules.text.slice(1) : v.rules === rules.text,
     );
     const variant = variants.find((v) => v.size.every((word, i) => words[at + i]?.text === word));
+    if (!variant && rules.text.startsWith("#"))
+      throw new RecordError(`${rules.text}: rules of one's own, which are no preset; Python reads this record with its Rules`, rules.column);
     if (!variant) throw new RecordError(`${rules.text}: no such rules, or not for so many players`, rules.column);
     at += variant.size.length;
     const start = words[at];
@@ -241,7 +243,11 @@ export class LoadedGame {
           round.playMask(names.indexOf(id), cards === undefined ? null : (this.mask(cards) ?? -1n));
         }
         else if (named) round.play(Number(named));
-        else round.playCards(text === "-" ? 0n : (this.mask(text) ?? -1n));
+        else {
+          const mask = text === "-" ? 0n : this.mask(text);
+          if (mask === null) throw new RecordError(`${text}: not cards`, column);
+          round.playCards(mask);
+        }
       } catch (error) {
         throw error instanceof IllegalPlay ? new RecordError(error.message, column) : error;
       }
@@ -440,7 +446,10 @@ export class Round {
   /** Play a set of cards, a mask; 0n: pass. */
   playCards(mask) {
     const action = this.actionOf(mask);
-    if (action < 0) throw new IllegalPlay(`${mask < 0n ? "these" : this.loaded.text(mask)}: not a legal play`);
+    if (action < 0) {
+      const clause = this.loaded.hasCardChoice ? this.loaded.words.reasons[this.game.findReason(mask)]?.[1] : undefined;
+      throw new IllegalPlay(`${this.loaded.text(mask) || "-"}: not a legal play${clause ? `, RULES.md ${clause}` : ""}`);
+    }
     return this.playMask(action, mask);
   }
 

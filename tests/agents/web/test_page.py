@@ -1332,6 +1332,22 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     assert stored(page)[0].plays[:5] == played.plays[:5]
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("tienlen/1 #12ab34cd p4 key=0000000000000003.0 : 3s", "rules of one's own"),
+        ("tienlen/1 cardgames p4 key=0000000000000003.0 : 3s xx", "xx: not cards (column"),
+        ("tienlen/1 cardgames p4 key=0000000000000003.0 : 2h", "RULES.md 1."),
+    ],
+)
+def test_a_wrong_record_says_what_is_wrong(line: str, said: str, new_page: NewPage, host: str) -> None:
+    page = new_page()
+    leader = Round("cardgames", 3)
+    line = line.replace("3s xx", f"{format_cards(int(leader.legal_plays()[0]), '')} xx")
+    page.goto(f"{host}#record={line.replace(' ', '%20').replace('#', '%23')}")
+    expect(page.get_by_role("alert")).to_contain_text(said)
+
+
 def test_the_explorer_reads_records_with_hands(new_page: NewPage, host: str) -> None:
     played = Round("cardgames", 8, leader=2)
     while not played.is_over:
