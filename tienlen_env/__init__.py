@@ -125,13 +125,13 @@ class _AtImport:
         if name in sys.modules:
             call(sys.modules[name])
         else:
-            sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+            sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
         """As Python asks every finder."""
         if name != self.name:
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         if (spec := find_spec(name)) is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 

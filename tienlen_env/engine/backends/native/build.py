@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from itertools import chain
@@ -269,7 +269,8 @@ def _entries(path: Path, loops_of: str) -> tuple[list[_Entry], list[str]]:
     from tienlen_env.engine.backends.native import signatures
 
     importlib.import_module(loops_of).make_loops()
-    how = "".join(map(inspect.getsource, (_compile_group, _module_of, _code_of, _arguments)))
+    steps: tuple[Callable[..., Any], ...] = (_compile_group, _module_of, _code_of, _arguments)
+    how = "".join(map(inspect.getsource, steps))
     tools = f"{numba.__version__} {llvmlite.__version__} {how}"
     by_name: dict[str, list[Any]] = {}
     for loop in jit.LOOPS:

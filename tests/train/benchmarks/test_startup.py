@@ -1,0 +1,23 @@
+"""The benchmark of what a newcomer waits for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tienlen_train.benchmarks import startup
+
+
+def test_a_row(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    assert startup.main(["--runs", "1", "--only", "import", "--out", str(out)]) == 0
+    (row,) = json.loads(out.read_text())["rows"].values()
+    assert row["first"] > 0
+    assert row["memory"] > 1
+
+
+def test_a_program_that_fails_is_named() -> None:
+    with pytest.raises(RuntimeError, match="no_such_module"):
+        startup.run("import no_such_module", "")
