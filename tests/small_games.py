@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tienlen_agents.exact import SmallGame, Tree
-from tienlen_agents.exact.show import hands_at
+from tienlen_agents.exact.agent import hands_at
 
 Event = tuple[int, int, int]  # seat, action, cards
 History = tuple[Event, ...]

@@ -11,20 +11,21 @@
 """
 
 from tienlen_agents.exact.agent import ExactAgent, load_exact, save_policy
-from tienlen_agents.exact.errors import GameTooLargeError, PolicyError
-from tienlen_agents.exact.of_agents import information_sets, method_of, policy_of
 from tienlen_agents.exact.policies import (
     Measure,
     Response,
     best_response,
     best_responses,
     check_policy,
+    information_sets,
     lookahead,
     measure,
+    method_of,
     nash_conv,
+    policy_of,
     uniform,
 )
-from tienlen_agents.exact.small_tienlen import SmallGame, small_game
+from tienlen_agents.exact.small_tienlen import GameTooLargeError, PolicyError, SmallGame, small_game
 from tienlen_agents.exact.solvers import ALGORITHMS, Solver, Steps, solve
 from tienlen_agents.exact.tree import Size, Tree, build, estimate
 

@@ -25,12 +25,9 @@ from rich.table import Table
 
 import tienlen_agents
 from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, show_any_text
-from tienlen_agents.exact.agent import load_exact, save_policy
-from tienlen_agents.exact.bench import bench
-from tienlen_agents.exact.of_agents import method_of, policy_of
-from tienlen_agents.exact.plan import check_fits, plan
-from tienlen_agents.exact.policies import Measure, best_responses, lookahead, measure
-from tienlen_agents.exact.show import show
+from tienlen_agents.exact.agent import load_exact, save_policy, show
+from tienlen_agents.exact.plan import bench, check_fits, plan
+from tienlen_agents.exact.policies import Measure, best_responses, lookahead, measure, method_of, policy_of
 from tienlen_agents.exact.small_tienlen import SmallGame, small_game
 from tienlen_agents.exact.solvers import Algorithm, Solver, Steps
 from tienlen_agents.exact.tree import Tree, build

@@ -9,7 +9,7 @@ product, and a seat's values at the roots, added up and divided by the number of
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tienlen_agents.exact.tree import TreeArrays
 from tienlen_env.engine.backends import jit
@@ -126,26 +126,39 @@ def pull_others(
         add_ends(tree, policy[tree.sizes[2] + t], reach, t, seat, actor, values)
 
 
+def pull_own(
+    tree: TreeArrays, policy: FloatArray, reach: FloatArray, seat: int, node: int, values: FloatArray,
+    earned: FloatArray,
+) -> None:  # fmt: skip
+    """Write the values of `seat` at a node where it acts, and to `earned` (T,) what its last actions earn.
+
+    With an `earned` of size 0 that is not written.
+    """
+    P, inner = tree.sizes[0], tree.sizes[2]
+    for slot in range(tree.slot_start[node * P + seat], tree.slot_start[node * P + seat + 1]):
+        values[slot] = 0.0
+    for child in range(tree.first_child[node], tree.first_child[node + 1]):
+        start = tree.slot_start[child * P + seat]
+        shift = tree.edge_start[child] - start
+        for slot in range(start, tree.slot_start[child * P + seat + 1]):
+            values[tree.up[slot]] += policy[slot + shift] * values[slot]
+    for t in range(tree.first_end[node], tree.first_end[node + 1]):
+        pay = ends_of(tree, reach, t, seat)
+        values[tree.end_slot[t]] += policy[inner + t] * pay
+        if earned.shape[0] > 0:
+            earned[t] = pay
+
+
 @jit.loop
 def values_up(
     tree: TreeArrays, policy: FloatArray, reach: FloatArray, seat: int, values: FloatArray
 ) -> float:
     """Write the values of a seat that plays `policy`, too, to float64 (S,); what it earns in all deals."""
-    P = tree.sizes[0]
     for node in range(tree.actor.shape[0] - 1, -1, -1):
-        if tree.actor[node] != seat:
+        if tree.actor[node] == seat:
+            pull_own(tree, policy, reach, seat, node, values, reach[:0])
+        else:
             pull_others(tree, policy, reach, seat, node, values)
-            continue
-        for slot in range(tree.slot_start[node * P + seat], tree.slot_start[node * P + seat + 1]):
-            values[slot] = 0.0
-        for child in range(tree.first_child[node], tree.first_child[node + 1]):
-            start = tree.slot_start[child * P + seat]
-            shift = tree.edge_start[child] - start
-            for slot in range(start, tree.slot_start[child * P + seat + 1]):
-                values[tree.up[slot]] += policy[slot + shift] * values[slot]
-        for t in range(tree.first_end[node], tree.first_end[node + 1]):
-            earned = ends_of(tree, reach, t, seat)
-            values[tree.end_slot[t]] += policy[tree.sizes[2] + t] * earned
     return root_total(tree, values, seat)
 
 
@@ -201,42 +214,35 @@ def normalise(tree: TreeArrays, weights: FloatArray, policy: FloatArray, sums: F
     for slot in range(sums.shape[0]):
         sums[slot] = 0.0
     for node in range(tree.actor.shape[0]):
-        match_node(tree, weights, policy, sums, node, tree.actor[node])
+        match_node(tree, weights, policy, sums, node)
+
+
+def first_edge(tree: TreeArrays, node: int, ends: int) -> int:
+    """The first edge of a node after which the round goes on, or (`ends` 1) of those that end it.
+
+    The edges after them are those of the next node.
+    """
+    if ends:
+        return int(tree.sizes[2] + tree.first_end[node])
+    return int(tree.edge_start[tree.first_child[node]])
 
 
 def match_node(
-    tree: TreeArrays, weights: FloatArray, policy: FloatArray, sums: FloatArray, node: int, seat: int
+    tree: TreeArrays, weights: FloatArray, policy: FloatArray, sums: FloatArray, node: int
 ) -> None:
-    """`normalise` at one node, where `seat` acts; `sums` of its slots are 0 before, and changed."""
-    P, inner = tree.sizes[0], tree.sizes[2]
-    first, end = tree.first_child[node], tree.first_child[node + 1]
-    first_end, last_end = tree.first_end[node], tree.first_end[node + 1]
-    for child in range(first, end):
-        start = tree.slot_start[child * P + seat]
-        shift = tree.edge_start[child] - start
-        for slot in range(start, tree.slot_start[child * P + seat + 1]):
-            weight = weights[slot + shift]
-            if weight > 0.0:
-                sums[tree.up[slot]] += weight
-    for t in range(first_end, last_end):
-        weight = weights[inner + t]
-        if weight > 0.0:
-            sums[tree.end_slot[t]] += weight
+    """`normalise` at one node; `sums` of the slots of its actor are 0 before, and changed."""
+    for ends in range(2):
+        for edge in range(first_edge(tree, node, ends), first_edge(tree, node + 1, ends)):
+            if weights[edge] > 0.0:
+                sums[tree.edge_slot[edge]] += weights[edge]
     # Of a slot without weights the sum becomes minus the number of its actions.
-    for child in range(first, end):
-        for slot in range(tree.slot_start[child * P + seat], tree.slot_start[child * P + seat + 1]):
-            if sums[tree.up[slot]] <= 0.0:
-                sums[tree.up[slot]] -= 1.0
-    for t in range(first_end, last_end):
-        if sums[tree.end_slot[t]] <= 0.0:
-            sums[tree.end_slot[t]] -= 1.0
-    for child in range(first, end):
-        start = tree.slot_start[child * P + seat]
-        shift = tree.edge_start[child] - start
-        for slot in range(start, tree.slot_start[child * P + seat + 1]):
-            policy[slot + shift] = share(weights[slot + shift], sums[tree.up[slot]])
-    for t in range(first_end, last_end):
-        policy[inner + t] = share(weights[inner + t], sums[tree.end_slot[t]])
+    for ends in range(2):
+        for edge in range(first_edge(tree, node, ends), first_edge(tree, node + 1, ends)):
+            if sums[tree.edge_slot[edge]] <= 0.0:
+                sums[tree.edge_slot[edge]] -= 1.0
+    for ends in range(2):
+        for edge in range(first_edge(tree, node, ends), first_edge(tree, node + 1, ends)):
+            policy[edge] = share(weights[edge], sums[tree.edge_slot[edge]])
 
 
 def share(weight: float, total: float) -> float:
@@ -249,7 +255,7 @@ def share(weight: float, total: float) -> float:
 @jit.loop
 def regret_pass(
     tree: TreeArrays, policy: FloatArray, reach: FloatArray, seat: int, values: FloatArray, sums: FloatArray,
-    keep: Regrets,
+    earned: FloatArray, keep: Regrets,
 ) -> float:  # fmt: skip
     """One update of a seat's regrets, average and policy, against the present policies of the others.
 
@@ -260,6 +266,7 @@ def regret_pass(
         seat: the seat.
         values: float64 (S,), scratch.
         sums: float64 (S,), scratch.
+        earned: float64 (T,), scratch.
         keep: regrets and average, which are updated, and the constants.
 
     Returns:
@@ -272,39 +279,30 @@ def regret_pass(
         if tree.actor[node] != seat:
             pull_others(tree, policy, reach, seat, node, values)
             continue
-        first, end = tree.first_child[node], tree.first_child[node + 1]
-        first_end, last_end = tree.first_end[node], tree.first_end[node + 1]
+        pull_own(tree, policy, reach, seat, node, values, earned)
         for slot in range(tree.slot_start[node * P + seat], tree.slot_start[node * P + seat + 1]):
-            values[slot] = 0.0
             sums[slot] = 0.0
-        for child in range(first, end):
+        for child in range(tree.first_child[node], tree.first_child[node + 1]):
             start = tree.slot_start[child * P + seat]
             shift = tree.edge_start[child] - start
             for slot in range(start, tree.slot_start[child * P + seat + 1]):
-                values[tree.up[slot]] += policy[slot + shift] * values[slot]
-        for t in range(first_end, last_end):
-            earned, up = ends_of(tree, reach, t, seat), tree.end_slot[t]
-            values[up] += policy[inner + t] * earned
-            keep.regret[inner + t] = discounted(keep, keep.regret[inner + t]) + earned
-        for child in range(first, end):
-            start = tree.slot_start[child * P + seat]
-            shift = tree.edge_start[child] - start
-            for slot in range(start, tree.slot_start[child * P + seat + 1]):
-                edge, up = slot + shift, tree.up[slot]
-                regret = discounted(keep, keep.regret[edge]) + values[slot] - values[up]
-                keep.regret[edge] = max(regret, keep.floor)
-                keep.average[edge] = keep.forget * keep.average[edge] + keep.weight * reach[up] * policy[edge]
-        for t in range(first_end, last_end):
-            edge, up = inner + t, tree.end_slot[t]
-            keep.regret[edge] = max(keep.regret[edge] - values[up], keep.floor)
-            keep.average[edge] = keep.forget * keep.average[edge] + keep.weight * reach[up] * policy[edge]
-        match_node(tree, keep.regret, policy, sums, node, seat)
+                up = tree.up[slot]
+                update_edge(keep, policy, reach[up], slot + shift, values[slot], values[up])
+        for t in range(tree.first_end[node], tree.first_end[node + 1]):
+            up = tree.end_slot[t]
+            update_edge(keep, policy, reach[up], inner + t, earned[t], values[up])
+        match_node(tree, keep.regret, policy, sums, node)
     return root_total(tree, values, seat)
 
 
-def discounted(keep: Regrets, regret: float) -> float:
-    """A cumulative regret before an update."""
-    return regret * (keep.positive if regret > 0.0 else keep.negative)
+def update_edge(
+    keep: Regrets, policy: FloatArray, reach: float, edge: int, worth: float, value: float
+) -> None:
+    """Update the regret and the average of an action that earns `worth`, where the policy earns `value`."""
+    before = keep.regret[edge]
+    before *= keep.positive if before > 0.0 else keep.negative
+    keep.regret[edge] = max(before + worth - value, keep.floor)
+    keep.average[edge] = keep.forget * keep.average[edge] + keep.weight * reach * policy[edge]
 
 
 def add_mass(
@@ -353,36 +351,24 @@ def mirror_node(
     The next probability is in proportion to ``(p * exp(rate * q)) ** (1 / (1 + rate * magnet))``, where q is
     the value of the action less that of the policy; `gains` of edges are q.
     """
-    P, inner, seat = tree.sizes[0], tree.sizes[2], tree.actor[node]
+    P, seat = tree.sizes[0], tree.actor[node]
     power = 1.0 / (1.0 + rate * magnet)
     for slot in range(tree.slot_start[node * P + seat], tree.slot_start[node * P + seat + 1]):
         sums[slot] = 0.0
-    for child in range(tree.first_child[node], tree.first_child[node + 1]):
-        start = tree.slot_start[child * P + seat]
-        shift = tree.edge_start[child] - start
-        for slot in range(start, tree.slot_start[child * P + seat + 1]):
-            edge = slot + shift
+    for ends in range(2):
+        for edge in range(first_edge(tree, node, ends), first_edge(tree, node + 1, ends)):
             weight = max(policy[edge] ** power * exp(power * rate * gains[edge]), 1e-300)
             gains[edge] = weight
-            sums[tree.up[slot]] += weight
-    for t in range(tree.first_end[node], tree.first_end[node + 1]):
-        edge = inner + t
-        weight = max(policy[edge] ** power * exp(power * rate * gains[edge]), 1e-300)
-        gains[edge] = weight
-        sums[tree.end_slot[t]] += weight
-    for child in range(tree.first_child[node], tree.first_child[node + 1]):
-        start = tree.slot_start[child * P + seat]
-        shift = tree.edge_start[child] - start
-        for slot in range(start, tree.slot_start[child * P + seat + 1]):
-            policy[slot + shift] = gains[slot + shift] / sums[tree.up[slot]]
-    for t in range(tree.first_end[node], tree.first_end[node + 1]):
-        policy[inner + t] = gains[inner + t] / sums[tree.end_slot[t]]
+            sums[tree.edge_slot[edge]] += weight
+    for ends in range(2):
+        for edge in range(first_edge(tree, node, ends), first_edge(tree, node + 1, ends)):
+            policy[edge] = gains[edge] / sums[tree.edge_slot[edge]]
 
 
 @jit.loop
 def mirror_pass(
     tree: TreeArrays, policy: FloatArray, reach: FloatArray, seat: int, values: FloatArray, mass: FloatArray,
-    gains: FloatArray, steps: Any,
+    gains: FloatArray, steps: FloatArray,
 ) -> float:  # fmt: skip
     """One step of magnetic mirror descent for a seat, against the present policies of the others.
 
@@ -401,7 +387,7 @@ def mirror_pass(
     Returns:
         What the seat earns with its policy before the step, in all deals.
     """
-    P, inner = tree.sizes[0], tree.sizes[2]
+    P, earned = tree.sizes[0], gains[tree.sizes[2] :]
     for other in range(P):
         if other != seat:
             pull_reach(tree, policy, reach, other)
@@ -410,25 +396,14 @@ def mirror_pass(
         if tree.actor[node] != seat:
             pull_others(tree, policy, reach, seat, node, values)
             continue
-        for slot in range(tree.slot_start[node * P + seat], tree.slot_start[node * P + seat + 1]):
-            values[slot] = 0.0
+        pull_own(tree, policy, reach, seat, node, values, earned)
         for child in range(tree.first_child[node], tree.first_child[node + 1]):
             start = tree.slot_start[child * P + seat]
-            shift = tree.edge_start[child] - start
             for slot in range(start, tree.slot_start[child * P + seat + 1]):
-                values[tree.up[slot]] += policy[slot + shift] * values[slot]
-        for t in range(tree.first_end[node], tree.first_end[node + 1]):
-            earned = ends_of(tree, reach, t, seat)
-            gains[inner + t] = earned
-            values[tree.end_slot[t]] += policy[inner + t] * earned
-        for child in range(tree.first_child[node], tree.first_child[node + 1]):
-            start = tree.slot_start[child * P + seat]
-            shift = tree.edge_start[child] - start
-            for slot in range(start, tree.slot_start[child * P + seat + 1]):
-                up = tree.up[slot]
-                gains[slot + shift] = (values[slot] - values[up]) / mass[up] if mass[up] > 0.0 else 0.0
-        for t in range(tree.first_end[node], tree.first_end[node + 1]):
-            up = tree.end_slot[t]
-            gains[inner + t] = (gains[inner + t] - values[up]) / mass[up] if mass[up] > 0.0 else 0.0
+                gains[tree.edge_start[child] + slot - start] = values[slot]
+        for ends in range(2):
+            for edge in range(first_edge(tree, node, ends), first_edge(tree, node + 1, ends)):
+                up = tree.edge_slot[edge]
+                gains[edge] = (gains[edge] - values[up]) / mass[up] if mass[up] > 0.0 else 0.0
         mirror_node(tree, policy, gains, steps[0], steps[1], node, reach)
     return root_total(tree, values, seat)

@@ -8,7 +8,7 @@ from math import comb, prod
 from typing import Any, Final
 
 from tienlen_env.engine.batch import Batch
-from tienlen_env.errors import WrongGameError
+from tienlen_env.errors import TienLenError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
@@ -18,6 +18,18 @@ from tienlen_env.games.tienlen.rules import Rules
 GAME: Final = "tienlen"
 # The opening card, which the leader holds; the others learn it from the first play.
 REQUIRED_CARD: Final = state.REQUIRED_CARD
+
+
+class GameTooLargeError(TienLenError):
+    """A game whose tree does not fit; the message has the numbers."""
+
+
+class PolicyError(TienLenError):
+    """Probabilities that are not a policy of a game, or an agent whose answers are not one."""
+
+
+class PositionError(TienLenError):
+    """A position that no deal leads to."""
 
 
 @dataclass(frozen=True)

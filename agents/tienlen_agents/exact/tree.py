@@ -25,7 +25,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tienlen_agents.exact.errors import GameTooLargeError
 from tienlen_agents.exact.expansion import (
     ENDS,
     LEAVES,
@@ -38,7 +37,7 @@ from tienlen_agents.exact.expansion import (
     new_chunk,
     new_scratch,
 )
-from tienlen_agents.exact.small_tienlen import REQUIRED_CARD, SmallGame
+from tienlen_agents.exact.small_tienlen import REQUIRED_CARD, GameTooLargeError, SmallGame
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import FloatArray, IntArray
@@ -61,7 +60,8 @@ class TreeArrays(NamedTuple):
         first_child: int64 (N + 1,), the children of node n are ``first_child[n] .. first_child[n + 1] - 1``.
         slot_start: int64 (N * P + 1,), the slots of seat s at node n begin at ``n * P + s``.
         up: int32 (S,), the slot of the same hand at the parent; at a root the id of the hand.
-        edge_start: int64 (N,), edges that lead to a node, one for each slot of the seat that moved.
+        edge_start: int64 (N + 1,), edges that lead to a node, one for each slot of the seat that moved.
+        edge_slot: int32 (E,), the information set of each edge, as a slot of its node.
         first_end: int64 (N + 1,), the actions that end the round at node n, likewise.
         end_slot: int32 (T,), the hand that plays it, as a slot of the node. Its edge is ``num_inner + t``.
         first_leaf: int64 (T + 1,), its leaves.
@@ -77,6 +77,7 @@ class TreeArrays(NamedTuple):
     slot_start: IntArray
     up: Int32Array
     edge_start: IntArray
+    edge_slot: Int32Array
     first_end: IntArray
     end_slot: Int32Array
     first_leaf: IntArray
@@ -113,7 +114,7 @@ class Size:
 
     def tree_bytes(self, num_players: int) -> int:
         """Memory of the tree."""
-        return 40 * self.nodes + 4 * self.slots + 50 * self.edges // 2 + 4 * (num_players - 1) * self.leaves
+        return 40 * self.nodes + 4 * self.slots + 58 * self.edges // 2 + 4 * (num_players - 1) * self.leaves
 
     def solver_bytes(self, num_players: int) -> int:
         """Memory of the tree and of an algorithm on it: three numbers an edge, three a slot."""
@@ -182,22 +183,13 @@ class Tree:
         """E."""
         return self.num_inner + len(self.arrays.end_slot)
 
-    def _slots_of_movers(self) -> tuple[IntArray, IntArray]:
-        """The slots of the seat that moved, at each node that it moved to: their start and number."""
-        t, children = self.arrays, np.arange(self.arrays.sizes[1], self.num_nodes)
-        index = children * self.num_players + t.mover[children]
-        return t.slot_start[index], t.slot_start[index + 1] - t.slot_start[index]
-
     def edge_slots(self) -> IntArray:
         """int64 (E,): the information set of each edge, as a slot of its node."""
-        start, length = self._slots_of_movers()
-        slots = np.arange(self.num_inner) + np.repeat(start - (np.cumsum(length) - length), length)
-        return np.concatenate([self.arrays.up[slots], self.arrays.end_slot]).astype(np.int64)
+        return self.arrays.edge_slot.astype(np.int64)
 
     def edge_actions(self) -> IntArray:
         """int64 (E,): the action of each edge."""
-        _, length = self._slots_of_movers()
-        inner = np.repeat(self.action[int(self.arrays.sizes[1]) :], length)
+        inner = np.repeat(self.action, np.diff(self.arrays.edge_start))
         return np.concatenate([inner, self.end_action]).astype(np.int64)
 
     def size(self) -> Size:
@@ -474,23 +466,25 @@ def _assemble(
     mover = np.full(N, -1, np.int8)
     mover[num_roots:] = actor[parent[num_roots:]]
     first_child = num_roots + _starts(np.bincount(parent[num_roots:], minlength=N))
-    edges = np.zeros(N, np.int64)
+    lengths = np.zeros(N, np.int64)  # of the slots of the seats that moved: one edge each
     index = np.arange(num_roots, N) * P + mover[num_roots:]
-    edges[num_roots:] = slot_start[index + 1] - slot_start[index]
-    starts = _starts(edges)
+    firsts, lengths[num_roots:] = slot_start[index], slot_start[index + 1] - slot_start[index]
+    edge_start = _starts(lengths)
+    slots = np.arange(edge_start[-1]) + np.repeat(firsts - edge_start[num_roots:-1], lengths[num_roots:])
     arrays = TreeArrays(
         actor=actor,
         mover=mover,
         first_child=first_child,
         slot_start=slot_start,
         up=whole["up"],
-        edge_start=starts[:-1],
+        edge_start=edge_start,
+        edge_slot=np.concatenate([whole["up"][slots], whole["end_slot"]]),
         first_end=_starts(np.bincount(whole["end_node"], minlength=N)),
         end_slot=whole["end_slot"],
         first_leaf=_starts(whole["end_leaves"]),
         leaf_slots=whole["leaf_slots"],
         pay=whole["pay"],
-        sizes=np.array([P, num_roots, starts[-1], int(game.pays_by_deal)]),
+        sizes=np.array([P, num_roots, edge_start[-1], int(game.pays_by_deal)]),
     )
     return Tree(
         game,

@@ -19,8 +19,8 @@ from tienlen_agents.exact import (
     solve,
     uniform,
 )
-from tienlen_agents.exact.of_agents import EdgeIndex, information_sets
-from tienlen_agents.exact.show import show
+from tienlen_agents.exact.agent import show
+from tienlen_agents.exact.policies import EdgeIndex, information_sets
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.errors import TienLenError

@@ -4,7 +4,7 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents.exact import __main__ as command
-from tienlen_agents.exact.bench import bench
+from tienlen_agents.exact.plan import bench
 from tienlen_agents.exact.small_tienlen import small_game
 
 
