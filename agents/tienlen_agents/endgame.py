@@ -191,7 +191,7 @@ def list_actions(memory: EndgameMemory, row: Row, start: int, other_hand: int) -
     return end
 
 
-def goes_out(row: Row, cards: Any, start: int, end: int) -> bool:
+def goes_out(row: Row, cards: Row, start: int, end: int) -> bool:
     """Whether one of the listed actions empties the hand of the seat to act."""
     found = False
     for i in range(start, end):
@@ -282,7 +282,7 @@ def search(memory: EndgameMemory, seat: int, other: int, start: int, max_nodes: 
 
 @noinline
 def solve_row(
-    memory: EndgameMemory, row: Row, wanted: int, find_all: bool, max_nodes: int, best_mask: Any
+    memory: EndgameMemory, row: Row, wanted: int, find_all: bool, max_nodes: int, best_mask: BoolArray
 ) -> tuple[int, int]:
     """Solve a round with exactly two players left.
 

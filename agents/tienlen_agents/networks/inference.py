@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common import floats
-from tienlen_env.games.common.arrays import AnyArray, Float32Array
+from tienlen_env.games.common.arrays import AnyArray, ByteArray, Float32Array, FloatArray, IntArray
 
 TILE: Final = 64  # columns that are added up at a time; layers are filled up to a multiple with zeros
 ROWS: Final = 32  # rows that use a tile of the weights one after another, while it is in the cache
@@ -133,7 +133,7 @@ class Workspace(NamedTuple):
     lanes: Float32Array
 
 
-def _fill_up(index: Any, value: Any, count: int) -> Any:
+def _fill_up(index: npt.NDArray[np.uint32], value: AnyArray, count: int) -> int:
     """Fill a list up to a multiple of `STEP` with inputs of zero; its new length."""
     while count % STEP != 0:
         index[count] = 0
@@ -142,7 +142,7 @@ def _fill_up(index: Any, value: Any, count: int) -> Any:
     return count
 
 
-def list_inputs(row: AnyArray, index: Any, value: Any) -> Any:
+def list_inputs(row: AnyArray, index: npt.NDArray[np.uint32], value: Float32Array) -> int:
     """List the inputs of a row that are not zero.
 
     Args:
@@ -162,7 +162,7 @@ def list_inputs(row: AnyArray, index: Any, value: Any) -> Any:
     return _fill_up(index, value, count)
 
 
-def list_bfloat16(row: AnyArray, index: Any, bits: Any) -> Any:
+def list_bfloat16(row: AnyArray, index: npt.NDArray[np.uint32], bits: npt.NDArray[np.uint32]) -> int:
     """`list_inputs` of a row that holds the bits of bfloat16, which are the upper half of a float32's."""
     count = 0
     for k in range(row.shape[0]):
@@ -172,7 +172,9 @@ def list_bfloat16(row: AnyArray, index: Any, bits: Any) -> Any:
     return _fill_up(index, bits, count)
 
 
-def add_rows(weights: Any, index: Any, value: Any, count: int, out: Any) -> None:
+def add_rows(
+    weights: Float32Array, index: npt.NDArray[np.uint32], value: Float32Array, count: int, out: Float32Array
+) -> None:
     """Add the listed inputs times their rows of the weights.
 
     Args:
@@ -192,13 +194,20 @@ def add_rows(weights: Any, index: Any, value: Any, count: int, out: Any) -> None
             out[j] = out[j] + a * row_a[j] + b * row_b[j] + c * row_c[j] + d * row_d[j]
 
 
-def relu(out: Any) -> None:
+def relu(out: Float32Array) -> None:
     """Make negative numbers of float32 (TILE,) zero."""
     for j in range(TILE):
         out[j] = max(out[j], np.float32(0))
 
 
-def layer(weights: Any, bias: Any, workspace: Any, num_rows: int, is_linear: bool, out: Any) -> None:
+def layer(
+    weights: Float32Array,
+    bias: Float32Array,
+    workspace: Workspace,
+    num_rows: int,
+    is_linear: bool,
+    out: Float32Array,
+) -> None:
     """A layer for the rows whose inputs are listed on the workspace.
 
     Args:
@@ -221,7 +230,7 @@ def layer(weights: Any, bias: Any, workspace: Any, num_rows: int, is_linear: boo
                 relu(tile)
 
 
-def dot(a: Any, b: Any, lanes: Any) -> Any:
+def dot(a: Float32Array, b: Float32Array, lanes: Float32Array) -> np.float32:
     """The sum of products of float32 (m,), m a multiple of `TILE`, in an order that depends on m alone."""
     for j in range(TILE):
         lanes[j] = 0
@@ -241,7 +250,9 @@ def dot(a: Any, b: Any, lanes: Any) -> Any:
     return total
 
 
-def two_layers(observation: Any, weights: Any, workspace: Any, num_rows: int) -> None:
+def two_layers(
+    observation: ByteArray, weights: Weights | BeliefWeights, workspace: Workspace, num_rows: int
+) -> None:
     """The layers ``first`` and ``second``; lists the outputs of the second as inputs of the next layer.
 
     Args:
@@ -265,7 +276,7 @@ def two_layers(observation: Any, weights: Any, workspace: Any, num_rows: int) ->
         )
 
 
-def read_states(observation: Any, weights: Any, workspace: Any, states: Any) -> None:
+def read_states(observation: ByteArray, weights: Weights, workspace: Workspace, states: Float32Array) -> None:
     """The trunk.
 
     Args:
@@ -282,7 +293,13 @@ def read_states(observation: Any, weights: Any, workspace: Any, states: Any) -> 
 
 
 def score_actions(
-    states: Any, start: Any, after: Any, prior: Any, weights: Any, workspace: Any, logits: Any
+    states: Float32Array,
+    start: IntArray,
+    after: npt.NDArray[np.uint16],
+    prior: Float32Array,
+    weights: Weights,
+    workspace: Workspace,
+    logits: Float32Array,
 ) -> None:
     """The layers after the trunk.
 
@@ -340,14 +357,14 @@ def score_actions(
 
 @jit.loop
 def forward(
-    observation: Any,
-    start: Any,
-    after: Any,
-    prior: Any,
-    weights: Any,
-    workspace: Any,
-    states: Any,
-    logits: Any,
+    observation: ByteArray,
+    start: IntArray,
+    after: npt.NDArray[np.uint16],
+    prior: Float32Array,
+    weights: Weights,
+    workspace: Workspace,
+    states: Float32Array,
+    logits: Float32Array,
 ) -> None:
     """The network's scores of legal actions.
 
@@ -366,7 +383,13 @@ def forward(
 
 
 @jit.loop
-def believe(observation: Any, weights: Any, workspace: Any, outputs: Any, card_weights: Any) -> None:
+def believe(
+    observation: ByteArray,
+    weights: BeliefWeights,
+    workspace: Workspace,
+    outputs: Float32Array,
+    card_weights: FloatArray,
+) -> None:
     """The card weights of a belief network.
 
     Args:
@@ -389,7 +412,7 @@ def believe(observation: Any, weights: Any, workspace: Any, outputs: Any, card_w
 
 
 @jit.loop
-def log_probabilities(logits: Any, start: Any, out: Any) -> None:
+def log_probabilities(logits: Float32Array, start: IntArray, out: Float32Array) -> None:
     """Log-probabilities within each decision's actions; sums are in float64.
 
     Args:
@@ -412,7 +435,7 @@ def log_probabilities(logits: Any, start: Any, out: Any) -> None:
 
 
 @jit.loop
-def write_tiles(weight: Any, tiles: Any) -> None:
+def write_tiles(weight: Float32Array, tiles: Float32Array) -> None:
     """Lay out the weights of a layer as `Weights` has them.
 
     Args:

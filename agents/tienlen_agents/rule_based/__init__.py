@@ -110,7 +110,7 @@ class RuleAgent:
         return {**self.__dict__, "_chooser": None}
 
     @staticmethod
-    def _prepare(state: Any, spec: Spec) -> None:
+    def _prepare(state: AnyArray, spec: Spec) -> None:
         """Nothing to prepare."""
 
     def reset(self, seed: int) -> None:

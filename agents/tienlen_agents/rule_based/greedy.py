@@ -5,8 +5,6 @@ Both choose by a fixed order of actions: each has a number, and the lowest is ch
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tienlen_agents.rule_based import RuleAgent
@@ -44,7 +42,7 @@ def longness(actions: ActionFields, action: int) -> int:
     return int(((_SIZES - num_cards) * _TOPS + actions[at + S.TOP] + 1) * _IDS + action)
 
 
-def first_of(spec: Spec, actions: ActionFields, ids: Any, cards: Any, count: int, lead_from: int) -> int:
+def first_of(spec: Spec, actions: ActionFields, ids: Row, cards: Row, count: int, lead_from: int) -> int:
     """A greedy player's choice among the first `count` of `ids`.
 
     Args:
@@ -69,12 +67,12 @@ def first_of(spec: Spec, actions: ActionFields, ids: Any, cards: Any, count: int
     return int(ids[best])
 
 
-def choose_cheapest(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
+def choose_cheapest(spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row) -> int:
     """The choice of `GreedyAgent`; see `RuleAgent`."""
     return first_of(spec, actions, ids, cards, list_legal(row, spec, actions, ids, cards, 0), 0)
 
 
-def choose_longest(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
+def choose_longest(spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row) -> int:
     """The choice of `GreedyLongAgent`; see `RuleAgent`."""
     hand = row[R.HAND + row[R.TURN]]
     lead_from = hand & -hand if row[R.TABLE] == PASS else 0

@@ -55,7 +55,7 @@ class Rollout(NamedTuple):
     rewards: AnyArray
 
 
-def new_rollout(policy: Any, spec: IntArray, actions: IntArray) -> Rollout:
+def new_rollout(policy: AnyArray, spec: IntArray, actions: IntArray) -> Rollout:
     """The arrays of a rollout of a variant."""
     ids, cards = np.zeros((2, int(spec[NUM_ACTIONS])), np.int64)
     row, rewards = np.zeros(int(spec[ROW_SIZE]), np.int64), np.zeros(int(spec[NUM_PLAYERS]))
@@ -67,7 +67,7 @@ def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., 
     play, choose, turn, place, plays_on, late_reward = game
 
     def apply_to(
-        source: Any,
+        source: Row,
         row: Row,
         num_columns: int,
         spec: Spec,
@@ -95,7 +95,7 @@ def make_rollout(game: RolloutGame) -> tuple[Callable[..., None], Callable[..., 
             index = choose(line.policy, line.spec, line.actions, row, line.ids, line.cards)
             play(row, line.spec, line.actions, line.ids[index], line.cards[index], line.rewards)
 
-    def rollout(line: Rollout, source: Any, num_columns: int, action: int, cards: int, seat: int) -> None:
+    def rollout(line: Rollout, source: Row, num_columns: int, action: int, cards: int, seat: int) -> None:
         """Play an action in the state `source`, and then on by the policy until `seat` has its place."""
         apply_to(source, line.row, num_columns, line.spec, line.actions, action, cards, line.rewards)
         play_out(line, seat)

@@ -30,12 +30,11 @@ randomness.
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from typing import Any
 
 import numpy as np
 
 from tienlen_agents.rule_based import RuleAgent
-from tienlen_env.games.common.arrays import ActionFields, Row, Spec
+from tienlen_env.games.common.arrays import ActionFields, FloatArray, Row, Spec
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.hints import noinline
 from tienlen_env.games.thirteens import kernels, spec as S, state as R
@@ -109,7 +108,7 @@ def chance_none(num_cards: int, places: int, hidden: int) -> float:
 
 
 @noinline
-def chance_to_win(row: Row, spec: Spec, weights: Any, suit: int, higher: int, unseen: int) -> float:
+def chance_to_win(row: Row, spec: Spec, weights: FloatArray, suit: int, higher: int, unseen: int) -> float:
     """The probability that no later player beats a card of the seat to act that is the highest so far.
 
     Args:
@@ -139,7 +138,7 @@ def chance_to_win(row: Row, spec: Spec, weights: Any, suit: int, higher: int, un
 
 
 @noinline
-def keeping(weights: Any, unseen: int, card: int) -> float:
+def keeping(weights: FloatArray, unseen: int, card: int) -> float:
     """The probability that a card wins a later trick: the others hold no higher card, or have played it."""
     if card >= 52:
         return 0.5
@@ -180,7 +179,7 @@ def unseen_cards(row: Row, spec: Spec) -> int:
 
 @noinline
 def evaluate_card(
-    row: Row, spec: Spec, weights: Any, card: int, unseen: int
+    row: Row, spec: Spec, weights: FloatArray, card: int, unseen: int
 ) -> tuple[float, float, float, float, float]:
     """The value of playing a card, in points, and its parts.
 
@@ -214,7 +213,7 @@ def evaluate_card(
 
 
 @noinline
-def choose_card(row: Row, spec: Spec, weights: Any, ids: Any, start: int, end: int) -> int:
+def choose_card(row: Row, spec: Spec, weights: FloatArray, ids: Row, start: int, end: int) -> int:
     """The best card to play."""
     unseen = unseen_cards(row, spec)
     best, best_score = ids[start], -1e9
@@ -237,7 +236,7 @@ def evaluate_meld(row: Row, spec: Spec, actions: ActionFields, action: int) -> i
 
 
 @noinline
-def choose_meld(row: Row, spec: Spec, actions: ActionFields, ids: Any, start: int, end: int) -> int:
+def choose_meld(row: Row, spec: Spec, actions: ActionFields, ids: Row, start: int, end: int) -> int:
     """The first meld of those that lead to the most points."""
     best, best_points = ids[start], -1
     for i in range(start, end):
@@ -248,7 +247,9 @@ def choose_meld(row: Row, spec: Spec, actions: ActionFields, ids: Any, start: in
 
 
 @noinline
-def choose_index(weights: Any, spec: Spec, actions: ActionFields, row: Row, ids: Any, cards: Any) -> int:
+def choose_index(
+    weights: FloatArray, spec: Spec, actions: ActionFields, row: Row, ids: Row, cards: Row
+) -> int:
     """Choose a card for the seat to act of a deal that is melded automatically.
 
     Args:
@@ -272,7 +273,7 @@ def choose_index(weights: Any, spec: Spec, actions: ActionFields, row: Row, ids:
     return index
 
 
-def choose(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
+def choose(spec: Spec, actions: ActionFields, row: Row, state: FloatArray, ids: Row, cards: Row) -> int:
     """The agent's action; see `RuleAgent`. The state is the weights."""
     end = kernels.list_legal(row, spec, actions, ids, cards, 0)
     if end == 1:
@@ -283,7 +284,14 @@ def choose(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, ca
 
 
 def evaluate_row(
-    row: Row, spec: Spec, actions: ActionFields, weights: Any, ids: Any, bounds: Any, scores: Any, facts: Any
+    row: Row,
+    spec: Spec,
+    actions: ActionFields,
+    weights: FloatArray,
+    ids: Row,
+    bounds: tuple[int, int],
+    scores: FloatArray,
+    facts: FloatArray,
 ) -> None:
     """Write the scores, in points, and the facts (N, 4) of the legal actions of a state.
 

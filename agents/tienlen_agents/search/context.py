@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
             workspace.values[first + k] = workspace.earned[slot]
         workspace.sizes[NUM_WORLDS] += 1
 
-    def begin_search(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> float:
+    def begin_search(decision: Decision, options: Options, workspace: Workspace, memory: object) -> float:
         for i in range(workspace.played.shape[0]):
             workspace.played[i] = 0
         scale = begin_game(decision, options, workspace, memory)
@@ -115,19 +115,19 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         return scale
 
     def sample_worlds(
-        decision: Decision, options: Options, workspace: Workspace, memory: Any, num_worlds: int
+        decision: Decision, options: Options, workspace: Workspace, memory: object, num_worlds: int
     ) -> None:
         for _ in range(num_worlds):
             draw(decision, options, workspace, memory)
             evaluate_world(decision, options, workspace)
 
     @jit.loop
-    def resolve(decision: Decision, workspace: Workspace, memory: Any) -> tuple[int, int]:
+    def resolve(decision: Decision, workspace: Workspace, memory: object) -> tuple[int, int]:
         default = default_action(decision, workspace, memory)
         return default, solve(decision, workspace, memory, default)
 
     @jit.loop
-    def search(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> int:
+    def search(decision: Decision, options: Options, workspace: Workspace, memory: object) -> int:
         default = decision.default
         if default < 0:
             default = default_action(decision, workspace, memory)
@@ -147,11 +147,13 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         return int(workspace.candidates[0])
 
     @jit.loop
-    def start(decision: Decision, options: Options, workspace: Workspace, memory: Any, default: int) -> float:
+    def start(
+        decision: Decision, options: Options, workspace: Workspace, memory: object, default: int
+    ) -> float:
         halving.start(decision, options, workspace, default)
         return begin_search(decision, options, workspace, memory)
 
-    def begin_estimate(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> int:
+    def begin_estimate(decision: Decision, options: Options, workspace: Workspace, memory: object) -> int:
         """Make all actions candidates; the number of worlds if all are listed, 0 if they are sampled."""
         halving.start(decision, options, workspace, default_action(decision, workspace, memory))
         begin_search(decision, options, workspace, memory)
@@ -173,7 +175,7 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
 
     @jit.loop
     def evaluate(
-        decision: Decision, options: Options, workspace: Workspace, memory: Any, out: Estimates
+        decision: Decision, options: Options, workspace: Workspace, memory: object, out: Estimates
     ) -> int:
         listed = begin_estimate(decision, options, workspace, memory)
         num, size = workspace.sizes[NUM_CANDIDATES], estimates.series_size(options.worlds)
@@ -208,7 +210,7 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         decision: Decision,
         options: Options,
         workspace: Workspace,
-        memory: Any,
+        memory: object,
         out: IntArray,
         logs: FloatArray,
     ) -> None:
@@ -219,7 +221,12 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
 
     @jit.loop
     def draw_worlds(
-        decision: Decision, options: Options, workspace: Workspace, memory: Any, is_new: bool, out: IntArray
+        decision: Decision,
+        options: Options,
+        workspace: Workspace,
+        memory: object,
+        is_new: bool,
+        out: IntArray,
     ) -> None:
         if is_new:
             restart(decision, options, workspace, memory)
@@ -238,7 +245,7 @@ def search_loops(game: SearchGame) -> SimpleNamespace:
         decision: Decision,
         options: Options,
         workspace: Workspace,
-        memory: Any,
+        memory: object,
         tree: ismcts.Tree,
         visits: IntArray,
     ) -> int:

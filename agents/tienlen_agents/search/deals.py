@@ -28,6 +28,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.search.randomness import draw_cards, random_word
+from tienlen_env.games.common.arrays import IntArray, Row
 from tienlen_env.games.common.bits import LOWEST_SUIT, highest_index, lowest_index, popcount, shift_right
 from tienlen_env.games.common.hints import noinline
 
@@ -85,7 +86,7 @@ def new_plan(num_locations: int, num_states: int) -> DealPlan:
 
 
 @noinline
-def plan_deal(hidden: int, size: Any, void: Any, plan: DealPlan) -> None:
+def plan_deal(hidden: int, size: IntArray, void: Row, plan: DealPlan) -> None:
     """Group the locations and the cards.
 
     Args:
@@ -208,7 +209,7 @@ def count_deals(plan: DealPlan) -> None:
             plan.counts[suit, state] = total
 
 
-def deal_suit(stream: Any, plan: DealPlan, cards: int, amounts: Any) -> None:
+def deal_suit(stream: Row, plan: DealPlan, cards: int, amounts: Row) -> None:
     """Put ``amounts[g]`` of some cards on the pile of each group g."""
     for group in range(plan.sizes[NUM_GROUPS]):
         drawn = draw_cards(stream, cards, amounts[group])
@@ -217,7 +218,7 @@ def deal_suit(stream: Any, plan: DealPlan, cards: int, amounts: Any) -> None:
 
 
 @noinline
-def draw_deal(stream: Any, plan: DealPlan, out: Any) -> None:
+def draw_deal(stream: Row, plan: DealPlan, out: IntArray) -> None:
     """Draw a deal, each with the same probability.
 
     Args:
@@ -257,7 +258,7 @@ def draw_deal(stream: Any, plan: DealPlan, out: Any) -> None:
 
 
 @noinline
-def num_deals(size: Any) -> int:
+def num_deals(size: IntArray) -> int:
     """How many ways there are to deal cards so that location k gets ``size[k]`` of them.
 
     Counting stops beyond `MANY_DEALS`.
@@ -272,7 +273,7 @@ def num_deals(size: Any) -> int:
 
 
 @noinline
-def first_deal(cards: int, size: Any, out: Any) -> None:
+def first_deal(cards: int, size: IntArray, out: IntArray) -> None:
     """Add the first of all deals to `out`: the lowest cards go to the first location, and so on."""
     for location in range(size.shape[0]):
         for _ in range(size[location]):
@@ -281,7 +282,7 @@ def first_deal(cards: int, size: Any, out: Any) -> None:
 
 
 @noinline
-def next_deal(cards: int, out: Any) -> None:
+def next_deal(cards: int, out: IntArray) -> None:
     """Go to the next of all deals of some cards; after the last one comes the first.
 
     The locations of the cards, in ascending order, are a word. The next deal is the next word in
@@ -318,7 +319,7 @@ def next_deal(cards: int, out: Any) -> None:
             left &= left - 1
 
 
-def location_of(deal: Any, card: int) -> int:
+def location_of(deal: Row, card: int) -> int:
     """The location of a card."""
     location = 0
     while deal[location] >> card & 1 == 0:

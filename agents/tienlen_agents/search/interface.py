@@ -139,17 +139,17 @@ class Workspace(NamedTuple):
     series: FloatArray
 
 
-def no_restart(decision: Decision, options: Options, workspace: Workspace, memory: Any) -> None:
+def no_restart(decision: Decision, options: Options, workspace: Workspace, memory: object) -> None:
     """Nothing to do: each world is drawn without regard to those before."""
 
 
-def no_list(decision: Decision, workspace: Workspace, memory: Any) -> int:
+def no_list(decision: Decision, workspace: Workspace, memory: object) -> int:
     """The worlds cannot be listed."""
     return 0
 
 
 def no_next_world(
-    decision: Decision, options: Options, workspace: Workspace, memory: Any, is_first: bool
+    decision: Decision, options: Options, workspace: Workspace, memory: object, is_first: bool
 ) -> float:
     """There is none."""
     return 0.0

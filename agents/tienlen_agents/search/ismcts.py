@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search.interface import SearchGame
 from tienlen_agents.search.randomness import draw_below
 from tienlen_env.games.common import floats
+from tienlen_env.games.common.arrays import FloatArray, IntArray, Row
 from tienlen_env.games.common.hints import noinline
 
 # Columns of a node.
@@ -44,14 +46,14 @@ class Tree(NamedTuple):
         size: int64 (1,), nodes in use.
     """
 
-    nodes: Any
-    totals: Any
-    path: Any
-    size: Any
+    nodes: IntArray
+    totals: FloatArray
+    path: IntArray
+    size: IntArray
 
 
 @noinline
-def find_child(nodes: Any, parent: int, action: int) -> int:
+def find_child(nodes: IntArray, parent: int, action: int) -> int:
     """The node of an action, 0 if there is none."""
     child: int = nodes[parent, CHILD]
     while child != 0 and nodes[child, ACTION] != action:
@@ -60,7 +62,7 @@ def find_child(nodes: Any, parent: int, action: int) -> int:
 
 
 @noinline
-def add_child(nodes: Any, parent: int, child: int, action: int, mover: int) -> None:
+def add_child(nodes: IntArray, parent: int, child: int, action: int, mover: int) -> None:
     """Put a new node under its parent."""
     for field in range(NODE_FIELDS):
         nodes[child, field] = 0
@@ -71,7 +73,7 @@ def add_child(nodes: Any, parent: int, child: int, action: int, mover: int) -> N
 
 
 @noinline
-def select(nodes: Any, totals: Any, parent: int, ids: Any, end: int, explore: float) -> int:
+def select(nodes: IntArray, totals: FloatArray, parent: int, ids: Row, end: int, explore: float) -> int:
     """Index of the legal action with the highest upper confidence bound among those in the tree; -1: none.
 
     The availability count of each of them grows by 1.
@@ -90,7 +92,7 @@ def select(nodes: Any, totals: Any, parent: int, ids: Any, end: int, explore: fl
 
 
 @noinline
-def nth_new(nodes: Any, parent: int, ids: Any, end: int, n: int) -> int:
+def nth_new(nodes: IntArray, parent: int, ids: Row, end: int, n: int) -> int:
     """Index of the n-th legal action, from 0, that is not in the tree."""
     index = -1
     for i in range(end):
@@ -107,7 +109,7 @@ def make_iterate(game: SearchGame) -> Callable[..., None]:
     play, choose, turn, *_ = game.rollout
 
     @noinline
-    def iterate(tree, line, stream, explore):  # type: ignore[no-untyped-def]
+    def iterate(tree: Tree, line: Rollout, stream: Row, explore: float) -> None:
         """Descend from the decision in ``line.row``, in one world; add a node, play out, back up."""
         nodes, totals, path = tree.nodes, tree.totals, tree.path
         row, spec, actions, ids, cards = line.row, line.spec, line.actions, line.ids, line.cards
@@ -150,7 +152,7 @@ def make_iterate(game: SearchGame) -> Callable[..., None]:
 
 
 @noinline
-def num_known(nodes: Any, parent: int, ids: Any, end: int) -> int:
+def num_known(nodes: IntArray, parent: int, ids: Row, end: int) -> int:
     """The number of legal actions that are in the tree."""
     known = 0
     for i in range(end):

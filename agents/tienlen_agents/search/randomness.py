@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from tienlen_env.games.common.arrays import Row
 from tienlen_env.games.common.bits import nth_index, popcount, shift_right
@@ -25,13 +25,13 @@ def absorb_columns(state: int, row: Row, columns: tuple[int, ...]) -> int:
     return state
 
 
-def set_seed(stream: Any, state: int) -> None:
+def set_seed(stream: Row, state: int) -> None:
     """Start a stream from a hashed state; xorshift must not start at 0."""
     stream[0] = state | 1
 
 
 @noinline
-def random_word(stream: Any) -> int:
+def random_word(stream: Row) -> int:
     """The next word of a stream, int64 (1,) and not 0 (xorshift64, Marsaglia 2003).
 
     Each word comes from the one before. In generators whose words are independent functions of a counter
@@ -47,14 +47,14 @@ def random_word(stream: Any) -> int:
 
 
 @noinline
-def draw_below(stream: Any, n: int) -> int:
+def draw_below(stream: Row, n: int) -> int:
     """A number from 0 to n - 1, for n up to 2**16; the bias of the remainder is below 2**-36."""
     drawn: int = shift_right(random_word(stream), 11) % n
     return drawn
 
 
 @noinline
-def draw_cards(stream: Any, cards: int, n: int) -> int:
+def draw_cards(stream: Row, cards: int, n: int) -> int:
     """`n` of some cards (mask), uniformly."""
     drawn = 0
     for _ in range(n):

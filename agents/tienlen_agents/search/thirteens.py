@@ -53,7 +53,7 @@ class Memory(NamedTuple):
 
 
 @noinline
-def hidden_cards(row: Row, spec: Spec, size: Any, void: Any) -> int:
+def hidden_cards(row: Row, spec: Spec, size: Row, void: Row) -> int:
     """What is known of the hidden cards.
 
     Args:
@@ -164,7 +164,7 @@ def next_world(
     return log_weight
 
 
-def fill(row: Row, world: Any, spec: Spec, seat: int) -> None:
+def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
     """Write a world into the hidden columns of a state."""
     for location in range(NUM_LOCATIONS):
         row[R.HAND + location] = world[location]

@@ -256,7 +256,7 @@ def log_factor(options: Options) -> float:
     return min(log(1 - options.inference), -1e-9)
 
 
-def fill(row: Row, world: Any, spec: Spec, seat: int) -> None:
+def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
     """Write a world into the hidden columns of a state."""
     for location in range(NUM_LOCATIONS):
         row[R.HAND + location] = world[location]

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tienlen_agents.search.randomness import random_word
-from tienlen_env.games.common.arrays import Row
+from tienlen_env.games.common.arrays import FloatArray, IntArray, Row
 from tienlen_env.games.common.bits import lowest_index, shift_right, wrap
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.floats import log
@@ -64,7 +64,7 @@ def new_beliefs(num_locations: int, hand_size: int) -> Beliefs:
 
 @noinline
 def set_beliefs(
-    row: Row, card_weights: Any, num_players: int, unseen: int, capacity: Any, beliefs: Beliefs
+    row: Row, card_weights: FloatArray, num_players: int, unseen: int, capacity: Row, beliefs: Beliefs
 ) -> None:
     """Prepare to draw.
 
@@ -139,7 +139,7 @@ def set_beliefs(
 
 
 @noinline
-def deal_by_beliefs(stream: Any, known: Any, beliefs: Beliefs, out: Any) -> None:
+def deal_by_beliefs(stream: Row, known: IntArray, beliefs: Beliefs, out: Row) -> None:
     """Deal the unseen cards.
 
     Args:
@@ -166,7 +166,7 @@ def deal_by_beliefs(stream: Any, known: Any, beliefs: Beliefs, out: Any) -> None
         out[owners[owner]] |= 1 << cards[i]
 
 
-def log_ratio(beliefs: Beliefs, one: int, two: int, before: Any, after: Any) -> float:
+def log_ratio(beliefs: Beliefs, one: int, two: int, before: Row, after: Row) -> float:
     """The logarithm of how much more weight a deal has after cards were swapped between two locations.
 
     Args:
@@ -186,7 +186,7 @@ def log_ratio(beliefs: Beliefs, one: int, two: int, before: Any, after: Any) -> 
     return total
 
 
-def log_weight(beliefs: Beliefs, unseen: int, deal: Any) -> float:
+def log_weight(beliefs: Beliefs, unseen: int, deal: Row) -> float:
     """The logarithm of the weight of a deal (locations,) of the unseen cards."""
     total = 0.0
     for location in range(beliefs.logs.shape[0]):

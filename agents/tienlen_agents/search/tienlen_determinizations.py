@@ -30,7 +30,7 @@ from tienlen_agents.rule_based.heuristic.playout import is_choice
 from tienlen_agents.rule_based.rollout import Rollout
 from tienlen_agents.search.randomness import HASH, draw_below, draw_cards, random_word
 from tienlen_agents.search.tienlen_beliefs import IS_SET, Beliefs, log_ratio
-from tienlen_env.games.common.arrays import Row, Spec
+from tienlen_env.games.common.arrays import IntArray, Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
     highest_index,
@@ -95,7 +95,7 @@ class Chain(NamedTuple):
 
 
 @noinline
-def known_cards(row: Row, spec: Spec, known: Any, capacity: Any) -> int:
+def known_cards(row: Row, spec: Spec, known: Row, capacity: Row) -> int:
     """Assign the cards whose location is known.
 
     Args:
@@ -132,7 +132,7 @@ def known_cards(row: Row, spec: Spec, known: Any, capacity: Any) -> int:
 
 
 @noinline
-def deal_unseen(stream: Any, unseen: int, known: Any, capacity: Any, out: Any) -> None:
+def deal_unseen(stream: Row, unseen: int, known: Row, capacity: Row, out: Row) -> None:
     """Deal the unseen cards to the locations, uniformly over all deals, into `out` (5,)."""
     for location in range(NUM_LOCATIONS):
         out[location] = known[location]
@@ -164,7 +164,7 @@ def action_of(spec: Spec, cards: int) -> int:
 
 
 @noinline
-def replay_round(row: Row, history: Any, world: Any, line: Rollout, replay: Replay) -> int:
+def replay_round(row: Row, history: IntArray, world: Row, line: Rollout, replay: Replay) -> int:
     """Fill in the replay of the round.
 
     Args:
@@ -271,7 +271,7 @@ def num_deviations(line: Rollout, replay: Replay, seat: int, hand: int, limit: i
 
 
 @noinline
-def propose_swap(stream: Any, unseen: int, current: Any, proposal: Any) -> tuple[int, int]:
+def propose_swap(stream: Row, unseen: int, current: Row, proposal: Row) -> tuple[int, int]:
     """Propose a step of the chain: draw two locations with unseen cards, and cards to swap between them.
 
     The number of cards is 1 with probability 1/2, 2 with probability 1/4, and so on.
@@ -307,7 +307,7 @@ def propose_swap(stream: Any, unseen: int, current: Any, proposal: Any) -> tuple
 
 @noinline
 def mcmc_steps(
-    stream: Any,
+    stream: Row,
     unseen: int,
     chain: Chain,
     num_steps: int,

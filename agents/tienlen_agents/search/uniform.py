@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tienlen_agents.rule_based.rollout import RolloutGame, new_rollout
-from tienlen_agents.search.interface import SearchGame, SearchSetup
+from tienlen_agents.search.interface import Decision, Options, SearchGame, SearchSetup, Workspace
 from tienlen_agents.search.randomness import absorb, draw_below, random_word, set_seed
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games.common.arrays import ByteArray, IntArray
+from tienlen_env.games.common.arrays import ActionFields, ByteArray, IntArray, Row, Spec
 from tienlen_env.games.common.game import AnyGame, AnyRules
 from tienlen_env.games.common.spec import ROW_SIZE
 from tienlen_env.games.registry import game_of
@@ -52,13 +52,15 @@ def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: boo
     has_baseline = choose is not None
     assert resample_hidden is not None  # which `setup` checks
 
-    def choose_randomly(policy, spec, actions, row, ids, cards):  # type: ignore[no-untyped-def]
+    def choose_randomly(
+        policy: Row, spec: Spec, actions: ActionFields, row: Row, ids: Row, cards: Row
+    ) -> int:
         update_legal(row, spec, actions)
         return draw_below(policy, list_legal(row, spec, actions, ids, cards, 0))
 
     policy = choose or choose_randomly
 
-    def default_action(decision, workspace, memory):  # type: ignore[no-untyped-def]
+    def default_action(decision: Decision, workspace: Workspace, memory: Memory) -> int:
         if not has_baseline:
             return -1
         line = workspace.line
@@ -70,10 +72,10 @@ def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: boo
                 return i
         return -1
 
-    def solve(decision, workspace, memory, default):  # type: ignore[no-untyped-def]
+    def solve(decision: Decision, workspace: Workspace, memory: Memory, default: int) -> int:
         return -1
 
-    def begin(decision, options, workspace, memory):  # type: ignore[no-untyped-def]
+    def begin(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> float:
         line, state = workspace.line, options.seed
         observe(decision.row, line.spec, line.actions, decision.row[turn], memory.observation, 0)
         for i in range(memory.observation.shape[0]):
@@ -81,10 +83,10 @@ def _search_game(game: AnyGame, choose: Callable[..., int] | None, plays_on: boo
         set_seed(workspace.stream, state)
         return 1.0
 
-    def draw(decision, options, workspace, memory):  # type: ignore[no-untyped-def]
+    def draw(decision: Decision, options: Options, workspace: Workspace, memory: Memory) -> None:
         workspace.world[0] = random_word(workspace.stream)
 
-    def fill(row, world, spec, seat):  # type: ignore[no-untyped-def]
+    def fill(row: Row, world: Row, spec: Spec, seat: int) -> None:
         resample_hidden(row, spec, seat, world[0])
 
     rollout = RolloutGame(kernels.play, policy, columns.turn, columns.place, plays_on)

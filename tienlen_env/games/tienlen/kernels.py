@@ -40,7 +40,7 @@ from tienlen_env.games.tienlen.endings import (
 )
 from tienlen_env.games.tienlen.instant import find_instant_winner
 from tienlen_env.games.tienlen.last_card import HIGHEST, PAYS, keep_highest_single, next_seat, note_single
-from tienlen_env.games.tienlen.suited import add_suited_follow_actions, add_suited_lead_actions
+from tienlen_env.games.tienlen.suited import add_suited_follow_actions, add_suited_lead_actions, chain_of
 
 # ---------------------------------------------------------------- dealing (RULES.md 1.1, 1.3)
 
@@ -210,14 +210,6 @@ def mixed_only(hand: int, length: int) -> int:
     return forced
 
 
-def suited_tops(hand: int, length: int) -> int:
-    """Cards that top a run of this length in one suit."""
-    tops = hand
-    for below in range(1, length):
-        tops &= hand << (4 * below)
-    return tops
-
-
 def sequence_hand(spec: Spec, width: int, cards: int) -> int:
     """The cards that may be in sequences of this width: without the 2s where they may not (1.5)."""
     has_twos = spec[S.RUN_TWOS] if width == 1 else spec[S.SET_RUN_TWOS]
@@ -282,7 +274,7 @@ def add_sequences(row: Row, spec: Spec, width: int, tops: int, duty: int) -> Non
             if duty != 0:
                 # A run goes through the opening card itself, not through another card of its rank.
                 runs = (ends & ~(15 << (lowest_index(duty) & ~3))) | duty
-            add_actions(row, spec, 1, length, 1, found & suited_tops(runs, length))
+            add_actions(row, spec, 1, length, 1, found & chain_of(runs, length))
             found &= ~mixed_only(runs, length)
         add_actions(row, spec, width, length, 0, found)
         chain &= ranks << (4 * length)
@@ -323,7 +315,7 @@ def add_follow_actions(row: Row, spec: Spec, actions: ActionFields, hand: int, s
             runs = sequence_hand(spec, 1, hand)
             if not row[R.LOCK]:
                 add_actions(row, spec, 1, length, 0, found & ~mixed_only(runs, length))
-            add_actions(row, spec, 1, length, 1, found & suited_tops(runs, length))
+            add_actions(row, spec, 1, length, 1, found & chain_of(runs, length))
         else:
             add_actions(row, spec, width, length, 0, found)
     if actions[action + S.CLASS]:

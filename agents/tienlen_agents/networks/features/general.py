@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tienlen_env.engine.backends import jit
-from tienlen_env.games.common.arrays import ByteArray, IntArray
+from tienlen_env.games.common.arrays import ByteArray, Float32Array, IntArray
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.layout import Layout
 
@@ -60,7 +60,7 @@ class Columns:
 
 
 @jit.loop
-def pick_columns(weights: Any, index: Any, out: Any) -> None:
+def pick_columns(weights: Float32Array, index: IntArray, out: Float32Array) -> None:
     """Write the columns of a variant of a layer's weights.
 
     Args:
@@ -74,7 +74,7 @@ def pick_columns(weights: Any, index: Any, out: Any) -> None:
 
 
 @jit.loop
-def add_rule_inputs(weights: Any, rule_inputs: Any, bias: Any) -> None:
+def add_rule_inputs(weights: Float32Array, rule_inputs: ByteArray, bias: Float32Array) -> None:
     """Add to a layer's bias what the inputs of the rules contribute, in their order.
 
     Args:

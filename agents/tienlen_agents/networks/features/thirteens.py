@@ -10,7 +10,7 @@ the observation.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from tienlen_agents.rule_based.trickster import (
     unseen_cards,
 )
 from tienlen_env.errors import WrongGameError
-from tienlen_env.games.common.arrays import Row, Spec
+from tienlen_env.games.common.arrays import Output, Row, Spec
 from tienlen_env.games.common.bits import LOWEST_SUIT, lowest_index, popcount
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.thirteens import kernels, observe, spec as S, state as R
@@ -56,7 +56,7 @@ PIECES: Final = (
 _MAX_GAP: Final = 6.0  # points; larger gaps to the best action are clipped
 
 
-def write_unseen(row: Row, spec: Spec, out: Any, begin: int) -> None:
+def write_unseen(row: Row, spec: Spec, out: Output, begin: int) -> None:
     """Write the unseen cards of the seat to move, and their number in each suit, from `begin` on.
 
     C + 52 items: cards by id, and the counts in unary with 13 bits, without jokers.

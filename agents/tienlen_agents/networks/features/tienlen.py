@@ -41,7 +41,7 @@ from tienlen_agents.rule_based.heuristic import decide, parameters, playout, spl
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_indices
-from tienlen_env.games.common.arrays import ActionFields, ByteArray, IntArray, Row, Spec
+from tienlen_env.games.common.arrays import ActionFields, ByteArray, IntArray, Output, Row, Spec
 from tienlen_env.games.common.bits import FULL, lowest_index, popcount, wrap, write_word
 from tienlen_env.games.common.cards import NUM_CARDS
 from tienlen_env.games.common.game import AnyRules
@@ -57,7 +57,7 @@ WINNING_NODES: Final = 2000  # positions that a decision of `winning_actions` ma
 _MAX_GAP: Final = 4.0  # plays; larger gaps to the best action are clipped
 
 
-def write_action(actions: ActionFields, action: int, left: int, out: Any) -> None:
+def write_action(actions: ActionFields, action: int, left: int, out: Output) -> None:
     """Write the features of an action and of the hand that it leaves: all columns before the auxiliary ones.
 
     Args:
@@ -86,7 +86,7 @@ def write_action(actions: ActionFields, action: int, left: int, out: Any) -> Non
         out[NUM_TABLE_FEATURES + NUM_CARDS + 4 * rank + num_of_rank] = ONE
 
 
-def write_unseen(row: Row, spec: Spec, out: Any, start: int) -> None:
+def write_unseen(row: Row, spec: Spec, out: Output, start: int) -> None:
     """Write the number of unseen cards of each rank, in unary with 4 bits."""
     unseen = decide.public_view(spec, row).unseen
     for rank in range(13):
@@ -95,7 +95,7 @@ def write_unseen(row: Row, spec: Spec, out: Any, start: int) -> None:
             out[start + 4 * rank + k] = num_of_rank > k
 
 
-def mark_cards_out_of_play(spec: Spec, out: Any) -> None:
+def mark_cards_out_of_play(spec: Spec, out: Output) -> None:
     """Write the cards that are not in the deck as cards that the observer has played.
 
     A network that knows the whole deck then reckons with the cards that are in play.
@@ -106,7 +106,7 @@ def mark_cards_out_of_play(spec: Spec, out: Any) -> None:
         outside &= outside - 1
 
 
-def write_summary(row: Row, spec: Spec, seat: int, out: Any, start: int) -> int:
+def write_summary(row: Row, spec: Spec, seat: int, out: Output, start: int) -> int:
     """Write the play summary that a seat reads, as 0s and 1s; zeros if the batch stores no plays.
 
     Args:

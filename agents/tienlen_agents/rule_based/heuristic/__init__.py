@@ -55,8 +55,6 @@ Suits matter only for tops (an action plays the lowest suits, RULES.md 7.2). The
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -73,7 +71,7 @@ from tienlen_env.games.tienlen.spec import build_spec
 __all__ = ["HeuristicAgent", "Parameters", "fewest_beatable", "fewest_plays", "tuned"]
 
 
-def choose(spec: Spec, actions: ActionFields, row: Row, state: Any, ids: Any, cards: Any) -> int:
+def choose(spec: Spec, actions: ActionFields, row: Row, state: Row, ids: Row, cards: Row) -> int:
     """The agent's action; see `RuleAgent`."""
     return int(ids[decide.choose_row(state, spec, actions, row, ids, cards)])
 
@@ -90,7 +88,7 @@ class HeuristicAgent(RuleAgent):
     _choose = staticmethod(choose)
 
     @staticmethod
-    def _prepare(state: Any, spec: Spec) -> None:
+    def _prepare(state: Row, spec: Spec) -> None:
         """Prepare the workspace for a variant."""
         splits.set_rules(state, spec)
 

@@ -138,7 +138,7 @@ def public_view(spec: Spec, row: Row) -> PublicView:
     )
 
 
-def compute_context(workspace: Any, spec: Spec, view: PublicView) -> Context:
+def compute_context(workspace: Row, spec: Spec, view: PublicView) -> Context:
     """Fill in the workspace for a decision, and return the other inputs of `evaluate_action`."""
     opponents = view.live & ~1
     pending = opponents if view.table == _PASS or not spec[S.PASS_LOCK] else opponents & ~view.passed
@@ -168,7 +168,7 @@ def compute_context(workspace: Any, spec: Spec, view: PublicView) -> Context:
     )
 
 
-def in_stakes(workspace: Any, weight: int, units: int) -> int:
+def in_stakes(workspace: Row, weight: int, units: int) -> int:
     """A weight times an amount of units of payments (RULES.md 4).
 
     Amounts are counted in *stakes* (`splits.STAKE`), so that one set of weights serves all presets: what the
@@ -180,7 +180,7 @@ def in_stakes(workspace: Any, weight: int, units: int) -> int:
 
 @noinline
 def paid_score(
-    workspace: Any,
+    workspace: Row,
     spec: Spec,
     actions: ActionFields,
     context: Context,
@@ -239,7 +239,7 @@ def paid_score(
 
 
 def evaluate_action(
-    workspace: Any,
+    workspace: Row,
     spec: Spec,
     actions: ActionFields,
     context: Context,
@@ -322,12 +322,12 @@ def evaluate_action(
 
 @noinline
 def choose(
-    workspace: Any,
+    workspace: Row,
     spec: Spec,
     actions: ActionFields,
     view: PublicView,
-    ids: Any,
-    cards: Any,
+    ids: Row,
+    cards: Row,
     start: int,
     end: int,
 ) -> int:
@@ -358,7 +358,7 @@ def choose(
     return best
 
 
-def choose_row(workspace: Any, spec: Spec, actions: ActionFields, row: Row, ids: Any, cards: Any) -> int:
+def choose_row(workspace: Row, spec: Spec, actions: ActionFields, row: Row, ids: Row, cards: Row) -> int:
     """Choose for the seat to act of a round whose legal actions are up to date.
 
     Returns:
@@ -378,13 +378,13 @@ class ActionFacts(NamedTuple):
 
 
 def evaluate_row(
-    workspace: Any,
+    workspace: Row,
     spec: Spec,
     actions: ActionFields,
     row: Row,
-    ids: Any,
-    cards: Any,
-    bounds: Any,
+    ids: Row,
+    cards: Row,
+    bounds: tuple[int, int],
     out: ActionFacts,
 ) -> None:
     """Evaluate the actions of a round from index ``bounds[0]`` to ``bounds[1]``.

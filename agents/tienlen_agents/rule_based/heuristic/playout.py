@@ -15,7 +15,7 @@ from tienlen_env.games.tienlen import kernels, spec as S, state as R
 
 
 @noinline
-def choose_index(workspace: Any, spec: Spec, actions: ActionFields, row: Row, ids: Any, cards: Any) -> int:
+def choose_index(workspace: Row, spec: Spec, actions: ActionFields, row: Row, ids: Row, cards: Row) -> int:
     """The rule-based agent's choice for the seat to act.
 
     Args:
@@ -35,7 +35,7 @@ def choose_index(workspace: Any, spec: Spec, actions: ActionFields, row: Row, id
 
 @noinline
 def is_choice(
-    workspace: Any, spec: Spec, actions: ActionFields, row: Row, played: int, ids: Any, cards: Any
+    workspace: Row, spec: Spec, actions: ActionFields, row: Row, played: int, ids: Row, cards: Row
 ) -> bool:
     """Whether the rule-based agent plays exactly these cards (0: passes); arguments as for `choose_index`.
 
@@ -70,7 +70,7 @@ GAME = RolloutGame(
 apply_to, play_out, rollout = make_rollout(GAME)
 
 
-def play_to_end(line: Rollout, source: Any) -> None:
+def play_to_end(line: Rollout, source: Row) -> None:
     """Play the state `source` to the end in ``line.row``; history is not copied."""
     for column in range(line.spec[S.PLAY_SUMMARY]):
         line.row[column] = source[column]
@@ -78,7 +78,7 @@ def play_to_end(line: Rollout, source: Any) -> None:
         play_out(line, seat)
 
 
-def action_return(line: Rollout, source: Any, action: int) -> Any:
+def action_return(line: Rollout, source: Row, action: int) -> Any:
     """The return of a legal action for the seat to move of `source` if all seats then follow the agent."""
     seat = source[R.TURN]
     cards = kernels.action_cards(source[R.HAND + seat], line.actions, action)

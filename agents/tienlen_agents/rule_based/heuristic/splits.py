@@ -11,10 +11,10 @@ the number of beatable plays in bits 0 to 7. Each number is the minimum over all
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from tienlen_agents.rule_based.heuristic import parameters as W
-from tienlen_env.games.common.arrays import Spec
+from tienlen_env.games.common.arrays import Row, Spec
 from tienlen_env.games.common.bits import (
     FULL,
     LOWEST_SUIT,
@@ -65,7 +65,7 @@ _CARDS_OF_A_STAKE: Final = 6  # cards that a loser has left, about, where cards 
 # ---------------------------------------------------------------- costs of plays
 
 
-def num_better(workspace: Any, width: int, length: int, top: int) -> int:
+def num_better(workspace: Row, width: int, length: int, top: int) -> int:
     """The number of unseen tops that beat this one; 0 if no opponent has enough cards.
 
     Where suits bind, `top` and the unseen tops are bits of group masks (`tienlen_env.games.tienlen.suited`).
@@ -79,7 +79,7 @@ def num_better(workspace: Any, width: int, length: int, top: int) -> int:
     return popcount(higher)
 
 
-def can_be_bombed(workspace: Any, width: int, length: int, top: int) -> bool:
+def can_be_bombed(workspace: Row, width: int, length: int, top: int) -> bool:
     """Whether another shape may beat the play: a bomb on 2s, or on a bomb where there is a ladder."""
     if length == 1 and top >= _FIRST_TWO:
         return bool(workspace[CAN_BE_BOMBED + width])
@@ -93,7 +93,7 @@ def plain_kind(width: int, length: int) -> int:
     return W.SEQUENCE + min(max(width * length - 3, 0), W.NUM_SEQUENCES - 1)
 
 
-def play_cost(workspace: Any, width: int, length: int, top: int) -> int:
+def play_cost(workspace: Row, width: int, length: int, top: int) -> int:
     """The split of a hand that is one play."""
     better = num_better(workspace, width, length, top)
     kind = workspace[KIND + (width - 1) * 16 + length]
@@ -115,7 +115,7 @@ def cheaper(first: int, second: int) -> int:
 
 
 @noinline
-def split_of_rank(workspace: Any, cards: int) -> int:
+def split_of_rank(workspace: Row, cards: int) -> int:
     """The best split of cards of one rank: the last set is of the 1..4 highest cards left."""
     top = lowest_index(cards)
     before_3 = before_2 = before_1 = 0  # best splits without the last three, two, one of the cards so far
@@ -135,7 +135,7 @@ def split_of_rank(workspace: Any, cards: int) -> int:
     return best
 
 
-def set_cost(workspace: Any, cards: int) -> int:
+def set_cost(workspace: Row, cards: int) -> int:
     """The best split of cards of one rank; cached, because most splits need the same ones."""
     rank = lowest_index(cards) & ~3
     slot = RANK_SPLITS + 4 * rank + (cards >> rank)
@@ -146,7 +146,7 @@ def set_cost(workspace: Any, cards: int) -> int:
 
 
 @noinline
-def split_cost(workspace: Any, spec: Spec, cards: int) -> int:
+def split_cost(workspace: Row, spec: Spec, cards: int) -> int:
     """The best split of some cards: exact, over all splits into sets and sequences.
 
     Ranks that are not in a chain long enough for a sequence are in sets. Of the other ranks, the cards of the
@@ -201,7 +201,7 @@ def split_cost(workspace: Any, spec: Spec, cards: int) -> int:
 
 
 @noinline
-def bound_split(workspace: Any, spec: Spec, cards: int) -> int:
+def bound_split(workspace: Row, spec: Spec, cards: int) -> int:
     """`split_cost` where suits bind: the lowest card is in each of the plays that have it as their lowest."""
     if cards == 0:
         return 0
@@ -270,7 +270,7 @@ def family_of(spec: Spec) -> int:
     return 2 if spec[S.ROUND_END_FIRST] and spec[S.PAY_CARD] > 0 else 1
 
 
-def set_rules(workspace: Any, spec: Spec) -> None:
+def set_rules(workspace: Row, spec: Spec) -> None:
     """Fill in the weights, the kinds of shapes, the bombs among them, and the shortest sequence."""
     own = FAMILIES + family_of(spec) * W.NUM_OWN
     for i in range(W.NUM_OWN):
@@ -293,7 +293,7 @@ def set_rules(workspace: Any, spec: Spec) -> None:
 
 
 def measure_plays(
-    workspace: Any, spec: Spec, hand: int, unseen: int, num_held: int, fewest: int, most: int
+    workspace: Row, spec: Spec, hand: int, unseen: int, num_held: int, fewest: int, most: int
 ) -> None:
     """Compute the tables that all plays of this decision use.
 
@@ -326,7 +326,7 @@ def measure_plays(
             workspace[slot] = 0
 
 
-def measure_free_plays(workspace: Any, hand: int, unseen: int, spec: Spec, most: int) -> None:
+def measure_free_plays(workspace: Row, hand: int, unseen: int, spec: Spec, most: int) -> None:
     """The tops of unseen plays, and whether unseen bombs may beat 2s."""
     mine, others = hand, unseen
     for width in range(1, 5):
@@ -360,7 +360,7 @@ def measure_free_plays(workspace: Any, hand: int, unseen: int, spec: Spec, most:
 
 
 @noinline
-def measure_bound_plays(workspace: Any, hand: int, unseen: int, spec: Spec, most: int) -> None:
+def measure_bound_plays(workspace: Row, hand: int, unseen: int, spec: Spec, most: int) -> None:
     """`measure_free_plays` where suits bind."""
     for width in range(1, 5):
         workspace[UNSEEN_TOPS + (width - 1) * 16 + 1] = suited.group_of(unseen, width, 1)
