@@ -167,9 +167,13 @@ class Work:
         self.settings, self.game = settings, settings.game
         self.console = Console()
         needs = plan(self.game, solves=solves)
-        self.console.print(str(needs), highlight=False, soft_wrap=True)
+        self.say(str(needs))
         check_fits(needs, settings.memory)
         self._nodes = needs.size.nodes
+
+    def say(self, text: str) -> None:
+        """Print a line as it is."""
+        self.console.print(text, highlight=False, soft_wrap=True, markup=False)
 
     @contextmanager
     def bar(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
@@ -247,7 +251,7 @@ def _nashconv(settings: Asking, names: Sequence[str]) -> int:
         facts = {"rules": work.game.rules.settings(), "information_sets": size.information_sets}
         text = json.dumps({**facts, "players": tree.num_players, "results": found}, indent=1)
         write_atomic(Path(settings.out), text.encode())
-        work.console.print(f"wrote {settings.out}", highlight=False, soft_wrap=True)
+        work.say(f"wrote {settings.out}")
     return 0
 
 
@@ -269,7 +273,7 @@ def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None
         solver.resume(folder / CHECKPOINT)
         curve = [json.loads(line) for line in (folder / CURVE).read_text().splitlines()]
         curve = [point for point in curve if point["iteration"] <= solver.iteration]
-        work.console.print(f"goes on after iteration {solver.iteration}", highlight=False, soft_wrap=True)
+        work.say(f"goes on after iteration {solver.iteration}")
     seconds = curve[-1]["seconds"] if curve else 0.0
     measured = measure(tree, solver.policy())
     with work.bar(settings.algorithm, settings.iterations) as move:
@@ -283,30 +287,24 @@ def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None
             if solver.iteration % settings.every == 0 or solver.iteration == settings.iterations:
                 measured = measure(tree, solver.policy())
                 curve.append({"iteration": solver.iteration, "seconds": seconds, **_numbers(measured)})
-                work.console.print(
-                    f"iteration {solver.iteration:6d}  NashConv {measured.nash_conv:.3e}  {seconds:.1f} s",
-                    highlight=False,
-                    soft_wrap=True,
+                work.say(
+                    f"iteration {solver.iteration:6d}  NashConv {measured.nash_conv:.3e}  {seconds:.1f} s"
                 )
                 if folder:
                     write_atomic(folder / CURVE, "".join(json.dumps(p) + "\n" for p in curve).encode())
                     solver.save(folder / CHECKPOINT)
     if tree.num_players == 2:
         lower, upper = measured.bounds
-        work.console.print(
-            f"seat 0 earns {lower:+.6f} to {upper:+.6f} in an equilibrium: NashConv {measured.nash_conv:.3e}",
-            highlight=False,
-            soft_wrap=True,
+        work.say(
+            f"seat 0 earns {lower:+.6f} to {upper:+.6f} in an equilibrium: NashConv {measured.nash_conv:.3e}"
         )
     else:
         gains = ", ".join(f"{gain:.3e}" for gain in measured.gains)
-        work.console.print(f"the seats' best deviations gain {gains}", highlight=False, soft_wrap=True)
+        work.say(f"the seats' best deviations gain {gains}")
     if folder:
         about = f"{settings.algorithm}, {solver.iteration} iterations, NashConv {measured.nash_conv:.3e}"
         save_policy(folder / POLICY, tree, solver.policy(), about)
-        work.console.print(
-            f"wrote {folder / POLICY}, which plays as exact:{folder / POLICY}", highlight=False
-        )
+        work.say(f"wrote {folder / POLICY}, which plays as exact:{folder / POLICY}")
     return 0
 
 
@@ -317,17 +315,10 @@ def _best_response(settings: Asking, name: str) -> int:
     policy = _policy(work, tree, settings, name, agent)
     measured = measure(tree, policy)
     for seat, (value, best) in enumerate(zip(measured.values, measured.best, strict=True)):
-        work.console.print(
-            f"seat {seat}: the best response earns {best:+.6f}, {name} itself {value:+.6f}",
-            highlight=False,
-            soft_wrap=True,
-            markup=False,
-        )
+        work.say(f"seat {seat}: the best response earns {best:+.6f}, {name} itself {value:+.6f}")
     if settings.out:
         save_policy(settings.out, tree, best_responses(tree, policy), f"best response to {name}")
-        work.console.print(
-            f"wrote {settings.out}, which plays as exact:{settings.out}", highlight=False, soft_wrap=True
-        )
+        work.say(f"wrote {settings.out}, which plays as exact:{settings.out}")
     return 0
 
 

@@ -106,7 +106,6 @@ class Chunk(NamedTuple):
         end_slot: int64 (e,), actions that end the round: the hand that plays it, as an index in the level.
         end_node: int64 (e,), the node.
         end_action: int64 (e,), the action.
-        end_cards: int64 (e,), and its cards.
         end_leaves: int64 (e,), number of deals in which it can happen here.
         end_pay: float64 (e, P), rewards of the seats; where they differ by deal, those of the last one.
         leaf_slots: int64 (l, P - 1), for each such deal the hands of the other seats, in order of seats.
@@ -124,7 +123,6 @@ class Chunk(NamedTuple):
     end_slot: IntArray
     end_node: IntArray
     end_action: IntArray
-    end_cards: IntArray
     end_leaves: IntArray
     end_pay: FloatArray
     leaf_slots: IntArray
@@ -177,7 +175,6 @@ def new_chunk(row_size: int, num_players: int, sizes: tuple[int, int, int, int],
         words(nodes),
         words(nodes * num_players),
         words(slots),
-        words(ends),
         words(ends),
         words(ends),
         words(ends),
@@ -371,7 +368,7 @@ def expansion_loops(game: AnyGame) -> SimpleNamespace:
                 counts[LEAVES] += 1
                 found = find_others(deals, level, node, actor, hand, scratch, True)
             out.end_slot[e], out.end_node[e] = slot, node
-            out.end_action[e], out.end_cards[e] = scratch.child_action[child], scratch.child_cards[child]
+            out.end_action[e] = scratch.child_action[child]
             out.end_leaves[e] = counts[LEAVES] - first
             counts[ENDS] += 1
         return True
@@ -417,11 +414,8 @@ def expansion_loops(game: AnyGame) -> SimpleNamespace:
             out.rows[n, column] = scratch.row[column]
         for seat in range(num_seats):
             out.earned[n, seat] = scratch.rewards[seat]
-        out.parent[n], out.action[n], out.cards[n] = (
-            node,
-            scratch.child_action[child],
-            scratch.child_cards[child],
-        )
+        out.parent[n], out.action[n] = node, scratch.child_action[child]
+        out.cards[n] = scratch.child_cards[child]
         counts[NODES] += 1
         return True
 

@@ -121,6 +121,7 @@ class Size:
         return self.tree_bytes(num_players) + 24 * self.edges + 24 * self.slots
 
 
+@dataclass(eq=False)
 class Tree:
     """The public tree of a small game.
 
@@ -138,25 +139,17 @@ class Tree:
         num_deals: number of deals; all are equally likely.
     """
 
-    def __init__(
-        self,
-        game: SmallGame,
-        arrays: TreeArrays,
-        deals: Deals,
-        *,
-        parent: Int32Array,
-        action: npt.NDArray[np.int16],
-        cards: IntArray,
-        end_action: npt.NDArray[np.int16],
-        depths: IntArray,
-        root_rows: IntArray,
-        root_group: IntArray,
-        num_deals: int,
-    ) -> None:
-        self.game, self.arrays, self.deals = game, arrays, deals
-        self.parent, self.action, self.cards, self.end_action = parent, action, cards, end_action
-        self.depths, self.num_deals = depths, num_deals
-        self.root_rows, self.root_group = root_rows, root_group
+    game: SmallGame
+    arrays: TreeArrays
+    deals: Deals
+    parent: Int32Array
+    action: npt.NDArray[np.int16]
+    cards: IntArray
+    end_action: npt.NDArray[np.int16]
+    depths: IntArray
+    root_rows: IntArray
+    root_group: IntArray
+    num_deals: int
 
     @property
     def num_players(self) -> int:
