@@ -11,7 +11,7 @@ import numpy as np
 from tienlen_agents.parallel import HOST, Body, Machine, Position
 from tienlen_env.engine.agent import check_plays
 from tienlen_env.engine.view import View
-from tienlen_env.games.common.arrays import ActionFields, AnyArray, IntArray, Spec
+from tienlen_env.games.common.arrays import ActionFields, AnyArray, IntArray, Row, Spec
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import game_of
 
@@ -110,7 +110,7 @@ class RuleAgent:
         return {**self.__dict__, "_chooser": None}
 
     @staticmethod
-    def _prepare(state: AnyArray, spec: Spec) -> None:
+    def _prepare(state: Row, spec: Spec) -> None:
         """Nothing to prepare."""
 
     def reset(self, seed: int) -> None:

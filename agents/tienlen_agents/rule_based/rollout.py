@@ -49,9 +49,9 @@ class Rollout(NamedTuple):
     policy: Any
     spec: Spec
     actions: ActionFields
-    row: Row
-    ids: Any
-    cards: Any
+    row: IntArray
+    ids: IntArray
+    cards: IntArray
     rewards: AnyArray
 
 
