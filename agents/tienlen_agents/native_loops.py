@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 import tienlen_agents
-from tienlen_agents.exact import of_agents
+from tienlen_agents.exact import policies
 from tienlen_agents.exact.expansion import expansion_loops
 from tienlen_agents.networks.features.base import count_body
 from tienlen_agents.parallel import host_loop
@@ -38,7 +38,7 @@ def make_loops() -> None:
             search_loops(setup_of(rules, reward).game)
     tienlen = game_of(PRESETS["cardgames"])
     expansion_loops(tienlen)
-    of_agents._loops(tienlen)
+    policies._loops(tienlen)
     for agent in (GreedyAgent(), GreedyLongAgent(), HeuristicAgent(), TricksterAgent()):
         for made in bodies(agent._prepare, agent._choose):
             host_loop(made)
