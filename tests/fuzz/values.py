@@ -358,6 +358,7 @@ VALUES: dict[str, Values] = {
     "num_envs": mostly(_number(-1, 4), 0.2),
     "num_games": mostly(_number(-1, 4), 0.2),
     "num_players": mostly(_number(1, 8)),
+    "num_rounds": mostly(_choice(None, 0, 1, 3, -1, True)),
     "num_plays": mostly(_number(-1, 5)),
     "num_words": mostly(_number(1, 9)),
     "objective": mostly(_choice("", "points", "payments")),

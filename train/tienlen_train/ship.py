@@ -167,11 +167,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         plays = f"the `{made_for.rules}` rules with {made_for.num_players} players"
         limits_of_rules = ONE_VARIANT
         table = results(agent, get_rules(made_for.rules, made_for.num_players), config.deals)
+    search = (
+        f"The champion refines the network's choice by a search in {WORLDS} sampled deals "
+        "(`tienlen_agents.search.champion`); `champion:worlds=0` is the network alone."
+    )
+    if not made_for.is_general and agent.plays in shipped.shipped_general():
+        search = (
+            f"It is `champion:size={config.size},worlds=0`; the champion searches with a general network."
+        )
     measured = _fill(
         f"{config.deals:,} held-out deals × as many seatings as players, seed {SEED}; 95 % intervals "
-        "clustered by deal; equal players have the value of parity and equal shares of first places. The "
-        f"champion refines the network's choice by a search in {WORLDS} sampled deals "
-        "(`tienlen_agents.search.champion`); `champion:worlds=0` is the network alone."
+        "clustered by deal; equal players have the value of parity and equal shares of first places. "
+        f"{search}"
     )
     exploit = config.exploit or "not measured"
     own_limits = features_by_name(made_for.game).limitations(made_for.record)

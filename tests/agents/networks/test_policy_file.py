@@ -27,6 +27,8 @@ from tienlen_env.games.registry import get_rules
 
 # SHA-256 of the names, shapes and bytes of the published weights; they never change.
 PUBLISHED = {
+    "bga-small-v1": "fc1f3295f2eb43a951e54ccb5d3a49f21f56aa9362486af8dd361654356664be",
+    "south_winner-small-v1": "268424df37626f6039e3ac6ba872a95ccac9e33a406293c935418eb21928f33a",
     "cardgames-medium-v5": "9bbd3162a264477d8591f7b017661d085ba7dd3dfef9e4590b149529f0cc9ecf",
     "foicica-small-v3": "dc4299eb89c589f19bc4b300ad6ecb39925de85523cac9d00206015690fe36fd",
     "north-small-v1": "6c8a648ca0661364cbcbd42c342c0aaa40dce6884b1824c314437d6615c8dcac",
