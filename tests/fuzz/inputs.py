@@ -25,6 +25,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -235,6 +236,14 @@ def one_file(draw: random.Random) -> None:
 
 
 @cache
+def import_commands() -> None:
+    """Import all commands, since an import that the alarm interrupts cannot be done again."""
+    for entry in COMMANDS.values():
+        for command in entry.commands.values() if isinstance(entry, Group) else (entry,):
+            import_module(command.module)
+
+
+@cache
 def options_of(command: tuple[str, ...]) -> list[str]:
     """The options that a command's help lists."""
     out = io.StringIO()
@@ -270,6 +279,7 @@ class Begun(KeyboardInterrupt):
 
 def one_line(draw: random.Random) -> None:
     """A command line in this process."""
+    import_commands()
     words = command_line(draw)
 
     def stop(*_: object) -> None:

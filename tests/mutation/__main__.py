@@ -64,7 +64,8 @@ RULES: Final = (
     "tests/tienlen_env/engine/test_golden.py tests/tienlen_env/engine/test_properties.py"
 )
 MORE: Final = (
-    f"{GAMES}tienlen/test_few_games.py {GAMES}tienlen/test_play_summary.py {GAMES}test_resample_hidden.py "
+    f"{GAMES}tienlen/test_few_games.py {GAMES}tienlen/test_rewards.py "
+    f"{GAMES}tienlen/test_play_summary.py {GAMES}test_resample_hidden.py "
     "tests/tienlen_env/engine/test_rows.py tests/tienlen_env/engine/test_exact_cards.py"
 )
 THIRTEENS: Final = f"{GAMES}thirteens tests/tienlen_env/engine/test_thirteens_golden.py"

@@ -684,6 +684,9 @@ def test_3_7_knockout_round_fills_the_places_from_the_bottom() -> None:
     hands = ("2s 9h", f"{BOMB} 9s 3c", "2h 8h Kh", "3d 3h")
     round_ = play(start(rules, *hands), "2s", BOMB, "-", "-", "3c", "2h")
     assert round_.places == (3, None, None, None)
+    hands = ("2s 9h", f"{BOMB} 9s 3c", "2h 3s", "8s 8c 8d 8h 3d 3h")
+    round_ = play(start(rules, *hands), "2s", BOMB, "-", "-", "3c", "2h", "8s 8c 8d 8h")
+    assert round_.places == (3, None, 2, None)
 
 
 def test_3_7_knockout_round_of_the_last_rival_ends_the_round() -> None:
