@@ -17,7 +17,6 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class _AtImport:
         if (spec := find_spec(name)) is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
-            def exec_module(module: ModuleType) -> None:
+            def exec_module(module: Any) -> None:
                 execute(module)
                 self.call(module)
 

@@ -37,10 +37,10 @@ from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.general import Objective, fitted, generalised
 from tienlen_agents.networks.network import Network, NetworkConfig, mean_network, network_of
 from tienlen_agents.settings import several_files
+from tienlen_env import SMALL_GAMES
 from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
-from tienlen_env.games.tienlen.rules import SMALL_GAMES
 from tienlen_train.cluster import cluster_executor
 from tienlen_train.config import RunConfig, SelfPlayConfig
 from tienlen_train.device import DeviceActor
