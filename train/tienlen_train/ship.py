@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "clustered by deal; equal players have the value of parity and equal shares of first places. "
         f"{search}"
     )
-    exploit = config.exploit or "not measured"
+    exploit = config.exploit or "no exploiter was trained"
     own_limits = features_by_name(made_for.game).limitations(made_for.record)
     limits = _fill(
         f"**What it cannot do.** {own_limits} {SEARCH_LIMITS}{limits_of_rules}"
