@@ -231,8 +231,9 @@ def card_entries(game: AnyGame) -> list[Entry]:
     if not game.has_card_choice:
         return []
     words = words_of(next(iter(game.presets.values())))
-    is_part, reason = words.can_extend, words.reason
+    is_part = words.can_extend
     find: Any = words.find_action
+    reason: Any = words.reason
     spec_size, fields = sizes_of(game)
     legal, is_refused_with = game.kernels.legal, per_game(game).is_refused_with
     list_legal, num_legal, nth_legal = legal.list_legal, legal.num_legal, legal.nth_legal

@@ -447,7 +447,7 @@ export class Round {
   playCards(mask) {
     const action = this.actionOf(mask);
     if (action < 0) {
-      const clause = this.loaded.hasCardChoice ? this.loaded.words.reasons[this.game.findReason(mask)]?.[1] : undefined;
+      const clause = this.loaded.words.reasons.length ? this.loaded.words.reasons[this.game.findReason(mask)]?.[1] : undefined;
       throw new IllegalPlay(`${this.loaded.text(mask) || "-"}: not a legal play${clause ? `, RULES.md ${clause}` : ""}`);
     }
     return this.playMask(action, mask);

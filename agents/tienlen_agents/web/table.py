@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class Table:
             num_players=len(self._agents),
             whole_game=stored.whole_game,
             num_rounds=stored.num_rounds,
-            history_length=history_of([*bots, *cast(list[Agent], others)]),
+            history_length=history_of([*bots, *others]),
         )
         for text in stored.plays:
             self.session.apply(text)
