@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -43,7 +43,9 @@ def fill(batch: Batch, seed: int) -> None:
     keys = np.array([rng.randrange(MIN64, MAX64) for _ in range(batch.num_games)])
     batch.deal(keys, leader=np.arange(batch.num_games) % (batch.num_players + 1) - 1)
     some = batch.select(np.arange(n))
-    some.set_hands(np.array([rare_hands(rng, batch.num_players) for _ in range(n)]))
+    rules = cast(Rules, batch.rules)
+    hands = [rare_hands(rng, batch.num_players, rules.deck_mask, rules.cards_each) for _ in range(n)]
+    some.set_hands(np.array(hands))
     some.state.key[:] = keys[:n]
     batch.state.rows[:n] = some.state.rows
 
