@@ -59,7 +59,9 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "compare": _arena("compare", "compare one agent with several others"),
     "league": _arena("league", "rate several agents: every match-up of them, ratings, payoffs"),
     "gauntlet": _arena("gauntlet", "compare one agent with the standard panel"),
-    "puzzles": Command("tienlen_agents.puzzles", "endgames with exactly one winning play, from self-play"),
+    "puzzles": Command(
+        "tienlen_agents.tienlen_puzzles", "endgames with exactly one winning play, from self-play"
+    ),
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
     "exact": Command("tienlen_agents.exact.__main__", "small games, solved: NashConv, equilibria"),
     "tune": Command("tienlen_train.tune_heuristic", "search for parameters of the heuristic agent"),

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from tienlen_agents.versions import versions
 from tienlen_train.benchmarks import cpu_name, new_table
 from tienlen_train.config import ANY_SEED, FOLDER, command
 from tienlen_train.dmc import DMCConfig, DMCTrainer
-from tienlen_train.loop import make_console
+from tienlen_train.loop import Trainer, make_console
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 POINTS: Final = (
@@ -100,7 +100,7 @@ def learn(name: str, rules: str, seed: int, decisions: int) -> Iterator[Point]:
     config_class = PPOConfig if make is PPOTrainer else DMCConfig
     config = config_class(**settings, rules=rules, seed=seed, decisions=decisions)
     make.prepare_process(config)
-    trainer: Any = make(config)
+    trainer = cast("type[Trainer]", make)(config)
     due = [decisions / GROWTH**k for k in range(POINTS)]
     while not trainer.is_done:
         trainer.iterate()

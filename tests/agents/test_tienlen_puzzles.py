@@ -10,7 +10,7 @@ import pytest
 
 from tests.needs import ROOT
 from tienlen_agents.endgame import Solver
-from tienlen_agents.puzzles import main, mine, round_of
+from tienlen_agents.tienlen_puzzles import main, mine, round_of
 from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.tienlen.rules import get_rules
 

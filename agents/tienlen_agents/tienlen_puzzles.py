@@ -116,7 +116,7 @@ def round_of(mine: int, other: int, table: int) -> Round:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog=program("tienlen_agents.puzzles"),
+        prog=program("tienlen_agents.tienlen_puzzles"),
         description="Mine endgames with exactly one winning play from self-play, a line each.",
     )
     parser.add_argument("--count", type=Range(1, 10**6).reader(int), default=1000, help="(%(default)s)")
