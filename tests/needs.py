@@ -43,7 +43,9 @@ _without_page = None if (STATIC / "engine/index.json").is_file() else "the page 
 
 _without_cuda = None if importlib.util.find_spec("numba_cuda") else "numba-cuda (pip install -e '.[cuda]')"
 
-_without_openspiel = None if importlib.util.find_spec("pyspiel") else "OpenSpiel (pip install -e '.[bench]')"
+_without_openspiel = (
+    None if importlib.util.find_spec("pyspiel") else "OpenSpiel (pip install -e '.[openspiel]')"
+)
 
 needs_openspiel = _needs(_without_openspiel)
 needs_linker = _needs(_without_linker)

@@ -93,6 +93,19 @@ def expand(game: SmallGame) -> Expanded:
 
 def as_table(tree: Tree, policy: np.ndarray) -> dict[SetKey, dict[int, float]]:
     """A policy of a tree by information set and action."""
+    table: dict[SetKey, dict[int, float]] = {}
+    for key, action, probability in zip(*_edges(tree), policy, strict=True):
+        table.setdefault(key, {})[action] = float(probability)
+    return table
+
+
+def policy_from(tree: Tree, table: dict[SetKey, dict[int, float]]) -> np.ndarray:
+    """The policy of a tree that `as_table` gives as this table."""
+    return np.array([table[key][action] for key, action in zip(*_edges(tree), strict=True)])
+
+
+def _edges(tree: Tree) -> tuple[list[SetKey], list[int]]:
+    """The information set and the action of each probability of a policy."""
     history: list[History] = []
     for node in range(tree.num_nodes):
         parent = int(tree.parent[node])
@@ -107,10 +120,7 @@ def as_table(tree: Tree, policy: np.ndarray) -> dict[SetKey, dict[int, float]]:
         seat = int(tree.arrays.actor[node])
         for slot, hand in zip(*hands_at(tree, node, seat), strict=True):
             key_of_slot[int(slot)] = (seat, int(hand), history[node])
-    table: dict[SetKey, dict[int, float]] = {key: {} for key in key_of_slot.values()}
-    for slot, action, probability in zip(tree.edge_slots(), tree.edge_actions(), policy, strict=True):
-        table[key_of_slot[int(slot)]][int(action)] = float(probability)
-    return table
+    return [key_of_slot[int(slot)] for slot in tree.edge_slots()], [int(a) for a in tree.edge_actions()]
 
 
 def expected(game: Expanded, policy: dict[SetKey, dict[int, float]], seat: int) -> float:

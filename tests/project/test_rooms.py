@@ -18,7 +18,9 @@ NAMES = sorted(game.name for game in games())
 OF_ONE_GAME = ("rule_based", "endgame")
 # The console script bears the name of our first game.
 PROGRAM = ("agents/tienlen_agents/command.py", "train/tienlen_train/cli.py")
-LISTS_GAMES = (*PROGRAM, "tienlen_env/games/registry.py", "tienlen_env/__init__.py")
+# OpenSpiel's registry wants an entry for each game, with its name, parameters and numbers of players.
+BY_NAME = ("tienlen_env/envs/openspiel.py",)
+LISTS_GAMES = (*PROGRAM, *BY_NAME, "tienlen_env/games/registry.py", "tienlen_env/__init__.py")
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
 

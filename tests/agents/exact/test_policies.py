@@ -6,7 +6,7 @@ import pytest
 
 import tienlen_agents
 from tests.needs import needs_openspiel
-from tests.small_games import as_table, expand, expected
+from tests.small_games import as_table, expand, expected, policy_from
 from tienlen_agents.exact import (
     PolicyError,
     best_response,
@@ -21,7 +21,7 @@ from tienlen_agents.exact import (
     uniform,
 )
 from tienlen_env.engine.agent import RandomAgent
-from tienlen_env.games.tienlen.rules import PRESETS, Rules, deck_of
+from tienlen_env.games.tienlen.rules import NAMED, PRESETS, Rules, deck_of
 
 
 def random_policy(tree, seed):
@@ -124,40 +124,84 @@ def test_lookahead_of_heuristic_solves_mini(mini):
 
 
 SMALL_RULES = {
-    "cardgames": replace(PRESETS["cardgames"], num_players=2, deck=deck_of("3452", "sc"), cards_each=2),
-    "foicica": replace(PRESETS["foicica"], num_players=2, deck=deck_of("3452", "sc"), cards_each=2),
+    "cardgames": replace(PRESETS["cardgames"], num_players=2, deck=deck_of("342", "sc"), cards_each=2),
+    "foicica": replace(PRESETS["foicica"], num_players=2, deck=deck_of("342", "sc"), cards_each=2),
     "south": replace(PRESETS["south"], num_players=2, deck=deck_of("342", "sd"), cards_each=2),
 }
+
+
+def openspiel_game(rules):
+    """The same game in OpenSpiel, and a function that gives it a policy of ours."""
+    import pyspiel
+    from open_spiel.python import policy as open_spiel_policy
+
+    import tienlen_env.envs.openspiel  # noqa: F401 - registers the games
+
+    chosen = {"rules": rules.name} if rules.name in NAMED else {"deck": rules.deck, "cards": rules.cards_each}
+    for name, preset in PRESETS.items():
+        if replace(preset, num_players=2, deck=rules.deck, cards_each=rules.cards_each) == rules:
+            chosen["rules"] = name
+    reward = small_game(rules).reward
+    game = pyspiel.load_game("python_tienlen", {**chosen, "players": 2, "reward": reward})
+    assert game.start.batch.rules == rules
+
+    class Same(open_spiel_policy.Policy):
+        def __init__(self, table):
+            super().__init__(game, [0, 1])
+            self.table = table
+
+        def action_probabilities(self, state, player_id=None):
+            at = state.at
+            return self.table[at.turn, at.hands[at.turn], tuple(play[:3] for play in at.plays)]
+
+    return game, Same
 
 
 @needs_openspiel
 @pytest.mark.parametrize("name", SMALL_RULES)
 def test_nash_conv_is_that_of_openspiel(name):
-    from open_spiel.python import policy as open_spiel_policy
     from open_spiel.python.algorithms import exploitability
 
-    from tests.openspiel_game import new_game
-
-    game = small_game(SMALL_RULES[name])
-    tree = build(game)
-    peer = new_game(expand(game))
+    tree = build(small_game(SMALL_RULES[name]))
+    peer, same = openspiel_game(SMALL_RULES[name])
     policies = {
         "uniform": uniform(tree),
         "greedy": policy_of(tree, tienlen_agents.load("greedy")),
         "heuristic": policy_of(tree, tienlen_agents.load("heuristic")),
         "random 1": random_policy(tree, 1),
-        "random 2": random_policy(tree, 2),
         "cfr+": solve(tree, "cfr+", iterations=7).policy(),
     }
     for label, policy in policies.items():
-        table = as_table(tree, policy)
-
-        class Same(open_spiel_policy.Policy):
-            def action_probabilities(self, state, player_id=None, table=table):
-                return table[state.key()]
-
-        theirs = exploitability.nash_conv(peer, Same(peer, [0, 1]))
+        theirs = exploitability.nash_conv(peer, same(as_table(tree, policy)))
         assert nash_conv(tree, policy) == pytest.approx(theirs, abs=1e-9), label
+
+
+@needs_openspiel
+def test_cfr_plus_of_openspiel_is_judged_alike_by_both():
+    from open_spiel.python.algorithms import cfr, exploitability
+
+    rules = replace(PRESETS["cardgames"], num_players=2, deck="3s 3c 4s 4c 2s", cards_each=2)
+    tree = build(small_game(rules))
+    peer, same = openspiel_game(rules)
+    solver = cfr.CFRPlusSolver(peer)
+    for _ in range(10):
+        solver.evaluate_and_update_policy()
+    average = solver.average_policy()
+    table = as_table(tree, uniform(tree))
+
+    def fill(state):
+        if state.is_terminal():
+            return
+        if not state.is_chance_node():
+            same(table).action_probabilities(state).update(average.action_probabilities(state))
+        for action in state.legal_actions():
+            fill(state.child(action))
+
+    fill(peer.new_initial_state())
+    ours = policy_from(tree, table)
+    theirs = exploitability.nash_conv(peer, average)
+    assert nash_conv(tree, ours) == pytest.approx(theirs, abs=1e-9)
+    assert 0 < theirs < 0.1
 
 
 # The agents reckon with the cards of the deck only.
