@@ -44,7 +44,7 @@ def main() -> None:
     solve()
     play()
     result = match("openspiel:ismcts,simulations=20", "random", num_players=2, num_deals=2, seed=1)
-    print("IS-MCTS of OpenSpiel v. random:", result.results[0])
+    print("IS-MCTS of OpenSpiel, random: points of each deal", result.deal_points.tolist())
 
 
 if __name__ == "__main__":
