@@ -963,7 +963,7 @@ def test_two_tabs_show_the_same_game(new_page: NewPage, host: str) -> None:
 
 def test_cards_selected_before_the_turn_wait(new_page: NewPage, host: str) -> None:
     """They were chosen for another table: a tap or the button plays them."""
-    page = new_page(pause=1500)
+    page = new_page(pause=6000)  # longer than a busy machine takes for the click
     sit_down(page, host, 0, hands=["5s 9c 2h", "6d 8h Kc", "6s 9h Td", "3s 7d Jh"])  # nothing goes with the 2
     page.locator('.hand .hold[data-card="2h"]').click()
     wait(page)

@@ -131,8 +131,14 @@ def _loop_type() -> Any:
         other: Any = None
 
         def call_other(self, *args: Any) -> Any:
-            """A call with arguments for which no code is known yet."""
+            """A call with arguments for which no code is known yet.
+
+            Raises:
+                OverflowError: an integer of more than 64 bits.
+            """
             key_of, compiled = self.parts
+            if any(type(arg) is int and not -(2**63) <= arg < 2**63 for arg in args):
+                raise OverflowError("expected integers of 64 bits")
             if self.is_bound:
                 with _LOCK:
                     self.other = self.other or compiled(self.py_func)
