@@ -17,7 +17,16 @@ NAMES = RUNNER["names"]()
 
 
 def test_each_example_has_versions_and_a_place_on_the_page() -> None:
-    assert NAMES == ["agilerl", "cleanrl", "pufferlib", "rllib", "supersuit", "tianshou", "torchrl"]
+    assert NAMES == [
+        "agilerl",
+        "cleanrl",
+        "openspiel",
+        "pufferlib",
+        "rllib",
+        "supersuit",
+        "tianshou",
+        "torchrl",
+    ]
     page = (ROOT / "docs" / "use-with.md").read_text(encoding="utf-8")
     for name in NAMES:
         lines = (ROOT / "examples" / "requirements" / f"{name}.txt").read_text(encoding="utf-8").splitlines()

@@ -131,7 +131,19 @@ def test_core_dependencies_are_few(metadata: Message) -> None:
     names = {re.split(r"[<>=! ;\[]", text)[0] for text in required}
     assert names == {"numpy", "gymnasium", "pettingzoo", "pillow", "rich", "safetensors"}
     assert set(metadata.get_all("Provides-Extra", [])) == {
-        *("arena", "jit", "train", "web", "cluster", "cuda", "completion", "docs", "bench", "dev"),
+        *(
+            "arena",
+            "jit",
+            "train",
+            "web",
+            "cluster",
+            "cuda",
+            "completion",
+            "docs",
+            "bench",
+            "dev",
+            "openspiel",
+        ),
     }
 
 

@@ -157,7 +157,8 @@ def _sizes(rules: Any) -> tuple[int, ...]:
     """The number of cards that each seat gets; in Thirteens also the dummy and the remainder."""
     if isinstance(rules, ThirteensRules):
         return (*(rules.hand_size,) * rules.num_players, rules.hand_size * rules.dummy, rules.num_aside)
-    return (rules.cards_each,) * rules.num_players
+    sizes: tuple[int, ...] = (rules.cards_each,) * rules.num_players
+    return sizes
 
 
 def _has_leader(rules: AnyRules) -> bool:
@@ -209,7 +210,7 @@ def _game_type(game: str, utility: Any = _UTILITY.GENERAL_SUM) -> Any:
     )
 
 
-class Game(pyspiel.Game):  # type: ignore[misc]
+class Game(pyspiel.Game):
     """One game of OpenSpiel; `pyspiel.load_game` makes it.
 
     Attributes:
@@ -279,7 +280,7 @@ class ThirteensGame(Game):
     name = "thirteens"
 
 
-class State(pyspiel.State):  # type: ignore[misc]
+class State(pyspiel.State):
     """A state of OpenSpiel.
 
     Attributes:
@@ -421,7 +422,7 @@ class Observer:
         return f"player {player}, turn {at.turn}: {write(at.hands[player])}{_written(at)}{shown}"
 
 
-class AgentBot(pyspiel.Bot):  # type: ignore[misc]
+class AgentBot(pyspiel.Bot):
     """An agent of this project as a bot of OpenSpiel; it sees what its seat sees.
 
     Args:

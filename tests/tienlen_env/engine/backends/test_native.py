@@ -209,12 +209,17 @@ def test_arguments_of_every_kind(loop: Callable[[Any], Any]) -> None:
         (Pair(np.arange(10)[::2], 3), 4),  # not contiguous
         (Pair(np.arange(5).astype(">i8"), 3), 4),  # of the other byte order
         (Pair(np.arange(5), 3.5), 4),
-        (Pair(np.arange(5), 3), 2**70),  # no int64
         (Pair([1, 2], 3), 4),
     ],
 )
 def test_other_arguments_are_the_next_executors(loop: Callable[[Any], Any], args: Any) -> None:
     assert loop(weighted)(*args) == "numba"
+
+
+@needs_native_compiler
+def test_integers_of_more_than_64_bits_are_refused(loop: Callable[[Any], Any]) -> None:
+    with pytest.raises(OverflowError, match="64 bits"):
+        loop(weighted)(Pair(np.arange(5), 3), 2**70)
 
 
 @needs_native_compiler
