@@ -448,8 +448,18 @@ def test_wrong_cards_over_the_socket_are_refused(rules: str, server: Server) -> 
     others = sorted(set(Session(rules, 0).batch.game.text.format_cards((1 << 52) - 1).split()) - hand)
     own = next(text for text in view["legal"] if set(text.split()) <= hand).split()
     rest = sorted(hand - set(own))
+    order = "3456789TJQKA2"
+    # The deal is drawn: a card near those of the play could make a pair or a run of them.
+    far = next(
+        card
+        for card in rest
+        if card[0] in order
+        and all(
+            1 < abs(order.find(card[0]) - order.find(other[0])) < 12 for other in own if other[0] in order
+        )
+    )
     kinds = {
-        "the whole hand": sorted(hand), "one card more": [*own, rest[0]], "no cards": [],
+        "the whole hand": sorted(hand), "one card more": [*own, far], "no cards": [],
         "the rest of the hand": rest, "another seat's card": others[:1], "another seat's hand": others[:13],
         "own cards and another's": [*own, others[0]], "the full deck": [*hand, *others],
         "a card twice": [*own, *own], "a card that does not exist": ["1x"], "a negative mask": ["-1"],
