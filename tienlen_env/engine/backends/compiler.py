@@ -20,7 +20,7 @@ from numba.extending import overload
 
 from tienlen_env.engine.backends import overloads
 from tienlen_env.engine.backends.sources import cache_folder, digest_of, is_foreign, reachable
-from tienlen_env.games.common.hints import is_fused, is_noinline
+from tienlen_env.games.common.hints import is_noinline
 
 try:
     from tienlen_env.engine.backends import private
@@ -31,7 +31,7 @@ except ImportError as error:  # a later release of Numba
 
 def compiled(function: Callable[..., Any]) -> Any:
     """A dispatcher of Numba: it compiles the function for each new signature, unless the cache has it."""
-    dispatcher = numba.njit(function, nogil=True, fastmath=fastmath(function), **overloads.NO_RUNTIME)
+    dispatcher = numba.njit(function, nogil=True, **overloads.NO_RUNTIME)
     if private is None:
         register(function)
     else:
@@ -69,9 +69,9 @@ def register(function: Any) -> None:
             if _calls_itself(reached):
                 _register_recursive(reached)
                 continue
-            options: dict[str, Any] = {"fastmath": fastmath(reached)}
+            options: dict[str, Any] = {}
             if private is not None:
-                options |= {"forceinline": not is_noinline(reached), "pipeline_class": private.PartCompiler}
+                options = {"forceinline": not is_noinline(reached), "pipeline_class": private.PartCompiler}
             register_part(reached, "cpu", **options)
 
 
@@ -100,8 +100,3 @@ def _register_recursive(function: FunctionType) -> None:
         return lambda *args: compiled(*args)
 
     overload(function, jit_options=overloads.INLINE, strict=False)(overload_of)
-
-
-def fastmath(function: Any) -> set[str] | bool:
-    """Numba's option for a function: multiplications and additions may be fused where the hint says so."""
-    return {"contract"} if is_fused(function) else False

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from tienlen_env.games.common import bits
-from tienlen_env.games.common.hints import is_fused, is_noinline
+from tienlen_env.games.common.hints import is_noinline
 
 # Functions for which compiled code has instructions of its own (`overloads`); what they call is not followed.
 PRIMITIVES: Final[frozenset[Any]] = frozenset(
@@ -129,9 +129,7 @@ def _description(value: Any) -> bytes:
             (code.co_code, code.co_names, code.co_varnames, code.co_freevars, _plain_constants(code))
             for code in _codes(value.__code__)
         ]
-        return marshal.dumps(
-            (value.__qualname__, is_noinline(value), is_fused(value), repr(value.__defaults__), parts), 2
-        )
+        return marshal.dumps((value.__qualname__, is_noinline(value), repr(value.__defaults__), parts), 2)
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}".encode() + value.tobytes()
     if isinstance(value, frozenset):
@@ -187,4 +185,4 @@ def _source(function: FunctionType) -> bytes:
         end += 1
     marks = (function.__module__, function.__qualname__, function.__defaults__)
     text = "".join(lines[:end]).rstrip()
-    return f"{marks} {is_noinline(function)} {is_fused(function)}\n{text}".encode()
+    return f"{marks} {is_noinline(function)}\n{text}".encode()

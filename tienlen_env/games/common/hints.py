@@ -17,14 +17,3 @@ def noinline(function: AnyFunction) -> AnyFunction:
 def is_noinline(function: Callable[..., Any]) -> bool:
     """Whether a kernel is marked by `noinline`."""
     return getattr(function, "is_noinline", False)
-
-
-def fused(function: AnyFunction) -> AnyFunction:
-    """Mark a kernel on floats that may use FMA (fused multiply-add); the order of sums does not change."""
-    function.is_fused = True  # type: ignore[attr-defined]
-    return function
-
-
-def is_fused(function: Callable[..., Any]) -> bool:
-    """Whether a kernel is marked by `fused`."""
-    return getattr(function, "is_fused", False)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -22,6 +22,7 @@ from time import process_time
 from typing import Any, Final, cast
 
 import numpy as np
+from rich.table import Table
 
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.exact import Solver, build, nash_conv, small_game
@@ -159,7 +160,7 @@ def jobs(config: NashConvConfig) -> Iterator[tuple[Path, str, str, int]]:
                 yield Path(config.out) / rules / f"{label}-{seed}.json", name, rules, seed
 
 
-def result_table(config: NashConvConfig, read: Callable[[Path], dict[str, Any]]) -> Any:
+def result_table(config: NashConvConfig) -> Table:
     """The last NashConv of each algorithm and its seconds, over the seeds."""
     games = config.rules.split()
     table = new_table(title="NashConv at the end (seconds of one core)")
@@ -168,7 +169,8 @@ def result_table(config: NashConvConfig, read: Callable[[Path], dict[str, Any]])
     for name in config.chosen:
         cells = []
         for rules in games:
-            ends = [read(path)["points"][-1] for path, *job in jobs(config) if job[:2] == [name, rules]]
+            found = [path.read_bytes() for path, *job in jobs(config) if job[:2] == [name, rules]]
+            ends = [json.loads(text)["points"][-1] for text in found]
             seconds = float(np.mean([end[1] for end in ends]))
             last = [end[2] for end in ends]
             if len(last) > 1 and min(last) > 0:
@@ -197,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    console.print(result_table(config, lambda path: json.loads(path.read_text(encoding="utf-8"))))
+    console.print(result_table(config))
     return 0
 
 

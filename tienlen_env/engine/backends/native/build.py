@@ -340,7 +340,6 @@ def _module_of(entry: _Entry, machine: Any) -> tuple[Any, str]:
     dispatcher: Any = njit(
         entry.types,
         nogil=True,
-        fastmath=compiler.fastmath(function),
         **overloads.NO_RUNTIME,
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
