@@ -963,9 +963,25 @@ def test_two_tabs_show_the_same_game(new_page: NewPage, host: str) -> None:
 
 def test_cards_selected_before_the_turn_wait(new_page: NewPage, host: str) -> None:
     """They were chosen for another table: a tap or the button plays them."""
-    page = new_page(pause=6000)  # longer than a busy machine takes for the click
-    sit_down(page, host, 0, hands=["5s 9c 2h", "6d 8h Kc", "6s 9h Td", "3s 7d Jh"])  # nothing goes with the 2
+    hands = ["5s 9c 2h", "6d 8h Kc", "6s 9h Td", "3s 7d Jh"]  # nothing goes with the 2
+    page = new_page()
+    # No agent plays by itself, however long the click takes.
+    sit_down(page, host, 0, hands=hands, pause=10**8)
     page.locator('.hand .hold[data-card="2h"]').click()
+    first = Round.from_hands("cardgames", [parse_cards(hand) for hand in hands])
+    assert first.current_seat == 3
+    action = next(play.action for play in first.legal_plays() if str(play) == "3s")
+    other = page.context.new_page()  # another tab plays for seat 3: the table follows what is stored
+    other.goto(host)
+    other.evaluate(
+        """play => {
+            const game = JSON.parse(localStorage.getItem("game:1"));
+            game.rounds[0].plays.push(play);
+            localStorage.setItem("game:1", JSON.stringify(game));
+        }""",
+        {"action": action, "cards": "3s"},
+    )
+    page.bring_to_front()
     wait(page)
     expect(page.locator(".controls .play")).to_be_enabled()
     page.wait_for_timeout(300)
