@@ -747,12 +747,23 @@ LESSON = ["9c", "9h", "8c 8d", "6d 7s 8h", None, "2c", "4s 4c 5d 5h 6s 6d", ["6s
 
 def play_somehow(page: Page, text: str) -> None:
     """Select what is still held, and play it; the last cards may play themselves."""
+    turn = turn_of(page)
     for card in text.split():
         if page.locator(f'.hand .hold[data-card="{card}"]').count():
             page.locator(f'.hand .hold[data-card="{card}"]').click()
-    page.wait_for_timeout(200)
-    if page.locator(".play:not([disabled])").count():
+    press_play_if_needed(page, turn)
+
+
+def press_play_if_needed(page: Page, turn: int) -> None:
+    """Press Play if what is selected does not play itself; wait until the table or the coach has answered."""
+
+    def is_answered() -> bool:
+        return turn_of(page) > turn or page.locator(".coach .next").count() > 0
+
+    until(page, lambda: is_answered() or page.locator(".play:not([disabled])").count() > 0)
+    if not is_answered():
         page.locator(".play").click()
+    until(page, is_answered)
 
 
 @pytest.mark.parametrize(("locale", "width", "height"), [("en-US", 1280, 800), ("vi-VN", 390, 844)])
@@ -841,10 +852,9 @@ def test_mistakes_are_questions_before_their_answer(
     if page.locator(".pass").is_enabled():
         page.locator(".pass").click()
     else:
+        turn = turn_of(page)
         page.locator(".hand .hold").last.click()
-        page.wait_for_timeout(200)
-        if page.locator(".play:not([disabled])").count():
-            page.locator(".play").click()
+        press_play_if_needed(page, turn)
     expect(page.locator(".coach .next")).to_be_visible()
     assert sideways(page) <= 0
     page.locator(".coach .next").click()
