@@ -245,7 +245,7 @@ class Trainer(Task):
     def _build_tree(self) -> Tree:
         try:
             game = small_game(self.rules)
-            check_fits(plan(game, solves=False))
+            check_fits(plan(game, "agents"))
         except ValueError as error:
             self.config.refuse("eval_exact", f"expected False: {error}")
         return build(game)

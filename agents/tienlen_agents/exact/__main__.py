@@ -26,7 +26,7 @@ from rich.table import Table
 import tienlen_agents
 from tienlen_agents.command import Interrupted, complete_agents, interruptible, program, show_any_text
 from tienlen_agents.exact.agent import load_exact, save_policy, show
-from tienlen_agents.exact.plan import bench, check_fits, plan
+from tienlen_agents.exact.plan import Purpose, bench, check_fits, plan
 from tienlen_agents.exact.policies import Measure, best_responses, lookahead, measure, method_of, policy_of
 from tienlen_agents.exact.small_tienlen import SmallGame, small_game
 from tienlen_agents.exact.solvers import Algorithm, Solver, Steps
@@ -90,6 +90,8 @@ class Asking(Common):
     Attributes:
         repeats: how often an agent that draws its actions is asked at each information set.
         seed: of the agents.
+        sampled: count the choices of agents whose probabilities are known, too, which shows the bias of
+            `repeats`.
         lookahead: take the policy that looks one play ahead and goes on as the agent; with 0 all hands of the
             others weigh the same, with 1 their plays tell of them as far as they can.
         out: write the results to this file.
@@ -97,6 +99,7 @@ class Asking(Common):
 
     repeats: int = setting(1, COUNT)
     seed: int = setting(0, COUNT_OR_NONE)
+    sampled: bool = False
     lookahead: float | None = setting(None, SHARE)
     out: str | None = setting(None, FreeText("a file"))
 
@@ -163,10 +166,10 @@ def _parser() -> argparse.ArgumentParser:
 class Work:
     """A command's tree and its progress bars."""
 
-    def __init__(self, settings: Common, *, solves: bool) -> None:
+    def __init__(self, settings: Common, purpose: Purpose) -> None:
         self.settings, self.game = settings, settings.game
         self.console = Console()
-        needs = plan(self.game, solves=solves)
+        needs = plan(self.game, purpose)
         self.say(str(needs))
         check_fits(needs, settings.memory)
         self._nodes = needs.size.nodes
@@ -216,6 +219,7 @@ def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -
             agent,
             repeats=settings.repeats,
             seed=settings.seed,
+            sampled=settings.sampled,
             progress=lambda done, total: move(done),
         )
     return policy if settings.lookahead is None else lookahead(tree, policy, settings.lookahead)
@@ -223,7 +227,7 @@ def _policy(work: Work, tree: Tree, settings: Asking, name: str, agent: Agent) -
 
 def _nashconv(settings: Asking, names: Sequence[str]) -> int:
     agents = _loaded(settings, names)
-    work = Work(settings, solves=False)
+    work = Work(settings, "agents" if settings.lookahead is None else "lookahead")
     tree = work.tree()
     # With more players NashConv bounds nothing, so only the gains are shown.
     two = tree.num_players == 2
@@ -237,7 +241,9 @@ def _nashconv(settings: Asking, names: Sequence[str]) -> int:
     for name, agent in zip(names, agents, strict=True):
         begin = time.process_time()
         measured = measure(tree, _policy(work, tree, settings, name, agent))
-        method = str(method_of(agent)) + (f" × {settings.repeats}" if settings.repeats > 1 else "")
+        method = ("choices" if settings.sampled else str(method_of(agent))) + (
+            f" × {settings.repeats}" if settings.repeats > 1 else ""
+        )
         method += "" if settings.lookahead is None else f", lookahead {settings.lookahead:g}"
         gains = [f"{gain:.6f}" for gain in measured.gains]
         seconds = time.process_time() - begin
@@ -256,7 +262,7 @@ def _nashconv(settings: Asking, names: Sequence[str]) -> int:
 
 
 def _solve(settings: Solving) -> int:
-    work = Work(settings, solves=True)
+    work = Work(settings, "solver")
     steps = Steps(settings.magnet, settings.rate)
     folder = Path(settings.out) if settings.out else None
     if folder is None:
@@ -310,7 +316,7 @@ def _run_solver(work: Work, settings: Solving, steps: Steps, folder: Path | None
 
 def _best_response(settings: Asking, name: str) -> int:
     (agent,) = _loaded(settings, [name])
-    work = Work(settings, solves=False)
+    work = Work(settings, "agents" if settings.lookahead is None else "lookahead")
     tree = work.tree()
     policy = _policy(work, tree, settings, name, agent)
     measured = measure(tree, policy)
@@ -362,7 +368,7 @@ def _run(command: str, settings: Common, given: dict[str, Any]) -> int:
     elif command == "bench":
         print(bench(settings.game))
     else:
-        print(plan(settings.game, solves=True))
+        print(plan(settings.game, "solver"))
     return 0
 
 

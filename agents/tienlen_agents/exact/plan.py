@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tienlen_agents.exact import passes
 from tienlen_agents.exact.policies import uniform
 from tienlen_agents.exact.small_tienlen import GameTooLargeError, SmallGame
 from tienlen_agents.exact.solvers import Solver
-from tienlen_agents.exact.tree import Size, build, estimate
+from tienlen_agents.exact.tree import Size, build, estimate, part_bytes
 
 # Seconds, measured on one core of a server (AMD EPYC, 2.6 GHz), see docs/exact.md.
 SECONDS_A_DEAL: Final = 1.5e-6
@@ -23,6 +23,15 @@ SECONDS_A_SLOT: Final = 1.5e-7  # of building
 SECONDS_A_PASS: Final = 6e-9  # for each slot and leaf: a third of an iteration of CFR+
 GIB: Final = 2**30
 REPEATS: Final = 5  # of a measurement
+
+Purpose = Literal["agents", "lookahead", "solver"]
+# Most bytes beside the tree in `policy_of`, `lookahead`, and `Solver` with `measure`: for each edge, slot and
+# edge that ends the round, and a share of `Size.level_bytes`.
+BYTES: Final[dict[Purpose, tuple[int, int, int, float]]] = {
+    "agents": (64, 12, 0, 2 / 3),
+    "lookahead": (73, 48, 0, 0.0),
+    "solver": (32, 40, 8, 0.0),
+}
 
 
 @dataclass(frozen=True)
@@ -53,25 +62,26 @@ class Plan:
         )
 
 
-def plan(game: SmallGame, *, solves: bool) -> Plan:
+def plan(game: SmallGame, purpose: Purpose) -> Plan:
     """Estimate what a game needs.
 
     Args:
         game: the game.
-        solves: whether an algorithm runs, or best responses only.
+        purpose: whether agents are asked, or also look ahead, or an algorithm runs.
 
     Raises:
         GameTooLargeError: too many deals to list them.
     """
-    size = estimate(game)
-    P = game.num_players
-    num_bytes = size.solver_bytes(P) if solves else size.tree_bytes(P) + 16 * (size.edges + 2 * size.slots)
+    size, P = estimate(game), game.num_players
+    tree = part_bytes(game, size.nodes, size.slots, size.ends, size.leaves)
+    tree += 4 * size.edges + (27 + 4 * P) * size.nodes
+    an_edge, a_slot, an_end, of_levels = BYTES[purpose]
+    beside = an_edge * size.edges + a_slot * size.slots + an_end * size.ends + of_levels * size.level_bytes
     work = size.slots + size.leaves
     return Plan(
         game,
         size,
-        # The tree is built of parts, which are then put together.
-        max(num_bytes, 2 * size.tree_bytes(P)),
+        round(max(tree + beside, size.build_bytes)),
         SECONDS_A_DEAL * size.deals + SECONDS_A_SLOT * size.slots,
         3 * SECONDS_A_PASS * work * P / 2,
     )

@@ -22,7 +22,7 @@ from tienlen_agents.exact import passes
 from tienlen_agents.exact.expansion import Deals, Level, Scratch, find_others, new_scratch
 from tienlen_agents.exact.small_tienlen import PolicyError
 from tienlen_agents.exact.tree import Tree
-from tienlen_env.engine.agent import Agent, RandomAgent, ScoringAgent, check_plays, history_of
+from tienlen_env.engine.agent import Agent, FallibleAgent, RandomAgent, ScoringAgent, check_plays, history_of
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.per_game import per_game
 from tienlen_env.engine.batch import Batch
@@ -59,14 +59,14 @@ def check_policy(tree: Tree, policy: FloatArray) -> None:
         PolicyError: another shape, or probabilities of an information set that are negative, not numbers, or
             do not add up to 1.
     """
-    policy = np.asarray(policy)
+    policy = np.ascontiguousarray(policy)
     if policy.shape != (tree.num_edges,) or policy.dtype != np.float64:
         raise PolicyError(f"policy: expected float64 ({tree.num_edges},), got {policy.dtype} {policy.shape}")
     if not np.isfinite(policy).all() or (policy < 0).any():
         raise PolicyError("policy: expected probabilities of 0 and above")
-    slots = tree.edge_slots()
-    sums = np.bincount(slots, policy, tree.num_slots)[slots]
-    if (worst := np.abs(sums - 1).max(initial=0)) > SUM_TOLERANCE:
+    sums = np.empty(tree.num_slots)  # 0 where no information set is, below it where nothing has a probability
+    passes.normalise(tree.arrays, policy, np.empty(tree.num_edges), sums)
+    if (worst := np.abs(np.maximum(sums[sums != 0], 0) - 1).max(initial=0)) > SUM_TOLERANCE:
         raise PolicyError(f"policy: expected probabilities that add up to 1, they miss it by {worst:.3g}")
 
 
@@ -222,15 +222,17 @@ def lookahead(tree: Tree, policy: FloatArray, trust: float) -> FloatArray:
     gain = np.zeros(tree.num_edges)
     reach, values, sums = np.empty((3, tree.num_slots))
     earned = np.empty(tree.num_edges - tree.num_inner)
-    for depth in range(int(depths.max()) + 1):
-        # The weights of hands change with the depth of the decision; what is played from there does not.
+    # The weights of hands change with the depth of the decision, unless it is the posterior; what is played
+    # from there does not.
+    for depth in range(1 if trust == 1 else int(depths.max()) + 1):
         past = np.where(depths < depth, 1 - trust + trust * policy, policy)
         for seat in range(tree.num_players):
-            regret, none = np.zeros((2, tree.num_edges))
-            keep = passes.Regrets(regret, none, 1.0, 1.0, floor=-np.inf, forget=1.0, weight=0.0)
-            passes.regret_pass(tree.arrays, past.copy(), reach, seat, values, sums, earned, keep)
-            here = (seats == seat) & (depths == depth)
-            gain[here] = regret[here]
+            here = (seats == seat) & ((depths == depth) | (trust == 1))
+            if here.any():
+                regret, none = np.zeros((2, tree.num_edges))
+                keep = passes.Regrets(regret, none, 1.0, 1.0, floor=-np.inf, forget=1.0, weight=0.0)
+                passes.regret_pass(tree.arrays, past.copy(), reach, seat, values, sums, earned, keep)
+                gain[here] = regret[here]
     best = np.zeros(tree.num_slots)
     np.maximum.at(best, slots, gain)
     best[best < GAIN_TOLERANCE] = 0.0
@@ -441,7 +443,13 @@ def method_of(agent: Agent) -> Method:
 
 
 def policy_of(
-    tree: Tree, agent: Agent, *, repeats: int = 1, seed: int = 0, progress: Progress | None = None
+    tree: Tree,
+    agent: Agent,
+    *,
+    repeats: int = 1,
+    seed: int = 0,
+    sampled: bool = False,
+    progress: Progress | None = None,
 ) -> FloatArray:
     """The policy of an agent.
 
@@ -452,6 +460,7 @@ def policy_of(
             its answers are taken for its probabilities. NashConv of such a policy is biased upwards; the bias
             grows as the number of samples falls.
         seed: of the agent; the k-th repeat has the seed ``seed + k``.
+        sampled: count choices of an agent whose probabilities are known, too: it shows how large the bias is.
         progress: called with the number of information sets done and that of all.
 
     Returns:
@@ -465,10 +474,10 @@ def policy_of(
         raise ValueError(f"repeats={repeats}: expected 1 or more")
     check_plays([agent], Batch(tree.game.rules, 1))
     given = getattr(agent, "policy_on", None)
-    if given is not None:  # a policy of this laboratory
+    if given is not None and not sampled:  # a policy of this laboratory
         policy: FloatArray = given(tree)
         return policy
-    method, policy = method_of(agent), uniform(tree)
+    method, policy = "choices" if sampled else method_of(agent), uniform(tree)
     if method == "uniform":
         return policy
     edges, history = EdgeIndex(tree), history_of([agent])
@@ -504,6 +513,9 @@ def _answers(tree: Tree, agent: Agent, view: View, slots: IntArray, edges: EdgeI
         raise PolicyError(
             f"agent {agent.name!r}: expected {len(slots)} actions, got {chosen.dtype} {chosen.shape}"
         )
+    # A program that fails does not raise: a fixed rule answers in its place.
+    if isinstance(agent, FallibleAgent) and (failed := agent.take_forfeits()):
+        raise PolicyError(f"agent {agent.name!r}: {failed[0].reason}: {failed[0].detail}")
     found = edges.find(slots, chosen.astype(np.int64))
     if (found < 0).any():
         wrong = int(np.flatnonzero(found < 0)[0])

@@ -46,6 +46,7 @@ Int32Array = npt.NDArray[np.int32]
 Progress = Callable[[str, int], None]
 
 DEALS_AT_ONCE: Final = 100_000
+BYTES_A_DEAL: Final = 1_050  # of those at once: three rows of the engine, measured
 MAX_DEALS: Final = 500_000_000
 MAX_SLOTS: Final = 2**31 - 1  # int32
 FIRST_SIZES: Final = (4_096, 65_536, 65_536, 65_536)
@@ -97,8 +98,11 @@ class Size:
         choices: information sets with two legal actions or more; 0 in an estimate.
         slots: S.
         edges: E.
+        ends: T, the edges that end the round.
         leaves: L.
         depth: most decisions of a round.
+        level_bytes: most memory of the levels while the tree is built; 0 in a count.
+        build_bytes: most memory while the tree is built; 0 in a count.
         is_exact: counted.
     """
 
@@ -108,17 +112,12 @@ class Size:
     choices: int
     slots: int
     edges: int
+    ends: int
     leaves: int
     depth: int
+    level_bytes: int
+    build_bytes: int
     is_exact: bool
-
-    def tree_bytes(self, num_players: int) -> int:
-        """Memory of the tree."""
-        return 40 * self.nodes + 4 * self.slots + 58 * self.edges // 2 + 4 * (num_players - 1) * self.leaves
-
-    def solver_bytes(self, num_players: int) -> int:
-        """Memory of the tree and of an algorithm on it: three numbers an edge, three a slot."""
-        return self.tree_bytes(num_players) + 24 * self.edges + 24 * self.slots
 
 
 @dataclass(eq=False)
@@ -197,8 +196,11 @@ class Tree:
             choices=int((per_slot > 1).sum()),
             slots=self.num_slots,
             edges=self.num_edges,
+            ends=len(t.end_slot),
             leaves=len(t.leaf_slots),
             depth=len(self.depths) - 1,
+            level_bytes=0,
+            build_bytes=0,
             is_exact=True,
         )
 
@@ -335,6 +337,11 @@ class _Expander:
     def _new_chunk(self) -> Chunk:
         return new_chunk(self._row_size, self._game.num_players, self._sizes, self._game.pays_by_deal)
 
+    @property
+    def num_bytes(self) -> int:
+        """Memory of its buffers."""
+        return sum(array.nbytes for array in (*self._chunk, *self._scratch))
+
     def run(self, level: Level) -> Iterator[Chunk]:
         """The children of all nodes; each chunk is valid until the next one.
 
@@ -459,11 +466,10 @@ def _assemble(
     mover = np.full(N, -1, np.int8)
     mover[num_roots:] = actor[parent[num_roots:]]
     first_child = num_roots + _starts(np.bincount(parent[num_roots:], minlength=N))
-    lengths = np.zeros(N, np.int64)  # of the slots of the seats that moved: one edge each
-    index = np.arange(num_roots, N) * P + mover[num_roots:]
-    firsts, lengths[num_roots:] = slot_start[index], slot_start[index + 1] - slot_start[index]
-    edge_start = _starts(lengths)
-    slots = np.arange(edge_start[-1]) + np.repeat(firsts - edge_start[num_roots:-1], lengths[num_roots:])
+    # The slots of the seats that moved: one edge each.
+    has_moved = mover[:, None] == np.arange(P)
+    edge_start = _starts((whole["length"].reshape(N, P) * has_moved).sum(axis=1))
+    inner_slots = whole["up"][np.repeat(has_moved.ravel(), whole["length"])]
     arrays = TreeArrays(
         actor=actor,
         mover=mover,
@@ -471,7 +477,7 @@ def _assemble(
         slot_start=slot_start,
         up=whole["up"],
         edge_start=edge_start,
-        edge_slot=np.concatenate([whole["up"][slots], whole["end_slot"]]),
+        edge_slot=np.concatenate([inner_slots, whole["end_slot"]]),
         first_end=_starts(np.bincount(whole["end_node"], minlength=N)),
         end_slot=whole["end_slot"],
         first_leaf=_starts(whole["end_leaves"]),
@@ -510,14 +516,22 @@ def estimate(game: SmallGame, *, nodes_per_depth: int = 2_000, seed: int = 0) ->
     deals, level = _start(game, None)
     expander = _Expander(game, deals, level)
     TURN = Batch(game.rules, 1).game.columns.turn
-    weight, total = 1.0, np.zeros(5)  # nodes, information sets, slots, edges, leaves
+    weight, total = 1.0, np.zeros(6)  # nodes, information sets, slots, edges, ends, leaves
     depth, is_exact = 0, True
+    level_bytes, build_bytes, above = 0.0, 0.0, 0.0
+    node_bytes = 8 * level.rows.shape[1] + 16 * P + 8
     while len(level.rows):
         n = len(level.rows)
         depth += 1
         lengths = np.diff(level.starts).reshape(n, P)
         acting = lengths[np.arange(n), level.rows[:, TURN]]
         total[:3] += weight * np.array([n, acting.sum(), lengths.sum()])
+        # The level above, this one in parts, and put together.
+        here, slots_here = weight * node_bytes * n, weight * lengths.sum()
+        levels = above + 2 * here + 16 * slots_here
+        level_bytes = max(level_bytes, levels)
+        build_bytes = max(build_bytes, levels + part_bytes(game, *total[[0, 2, 4, 5]]))
+        above = here + 8 * slots_here
         if n > nodes_per_depth:
             keep = np.sort(rng.choice(n, nodes_per_depth, replace=False))
             weight *= n / nodes_per_depth
@@ -530,10 +544,36 @@ def estimate(game: SmallGame, *, nodes_per_depth: int = 2_000, seed: int = 0) ->
             length = chunk.length[: nodes * P].reshape(nodes, P)
             mover = level.rows[chunk.parent[:nodes], TURN]
             total[3] += weight * (length[np.arange(nodes), mover].sum() + ends)
-            total[4] += weight * leaves
+            total[4:] += weight * np.array([ends, leaves])
         level = children.level(level)
-    nodes, information_sets, slots, edges, leaves = (round(float(x)) for x in total)
-    return Size(game.num_deals, nodes, information_sets, 0, slots, edges, leaves, depth, is_exact)
+    nodes, information_sets, slots, edges, ends, leaves = (round(float(x)) for x in total)
+    largest = max(4 * slots, 8 * P * ends, 4 * (P - 1) * leaves)  # each part is put together by a copy
+    build_bytes = max(
+        build_bytes,
+        part_bytes(game, nodes, slots, ends, leaves) + largest,
+        BYTES_A_DEAL * min(game.num_deals, DEALS_AT_ONCE),
+    )
+    return Size(
+        deals=game.num_deals,
+        nodes=nodes,
+        information_sets=information_sets,
+        choices=0,
+        slots=slots,
+        edges=edges,
+        ends=ends,
+        leaves=leaves,
+        depth=depth,
+        level_bytes=round(level_bytes),
+        build_bytes=round(build_bytes) + expander.num_bytes,
+        is_exact=is_exact,
+    )
+
+
+def part_bytes(game: SmallGame, nodes: float, slots: float, ends: float, leaves: float) -> float:
+    """Memory of the parts of a tree, before they are put together."""
+    P = game.num_players
+    pay = 8 * P * (leaves if game.pays_by_deal else ends)
+    return (15 + 4 * P) * nodes + 4 * slots + 14 * ends + 4 * (P - 1) * leaves + pay
 
 
 def _some_of(level: Level, keep: IntArray, num_players: int) -> Level:

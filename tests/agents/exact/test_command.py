@@ -1,9 +1,12 @@
 import json
+import shlex
+import sys
+from contextlib import closing
 
 import pytest
 
 import tienlen_agents
-from tienlen_agents.exact import __main__ as command
+from tienlen_agents.exact import __main__ as command, build, nash_conv, policy_of
 from tienlen_agents.exact.plan import bench
 from tienlen_agents.exact.small_tienlen import small_game
 
@@ -54,6 +57,34 @@ def test_best_response_to_a_file(capsys, tmp_path):
     text = run(capsys, "best-response", "heuristic", "--rules", "mini", "--out", str(out))
     assert "seat 0: the best response earns +0.025000, heuristic itself +0.000000" in text
     assert tienlen_agents.load(f"exact:{out}").history > 5
+
+
+FIVE_CARDS = ["--rules", "cardgames", "--players", "2", "--deck", "3s 3c 4s 4c 2s", "--cards-each", "2"]
+
+
+def program(path, answer):
+    """A program over the line protocol that plays `answer`, an expression of a question."""
+    path.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        "    if m['type'] == 'hello': print(json.dumps({'type': 'ready', 'version': 1}), flush=True)\n"
+        f"    if m['type'] == 'play': print(json.dumps({{'id': m['id'], 'cards': {answer}}}), flush=True)\n"
+    )
+    command = shlex.join([sys.executable, "-S", "-E", str(path)])
+    return f"process:{command},limit_ms=600000,start_ms=600000"
+
+
+def test_a_program_has_the_nash_conv_of_what_it_plays(capsys, tmp_path):
+    first = program(tmp_path / "first.py", "next((c for c in m['legal'] if c), '')")
+    out = tmp_path / "found.json"
+    run(capsys, "nashconv", first, "greedy", *FIVE_CARDS, "--out", str(out))
+    program_found, greedy = (one["nash_conv"] for one in json.loads(out.read_text())["results"])
+    tree = build(small_game("cardgames", 2, deck="3s 3c 4s 4c 2s", cards_each=2))
+    with closing(tienlen_agents.load(first)) as agent:
+        assert program_found == nash_conv(tree, policy_of(tree, agent)) > 0
+    assert greedy > 0
+    assert "illegal" in refused(capsys, "nashconv", program(tmp_path / "wrong.py", "'2h'"), *FIVE_CARDS)
 
 
 def test_three_players_have_gains_and_no_nash_conv(capsys):

@@ -123,11 +123,15 @@ def test_lookahead_of_heuristic_solves_mini(mini):
         lookahead(mini, heuristic, 1.5)
 
 
-SMALL_RULES = {
-    "cardgames": replace(PRESETS["cardgames"], num_players=2, deck=deck_of("342", "sc"), cards_each=2),
-    "foicica": replace(PRESETS["foicica"], num_players=2, deck=deck_of("342", "sc"), cards_each=2),
-    "south": replace(PRESETS["south"], num_players=2, deck=deck_of("342", "sd"), cards_each=2),
-}
+def rules_of(name, ranks, suits):
+    return replace(PRESETS[name], num_players=2, deck=deck_of(ranks, suits), cards_each=2)
+
+
+SMALL_RULES = [
+    pytest.param(rules_of(name, ranks, suits), marks=marks, id=f"{name}, {ranks}")
+    for ranks, marks in (("342", ()), ("3452", pytest.mark.nightly))
+    for name, suits in (("cardgames", "sc"), ("foicica", "sc"), ("south", "sd"))
+]
 
 
 def openspiel_game(rules):
@@ -158,17 +162,18 @@ def openspiel_game(rules):
 
 
 @needs_openspiel
-@pytest.mark.parametrize("name", SMALL_RULES)
-def test_nash_conv_is_that_of_openspiel(name):
+@pytest.mark.parametrize("rules", SMALL_RULES)
+def test_nash_conv_is_that_of_openspiel(rules):
     from open_spiel.python.algorithms import exploitability
 
-    tree = build(small_game(SMALL_RULES[name]))
-    peer, same = openspiel_game(SMALL_RULES[name])
+    tree = build(small_game(rules))
+    peer, same = openspiel_game(rules)
     policies = {
         "uniform": uniform(tree),
         "greedy": policy_of(tree, tienlen_agents.load("greedy")),
         "heuristic": policy_of(tree, tienlen_agents.load("heuristic")),
         "random 1": random_policy(tree, 1),
+        "random 2": random_policy(tree, 2),
         "cfr+": solve(tree, "cfr+", iterations=7).policy(),
     }
     for label, policy in policies.items():
@@ -255,12 +260,12 @@ def test_agents_that_answer_nonsense_are_refused(mini, act, message):
 
 
 def test_repeated_choices_come_near_the_probabilities(mini):
-    agent, exact = Choosing(lambda view, rng: view.sample(rng)), nash_conv(mini, uniform(mini))
+    agent, exact = RandomAgent(), nash_conv(mini, uniform(mini))
 
     def bias(repeats):
         """Of a policy of known NashConv that is sampled; over some seeds, because it is an expectation."""
-        found = [nash_conv(mini, policy_of(mini, agent, repeats=repeats, seed=1000 * k)) for k in range(8)]
-        return np.mean(found) - exact
+        found = [policy_of(mini, agent, repeats=repeats, seed=1000 * k, sampled=True) for k in range(8)]
+        return np.mean([nash_conv(mini, policy) for policy in found]) - exact
 
     few, many = bias(2), bias(32)
     assert few > 0.02  # upwards: the best response to a sample exploits its noise, too

@@ -1,15 +1,20 @@
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import tienlen_agents
 from tests.small_games import as_table, expand, expected
 from tienlen_agents.exact import (
     GameTooLargeError,
+    Solver,
     build,
     estimate,
+    lookahead,
     measure,
     passes,
+    policy_of,
     small_game,
     uniform,
 )
@@ -92,10 +97,39 @@ def test_estimate_is_near():
     assert estimate(small_game("mini"), nodes_per_depth=10**6).information_sets == 12_210
 
 
+@pytest.mark.parametrize("name", ["mini", "small", "large"])
+def test_the_memory_that_is_said_is_the_memory_that_is_taken(name):
+    game, found = small_game(name), {}
+
+    def solved():
+        tree = build(game)
+        solver = Solver(tree, "cfr+")
+        solver.step()
+        measure(tree, solver.policy())
+
+    def looked_ahead():
+        tree = build(game)
+        measure(tree, lookahead(tree, policy_of(tree, tienlen_agents.load("greedy")), 0.5))
+
+    def asked():
+        tree = build(game)
+        measure(tree, policy_of(tree, tienlen_agents.load("greedy")))
+
+    work = {"solver": solved, "agents": asked, "lookahead": looked_ahead}
+    work["solver"]()  # compiles
+    for purpose, run in work.items():
+        tracemalloc.start()
+        run()
+        found[purpose] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    said = {purpose: plan(game, purpose).num_bytes for purpose in work}
+    assert said == pytest.approx(found, rel=0.15)
+
+
 def test_what_does_not_fit_is_refused_with_the_numbers():
     with pytest.raises(GameTooLargeError, match=r"5\.36e\+28 deals"):
         build(small_game("cardgames"))
-    needs = plan(small_game("mini"), solves=True)
+    needs = plan(small_game("mini"), "solver")
     check_fits(needs, 1.0)
     with pytest.raises(GameTooLargeError, match=r"12,210 information sets.*expected at most 0\.0001 GiB"):
         check_fits(needs, 0.0001)
