@@ -32,7 +32,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as sync_connect
 
+import tienlen_agents
 from tests.web_help import ROOT, Client, Server
+from tienlen_agents.exact import best_responses, build, policy_of, save_policy, small_game
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.web import (
     app as app_module,
@@ -364,9 +366,22 @@ def test_programs_and_policies_of_the_command_line() -> None:
     """A person, a program and a policy file at one table, to the end of a round."""
     policy = "policy:cardgames-medium-v5.safetensors"
     hub = Hub(Store(":memory:"), ["greedy", PROGRAM, f"policy:{WEIGHTS / 'cardgames-medium-v5.safetensors'}"])
+    play_a_round(hub, "cardgames", ("human", "program", policy, "greedy"))
+
+
+def test_a_best_response_sits_at_the_table(tmp_path: Path) -> None:
+    tree = build(small_game("mini"))
+    path = tmp_path / "exploiter.npz"
+    save_policy(path, tree, best_responses(tree, policy_of(tree, tienlen_agents.load("greedy"))), "")
+    hub = Hub(Store(":memory:"), [f"exact:{path}"])
+    play_a_round(hub, "mini", ("human", "exact:exploiter.npz"))
+
+
+def play_a_round(hub: Hub, rules: str, seats: tuple[str, ...]) -> None:
+    """A person, who plays the last legal play each time, and agents play to the end of a round."""
 
     async def play() -> Table:
-        tokens = hub.create(Create("cardgames", ("human", "program", policy, "greedy"), False, 0))
+        tokens = hub.create(Create(rules, seats, False, 0))
         table, seat = hub.find(tokens[0][0])
         ear = Ear(table, seat)
         table.enter(ear)
@@ -379,7 +394,7 @@ def test_programs_and_policies_of_the_command_line() -> None:
 
     try:
         table = asyncio.run(play())
-        assert [info["name"] for info in table.view(0)["seats"]] == ["human", "program", policy, "greedy"]  # type: ignore[index, call-overload, union-attr]
+        assert [info["name"] for info in table.view(0)["seats"]] == list(seats)  # type: ignore[index, call-overload, union-attr]
         assert table.view(0)["notices"] == []
         assert hub.store.records() == [table.session.record()]
     finally:
