@@ -309,14 +309,14 @@ def cases() -> list[Case]:
             Case(f"Batch {rules}", partial(batched, rules, 4096), targets=((ABSOLUTE, goal),))
             for rules, goal in goals.items()
         ),
-        # With payments, chops and instant wins, which the others do not have.
+        # With payments, chops and instant wins, or other bombs, which the others do not have.
         *(
             Case(
                 f"Batch {rules}",
                 partial(batched, rules, 4096),
-                targets=(("Batch cardgames", 0.85),) if rules == "south" else (),
+                targets=(("Batch cardgames", 0.85),) if rules in ("south", "south_winner", "bga") else (),
             )
-            for rules in ("south", "south_count", "north")
+            for rules in ("south", "south_count", "north", "south_winner", "bga")
         ),
         Case(
             "Batch cardgames, packed",
