@@ -37,7 +37,8 @@ CREATE TABLE IF NOT EXISTS games (
 CREATE TABLE IF NOT EXISTS tokens (
     digest TEXT PRIMARY KEY,
     game INTEGER NOT NULL REFERENCES games (id),
-    seat INTEGER
+    seat INTEGER,
+    name TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS plays (
     game INTEGER NOT NULL REFERENCES games (id),
@@ -46,9 +47,9 @@ CREATE TABLE IF NOT EXISTS plays (
     PRIMARY KEY (game, number)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 """
-_VERSION: Final = 2
+_VERSION: Final = 3
 
 
 class StoreError(OSError):
@@ -70,6 +71,7 @@ class Stored:
         seats: ``"human"`` or an agent's name, by seat.
         rounds_seen: the number of finished rounds after which a person went on.
         plays: the texts of all plays.
+        people: names that people have given, by seat.
     """
 
     id: int
@@ -82,6 +84,7 @@ class Stored:
     seats: tuple[str, ...]
     rounds_seen: int
     plays: tuple[str, ...]
+    people: dict[int, str]
 
 
 def digest_of(token: str) -> str:
@@ -127,11 +130,13 @@ class Store:
             self._file = sqlite3.connect(str(path), isolation_level=None, check_same_thread=False)
             self._file.execute("PRAGMA foreign_keys = ON")
             (version,) = self._file.execute("PRAGMA user_version").fetchone()
+            if version not in range(_VERSION + 1):
+                raise StoreError(f"{path}: a store of version {version}, expected {_VERSION}")
             if version == 1:  # before games of a number of rounds
                 for column in ("num_rounds INTEGER", "is_ended INTEGER NOT NULL DEFAULT 0"):
                     self._file.execute(f"ALTER TABLE games ADD COLUMN {column}")
-            elif version not in (0, _VERSION):
-                raise StoreError(f"{path}: a store of version {version}, expected {_VERSION}")
+            if version in (1, 2):  # before names of people
+                self._file.execute("ALTER TABLE tokens ADD COLUMN name TEXT NOT NULL DEFAULT ''")
             (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise StoreError(f"{path}: damaged, put back a sound copy ({found})")
@@ -180,7 +185,8 @@ class Store:
             game = row.lastrowid
             assert game is not None  # one row was inserted
             self._file.executemany(
-                "INSERT INTO tokens VALUES (?, ?, ?)", [(digest_of(t), game, seat) for t, seat in tokens]
+                "INSERT INTO tokens (digest, game, seat) VALUES (?, ?, ?)",
+                [(digest_of(t), game, seat) for t, seat in tokens],
             )
         return game
 
@@ -209,9 +215,15 @@ class Store:
         columns = "id, rules, key, whole_game, num_rounds, is_ended, pause, seats, rounds_seen"
         row = self._file.execute(f"SELECT {columns} FROM games WHERE id = ?", (game,)).fetchone()
         plays = self._file.execute("SELECT play FROM plays WHERE game = ? ORDER BY number", (game,))
+        named = self._file.execute("SELECT seat, name FROM tokens WHERE game = ? AND name != ''", (game,))
         number, rules, key, whole, num_rounds, is_ended, pause, seats, seen = row
         seated, texts = tuple(json.loads(seats)), tuple(text for (text,) in plays)
-        return Stored(number, rules, key, bool(whole), num_rounds, bool(is_ended), pause, seated, seen, texts)
+        ends = (bool(whole), num_rounds, bool(is_ended))
+        return Stored(number, rules, key, *ends, pause, seated, seen, texts, dict(named))
+
+    def name(self, game: int, seat: int, name: str) -> None:
+        """Store the name that a person has given; another game with the same links has it, too."""
+        self._file.execute("UPDATE tokens SET name = ? WHERE game = ? AND seat = ?", (name, game, seat))
 
     def add_play(self, game: int, number: int, play: str) -> None:
         """Store a play."""

@@ -75,7 +75,6 @@ class Table:
         stand_in: Agent | None = None,
     ) -> None:
         self.names = tuple(names)
-        self._names_of_people: dict[int, str] = {}
         self._away_since: dict[int, float] = {}
         self._stand_in = stand_in
         self.listeners: set[Listener] = set()
@@ -94,7 +93,7 @@ class Table:
         """Begin with a stored game: the first one, or another one with the same seats."""
         others = [agent for agent in (self._stand_in, self._adviser) if agent is not None]
         bots = [agent for agent in self._agents if agent is not None]
-        self.id, self._rounds_seen = stored.id, stored.rounds_seen
+        self.id, self._rounds_seen, self._names_of_people = stored.id, stored.rounds_seen, stored.people
         self.session = Session(
             stored.rules,
             stored.key,
@@ -203,8 +202,10 @@ class Table:
         self.listeners.add(listener)
         if listener.seat is not None:
             self._away_since.pop(listener.seat, None)
-            if listener.name.strip():
-                self._names_of_people[listener.seat] = printable(listener.name.strip())[:MAX_NAME]
+            name = printable(listener.name.strip())[:MAX_NAME]
+            if name and name != self._names_of_people.get(listener.seat):
+                self._names_of_people[listener.seat] = name
+                self._store.name(self.id, listener.seat, name)
         self.tell_all()
         self.drive()
 

@@ -774,7 +774,7 @@ def test_another_game_has_the_same_seats_and_links(hub: Hub) -> None:
 
 
 def test_an_evening_ends_when_a_player_says_so(tmp_path: Path) -> None:
-    """A game without an end; it is the same after the server was started anew."""
+    """A game without an end; it is the same after the server was started anew, with the people's names."""
     path = tmp_path / "games.sqlite"
     agents = ["random", "greedy"]
 
@@ -784,7 +784,7 @@ def test_an_evening_ends_when_a_player_says_so(tmp_path: Path) -> None:
             hub.create(Create("south_winner", ("greedy", "greedy"), num_rounds=0))
         tokens = hub.create(Create("south_winner", ("human", "greedy"), num_rounds=0))
         table, _ = hub.find(tokens[0][0])
-        ear = Ear(table, 0)
+        ear = Ear(table, 0, " Lan\x1b ")
         table.enter(ear)
         with pytest.raises(MessageError, match="two rounds"):
             await table.end(0)
@@ -814,7 +814,12 @@ def test_an_evening_ends_when_a_player_says_so(tmp_path: Path) -> None:
         other, _ = again.find(tokens[0][0])
         assert other.session.is_over
         assert other.session.record() == table.session.record()
+        name = other.view(0)["seats"][0]["name"]  # type: ignore[index]
+        assert name == view["seats"][0]["name"]  # type: ignore[index]
+        assert str(name).startswith("Lan")
+        assert "\x1b" not in str(name)
         again.again(other, 0)
+        assert other.view(0)["seats"][0]["name"] == name  # type: ignore[index]
         assert (other.session.num_rounds, other.session.is_over) == (0, False)
         again.close()
         return table.session.record()
@@ -823,18 +828,22 @@ def test_an_evening_ends_when_a_player_says_so(tmp_path: Path) -> None:
     assert Game.from_record(record).is_over
 
 
-def test_a_store_of_the_first_version_is_read(tmp_path: Path) -> None:
-    """Games from before those of a number of rounds."""
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_store_of_an_older_version_is_read(version: int, tmp_path: Path) -> None:
+    """From before games of a number of rounds, and before names of people."""
     path = tmp_path / "games.sqlite"
     store = Store(path)
     game = store.add("south", 5, ["human", "greedy"], [("x", 0)], whole_game=True, pause=0)
     store.close()
     with sqlite3.connect(path) as file:
-        for name in ("num_rounds", "is_ended"):
+        file.execute("ALTER TABLE tokens DROP COLUMN name")
+        for name in ("num_rounds", "is_ended") if version == 1 else ():
             file.execute(f"ALTER TABLE games DROP COLUMN {name}")
-        file.execute("PRAGMA user_version = 1")
+        file.execute(f"PRAGMA user_version = {version}")
     store = Store(path)
+    store.name(game, 0, "Lan")
     found = store.load(game)
+    assert found.people == {0: "Lan"}
     assert (found.rules, found.whole_game, found.num_rounds, found.is_ended) == ("south", True, None, False)
     store.close()
 
