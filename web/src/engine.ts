@@ -41,17 +41,30 @@ const base = new URL("engine/", document.baseURI);
 let library: Promise<Library> | null = null;
 let client: AgentClient | null = null;
 const files = new Map<string, Promise<Uint8Array>>();
+const OWN_RULES = /^[0-9a-f]+\.json$/; // only a remark beside a record has them
 const RETRY = [1000, 3000]; // milliseconds before a file is asked for again
 
 /** A file of the engine, loaded once for the page and its worker; tried again after a failure. */
 export function readFile(name: string, onProgress: (bytes: number) => void = () => {}): Promise<Uint8Array> {
   let found = files.get(name);
+  if (!found && OWN_RULES.test(name)) return Promise.reject(new Error(`${name}: no tables of these rules`));
   if (!found) {
     found = load(name, onProgress, 0);
     files.set(name, found);
     found.catch(() => files.delete(name));
   }
   return found;
+}
+
+const REMARK = /^# rules ([0-9a-f]+) (\S+)$/;
+
+/** Read a line that says what rules of one's own are (Python's `rules_remark`): the file of their tables. */
+export async function readRemark(line: string): Promise<void> {
+  const [, digest, text] = REMARK.exec(line) ?? [];
+  if (!digest || !text) return;
+  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const bytes = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  files.set(`${digest}.json`, Promise.resolve(new Uint8Array(bytes)));
 }
 
 async function load(name: string, onProgress: (bytes: number) => void, tries: number): Promise<Uint8Array> {

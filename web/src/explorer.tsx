@@ -1,8 +1,8 @@
 /** The explorer: any record, move by move, with what the champion and the search say of it. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CardRow, PlayText } from "./cards.tsx";
-import type { Advice, AgentInfo, LoadedGame, Round, SeatView } from "./engine.ts";
-import { adviserOf, agentsOf, openAgents, openLibrary } from "./engine.ts";
+import type { Advice, AgentInfo, Round, SeatView } from "./engine.ts";
+import { adviserOf, agentsOf, openAgents, openLibrary, readRemark } from "./engine.ts";
 import { adviceOf, judge, playOut, type Judged } from "./judge.ts";
 import { agentWords, cardsSigns, decimal, estimateText, namedPlay, placeText, pointsText, rulesWords, t, unitsText } from "./i18n.ts";
 import type { LocalGame } from "./local.ts";
@@ -49,23 +49,23 @@ function Graph({ judged, paid, numTurns, turn, names, worst, onStep }: {
 }
 
 /** `numRecords`: of the rounds that were read; the others are branches, which the reader has played. */
-interface Opened { numRecords: number; game: LoadedGame; rounds: Round[]; text: string; agents: AgentInfo[] }
+interface Opened { numRecords: number; rounds: Round[]; text: string; agents: AgentInfo[] }
 const WORLDS = ["16", "32", "64", "128"] as const;
 
 async function open(text: string): Promise<Opened> {
   const library = await openLibrary();
   const numbered = text.split("\n").map((line, i) => ({ line: line.trim(), number: i + 1 })).filter(({ line }) => line && !line.startsWith("#"));
-  const lines = numbered.map(({ line }) => line);
-  const game = await library.loadRecord(lines[0] ?? "");
-  const rounds = numbered.map(({ line, number }) => {
+  for (const line of text.split("\n")) await readRemark(line.trim());
+  const rounds: Round[] = [];
+  for (const { line, number } of numbered.length ? numbered : [{ line: "", number: 1 }]) {
     try {
-      return game.fromRecord(line);
+      rounds.push((await library.loadRecord(line)).fromRecord(line));
     } catch (error) {
       throw numbered.length > 1 ? new Error(t("line", number, messageOf(error))) : error;
     }
-  });
+  }
   const { rules, num_players } = rounds[0]!.data;
-  return { numRecords: rounds.length, game, rounds, text, agents: agentsOf(library, rules, num_players) };
+  return { numRecords: rounds.length, rounds, text, agents: agentsOf(library, rules, num_players) };
 }
 
 /** A play in the list of moves. */
@@ -179,7 +179,10 @@ function OneRound({ opened, players, isBranch, onBranch, round, number, turn, on
   const agents = useMemo(() => openAgents(), []);
 
   useEffect(() => () => stop.current.abort(), []);
-  useEffect(() => { list.current?.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" }); }, [turn]);
+  useEffect(() => { // only the list is scrolled, not the page
+    const now = list.current?.querySelector<HTMLElement>("[aria-current=true]");
+    if (now) list.current!.scrollTop = now.offsetTop - list.current!.offsetTop - list.current!.clientHeight / 2;
+  }, [turn]);
   useEffect(() => {
     const control = new AbortController();
     setChampion(null);
@@ -235,6 +238,10 @@ function OneRound({ opened, players, isBranch, onBranch, round, number, turn, on
   rows.sort((a, b) => scoreOf(b) - scoreOf(a));
   const most = Math.max(...rows.map((row) => row.found?.points ?? -Infinity));
   const onTable = (view.table || view.pile || view.trick || "") as string;
+  // A record of rules of one's own needs the remark that says what they are.
+  const withRules = (record: string): string => [...opened.text.split("\n").filter((line) => line.startsWith("# rules ")), record].join("\n");
+  const link = linkTo(isBranch ? withRules(round.record()) : opened.text, isBranch ? 0 : number, turn, players);
+  const isOwn = round.data.rules.startsWith("#"); // a stored game would lack its rules
   const mySeat = seenFrom === "all" ? Math.max(0, current) : Number(seenFrom);
 
   return (
@@ -308,15 +315,15 @@ function OneRound({ opened, players, isBranch, onBranch, round, number, turn, on
         )}
         <Choice label={t("otherPlayers")} value={opponent} options={opponents} words={agentWords} onChange={setOpponent} />
         <p class="actions">
-          <button type="button" class="play-on" onClick={() => playOn(mySeat)} disabled={position.isOver}>{t("playFrom")}</button>
+          <button type="button" class="play-on" onClick={() => playOn(mySeat)} disabled={position.isOver || isOwn}>{t("playFrom")}</button>
           <button type="button" class="duplicate" onClick={() => replay(mySeat)} disabled={!adviser}>{t("duplicate", mySeat + 1, agentWords(adviser?.name ?? ""))}</button>
-          <button type="button" onClick={() => { void navigator.clipboard?.writeText(linkTo(isBranch ? round.record() : opened.text, isBranch ? 0 : number, turn, players)).then(() => setCopied(true)); history.replaceState(null, "", linkTo(isBranch ? round.record() : opened.text, isBranch ? 0 : number, turn, players)); }}>{copied ? t("copied") : t("link")}</button>
+          <button type="button" onClick={() => { void navigator.clipboard?.writeText(link).then(() => setCopied(true)); history.replaceState(null, "", link); }}>{copied ? t("copied") : t("link")}</button>
         </p>
         {duplicate && (
           <div class="duplicate-result">
             <p role="status">{t("duplicateTitle", round.isOver ? resultText(round, duplicate.seat) : "–", resultText(duplicate.round, duplicate.seat), agentWords(adviser!.name))}</p>
-            <textarea readOnly rows={2} aria-label={t("record")} value={duplicate.round.record()} />
-            <p class="actions"><button type="button" class="show-duplicate" onClick={() => onShow(duplicate.round.record())}>{t("openExplorer")}</button></p>
+            <textarea readOnly rows={2} aria-label={t("record")} value={withRules(duplicate.round.record())} />
+            <p class="actions"><button type="button" class="show-duplicate" onClick={() => onShow(withRules(duplicate.round.record()))}>{t("openExplorer")}</button></p>
           </div>
         )}
       </section>

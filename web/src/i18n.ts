@@ -21,7 +21,7 @@ const en = {
   graph: "Expected points over the round", graphPaid: "Expected payments over the round", move: "Move", pause: "Pause", resume: "Resume", speed: "Speed", step: "Step", loading: "Loading", error: "Error: {0}",
   declare: "Declare the instant win", mustDeclare: "You have an instant win: declare it", declares: "{0} declares an instant win", end: "No more melds", melds: "{0} melds {1}", meldsNothing: "{0} ends the melds",
   starter: "Suit to follow: {0}", aside: "Goes to the winner of the trick", toMeld: "{0} may meld these", took: "{0} took the trick", ahead: "{0} is ahead", tricks: "{0} tricks", trick: "1 trick", leadCard: "You lead: play any card that is not dimmed",
-  paid: "Balance", pays: "{0} pays {2} to {1} ({3})", chop: "chopped", cong: "no card played", held_twos: "2s in hand", held_bombs: "bombs in hand", cards: "cards in hand", instant: "instant win", last_two: "ended on a 2", last_three: "the last 3 of spades", stake: "a stake to the first",
+  paid: "Balance", pays: "{0} pays {2} to {1} ({3})", chop: "chopped", chopNow: "Chop!", sound: "Sounds", cong: "no card played", held_twos: "2s in hand", held_bombs: "bombs in hand", cards: "cards in hand", instant: "instant win", last_two: "ended on a 2", last_three: "the last 3 of spades", stake: "a stake to the first",
   rules_cardgames: "cardgames.io", rules_mobile: "Mobile app", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "South of Vietnam", rules_south_count: "South of Vietnam, cards counted", rules_north: "North of Vietnam", rules_south_winner: "South of Vietnam, the first takes all", rules_bga: "Board Game Arena",
   rules_mini: "Few cards: mini", rules_small: "Few cards: small", rules_medium: "Few cards: medium", rules_large: "Few cards: large",
   rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, melds by hand", rules_thirteens_dummy: "Thirteens with a dummy", rules_thirteens_dummy_manual: "Thirteens with a dummy, melds by hand", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
@@ -55,14 +55,14 @@ const vi: Record<Key, string> = {
   graph: "Điểm kỳ vọng trong ván", graphPaid: "Tiền kỳ vọng trong ván", move: "Nước", pause: "Dừng", resume: "Tiếp", speed: "Tốc độ", step: "Từng nước", loading: "Đang tải", error: "Lỗi: {0}",
   declare: "Báo tới trắng", mustDeclare: "Bạn được tới trắng: hãy báo", declares: "{0} tới trắng", end: "Thôi hạ phỏm", melds: "{0} hạ {1}", meldsNothing: "{0} thôi hạ",
   starter: "Chất phải theo: {0}", aside: "Thuộc về người ăn vòng này", toMeld: "{0} hạ phỏm từ các lá này", took: "{0} ăn vòng này", ahead: "{0} đang cao nhất", tricks: "{0} vòng", trick: "1 vòng", leadCard: "Bạn ra bài: đánh lá nào không mờ cũng được",
-  paid: "Tiền", pays: "{0} trả {2} cho {1} ({3})", chop: "bị chặt", cong: "cóng", held_twos: "thối heo", held_bombs: "thối hàng", cards: "lá còn lại", instant: "tới trắng", last_two: "về bằng heo", last_three: "ba bích cuối", stake: "tiền bàn cho người nhất",
+  paid: "Tiền", pays: "{0} trả {2} cho {1} ({3})", chop: "bị chặt", chopNow: "Chặt!", sound: "Âm thanh", cong: "cóng", held_twos: "thối heo", held_bombs: "thối hàng", cards: "lá còn lại", instant: "tới trắng", last_two: "về bằng heo", last_three: "ba bích cuối", stake: "tiền bàn cho người nhất",
   rules_cardgames: "cardgames.io", rules_mobile: "Ứng dụng di động", rules_foicica: "foicica", rules_pagat: "pagat.com", rules_south: "Miền Nam", rules_south_count: "Miền Nam, đếm lá", rules_north: "Miền Bắc", rules_south_winner: "Miền Nam, nhất ăn tất", rules_bga: "Board Game Arena",
   rules_mini: "Ít lá: mini", rules_small: "Ít lá: small", rules_medium: "Ít lá: medium", rules_large: "Ít lá: large",
   rules_thirteens: "Thirteens", rules_thirteens_manual: "Thirteens, tự hạ phỏm", rules_thirteens_dummy: "Thirteens có nhà ảo", rules_thirteens_dummy_manual: "Thirteens có nhà ảo, tự hạ phỏm", game_tienlen: "Tiến lên", game_thirteens: "Thirteens",
   random: "ngẫu nhiên", greedy: "tham lam", greedy_long: "tham lam, bộ dài trước", trickster: "trickster", heuristic: "kinh nghiệm", champion: "cao thủ", search: "tìm kiếm", round: "Ván {0}", thinking: "đang nghĩ", notLegal: "Nước này không hợp lệ", allRules: "Luật đầy đủ", games: "Cuộc chơi", won: "Thắng", meanPoints: "Điểm mỗi cuộc", noGames: "Chưa có cuộc chơi nào.", unfinished: "chưa xong", look: "Xem", learn: "Học từ lỗi", judging: "Đang xem các nước của bạn:", accuracy: "{0} trong {1} quyết định của bạn không mất điểm rõ rệt",
   allSeen: "Đó là các nước mất điểm rõ rệt.", noMistakes: "Không nước nào mất điểm rõ rệt.", fine: "Tốt: nước này không mất điểm rõ rệt.", costs: "Nước này mất {0} điểm.", bestPlay: "Nước tốt nhất theo tìm kiếm:", youPlayed: "Bạn đã đánh", whatNow: "Bây giờ bạn đánh gì?",
   challenge: "Mười ván với cao thủ", deal: "Ván", challengeTask: "Cao thủ cũng đánh ván này ở ghế của bạn.", soFar: "Đến giờ: bạn {0}, cao thủ {1}.", difference: "Bạn hơn cao thủ, điểm mỗi ván: {0} ± {1} (95 %). Bạn bè có thể đánh mười ván này:", playThis: "Đánh nước này", branch: "nhánh", lesson: "Bài học", well: "Đúng rồi.", notYet: "Chưa đúng.", lessonOver: "Vậy là đủ: hãy chơi một ván.", puzzles: "Thế bài", puzzle: "Thế bài {0}", dailyPuzzle: "Thế bài hôm nay",
-  puzzleTask: "Chỉ có một nước thắng. Nước nào?", puzzleRight: "Đúng: đây là nước thắng duy nhất.", puzzleWrong: "Không: bây giờ người kia thắng được.", otherHolds: "Các lá khác đã đánh hết. Người kia có", answer: "Nước thắng:", rated: "độ khó {0}", yourRating: "Điểm của bạn: {0}", streak: "Liên tiếp: {0} (cao nhất {1})", solvedOf: "giải được {0} trên {1}", nextPuzzle: "Thế bài tiếp", yourName: "Tên bạn, cho người khác thấy", returnToServer: "Về bàn của tôi trên máy chủ", rematch: "Chơi lại, cùng những người này", plainHttp: "Kết nối không được mã hoá: ai đọc được mạng này thì thấy bài.", onlyHere: "Chỉ máy này vào được máy chủ. Để máy khác vào được, hãy chạy: tienlen web --host", qrCode: "Mã QR của liên kết", standsIn: "đánh thay {0}", loadingAgents: "Đang tải người chơi máy: {0} %", tryAgain: "Thử lại", aboutTable: "Về bàn chơi này", nothingBeats: "Bạn không có bài nào chặt được: hãy bỏ lượt", yourGames: "Các cuộc chơi của bạn",
+  puzzleTask: "Chỉ có một nước thắng. Nước nào?", puzzleRight: "Đúng: đây là nước thắng duy nhất.", puzzleWrong: "Không: bây giờ người kia thắng được.", otherHolds: "Các lá khác đã đánh hết. Người kia có", answer: "Nước thắng:", rated: "độ khó {0}", yourRating: "Điểm của bạn: {0}", streak: "Liên tiếp: {0} (cao nhất {1})", solvedOf: "giải được {0} trên {1}", nextPuzzle: "Thế bài tiếp", yourName: "Tên bạn, cho người khác thấy", returnToServer: "Về bàn của tôi trên máy chủ", rematch: "Chơi lại, cùng những người này", plainHttp: "Kết nối không được mã hoá: ai đọc được mạng này thì thấy bài.", onlyHere: "Chỉ máy này vào được máy chủ. Để máy khác vào được, hãy chạy: tienlen web --host", qrCode: "Mã QR của liên kết", standsIn: "đánh thay {0}", loadingAgents: "Đang tải người chơi máy: {0} %", tryAgain: "Thử lại", aboutTable: "Về bàn chơi này", nothingBeats: "Bạn không có bài nào chặt được: hãy bỏ lượt", yourGames: "Các cuộc chơi",
   pair: "đôi", triple: "sám cô", quad: "tứ quý", run: "sảnh", "double sequence": "đôi thông", "triple sequence": "sám thông", "quad sequence": "tứ thông", suited: "{0} đồng chất",
   away: "vắng mặt", worlds: "Số lần chia bài mà tìm kiếm thử", noSeat: "Liên kết này không mở ghế nào trên máy chủ này.", noToken: "Địa chỉ thiếu mã của máy chủ: hãy xin liên kết đầy đủ.", language_en: "English", language_vi: "Tiếng Việt",
 };
@@ -133,6 +133,10 @@ const SIGNS: Record<string, string> = { s: "♠", c: "♣", d: "♦", h: "♥" }
 export const cardsSigns = (cards: string[]): string =>
   cards.map((card) => `${card[0] === "T" ? "10" : card[0] === "*" ? "★" : card[0]}${SIGNS[card[1]!] ?? card[1]}`).join(" ");
 
+const KINDS = /^(suited )?(double sequence|triple sequence|quad sequence|single|pair|triple|quad|run) /;
+/** The kind of a combination, from the engine's text of an action; empty for a pass or a word. */
+export const kindOf = (action: string): string => KINDS.exec(action)?.[2] ?? "";
+
 // What people in Vietnam call a number of pairs in a row, and a number of twos.
 const PAIRS: Record<number, string> = { 3: "ba đôi thông", 4: "bốn đôi thông", 5: "năm đôi thông", 6: "sáu đôi thông" };
 const TWOS = ["heo", "đôi heo", "ba heo", "tứ quý heo"];
@@ -143,7 +147,7 @@ const TWOS = ["heo", "đôi heo", "ba heo", "tứ quý heo"];
  * @param cards its cards
  */
 export function comboWords(action: string, cards: string[]): string {
-  const found = /^(suited )?(double sequence|triple sequence|quad sequence|single|pair|triple|quad|run) /.exec(action);
+  const found = KINDS.exec(action);
   if (!found) return "";
   let name = found[2] === "single" ? "" : t(found[2] as Key); // a single card is its own name
   if (current === "vi" && found[2] === "double sequence") name = PAIRS[cards.length / 2] ?? name;
@@ -175,8 +179,8 @@ export function refusalWords(why: number, reasons: readonly (readonly [string, s
 }
 /** The name of a kind of combination without an article. */
 const comboName = (action: string): string => {
-  const kind = /^(?:suited )?(double sequence|triple sequence|quad sequence|pair|triple|quad|run) /.exec(action)?.[1];
-  return kind ? (current === "vi" ? t(kind as Key) : kind) : "";
+  const kind = kindOf(action);
+  return kind && kind !== "single" ? (current === "vi" ? t(kind as Key) : kind) : "";
 };
 
 /** A suit that the server or the engine names in English. */

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { browserLanguage, isLanguage, setLanguage, t, type Key, type Language } from "./i18n.ts";
+import { play } from "./sound.ts";
 import { readStored, store } from "./storage.ts";
 
 /** What the reader has chosen; stored in the browser. */
@@ -9,11 +10,12 @@ export interface Settings {
   language: Language | "auto";
   theme: "auto" | "light" | "dark";
   autoPass: boolean;
+  sound: boolean;
   pause: number;
   /** What other people at the table see. */
   name: string;
 }
-const DEFAULT: Settings = { language: "auto", theme: "auto", autoPass: false, pause: 700, name: "" };
+const DEFAULT: Settings = { language: "auto", theme: "auto", autoPass: false, sound: false, pause: 700, name: "" };
 
 /** The stored settings; a spoilt one is the default. */
 export function loadSettings(): Settings {
@@ -22,6 +24,7 @@ export function loadSettings(): Settings {
     language: isLanguage(found.language) ? found.language : "auto",
     theme: (["light", "dark"] as const).find((theme) => theme === found.theme) ?? "auto",
     autoPass: found.autoPass === true,
+    sound: found.sound === true,
     pause: Number.isFinite(found.pause) ? Math.max(0, Math.min(2000, found.pause)) : DEFAULT.pause,
     name: typeof found.name === "string" ? found.name.slice(0, 24) : "",
   };
@@ -124,6 +127,10 @@ export function SettingsDialog({ settings, onChange, onClose }: { settings: Sett
       <label class="check">
         <input type="checkbox" checked={settings.autoPass} onChange={(event) => set({ autoPass: event.currentTarget.checked })} />
         <span>{t("autoPass")}</span>
+      </label>
+      <label class="check">
+        <input type="checkbox" checked={settings.sound} onChange={(event) => { const sound = event.currentTarget.checked; set({ sound }); if (sound) play("card"); }} />
+        <span>{t("sound")}</span>
       </label>
       <p class="quiet">{t("keys")}</p>
     </Dialog>

@@ -5,11 +5,12 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { CardBack, CardRow, PlayText } from "./cards.tsx";
 import { Hand, moveFocus } from "./hand.tsx";
 import { engineWords, type EngineWords } from "./engine.ts";
-import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, namedPlay, placeText, pointsText, refusalWords, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
+import { agentWords, cardsSigns, cardsWords, cardWords, causeWords, comboWords, countText, decimal, estimateText, kindOf, namedPlay, placeText, pointsText, refusalWords, rulesWords, signed, suitWords, t, unitsText } from "./i18n.ts";
 import { LocalHost } from "./local.ts";
 import { cardsOf, isCards, type GameEvent, PERSON, type HintPlay, type Host, type SeatInfo, type TableView } from "./model.ts";
 import { Dialog, Pace, useKeys, useNarrow, type Settings } from "./parts.tsx";
 import { RulesDialog } from "./rules.tsx";
+import { play as playSound } from "./sound.ts";
 
 const RANKS = "3456789TJQKA2*";
 const SUITS = "scdh12";
@@ -47,6 +48,12 @@ function playsOfTrick(view: TableView | null): (string | null)[] {
   for (const play of plays.slice(view.lead_at)) if (play.round === view.round) shown[play.seat] = play.text;
   if (view.owner != null) shown[view.owner] = view.table ?? "";
   return shown;
+}
+
+/** Whether the last play chops: within a trick only a bomb has another kind, or another number of cards. */
+function isChop(view: TableView, texts: string[]): boolean {
+  const plays = view.events.filter((event): event is GameEvent & { type: "play" } => event.type === "play").slice(view.lead_at);
+  return new Set(plays.filter(({ text, round }) => text && round === view.round).map(({ id, text }) => kindOf(texts[id] ?? "") + cardsOf(text).length)).size > 1;
 }
 
 /** The engine's names of the actions, once they are loaded; a table on a server has no engine in the page yet. */
@@ -112,7 +119,7 @@ function Trick({ view, you }: { view: TableView; you: number | null }) {
   );
 }
 
-function Centre({ view, you }: { view: TableView; you: number | null }) {
+function Centre({ view, you, chops }: { view: TableView; you: number | null; chops: boolean }) {
   if (view.trick !== undefined) return <Trick view={view} you={you} />;
   const cards = cardsOf(view.table ?? "");
   const owner = view.owner ?? null;
@@ -121,7 +128,7 @@ function Centre({ view, you }: { view: TableView; you: number | null }) {
     <section class="centre" aria-label={t("table")}>
       {cards.length
         ? <>
-            <div class="on-table" key={`${view.turn}${view.table}`} data-cards={cards.join(" ")}><CardRow cards={cards} /></div>
+            <div class={`on-table ${chops ? "chop" : ""}`} key={`${view.turn}${view.table}`} data-cards={cards.join(" ")}>{chops && <p class="badge">{t("chopNow")}</p>}<CardRow cards={cards} /></div>
             {owner !== null && <p class="owner">{nameOf(owner, view.seats, you)}</p>}
           </>
         : <p class="owner">{leader === null ? t("emptyTable") : leader === you ? (view.legal.join() === "declare" ? t("mustDeclare") : t("youLead")) : t("leads", nameOf(leader, view.seats, you))}</p>}
@@ -229,7 +236,7 @@ function lastWords(view: TableView, you: number | null, texts: string[], write: 
   const words: string[] = [];
   if (last?.type === "play" && last.round === view.round) {
     const name = nameOf(last.seat, view.seats, you);
-    words.push(playWords(name, last.text, texts[last.id] ?? "", write));
+    words.push((isChop(view, texts) ? `${t("chopNow")} ` : "") + playWords(name, last.text, texts[last.id] ?? "", write));
   }
   if (view.current_seat !== null && !view.waiting)
     words.push(view.current_seat === you ? (view.legal.join() === "" ? t("nothingBeats") : t("yourTurn")) : t("turnOf", nameOf(view.current_seat, view.seats, you)));
@@ -298,6 +305,7 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
   const { view } = host;
   const trick = playsOfTrick(view);
   const { actions: texts, reasons } = useEngineWords(view);
+  const chops = view !== null && isChop(view, texts);
   const you = view?.seat ?? null;
   const isTurn = view !== null && you !== null && view.current_seat === you && !view.waiting && !view.result;
   const cards = useMemo(() => arranged(cardsOf(view?.hand ?? ""), sorting, own), [view?.hand, sorting, own]);
@@ -379,6 +387,14 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
     return actions[key.length === 1 ? key.toLowerCase() : key];
   });
 
+  const heard = useRef(Infinity); // plays that were made before the table was opened have no sound
+  useEffect(() => {
+    if (!view) return;
+    if (settings.sound && view.turn > heard.current) playSound(chops ? "chop" : "card");
+    if (settings.sound && isTurn && view.turn !== heard.current) playSound("turn");
+    heard.current = view.turn;
+  }, [view?.turn, isTurn]);
+
   // A card that is played, or a button that has done its work, takes the focus along: it goes to the hand.
   const focused = useRef(-1);
   useLayoutEffect(() => {
@@ -426,7 +442,7 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
       {coach?.(view, texts)}
       <div class={`felt ${others.length > 4 ? "many" : ""}`}>
         {others.map((seat, i) => <Opponent key={seat} view={view} seat={seat} you={you} shown={trick[seat]} place={places[i] ?? "row"} />)}
-        <Centre view={view} you={you} />
+        <Centre view={view} you={you} chops={chops} />
       </div>
       <p class="status" aria-hidden="true">{notice || lastWords(view, you, texts, cardsSigns)}</p>
       <p class="hidden" role="status" aria-live="polite">{notice || lastWords(view, you, texts, cardsWords)}</p>

@@ -98,6 +98,7 @@ export class Library {
   /** Open a folder; `read` reads a file of it (default: `fetch`). */
   static open(base: string | URL, read?: (name: string) => Promise<Uint8Array>): Promise<Library>;
   load(name: string): Promise<LoadedGame>;
+  /** Rules of one's own: "#" and their digest; the folder has their tables in a file of this name (`rules_remark`). */
   loadRules(rules: string): Promise<LoadedGame>;
   loadRecord(line: string): Promise<LoadedGame>;
   read(name: string): Promise<Uint8Array>;

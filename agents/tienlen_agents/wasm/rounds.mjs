@@ -60,18 +60,35 @@ export class Library {
     return new LoadedGame(await Engine.load(module, parse(tables)), this);
   }
 
-  /** The game of a preset. */
+  /** The game of a preset, or of rules of one's own: "#" and their digest. */
   async loadRules(rules) {
+    if (/^#[0-9a-f]+$/.test(rules)) return this.loadVariant(rules);
     const game = this.index.games.find((g) => g.presets.some((preset) => preset.name === rules));
     if (!game) throw new RangeError(`there are no rules ${rules}`);
     return this.load(game.name);
   }
 
+  /** Rules that are no preset: their tables are a file of the folder, which has the digest as its name. */
+  async loadVariant(rules) {
+    const found = parse(await this.read(`${rules.slice(1)}.json`));
+    const [variant] = found.variants;
+    if (variant.rules !== rules) throw new RangeError(`${rules}: the tables of other rules`);
+    const loaded = await this.load(found.game), { tables } = loaded;
+    if (tables.variants.some((other) => other.rules === rules)) return loaded;
+    for (const part of ["action_tables", "texts", "constants", "networks"]) tables[part] = { ...found[part], ...tables[part] };
+    tables.variants.push(variant);
+    const listed = this.index.games.find((game) => game.name === found.game).agents;
+    for (const { name, network } of found.agents)
+      if (!network || found.networks[variant.digest]) listed.find((agent) => agent.name === name)?.tables.push([rules, variant.num_players]);
+    return loaded;
+  }
+
   /** The game of a record. */
   async loadRecord(line) {
-    const [word] = line.trim().split(/\s+/);
+    const [word, rules = ""] = line.trim().split(/\s+/);
     const game = this.index.games.find((g) => g.record !== "" && g.record === word);
     if (!game) throw new RecordError(`${word}: not the format of a record`, 1);
+    if (rules.startsWith("#")) await this.loadRules(rules).catch(() => {}); // a preset's digest is known, another one refused below
     return this.load(game.name);
   }
 }
@@ -211,11 +228,11 @@ export class LoadedGame {
     if (form.text !== this.words.record) throw new RecordError(`expected ${this.words.record}`, form.column);
     const rules = take("the rules");
     const variants = this.tables.variants.filter((v) =>
-      rules.text.startsWith("#") ? v.digest === rules.text.slice(1) : v.rules === rules.text,
+      v.rules === rules.text || `#${v.digest}` === rules.text,
     );
     const variant = variants.find((v) => v.size.every((word, i) => words[at + i]?.text === word));
     if (!variant && rules.text.startsWith("#"))
-      throw new RecordError(`${rules.text}: rules of one's own, which are no preset; Python reads this record with its Rules`, rules.column);
+      throw new RecordError(`${rules.text}: rules of one's own: before the record the line of Python's rules_remark is needed`, rules.column);
     if (!variant) throw new RecordError(`${rules.text}: no such rules, or not for so many players`, rules.column);
     at += variant.size.length;
     const start = words[at];

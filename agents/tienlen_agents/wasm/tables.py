@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import gzip
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat, takewhile
 from typing import Any, Final
 
@@ -28,7 +31,7 @@ from tienlen_env.errors import WrongGameError
 from tienlen_env.games.common import spec as S
 from tienlen_env.games.common.cards import SUIT_NAME
 from tienlen_env.games.common.game import AnyGame, AnyRules
-from tienlen_env.games.registry import variants_of
+from tienlen_env.games.registry import game_of, variants_of
 
 WORLDS: Final = 32  # of the agent "search", unless the page asks for more
 
@@ -38,7 +41,27 @@ def history_length(game: AnyGame) -> int:
     return HISTORY if game.has_history else 0
 
 
-def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
+def rules_remark(rules: AnyRules) -> str:
+    """A line for the explorer of the page that says what rules of one's own are.
+
+    A record has only their digest, so the page reads it after this line, a remark for Python. It has
+    about 10 kB: the tables of the variant, as the page has them of each preset, compressed.
+
+    Args:
+        rules: the variant.
+    """
+    game = game_of(rules)
+    variants = [(f"#{rules.digest()}", rules)]
+    tables = tables_of(game, variants=variants, history_length=history_length(game))
+    add_tables(game, tables, variants)
+    kept = ("game", "action_tables", "variants", "texts", "constants", "networks", "agents")
+    data = json.dumps({name: tables[name] for name in kept}, separators=(",", ":"))
+    return f"# rules {rules.digest()} {b64encode(gzip.compress(data.encode(), mtime=0)).decode()}"
+
+
+def add_tables(
+    game: AnyGame, tables: dict[str, Any], variants: Sequence[tuple[str, AnyRules]] | None = None
+) -> None:
     """Add to `tienlen_env.engine.backends.wasm.tables_of` what the agents need.
 
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
@@ -49,13 +72,19 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
     and ``play_words`` (keys of ``texts``, or null for the cards of a play), ``named_plays`` and
     ``payments`` (as `GameWords` says), ``reward_unit`` (the factor on the amounts in the options of a
     search) and ``memory`` (the arrays of the search and of the network).
+
+    Args:
+        game: the game.
+        tables: its tables.
+        variants: the ``(name, rules)`` of the tables; None for `variants_of` the game.
     """
+    variants = list(variants_of(game)) if variants is None else variants
     words = words_of(next(iter(game.presets.values())))
     constants: dict[str, list[int | float | str]] = {}
     texts: dict[str, list[str]] = {}
     networks = {}
     searches = True
-    for (_, rules), variant in zip(variants_of(game), tables["variants"], strict=True):
+    for (_, rules), variant in zip(variants, tables["variants"], strict=True):
         table = game.build_table(rules)
         variant["size"] = words.size(rules)
         variant["about"] = words.rule_fields(rules).get("fields", {})
@@ -97,7 +126,7 @@ def add_tables(game: AnyGame, tables: dict[str, Any]) -> None:
                 "fit": None if config == stored else _fit_data(stored, rules, constants),
             }
     # As environments have it by default: for measurements of speed.
-    *_, widest = (found for found in variants_of(game) if found[0] == tables["variants"][0]["rules"])
+    *_, widest = (found for found in variants if found[0] == tables["variants"][0]["rules"])
     tables["without_history"] = tables_of(game, variants=[widest])["variants"]
     tables["words"] = _words_data(game, words)
     tables["texts"] = texts

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import re
 import subprocess
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +27,12 @@ from tests.needs import AXE, CHROMIUM, ROOT, STATIC, needs_axe, needs_page, need
 from tests.web_help import Server, static_host
 from tienlen_agents.arena.__main__ import main as arena
 from tienlen_agents.networks.shipped import can_play
+from tienlen_agents.wasm.tables import rules_remark
+from tienlen_agents.web.store import Store, Stored
 from tienlen_agents.web.table import refusal, selection, with_hands
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
-from tienlen_env.games.registry import get_rules, has_payments
+from tienlen_env.games.registry import PRESETS, get_rules, has_payments
 from tienlen_env.games.tienlen.explain import REASONS
 from tienlen_env.games.tienlen.rules import SMALL_GAMES
 from tienlen_env.single.base import round_type
@@ -345,6 +350,124 @@ def test_an_evening(locale: str, width: int, new_page: NewPage, host: str) -> No
     expect(page.locator(".explorer .rounds button")).to_have_count(3)
     record = urllib.parse.parse_qs(page.url.partition("#")[2])["record"][0]
     assert record.splitlines() == game.records
+
+
+# Nobody has to choose a preset for a test of a day: few cards are played by the same code.
+EVENINGS = [pytest.param(r, marks=[pytest.mark.nightly] if r != "mini" else []) for r in PRESETS]
+
+
+@pytest.mark.parametrize("place", ["page", "server"])
+@pytest.mark.parametrize("rules", EVENINGS)
+def test_ten_rounds(rules: str, place: str, new_page: NewPage, host: str, tmp_path: Path) -> None:
+    """Rounds by clicks, by keys and by touch in turn. Twice everything is closed in the middle of a round:
+    the page is loaded again, the server is killed and started anew. Units and points are the engine's."""
+    page = new_page(412, 915, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    kind = get_rules(rules)
+    bot = "trickster" if rules.startswith("thirteens") else "greedy"
+    with ExitStack() as stack:
+        server = Server(tmp_path / "games.sqlite", "--agent", "trickster")
+        if place == "page":
+            seats = ("human", *[bot] * (kind.num_players - 1))
+            sit_down(page, host, 12, rules=rules, seats=seats, whole_game=True, num_rounds=10)
+            game = Game(rules, 12, num_rounds=10)
+        else:
+            stack.enter_context(server)
+            sit_down_at_server(page, server, rules, bot)
+            game = Game(rules, load(server).key, num_rounds=10)
+        reloads = {(3, 1), (6, 2)}  # in these rounds, before the own play of this number
+        round_index = own = num_played = 0
+        while (state := wait(page)) != "game":
+            way = ("click", "keys", "tap")[round_index % 3]
+            if state == "round":
+                round_index, own = round_index + 1, 0
+                page.keyboard.press("Enter") if way == "keys" else press(page, "dialog .next", way)
+                page.wait_for_selector("dialog", state="detached")
+                continue
+            if (round_index, own) in reloads:
+                reloads.remove((round_index, own))
+                if place == "server":
+                    server.kill()
+                    server.start()
+                if len(reloads):
+                    page.reload()
+                else:
+                    page.goto("about:blank")
+                    page.goto(host if place == "page" else server.address)
+                    page.locator(".continue" if place == "page" else ".return").click()
+                assert wait(page) == "turn"
+            plays = plays_of_page(page) if place == "page" else load(server).plays
+            for play in plays[num_played:]:
+                game.play(play)
+            num_played = len(plays)
+            assert game.round.round_index == round_index
+            play_by(page, game.round, way)
+            own += 1
+        for play in (plays_of_page(page) if place == "page" else load(server).plays)[num_played:]:
+            game.play(play)
+        assert game.is_over
+        assert len(game.records) == 10
+        standing = game.balances if has_payments(kind) else game.scores
+        shown = page.locator("dialog .scores tbody tr td:last-child").all_inner_texts()
+        assert [int(text.replace("−", "-")) for text in shown] == sorted(standing, reverse=True)
+        page.locator("dialog .sheet summary").click()
+        assert page.locator("dialog .sheet tbody tr").count() == 10
+        page.locator("dialog .actions button").first.click()
+        expect(page.locator(".explorer .rounds button")).to_have_count(10)
+        record = urllib.parse.parse_qs(page.url.partition("#")[2])["record"][0]
+        assert record.splitlines() == game.records
+        page.goto("about:blank")
+
+
+def sit_down_at_server(page: Page, server: Server, rules: str, bot: str) -> None:
+    """A table for ten rounds by the first screen."""
+    page.goto(server.address)
+    page.get_by_label("Where").select_option("server")
+    page.locator("fieldset select").first.select_option(rules)
+    for seat in page.locator(".field.seat select").all()[1:]:
+        seat.select_option(bot)
+    page.get_by_label("Length").select_option("10")
+    page.get_by_label("Pace").fill("2000")
+    page.get_by_role("button", name="New game").click()
+    page.wait_for_selector(".game")
+
+
+def load(server: Server) -> Stored:
+    """The only game of a server."""
+    store = Store(server.games, shared=True)
+    try:
+        return store.load(1)
+    finally:
+        store.close()
+
+
+def plays_of_page(page: Page) -> list[Any]:
+    """All plays of the stored game."""
+    rounds = json.loads(page.evaluate("localStorage.getItem('game:1')"))["rounds"]
+    return [play["cards"] or play["action"] for data in rounds for play in data["plays"]]
+
+
+def press(page: Page, selector: str, way: str) -> None:
+    """Press a button by a click, a tap, or by the keyboard."""
+    button = page.locator(selector).first
+    button.press("Enter") if way == "keys" else getattr(button, way)()
+
+
+def play_by(page: Page, played: Any, way: str) -> None:
+    """Play something that takes many cards: by clicks, keys or taps."""
+    turn = turn_of(page)
+    texts = [str(play).replace("-", "") for play in played.legal_plays()]  # a pass is "-"
+    if any(text and not is_cards(text) for text in texts):
+        press(page, ".controls .named", way)
+    elif not (text := max(texts, key=lambda text: (len(text), texts.index(text)))):
+        page.keyboard.press("p") if way == "keys" else press(page, ".controls .pass", way)
+    elif way == "keys":
+        select_by_keys(page, text)
+        after_or_button(page, turn)
+        if turn_of(page) == turn:
+            page.keyboard.press("Enter")
+    else:
+        play_cards(page, text, way)
+    after(page, turn)
 
 
 def test_a_whole_game_by_keyboard(new_page: NewPage, host: str) -> None:
@@ -1001,6 +1124,54 @@ def test_cards_selected_before_the_turn_wait(new_page: NewPage, host: str) -> No
     after(page, turn)
 
 
+FAKE_AUDIO = """
+window.tones = [];
+const nothing = { setValueAtTime() {}, exponentialRampToValueAtTime() {} };
+window.AudioContext = class {
+  resume() { return Promise.resolve(); }
+  createOscillator() {
+    const frequency = { ...nothing, setValueAtTime: (hertz) => window.tones.push(hertz) };
+    return { frequency, connect: (to) => to, start() {}, stop() {} };
+  }
+  createGain() { return { gain: nothing, connect: (to) => to }; }
+};
+"""
+
+
+# A 2 lies on the table, and three pairs in a row are in the hand. The other player never moves.
+CHOP: dict[str, Any] = {
+    "hands": ["4s 4c 5d 5h 6s 6d Kc 9c 3h", "Jc Qd 2h 8s"],
+    "leader": 1,
+    "seats": ("human", "heuristic"),
+    "pause": 10**8,
+    "plays": [{"action": 52, "cards": "2h"}],
+}
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_chop_looks_and_sounds_like_one(motion: str, new_page: NewPage, host: str) -> None:
+    """Sounds are off until somebody wants them; who wants no motion sees the sign and the edges only."""
+    page = new_page(reduced_motion=motion)
+    page.add_init_script(FAKE_AUDIO)
+    sounds = []
+    for _ in range(2):
+        sit_down(page, host, 0, **CHOP)
+        wait(page)
+        expect(page.locator(".chop")).to_have_count(0)
+        play_cards(page, "4s 4c 5d 5h 6s 6d")
+        expect(page.locator(".on-table.chop .badge")).to_have_text("Chop!")
+        expect(page.locator(".status")).to_contain_text("Chop! You play a double sequence")
+        style = "getComputedStyle(document.querySelector('.on-table')).animationName"
+        assert page.evaluate(style) == ("none" if motion == "reduce" else "chop")
+        sounds.append(page.evaluate("window.tones"))
+        page.get_by_role("button", name="Settings").click()
+        page.get_by_label("Sounds").check()
+        page.keyboard.press("Escape")
+    assert sounds[0] == []
+    assert sounds[1][-1] == 200  # of a chop
+    assert not page.evaluate("document.querySelector('audio')")
+
+
 def test_the_table_says_that_nothing_beats(new_page: NewPage, host: str) -> None:
     hands = ["3s 4s 5d", "2h 7c 8d", "6s 9c Td", "6d 9h Th"]
     first = Round.from_hands("cardgames", [parse_cards(hand) for hand in hands], leader=3)
@@ -1179,6 +1350,14 @@ def create(page: Page, server: Server, people: int) -> None:
         page.get_by_label(f"Seat {seat}").select_option("human" if seat <= people else "heuristic")
     page.get_by_role("button", name="New game").click()
     page.wait_for_selector(".hand")
+
+
+def invite(page: Page, server: Server) -> None:
+    """A table on the server with links for others, in any language."""
+    page.goto(server.address)
+    page.locator(".where select").select_option("server")
+    page.locator(".seat select").nth(1).select_option("human")
+    page.locator(".start").click()
 
 
 def move(page: Page) -> None:
@@ -1387,6 +1566,33 @@ def test_the_explorer_reads_records_with_hands(new_page: NewPage, host: str) -> 
     assert again.is_over
 
 
+def test_records_of_rules_of_ones_own(new_page: NewPage, host: str) -> None:
+    """The remark of `rules_remark` says what the rules are; all is as for a preset."""
+    rules = replace(get_rules("cardgames", 4), run_min=4, pass_lock=False)
+    played = Round(rules, 3)
+    while not played.is_over:
+        played.play(played.legal_plays()[-1])
+    record = played.record()
+    assert f" #{rules.digest()} " in record
+    page = new_page()
+    page.goto(f"{host}#record={urllib.parse.quote(rules_remark(rules) + chr(10) + record)}")
+    expect(page.locator(".moves li")).to_have_count(len(played.plays))
+    expect(page.locator(".probability").first).to_contain_text("%")
+    expected = probabilities(played)
+    shown = {
+        row.get_attribute("data-play"): float(row.locator(".probability").inner_text().rstrip(" %"))
+        for row in page.locator(".advice tbody tr").all()
+    }
+    assert shown.keys() == expected.keys()
+    assert all(abs(shown[text] - 100 * expected[text]) <= 0.11 for text in expected)
+    expect(page.locator("td.expected").first).to_contain_text(ESTIMATE)
+    page.locator(".advice tr:not(.played) .instead").first.click()
+    expect(page.locator(".rounds button")).to_have_text(["1", "branch 1"])
+    page.get_by_role("button", name="Link to this position").click()
+    page.reload()
+    expect(page.locator(".moves li")).to_have_count(1)
+
+
 def probabilities(played: Round) -> dict[str, float]:
     """The champion's network at the first decision of a round."""
     from tienlen_agents.networks.shipped import ShippedNetworks
@@ -1502,12 +1708,31 @@ def test_the_page_runs_where_modules_have_another_type(kind: str, new_page: NewP
     assert wait(page) == "turn"
 
 
+AXE_DAILY = [
+    (360, 640, "light", "en-US"),
+    (740, 360, "dark", "vi-VN"),
+    (1280, 800, "dark", "en-US"),
+    (1440, 900, "light", "vi-VN"),
+]
+AXE_ALL = itertools.product(
+    [(360, 640), (390, 844), (740, 360), (768, 1024), (1280, 800), (1440, 900)],
+    ["light", "dark"],
+    ["en-US", "vi-VN"],
+)
+AXE_SCREENS = [
+    pytest.param(
+        *size, scheme, locale, marks=[] if (*size, scheme, locale) in AXE_DAILY else [pytest.mark.nightly]
+    )
+    for size, scheme, locale in AXE_ALL
+]
+
+
 @needs_axe
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int) -> None:
-    locale = "vi-VN" if (scheme == "dark") == (width == 1280) else "en-US"
-    page = new_page(width, 800, color_scheme=scheme, reduced_motion="reduce", locale=locale)
+@pytest.mark.parametrize(("width", "height", "scheme", "locale"), AXE_SCREENS)
+def test_axe_finds_nothing(
+    width: int, height: int, scheme: str, locale: str, new_page: NewPage, host: str, server: Server
+) -> None:
+    page = new_page(width, height, color_scheme=scheme, reduced_motion="reduce", locale=locale)
     record = a_record().replace(" ", "%20")
 
     def result() -> None:
@@ -1544,6 +1769,13 @@ def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int
         "puzzle": lambda: (page.goto(f"{host}#puzzle=3"), page.wait_for_selector(".my-turn .known")),
         "games": lambda: (page.goto(f"{host}#games"), page.wait_for_selector(".game-list li")),
         "challenge": lambda: (page.goto(f"{host}#challenge=3"), page.wait_for_selector(".coach")),
+        "chop": lambda: (
+            sit_down(page, host, 0, **CHOP),
+            wait(page),
+            play_cards(page, "4s 4c 5d 5h 6s 6d"),
+            page.wait_for_selector(".chop"),
+        ),
+        "invitation": lambda: (invite(page, server), page.wait_for_selector(".invite .qr")),
     }
     for name, show in screens.items():
         show()
@@ -1551,7 +1783,8 @@ def test_axe_finds_nothing(new_page: NewPage, host: str, scheme: str, width: int
         page.evaluate(AXE.read_text(encoding="utf-8"))
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
         text = [(v["id"], [node["target"] for node in v["nodes"]][:3]) for v in found]
-        assert text == [], f"{name}, {scheme}, {width}"
+        assert text == [], f"{name}, {scheme}, {width}, {locale}"
+    page.goto("about:blank")
 
 
 # Notes the time since the navigation began when a game can be started and when the hand is dealt.
