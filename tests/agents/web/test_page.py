@@ -25,6 +25,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 
 from tests.needs import AXE, CHROMIUM, ROOT, STATIC, needs_axe, needs_page, needs_page_sources
 from tests.web_help import Server, static_host
+from tienlen_agents import load as load_agent
+from tienlen_agents.arena import match
 from tienlen_agents.arena.__main__ import main as arena
 from tienlen_agents.networks.shipped import can_play
 from tienlen_agents.wasm.tables import rules_remark
@@ -984,10 +986,8 @@ def test_mistakes_are_questions_before_their_answer(
     until(page, lambda: page.locator(".accuracy").count() or page.locator(".coach h2").inner_text() != number)
 
 
-@pytest.mark.parametrize("deals", [1, pytest.param(10, marks=pytest.mark.nightly)])
-def test_the_champion_is_no_better_than_itself(deals: int, new_page: NewPage, host: str) -> None:
-    """The duplicate challenge: the person plays what the champion chooses, by clicks."""
-    page = new_page()
+def play_challenge(page: Page, host: str, player: str, deals: int) -> dict[str, list[int]]:
+    """Challenge 77, where the person plays what an agent chooses, by clicks; the points of both sides."""
     saved = "JSON.parse(localStorage.getItem('challenge:77'))"
     page.goto(f"{host}#challenge=77")
     for deal in range(deals):
@@ -998,7 +998,8 @@ def test_the_champion_is_no_better_than_itself(deals: int, new_page: NewPage, ho
                 break
             data = json.loads(page.evaluate("localStorage.getItem('game:challenge:77')"))["rounds"][0]
             number = len(data["plays"])
-            turn, cards = turn_of(page), page.evaluate(CHOICE, [data, 77 * 1009 + deal * 101 + number])
+            seed = 77 * 1009 + deal * 101 + number
+            turn, cards = turn_of(page), page.evaluate(CHOICE, [data, player, seed])
             if cards:
                 play_somehow(page, cards)
             else:
@@ -1006,17 +1007,41 @@ def test_the_champion_is_no_better_than_itself(deals: int, new_page: NewPage, ho
             until(page, lambda turn=turn: turn_of(page) > turn)  # type: ignore[misc]
         page.locator(".coach .next").click()
         until(page, lambda deal=deal: len(page.evaluate(saved)["theirs"]) > deal)  # type: ignore[misc]
-    found = page.evaluate(saved)
+    found: dict[str, list[int]] = page.evaluate(saved)
+    return found
+
+
+@pytest.mark.parametrize("deals", [1, pytest.param(10, marks=pytest.mark.nightly)])
+def test_the_champion_is_no_better_than_itself(deals: int, new_page: NewPage, host: str) -> None:
+    page = new_page()
+    found = play_challenge(page, host, "champion", deals)
     assert found["mine"] == found["theirs"]
     if deals == 10:
         expect(page.locator(".difference")).to_contain_text("0 ± 0.00")
 
 
+@pytest.mark.nightly
+def test_a_challenge_measures_what_the_arena_measures(new_page: NewPage, host: str) -> None:
+    """`heuristic` as the player: its points less the champion's, beside those of the arena on other deals."""
+    page = new_page()
+    found = play_challenge(page, host, "heuristic", 10)
+    differences = np.subtract(found["mine"], found["theirs"])
+    half_width = 2.262 * differences.std(ddof=1) / np.sqrt(10)  # Student's, 95 %, nine degrees of freedom
+    shown = re.search(r"deal: ([+−]?[\d.]+) ± ([\d.]+)", page.locator(".difference").inner_text())
+    assert shown
+    assert abs(float(shown[1].replace("−", "-")) - differences.mean()) < 0.006
+    assert abs(float(shown[2]) - half_width) < 0.006
+    points = match(load_agent("heuristic"), load_agent("champion"), num_deals=100, seed=5).scores[0].points
+    wanted = points.mean - 1.5  # a champion among champions has the mean of 3, 2, 1 and 0
+    print(f"page {differences.mean():.2f} ± {half_width:.2f}, arena {wanted:.2f} ± {points.half_width:.2f}")
+    assert abs(differences.mean() - wanted) <= np.hypot(half_width, points.half_width)
+
+
 CHOICE = """
-async ([data, seed]) => {
+async ([data, agent, seed]) => {
   const { AgentClient } = await import(new URL('engine/client.mjs', document.baseURI));
   window.client ??= new AgentClient();
-  const choice = await window.client.choose(data, 'champion', { seed });
+  const choice = await window.client.choose(data, agent, { seed });
   return choice.text;
 }
 """
