@@ -281,7 +281,8 @@ function OneRound({ opened, players, isBranch, onBranch, round, number, turn, on
       </section>
 
       <section class="advice" aria-label={t("legalMoves")}>
-        {current >= 0 && (
+        {current >= 0 && seenFrom !== "all" && current !== mySeat && <p>{t("turnOf", names[current]!)}</p>}
+        {current >= 0 && (seenFrom === "all" || current === mySeat) && (
           <>
             <h2>{t("turnOf", names[current]!)}</h2>
             <div class="scroll" role="group" aria-label={t("legalMoves")} tabIndex={0}>

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { PlayText } from "./cards.tsx";
 import { adviserOf, agentsOf, openAgents, openLibrary, type RoundData } from "./engine.ts";
-import { agentWords, decimal, estimateText, pointsText, rulesWords, signed, t } from "./i18n.ts";
+import { agentWords, decimal, estimateText, pointsText, rulesWords, t } from "./i18n.ts";
 import { judge, playOut, type Judged } from "./judge.ts";
 import { LocalHost, storedGame, storedGames, type LocalGame } from "./local.ts";
 import { messageOf, PERSON } from "./model.ts";
@@ -196,7 +196,7 @@ export function ChallengeScreen({ number, settings, onLeave, onSettings }: Scree
     <main class="setup"><Header title={t("challenge")} onLeave={onLeave} onSettings={onSettings} />
       {error && <p class="banner" role="alert">{t("error", error)}</p>}
       {table}
-      {state.theirs.length === DEALS && <p class="difference" role="status">{t("difference", signed(Math.round(100 * mean) / 100), decimal(halfWidth, 2))}</p>}
+      {state.theirs.length === DEALS && <p class="difference" role="status">{t("difference", (mean > 0 ? "+" : mean < 0 ? "−" : "") + decimal(Math.abs(mean), 2), decimal(halfWidth, 2))}</p>}
       {deal >= DEALS && <p class="actions"><a href={link}>{link}</a> {navigator.clipboard && <button type="button" onClick={() => void navigator.clipboard.writeText(link).then(() => setCopied(true))}>{t(isCopied ? "copied" : "copy")}</button>}</p>}
     </main>
   );

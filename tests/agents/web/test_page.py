@@ -1534,8 +1534,15 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     expect(page.locator(".steps .at")).to_have_text(f"1 / {len(played.plays)}")
     page.locator(".moves button").nth(5).click()
     expect(page.locator(".steps .at")).to_have_text(f"5 / {len(played.plays)}")
-    page.get_by_label("Seen from").select_option("2")
+    other = Round(played.rules, played.key)
+    for play in played.plays[:5]:
+        other.play(play)
+    page.get_by_label("Seen from").select_option(str((other.current_seat + 1) % 4))
     expect(page.locator(".seat-row .card-row")).to_have_count(1)
+    expect(page.locator(".advice tbody")).to_have_count(0)  # the plays of another hand
+    page.get_by_label("Seen from").select_option(str(other.current_seat))
+    expect(page.locator(".seat-row .card-row")).to_have_count(1)
+    expect(page.locator(".advice tbody")).to_have_count(1)
     page.goto(f"{page.url.split('#')[0]}#explorer")
     page.goto(f"{host}#record={record.replace(' ', '%20')}&round=-5&move=5&names=human,champion")
     expect(page.locator(".seat-row b")).to_contain_text(
