@@ -44,8 +44,8 @@ def history_length(game: AnyGame) -> int:
 def rules_remark(rules: AnyRules) -> str:
     """A line for the explorer of the page that says what rules of one's own are.
 
-    A record has only their digest, so the page reads it after this line, a remark for Python. It has
-    about 10 kB: the tables of the variant, as the page has them of each preset, compressed.
+    A record has only their digest, so the page reads it after this line, a remark for Python. It has the
+    tables of the variant, as the page has them of each preset: about 50 kB, as text.
 
     Args:
         rules: the variant.

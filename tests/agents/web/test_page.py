@@ -827,7 +827,7 @@ def test_the_address_may_change_as_soon_as_the_page_is_drawn(new_page: NewPage, 
     page = new_page()
     page.add_init_script("addEventListener('DOMContentLoaded', () => { location.hash = 'explorer'; });")
     page.goto(host)
-    expect(page.locator(".explorer").first).to_be_visible(timeout=10_000)
+    expect(page.locator(".explorer").first).to_be_visible()
 
 
 def test_a_reload_keeps_the_game(new_page: NewPage, host: str) -> None:
@@ -1835,6 +1835,7 @@ addEventListener('DOMContentLoaded', () => {
 """
 
 
+@pytest.mark.nightly
 def test_the_page_is_ready_soon(browser: Browser, host: str, tmp_path: Path) -> None:
     """New profiles, so that nothing is in a cache: from the navigation to a table with its hand dealt."""
     times = []
