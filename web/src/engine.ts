@@ -62,9 +62,13 @@ const REMARK = /^# rules ([0-9a-f]+) (\S+)$/;
 export async function readRemark(line: string): Promise<void> {
   const [, digest, text] = REMARK.exec(line) ?? [];
   if (!digest || !text) return;
-  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const bytes = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  files.set(`${digest}.json`, Promise.resolve(new Uint8Array(bytes)));
+  try {
+    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const bytes = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    files.set(`${digest}.json`, Promise.resolve(new Uint8Array(bytes)));
+  } catch {
+    throw new Error(`# rules ${digest}: the line is damaged`);
+  }
 }
 
 async function load(name: string, onProgress: (bytes: number) => void, tries: number): Promise<Uint8Array> {

@@ -1573,6 +1573,7 @@ def test_the_explorer(new_page: NewPage, host: str) -> None:
     ("line", "said"),
     [
         ("tienlen/1 #12ab34cd p4 key=0000000000000003.0 : 3s", "rules of one's own"),
+        ("# rules 12ab34cd AAAA", "12ab34cd: the line is damaged"),
         ("tienlen/1 cardgames p4 key=0000000000000003.0 : 3s xx", "xx: not cards (column"),
         ("tienlen/1 cardgames p4 key=0000000000000003.0 : 2h", "RULES.md 1."),
     ],
