@@ -132,11 +132,14 @@ class Store:
             (version,) = self._file.execute("PRAGMA user_version").fetchone()
             if version not in range(_VERSION + 1):
                 raise StoreError(f"{path}: a store of version {version}, expected {_VERSION}")
-            if version == 1:  # before games of a number of rounds
-                for column in ("num_rounds INTEGER", "is_ended INTEGER NOT NULL DEFAULT 0"):
-                    self._file.execute(f"ALTER TABLE games ADD COLUMN {column}")
-            if version in (1, 2):  # before names of people
-                self._file.execute("ALTER TABLE tokens ADD COLUMN name TEXT NOT NULL DEFAULT ''")
+            with self._file:  # all or nothing, whenever the server is killed
+                self._file.execute("BEGIN")
+                if version == 1:  # before games of a number of rounds
+                    for column in ("num_rounds INTEGER", "is_ended INTEGER NOT NULL DEFAULT 0"):
+                        self._file.execute(f"ALTER TABLE games ADD COLUMN {column}")
+                if version in (1, 2):  # before names of people
+                    self._file.execute("ALTER TABLE tokens ADD COLUMN name TEXT NOT NULL DEFAULT ''")
+                    self._file.execute(f"PRAGMA user_version = {_VERSION}")
             (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise StoreError(f"{path}: damaged, put back a sound copy ({found})")
