@@ -48,6 +48,7 @@ _without_openspiel = (
 )
 
 needs_openspiel = _needs(_without_openspiel)
+needs_pyarrow = _needs(None if importlib.util.find_spec("pyarrow") else "pyarrow (pip install -e '.[data]')")
 needs_linker = _needs(_without_linker)
 needs_node = _needs(_without_node or _without_linker)
 needs_chromium = _needs(_without_chromium)

@@ -143,6 +143,7 @@ def test_core_dependencies_are_few(metadata: Message) -> None:
             "bench",
             "dev",
             "openspiel",
+            "data",
         ),
     }
 

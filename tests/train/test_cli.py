@@ -41,7 +41,7 @@ def test_the_promised_commands_are_there() -> None:
     assert set(cli.COMMANDS) >= set(wanted.split())
     train = cli.COMMANDS["train"]
     assert isinstance(train, cli.Group)
-    assert set(train.commands) == {"ppo", "dmc", "best-response", "belief", "league", "ppo-sb3"}
+    assert set(train.commands) == {"ppo", "dmc", "bc", "best-response", "belief", "league", "ppo-sb3"}
 
 
 @pytest.mark.parametrize("words", [(), ("train",), ("bench",), *EVERY], ids=" ".join)

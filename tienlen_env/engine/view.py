@@ -53,7 +53,7 @@ class View:
         """A batch of the view's decisions alone."""
         if self._selected is None:
             batch, games = self._source
-            self._selected = batch.select(games)
+            self._selected = batch if self._games is None else batch.select(games)
         return self._selected
 
     @property

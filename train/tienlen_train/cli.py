@@ -62,6 +62,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "puzzles": Command(
         "tienlen_agents.tienlen_puzzles", "endgames with exactly one winning play, from self-play"
     ),
+    "data": Command("tienlen_agents.data", "rounds and decisions as Parquet files, played or from records"),
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
     "exact": Command("tienlen_agents.exact.__main__", "small games, solved: NashConv, equilibria"),
     "tune": Command("tienlen_train.tune_heuristic", "search for parameters of the heuristic agent"),
@@ -71,6 +72,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
         {
             "ppo": Command("tienlen_train.ppo", "PPO in self-play on action scores"),
             "dmc": Command("tienlen_train.dmc", "Deep Monte Carlo in self-play"),
+            "bc": Command("tienlen_train.bc", "behaviour cloning: the choices of a data set"),
             "best-response": Command("tienlen_train.best_response", "an exploiter of one fixed agent"),
             "belief": Command("tienlen_train.belief", "the belief network of a policy: who holds which card"),
             "league": Command("tienlen_train.league", "a population: main learners, exploiters, past selves"),
@@ -109,6 +111,7 @@ _EXTRA_OF: Final = {
     "starlette": "web",
     "uvicorn": "web",
     "ray": "cluster",
+    "pyarrow": "data",
 }
 
 
