@@ -36,17 +36,24 @@ from tienlen_train.dmc import DMCConfig, DMCTrainer
 from tienlen_train.loop import Trainer, make_console
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
-POINTS: Final = (
-    12  # measurements of a run, the last at its end, each after half as much again as the one before
-)
-GROWTH: Final = 1.5
-SMALL: Final[dict[str, Any]] = {"state_width": 64, "action_width": 32, "threads": 1, "eval_exact": True}
+POINTS: Final = 5  # measurements of a run, the last at its end, each after twice as much as the one before
+GROWTH: Final = 2.0
+# Few games at once and small minibatches: with those of `tienlen train` a run of this length has 200 steps of
+# the optimiser, and every algorithm is still near its beginning.
+SMALL: Final[dict[str, Any]] = {
+    "state_width": 64,
+    "action_width": 32,
+    "threads": 1,
+    "shards": 1,
+    "num_games": 256,
+    "batch_size": 512,
+    "eval_exact": True,
+}
 ALONE: Final[dict[str, Any]] = {"prior": "none", "baseline_share": 0.0, "snapshot_share": 0.0}
 PPO: Final[dict[str, Any]] = {**SMALL, "critic_width": 64}
 # Name to the trainer and its settings; the rest are the defaults of `tienlen train`.
 LEARNERS: Final[dict[str, tuple[type[PPOTrainer | DMCTrainer], dict[str, Any]]]] = {
     "ppo": (PPOTrainer, {**PPO, **ALONE}),
-    "ppo, entropy .2": (PPOTrainer, {**PPO, **ALONE, "ent_coef": 0.2}),
     "ppo, pool and prior": (PPOTrainer, PPO),
     "mmd": (PPOTrainer, {**PPO, **ALONE, "ent_coef": 0.4, "kl_coef": 1.0, "clip_coef": 1.0}),
     "dmc": (DMCTrainer, {**SMALL, **ALONE}),
@@ -70,12 +77,12 @@ class NashConvConfig(Config):
         out: folder of the results.
     """
 
-    rules: str = setting("mini small medium", FreeText("small games"))
+    rules: str = setting("mini small large", FreeText("small games"))
     algorithms: str = setting("", FreeText("algorithms"))
     seeds: int = setting(10, COUNT)
     seed: int = setting(1, ANY_SEED)
-    decisions: int = setting(1_000_000, COUNT)
-    solver_seconds: float = setting(20.0, Range(0, 86_400, above=True))
+    decisions: int = setting(100_000, COUNT)
+    solver_seconds: float = setting(3.0, Range(0, 86_400, above=True))
     workers: int = setting(2, Range(1, 1024))
     out: str = setting("runs/nash_conv", FOLDER)
 
@@ -151,13 +158,13 @@ def geometric_mean(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def jobs(config: NashConvConfig) -> Iterator[tuple[Path, str, str, int]]:
-    """The file, the algorithm, the rules and the seed of every run."""
-    for rules in config.rules.split():
-        for name in config.chosen:
-            seeds = 1 if name == "cfr+" else config.seeds
-            for seed in range(config.seed, config.seed + seeds):
-                label = "".join(c if c.isalnum() else "-" for c in name)
-                yield Path(config.out) / rules / f"{label}-{seed}.json", name, rules, seed
+    """The file, the algorithm, the rules and the seed of every run; a seed of everything before the next."""
+    for seed in range(config.seed, config.seed + config.seeds):
+        for rules in config.rules.split():
+            for name in config.chosen:
+                if name != "cfr+" or seed == config.seed:
+                    label = "".join(c if c.isalnum() else "-" for c in name)
+                    yield Path(config.out) / rules / f"{label}-{seed}.json", name, rules, seed
 
 
 def result_table(config: NashConvConfig) -> Table:
