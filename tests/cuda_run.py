@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests.app_rules import APP_RULES
+from tests.cheats import CARDS, other_hand, wrong_cards
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.cuda import (
     CudaBatch,
@@ -153,6 +155,40 @@ def illegal_actions() -> None:
     over.check()
     over.step(to_device(np.array([NO_ACTION, 0])))
     assert over.flags.copy_to_host().tolist() == [0, 1]
+
+
+def cheats() -> None:
+    """A game of each kind of cheat: the device refuses what the host does, with seat, cards and clause."""
+    num_refused: Counter[str] = Counter()
+    for rules in ("cardgames", "foicica", "north", "thirteens"):
+        device, host = batches(rules, len(CARDS))
+        columns, rng = host.game.columns, np.random.default_rng(5)
+        for _ in range(6):
+            ids = host.sample(rng)
+            own, rows = host.action_to_cards(ids), host.state.rows.tolist()
+            cards, refused = own.copy(), []
+            for game, make in enumerate(CARDS.values()):
+                one, row = host.select([game]), rows[game]
+                hand = row[columns.hand + row[columns.turn]]
+                played = sum(row[columns.played + seat] for seat in range(host.num_players))
+                cards[game] = make(int(own[game]), hand, other_hand(row, one), played)
+                refused.append(int(cards[game]) in wrong_cards(one, int(ids[game])))
+                num_refused[list(CARDS)[game]] += refused[-1]
+            rewards, _ = device.step(to_device(ids), to_device(cards))
+            assert device.flags.copy_to_host().tolist() == [2 * is_wrong for is_wrong in refused]
+            same(device.rows.copy_to_host()[refused], host.state.rows[refused])
+            assert not rewards.copy_to_host()[refused].any()
+            for game in np.flatnonzero(refused).tolist():
+                expected = host.variant.refusal(host.state.rows[game], game, int(ids[game]), int(cards[game]))
+                with pytest.raises(IllegalPlayError) as raised:
+                    device.check()
+                assert str(raised.value) == str(expected)
+                assert raised.value.seat == rows[game][columns.turn]
+                assert raised.value.clause
+                device.deal_games([game], [0])
+            host.step(ids)
+            device.from_host(host)
+    assert min(num_refused[kind] for kind in CARDS) > 0
 
 
 def moving_to_and_fro() -> None:
@@ -300,7 +336,7 @@ def page() -> None:
 
 def methods(names: list[str]) -> None:
     """The checks of some names, or all."""
-    for check in (illegal_actions, moving_to_and_fro, buffers, tensors, own_kernels, digests, page):
+    for check in (illegal_actions, cheats, moving_to_and_fro, buffers, tensors, own_kernels, digests, page):
         if names and check.__name__ not in names:
             continue
         try:

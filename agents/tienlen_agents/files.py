@@ -29,7 +29,8 @@ def write_atomic(path: Path, data: bytes) -> None:
         data: its content.
 
     Raises:
-        OSError: the disk is full or the folder cannot be written; the old file is unchanged.
+        OSError: the disk is full or the folder cannot be written; it names the file, and the old one is
+            unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -39,8 +40,10 @@ def write_atomic(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:  # an interrupt, too, leaves nothing behind
+    except BaseException as error:  # an interrupt, too, leaves nothing behind
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     _sync_folder(path.parent)
 

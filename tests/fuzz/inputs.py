@@ -237,7 +237,7 @@ def one_file(draw: random.Random) -> None:
 
 @cache
 def import_commands() -> None:
-    """Import all commands, since an import that the alarm interrupts cannot be done again."""
+    """Import all commands, so that no fork has to."""
     for entry in COMMANDS.values():
         for command in entry.commands.values() if isinstance(entry, Group) else (entry,):
             import_module(command.module)
@@ -273,35 +273,39 @@ def command_line(draw: random.Random) -> list[str]:
     return [word.encode("utf-8", "replace").decode() for word in words]
 
 
-class Begun(KeyboardInterrupt):
-    """The work of a command has begun: the line was right."""
-
-
 def one_line(draw: random.Random) -> None:
-    """A command line in this process."""
+    """A command line in a fork of this process; what works ends after 3 seconds."""
     import_commands()
     words = command_line(draw)
-
-    def stop(*_: object) -> None:
-        raise Begun
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 3)
-    out, errors, code = io.StringIO(), io.StringIO(), 0
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            code = tienlen(words)
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
-    except Begun:
-        code = 130
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    if code == 2 and not errors.getvalue().strip():
+    with tempfile.TemporaryFile() as printed:
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            signal.setitimer(signal.ITIMER_REAL, 3)
+            for stream in (1, 2):
+                os.dup2(printed.fileno(), stream)
+            code = 1
+            try:
+                code = tienlen(words)
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 1
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # processes that it has begun
+        printed.seek(0)
+        text = printed.read().decode("utf-8", "replace")
+    if code < 0 and code != -signal.SIGALRM:
+        raise FaultError(f"{words}: ends by signal {-code}")
+    if code == 2 and not text.strip():
         raise FaultError(f"{words}: refused without a word")
-    if "Traceback" in errors.getvalue():
-        raise FaultError(f"{words}: {errors.getvalue()[-300:]}")
+    if "Traceback" in text:
+        raise FaultError(f"{words}: {text[-300:]}")
 
 
 def one_process(draw: random.Random) -> None:

@@ -1,9 +1,9 @@
 """``make mutation``: draw mutants of what decides, run the tests that reach them, and print the score.
 
-A process for each module collects its test files once. For a mutant it forks; the child puts the changed code
-into the functions that exist, and runs the tests that reach the changed line until one fails. A change that
-is made when a module is imported gets a new process. Kernels run as plain Python. The results are kept: a
-second call goes on, and one with ``--again`` runs the survivors once more.
+A process for each group of modules collects their tests once. For a mutant it forks; the child puts the new
+code into the functions that exist, and runs the tests that reach the changed line until one fails, for ten
+seconds of processor time at most. Kernels run as plain Python. The results are kept: a second call goes on,
+and one with ``--again`` runs the survivors once more.
 """
 
 from __future__ import annotations
@@ -37,66 +37,54 @@ from tests.mutation.mutants import Mutant, mutants_of, mutated
 ROOT: Final = Path(__file__).parents[2]
 OUT: Final = ROOT / "build" / "mutation"
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.txt")
-GAMES: Final = "tests/tienlen_env/games/"
 SLOW: Final = 1.5  # seconds of processor time; tests above it are left out
 MEMORY: Final = 6 << 30
 
 
-class Target(NamedTuple):
-    """A module and its tests.
+class Group(NamedTuple):
+    """Modules that have the same tests.
 
     Attributes:
-        tests: files or folders, for every mutant.
-        more: the same, for those that survive them.
-        is_kernel: Numba compiles it, so that the tests run in plain Python.
+        modules: their paths.
+        tests: files or folders.
+        is_kernel: Numba compiles them, so that the tests run in plain Python.
     """
 
-    tests: str
-    more: str = ""
-    is_kernel: bool = True
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+    is_kernel: bool = False
 
 
-RULES: Final = (
-    f"{GAMES}tienlen/test_clauses.py {GAMES}tienlen/test_payment_clauses.py {GAMES}tienlen/test_payments.py "
-    f"{GAMES}tienlen/test_instant.py {GAMES}tienlen/test_last_card.py {GAMES}tienlen/test_actions.py "
-    f"{GAMES}tienlen/test_payment_examples.py {GAMES}tienlen/test_decks.py {GAMES}tienlen/test_perft.py "
-    f"{GAMES}tienlen/test_payment_oracle.py {GAMES}tienlen/test_engine_oracle.py "
-    "tests/tienlen_env/engine/test_golden.py tests/tienlen_env/engine/test_properties.py"
+TIENLEN: Final = "tienlen_env/games/tienlen/"
+THIRTEENS: Final = "tienlen_env/games/thirteens/"
+COMMON: Final = "tienlen_env/games/common/"
+ENGINE: Final = "tests/tienlen_env/engine/"
+GROUPS: Final = (
+    Group(
+        (
+            *(f"{TIENLEN}{name}.py" for name in ("kernels", "suited", "endings", "instant", "payments")),
+            *(f"{TIENLEN}{name}.py" for name in ("actions", "observe")),
+            *(f"{COMMON}{name}.py" for name in ("legal", "bits", "dealing")),
+            *(f"{THIRTEENS}{name}.py" for name in ("kernels", "melds", "observe")),
+        ),
+        (
+            "tests/tienlen_env/games",
+            *(f"{ENGINE}test_{name}.py" for name in ("golden", "thirteens_golden", "properties", "packed")),
+            *(f"{ENGINE}test_{name}.py" for name in ("rows", "exact_cards")),
+            "tests/tienlen_env/envs/test_thirteens.py",
+        ),
+        is_kernel=True,
+    ),
+    Group(
+        ("agents/tienlen_agents/arena/stats.py",),
+        tuple(f"tests/agents/arena/test_{name}.py" for name in ("sequential", "match", "coverage", "report")),
+    ),
+    Group(
+        ("train/tienlen_train/learner.py", "train/tienlen_train/ppo.py"),
+        ("tests/train/test_rollout.py", "tests/train/test_trainer.py"),
+    ),
 )
-MORE: Final = (
-    f"{GAMES}tienlen/test_few_games.py {GAMES}tienlen/test_rewards.py "
-    f"{GAMES}tienlen/test_play_summary.py {GAMES}test_resample_hidden.py "
-    "tests/tienlen_env/engine/test_rows.py tests/tienlen_env/engine/test_exact_cards.py"
-)
-THIRTEENS: Final = f"{GAMES}thirteens tests/tienlen_env/engine/test_thirteens_golden.py"
-COMMON: Final = f"{RULES} {THIRTEENS} tests/tienlen_env/engine tests/project/test_outside_game.py"
-TARGETS: Final[dict[str, Target]] = {
-    "tienlen_env/games/tienlen/kernels.py": Target(RULES, MORE),
-    "tienlen_env/games/tienlen/suited.py": Target(RULES, MORE),
-    "tienlen_env/games/tienlen/endings.py": Target(RULES, MORE),
-    "tienlen_env/games/tienlen/instant.py": Target(RULES, MORE),
-    "tienlen_env/games/tienlen/payments.py": Target(RULES, MORE),
-    "tienlen_env/games/tienlen/actions.py": Target(RULES, MORE),
-    "tienlen_env/games/tienlen/observe.py": Target(
-        f"{GAMES} tests/tienlen_env/engine/test_golden.py tests/tienlen_env/engine/test_properties.py "
-        "tests/tienlen_env/engine/test_packed.py"
-    ),
-    "tienlen_env/games/common/legal.py": Target(COMMON),
-    "tienlen_env/games/common/bits.py": Target(COMMON),
-    "tienlen_env/games/common/dealing.py": Target(COMMON),
-    "tienlen_env/games/thirteens/kernels.py": Target(THIRTEENS, MORE),
-    "tienlen_env/games/thirteens/melds.py": Target(THIRTEENS),
-    "tienlen_env/games/thirteens/observe.py": Target(f"{THIRTEENS} tests/tienlen_env/envs/test_thirteens.py"),
-    "agents/tienlen_agents/arena/stats.py": Target(
-        "tests/agents/arena/test_sequential.py tests/agents/arena/test_match.py "
-        "tests/agents/arena/test_coverage.py tests/agents/arena/test_report.py",
-        is_kernel=False,
-    ),
-    "train/tienlen_train/learner.py": Target(
-        "tests/train/test_rollout.py tests/train/test_trainer.py", is_kernel=False
-    ),
-    "train/tienlen_train/ppo.py": Target("tests/train/test_trainer.py", is_kernel=False),
-}
+MODULES: Final = tuple(path for group in GROUPS for path in group.modules)
 
 # ---------------------------------------------------------------- draws and results
 
@@ -105,11 +93,6 @@ def drawn(path: str, number: int, seed: int) -> list[Mutant]:
     """Mutants of a module, in the order of the draw; all of them if there are fewer."""
     found = mutants_of((ROOT / path).read_text())
     return random.Random(f"{seed} {path}").sample(found, min(number, len(found)))
-
-
-def mark_of(tests: str) -> str:
-    """Of a list of tests."""
-    return hashlib.sha256(tests.encode()).hexdigest()[:12]
 
 
 def digest(path: str) -> str:
@@ -139,7 +122,7 @@ def equivalents() -> dict[str, str]:
     return found
 
 
-# ---------------------------------------------------------------- in the process of a module
+# ---------------------------------------------------------------- in the process of a group
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -161,13 +144,21 @@ def by_place(code: CodeType) -> dict[tuple[str, int, int], CodeType]:
     return found
 
 
-def put_in(path: str, mutant: Mutant) -> bool:
-    """Give the functions of this process the code of a mutant; False if that is not possible."""
+def put_in(path: str, mutant: Mutant, *, at_import: bool) -> bool:
+    """Give what was defined in this process the code and constants of a mutant; False if it cannot be.
+
+    Args:
+        path: the module.
+        mutant: of it.
+        at_import: it changes what runs when the module is imported.
+    """
     file = str(ROOT / path)
     source = (ROOT / path).read_text()
-    old = by_place(compile(source, file, "exec"))
-    new = by_place(compile(mutated(source, mutant), file, "exec"))
+    changed = compile(mutated(source, mutant), file, "exec")
+    old, new = by_place(compile(source, file, "exec")), by_place(changed)
     if old.keys() != new.keys():
+        return False
+    if at_import and not _run_again(file, changed):
         return False
     pairs = {code: new[place] for place, code in old.items() if code != new[place]}
     if any(code.co_freevars != other.co_freevars for code, other in pairs.items()):
@@ -178,6 +169,33 @@ def put_in(path: str, mutant: Mutant) -> bool:
         elif isinstance(each, FunctionType) and each.__code__.co_filename == file:
             each.__code__ = pairs.get(each.__code__, each.__code__)
     return True
+
+
+def _run_again(file: str, code: CodeType) -> bool:
+    """Run a changed module again, and give its constants to all who have the old; False for objects."""
+    module = next(each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == file)
+    before = vars(module)
+    after = {name: value for name, value in before.items() if name.startswith("__")}
+    exec(code, after)
+    for name, value in list(before.items()):
+        other = after.get(name)
+        if name.startswith("__") or isinstance(value, type | ModuleType):
+            if isinstance(value, type) and repr(_plain(value)) != repr(_plain(other)):
+                return False
+        elif isinstance(value, FunctionType) and isinstance(other, FunctionType):
+            value.__defaults__, value.__kwdefaults__ = other.__defaults__, other.__kwdefaults__
+        elif repr(value) != repr(other):
+            if " at 0x" in repr(other):
+                return False
+            for each in list(sys.modules.values()):
+                if each is module or vars(each).get(name) is value:
+                    setattr(each, name, other)
+    return True
+
+
+def _plain(kind: Any) -> dict[str, Any]:
+    """The attributes of a class without code and addresses."""
+    return {name: value for name, value in vars(kind).items() if " at 0x" not in repr(value)}
 
 
 class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -226,93 +244,104 @@ class Judge:
     """A plugin that runs the collected tests for one mutant after the other.
 
     Args:
-        path: the module.
-        tests: its files.
-        pending: its mutants.
+        group: the modules.
+        pending: the mutants of each.
         end: when no further one is begun, by `time.monotonic`.
+        budget: seconds of processor time for a mutant; the tests that kill most, and short ones, come first.
         imported: the lines that ran while the tests were collected.
     """
 
-    def __init__(self, path: str, tests: str, pending: list[Mutant], end: float, imported: Lines) -> None:
-        self.path, self.tests, self.pending, self.end, self.imported = path, tests, pending, end, imported
+    def __init__(
+        self, group: Group, pending: dict[str, list[Mutant]], end: float, budget: float, imported: Lines
+    ) -> None:
+        self.group, self.pending, self.end, self.budget = group, pending, end, budget
+        self.imported = imported
         self.kills: Counter[str] = Counter()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         sys.settrace(None)
         reached = self._baseline(session)
-        for mutant in self.pending:
-            if time.monotonic() > self.end:
-                break
-            begin = time.monotonic()
-            is_put_in = mutant.in_function and mutant.line not in self.imported.found[self.path]
-            state = self._run(session, mutant, reached) if is_put_in else "new process"
-            if state == "new process":
-                state = in_new_process(self.path, self.tests, mutant, reached)
-            record(self.path, self.tests, mutant, state, time.monotonic() - begin)
+        for path, mutants in self.pending.items():
+            for mutant in mutants:
+                if time.monotonic() > self.end:
+                    return True
+                begin = time.monotonic()
+                state = self._run(session, path, mutant, reached)
+                if state == "new process":
+                    tests = [name for name, (_, lines) in reached.items() if lines[path]]
+                    state = in_new_process(path, mutant, self.group, tests)
+                record(path, mutant, state, time.monotonic() - begin)
         return True
 
-    def _baseline(self, session: pytest.Session) -> dict[str, tuple[float, set[int]]]:
+    def _baseline(self, session: pytest.Session) -> dict[str, tuple[float, dict[str, list[int]]]]:
         """The seconds and the lines of every test; without those that fail or take too long."""
         OUT.mkdir(parents=True, exist_ok=True)
-        tests = self.tests
-        paths = [path for path, target in TARGETS.items() if tests in target]
-        state = hashlib.sha256(" ".join(map(digest, paths)).encode())
-        for place in tests.split():
-            for each in sorted((ROOT / place).rglob("*.py")) or [ROOT / place]:
-                state.update(each.read_bytes())
-        file = OUT / f"{state.hexdigest()[:12]}.tests"
+        state = "".join(map(digest, self.group.modules))
+        files: dict[str, list[pytest.Item]] = {}
+        for item in session.items:
+            files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+        reached, num_left_out = {}, 0
+        for name, items in files.items():
+            known = OUT / f"{hashlib.sha256((state + digest(name)).encode()).hexdigest()[:12]}.tests"
+            if not known.exists():
+                in_child(lambda items=items, known=known: self._measure(session, items, known))  # type: ignore[misc]
+            for line in known.read_text().splitlines() if known.exists() else ():
+                test, failed, used, lines = json.loads(line)
+                num_left_out += failed
+                if not failed:
+                    reached[test] = used, lines
+        print(f"{len(reached)} tests; {num_left_out} fail here, or take more than {SLOW} s", flush=True)
+        return reached
 
+    def _measure(self, session: pytest.Session, items: list[pytest.Item], known: Path) -> None:
         def give_up(*_: Any) -> None:
             raise TimeoutError
 
-        def run_all() -> None:
-            signal.signal(signal.SIGVTALRM, give_up)
-            with file.with_suffix(".part").open("w") as out:
-                num_slow: Counter[str] = Counter()
-                for item in session.items:
-                    function = item.nodeid.partition("[")[0]
-                    if num_slow[function] == 2:
-                        continue  # its other parameters, most probably too
-                    lines = Lines(paths)
-                    begin = time.process_time()
-                    signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
-                    sys.settrace(lines)
-                    failed = fails(session, item)
-                    sys.settrace(None)
-                    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-                    num_slow[function] += failed
-                    used = time.process_time() - begin
-                    found = {path: sorted(numbers) for path, numbers in lines.found.items()}
-                    out.write(json.dumps([item.nodeid, failed, used, found]) + "\n")
-            file.with_suffix(".part").rename(file)
+        signal.signal(signal.SIGVTALRM, give_up)
+        num_slow: Counter[str] = Counter()
+        with known.with_suffix(".part").open("w") as out:
+            for item in items:
+                function = item.nodeid.partition("[")[0]
+                if num_slow[function] == 2:
+                    continue  # its other parameters, most probably too
+                lines = Lines(self.group.modules)
+                begin = time.process_time()
+                signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
+                sys.settrace(lines)
+                failed = fails(session, item)
+                sys.settrace(None)
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                num_slow[function] += failed
+                used = time.process_time() - begin
+                found = {path: sorted(numbers) for path, numbers in lines.found.items()}
+                out.write(json.dumps([item.nodeid, failed, used, found]) + "\n")
+        known.with_suffix(".part").rename(known)
 
-        if not file.exists():
-            in_child(run_all)
-        reached, num_left_out = {}, 0
-        for name, failed, used, lines in map(json.loads, file.read_text().splitlines()):
-            if failed:
-                num_left_out += 1
-            else:
-                reached[name] = used, set(lines[self.path])
-        print(f"{len(reached)} tests; {num_left_out} fail here, or take more than {SLOW:.0f} s", flush=True)
-        return reached
-
-    def _run(self, session: pytest.Session, mutant: Mutant, reached: dict[str, Any]) -> str:
-        items = [item for item in session.items if mutant.line in reached.get(item.nodeid, (0, ()))[1]]
+    def _run(self, session: pytest.Session, path: str, mutant: Mutant, reached: dict[str, Any]) -> str:
+        at_import = not mutant.in_function or mutant.line in self.imported.found[path]
+        items = []
+        for item in session.items:
+            _, lines = reached.get(item.nodeid, (0, {}))
+            if lines and lines[path] and (at_import or mutant.line in lines[path]):
+                items.append(item)
         if not items:
             return "not reached"
         items.sort(key=lambda item: -(self.kills[item.nodeid] + 0.1) / (reached[item.nodeid][0] + 0.02))
-        report = OUT / "killed"
+        report = OUT / f"killed-{os.getpid()}"
         report.unlink(missing_ok=True)
 
         def run_until_failure() -> None:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-            if not put_in(self.path, mutant):
+            if not put_in(path, mutant, at_import=at_import):
                 os._exit(3)
+            left = self.budget
             for item in items:
+                left -= reached[item.nodeid][0]
+                if left < 0:
+                    break
                 report.write_text(item.nodeid)
                 # Processor time: a busy machine kills no mutant.
-                signal.setitimer(signal.ITIMER_VIRTUAL, 5 + 5 * reached[item.nodeid][0])
+                signal.setitimer(signal.ITIMER_VIRTUAL, 2 + 5 * reached[item.nodeid][0])
                 if fails(session, item):
                     os._exit(1)
 
@@ -354,11 +383,12 @@ def in_child(run: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def in_new_process(path: str, tests: str, mutant: Mutant, names: Collection[str]) -> str:
-    """Run tests of a module until one fails, with a mutant that is there when the module is imported."""
-    (OUT / "names").write_text(json.dumps(list(names)))
+def in_new_process(path: str, mutant: Mutant, group: Group, names: Collection[str]) -> str:
+    """Run tests until one fails, with a mutant that is there when the module is imported."""
+    names_file = OUT / f"names-{os.getpid()}"
+    names_file.write_text(json.dumps(list(names)))
     command = [sys.executable, "-m", "tests.mutation", "--module", path, "--import-with", str(mutant.index)]
-    command += [mutant.change, tests]
+    command += [mutant.change, str(names_file)]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
     except subprocess.TimeoutExpired:
@@ -370,18 +400,20 @@ def in_new_process(path: str, tests: str, mutant: Mutant, names: Collection[str]
 
 
 class Chosen:
-    """A plugin that leaves out what the baseline left out."""
+    """A plugin that leaves out what is not in a list of tests."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = set(names)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        names = set(json.loads((OUT / "names").read_text()))
-        items[:] = [item for item in items if item.nodeid in names]
+        items[:] = [item for item in items if item.nodeid in self.names]
 
 
-def record(path: str, tests: str, mutant: Mutant, state: str, seconds: float) -> None:
+def record(path: str, mutant: Mutant, state: str, seconds: float) -> None:
     """Keep a result, and print it."""
     line = {
         "digest": digest(path), "line": mutant.line, "change": mutant.change, "source": mutant.source,
-        "state": state, "seconds": round(seconds, 2), "tests": mark_of(tests),
+        "state": state, "seconds": round(seconds, 2),
     }  # fmt: skip
     with (OUT / f"{path.replace('/', '.')}.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
@@ -392,13 +424,12 @@ def record(path: str, tests: str, mutant: Mutant, state: str, seconds: float) ->
 OPTIONS: Final = ("-o", "addopts=", "--import-mode=importlib", "-m", "not nightly", "-p", "no:cacheprovider")
 
 
-def serve(path: str, tests: str, pending: list[Mutant], seconds: float) -> None:
-    """Judge the mutants of a module in this process."""
-    imported = Lines([path])
-    judge = Judge(path, tests, pending, time.monotonic() + seconds, imported)
-    options = [*OPTIONS, "-q", "-q", "-s", "-p", "no:faulthandler"]
+def serve(group: Group, pending: dict[str, list[Mutant]], end: float, budget: float) -> None:
+    """Judge mutants in this process."""
+    imported = Lines(group.modules)
+    judge = Judge(group, pending, end, budget, imported)
     sys.settrace(imported)
-    pytest.main([*options, *tests.split()], plugins=[judge])
+    pytest.main([*OPTIONS, "-q", "-q", "-s", "-p", "no:faulthandler", *group.tests], plugins=[judge])
 
 
 # ---------------------------------------------------------------- the command
@@ -416,7 +447,7 @@ def report(number: int, seed: int) -> int:
     explained, total, bad = equivalents(), Counter[str](), 0
     print("| module | mutants | drawn | killed | equivalent | survived | not run |")
     print("|---|---|---|---|---|---|---|")
-    for path in TARGETS:
+    for path in MODULES:
         mutants, results = drawn(path, number, seed), results_of(path)
         count = Counter({"drawn": len(mutants), "all": len(mutants_of((ROOT / path).read_text()))})
         for mutant in mutants:
@@ -443,58 +474,49 @@ def row(count: Counter[str]) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 if every mutant that was drawn is killed or explained."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("--module", action="append", choices=list(TARGETS), help="only this one")
+    parser.add_argument("--module", action="append", choices=MODULES, help="only this one")
     parser.add_argument("--number", type=int, default=70, help="mutants drawn of each module (70)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further mutant after this time")
+    parser.add_argument("--budget", type=float, default=10.0, help="processor time for a mutant, in seconds")
     parser.add_argument("--again", action="store_true", help="run survivors again")
     parser.add_argument("--report", action="store_true", help="run nothing, and list what survived")
-    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--import-with", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    paths = options.module or list(TARGETS)
+    paths = options.module or list(MODULES)
     if options.import_with:
-        index, change, tests = options.import_with
+        index, change, names = options.import_with
         mutants = mutants_of((ROOT / paths[0]).read_text())
         (mutant,) = (each for each in mutants if (str(each.index), each.change) == (index, change))
         sys.meta_path.insert(0, Changed(paths[0], mutant))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        return int(pytest.main([*OPTIONS, "-q", "-x", "-rfE", *tests.split()], plugins=[Chosen()]))
+        chosen = json.loads(Path(names).read_text())
+        files = dict.fromkeys(name.partition("::")[0] for name in chosen)
+        return int(pytest.main([*OPTIONS, "-q", "-x", "-rfE", *files], plugins=[Chosen(chosen)]))
     end = time.monotonic() + options.seconds
-    for path in paths:
-        mutants = drawn(path, options.number, options.seed)
-        survivors = survivors_of(path, mutants)
-        if options.report:
-            for mutant in sorted(survivors, key=lambda mutant: mutant.line):
-                print(f"{path} | {mutant.name} (line {mutant.line})")
+    for group in GROUPS:
+        pending = {}
+        for path in paths:
+            mutants, results = drawn(path, options.number, options.seed), results_of(path)
+            if options.report and path in group.modules:
+                for mutant in sorted(survivors_of(path, mutants), key=lambda mutant: mutant.line):
+                    print(f"{path} | {mutant.name} (line {mutant.line})")
+            if path in group.modules:
+                pending[path] = [each for each in mutants if key_of(each) not in results]
+                pending[path] += survivors_of(path, mutants) if options.again else []
+        if options.report or not any(pending.values()) or time.monotonic() > end:
             continue
-        target = TARGETS[path]
-        plain = {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"} if target.is_kernel else {}
-        for stage in (1, 2) if target.more else (1,):
-            results = results_of(path)
-            tests = target.more if stage == 2 else target.tests
-            mark = mark_of(tests)
-            pending = [each for each in mutants if key_of(each) not in results]
-            if stage == 2:
-                pending = [m for m in survivors if options.again or results[key_of(m)].get("tests") != mark]
-            elif options.again and not target.more:
-                pending = survivors
-            seconds = end - time.monotonic()
-            if not pending or seconds < 0 or (options.serve and options.serve != stage):
-                continue
-            if options.serve:
-                serve(path, tests, pending, seconds)
-                return 0
-            given = ["--serve", str(stage), "--module", path, f"--number={options.number}"]
-            given += [
-                f"--seed={options.seed}",
-                f"--seconds={seconds}",
-                *(["--again"] if options.again else []),
-            ]
-            command = [sys.executable, "-m", "tests.mutation", *given]
-            subprocess.run(command, cwd=ROOT, env=os.environ | plain, check=False)
-            survivors = survivors_of(path, mutants)
-    return report(options.number, options.seed)
+        if options.serve:
+            serve(group, pending, end, options.budget)
+            continue
+        given = [word for path in pending for word in ("--module", path)]
+        given += [f"--number={options.number}", f"--seed={options.seed}", f"--budget={options.budget}"]
+        given += [f"--seconds={end - time.monotonic()}", *(["--again"] if options.again else [])]
+        command = [sys.executable, "-m", "tests.mutation", "--serve", *given]
+        plain = {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"} if group.is_kernel else {}
+        subprocess.run(command, cwd=ROOT, env=os.environ | plain, check=False)
+    return 0 if options.serve else report(options.number, options.seed)
 
 
 if __name__ == "__main__":

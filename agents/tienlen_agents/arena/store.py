@@ -89,7 +89,8 @@ class ChunkStore:
                 write_atomic(path, _line(header))
             else:
                 self._read(header)
-            self._file = stack.enter_context(path.open("ab"))
+            # Without a buffer, which would be written once more when the file is closed after an error.
+            self._file = stack.enter_context(path.open("ab", buffering=0))
             self._stack = stack.pop_all()
 
     def _read(self, header: dict[str, Any]) -> None:
@@ -121,14 +122,22 @@ class ChunkStore:
             os.truncate(self.path, len(whole))
 
     def add(self, match_up: int, first_deal: int, chunk: Chunk) -> None:
-        """Append a chunk; after this returns, a kill does not lose it."""
+        """Append a chunk; after this returns, a kill does not lose it.
+
+        Raises:
+            OSError: it cannot be written; a part of its line, if there is one, is dropped by the next run.
+        """
         self.chunks[match_up, first_deal] = chunk
         where = dict(zip(_WHERE, (match_up, first_deal, len(chunk.points)), strict=True))
         line = _line({**where, **chunk.to_dict()})[:-2]  # without the closing brace
         digest = hashlib.sha256(line + b"}").hexdigest()
-        self._file.write(line + f',"sha256":"{digest}"}}\n'.encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        data = line + f',"sha256":"{digest}"}}\n'.encode()
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
 
     def __enter__(self) -> Self:
         return self

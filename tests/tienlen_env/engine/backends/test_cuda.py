@@ -65,6 +65,7 @@ def test_methods() -> None:
     done = run("tests/cuda_run.py", "methods").split()
     expected = [
         "illegal_actions",
+        "cheats",
         "moving_to_and_fro",
         "buffers",
         "tensors",

@@ -1,0 +1,47 @@
+"""Cards that cheats play instead of an action's own, for all places that judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tienlen_env.engine.backends.per_game import per_game
+from tienlen_env.engine.batch import Batch
+
+FULL = (1 << 52) - 1
+
+
+def other_hand(row: list[int], batch: Batch) -> int:
+    """The hand of the next seat."""
+    columns = batch.game.columns
+    return row[columns.hand + (row[columns.turn] + 1) % batch.num_players]
+
+
+# What a cheat plays instead of an action's own cards: ``(own cards, hand, hand of another seat, played)``.
+CARDS: dict[str, Callable[[int, int, int, int], int]] = {
+    "the whole hand": lambda own, hand, other, played: hand,
+    "one card more": lambda own, hand, other, played: own | (hand & ~own & -(hand & ~own)),
+    "one card fewer": lambda own, hand, other, played: own & (own - 1),
+    "no cards": lambda own, hand, other, played: 0,
+    "the rest of the hand": lambda own, hand, other, played: hand & ~own,
+    "the highest card": lambda own, hand, other, played: 1 << hand.bit_length() - 1,
+    "another seat's card": lambda own, hand, other, played: other & -other,
+    "another seat's hand": lambda own, hand, other, played: other,
+    "played cards": lambda own, hand, other, played: played,
+    "own cards and played ones": lambda own, hand, other, played: own | played,
+    "the full deck": lambda own, hand, other, played: FULL,
+    "a card that does not exist": lambda own, hand, other, played: own | 1 << 60,
+    "a negative mask": lambda own, hand, other, played: -1,
+    "the sign bit": lambda own, hand, other, played: -(1 << 63),
+}
+
+
+def wrong_cards(batch: Batch, action: int) -> list[int]:
+    """The cards of all cheats that are not legal cards of an action in game 0."""
+    rows, spec, fields = batch.kernel_arrays
+    row, columns = rows[0].tolist(), batch.game.columns
+    hand = row[columns.hand + row[columns.turn]]
+    played = sum(row[columns.played + seat] for seat in range(batch.num_players))
+    own = int(batch.game.kernels.action_cards(hand, fields, action))
+    found = {make(own, hand, other_hand(row, batch), played) for make in CARDS.values() if hand}
+    is_refused = per_game(batch.game).is_refused_with
+    return [cards for cards in found if is_refused(row, spec.tolist(), fields.tolist(), action, cards)]

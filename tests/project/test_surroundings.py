@@ -1,0 +1,145 @@
+"""A clock that jumps, little memory, a full disk, read-only files: the same results, or a refusal."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.agents.arena.test_run import stable
+from tests.kill_points import SETTINGS, SINGLE, results, settings_of
+from tienlen_agents.arena.__main__ import main as arena
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {"tienlen_env": "", "tienlen_agents": "agents", "tienlen_train": "train"}
+MATCH = ["match", "greedy", "random", "--deals", "64", "--chunk", "8", "--seed", "4", "--quiet"]
+
+
+def tienlen(
+    *words: str, before: Callable[[], None] | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, after `before`; one thread, so that it needs little memory."""
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200"}
+    return subprocess.run(
+        [sys.executable, "-m", "tienlen_train.cli", *words],
+        capture_output=True, text=True, check=False, preexec_fn=before, cwd="/",
+        env={**os.environ, **threads, **env},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The match with all that it needs."""
+    out = tmp_path_factory.mktemp("whole")
+    assert arena([*MATCH, "--out", str(out)]) == 0
+    return out
+
+
+def goes_on(out: Path, whole: Path) -> None:
+    """The match is finished later, with the same results."""
+    assert arena([*MATCH, "--out", str(out)]) == 0
+    assert stable(out / "arena.json") == stable(whole / "arena.json")
+
+
+@pytest.fixture
+def jumping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days to and fro at every look at the clock of the day; the other one runs on, as it always does."""
+    jumps: Iterator[int] = itertools.cycle([0, 86_400, -864_000, 3, -3, 10**9, -(10**9)])
+    clock, nanoseconds = time.time, time.time_ns
+    monkeypatch.setattr(time, "time", lambda: clock() + next(jumps))
+    monkeypatch.setattr(time, "time_ns", lambda: nanoseconds() + 10**9 * next(jumps))
+
+
+def test_a_match_while_the_clock_jumps(whole: Path, jumping: None, tmp_path: Path) -> None:
+    assert arena([*MATCH, "--workers", "2", "--out", str(tmp_path)]) == 0
+    goes_on(tmp_path, whole)
+
+
+def test_training_while_the_clock_jumps(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    main, _, policy, own = settings_of("ppo")
+    flags = [
+        f"--{name.replace('_', '-')}={value}"
+        for name, value in {**SETTINGS, **SINGLE, **own, "stop_after": 2}.items()
+    ]
+    for name in ("before", "while"):
+        assert main([*flags, "--out", str(tmp_path / name)]) == 0
+        request.getfixturevalue("jumping")
+    assert results(tmp_path / "while", policy) == results(tmp_path / "before", policy)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of this kind")
+@pytest.mark.parametrize("megabytes", [150, 250])
+def test_little_memory(megabytes: int, whole: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    done = tienlen(*MATCH, "--out", str(tmp_path), before=limit)
+    if done.returncode:
+        last = done.stderr.splitlines()[-1]
+        assert done.returncode > 0
+        assert any(word in last for word in ("memory", "Memory", "allocate", "map segment")), done.stderr
+    goes_on(tmp_path, whole)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of this kind")
+@pytest.mark.parametrize("size", [10, 3_000])
+def test_a_file_that_cannot_grow(size: int, whole: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    done = tienlen(*MATCH, "--out", str(tmp_path), before=limit)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "File too large" in line
+    assert str(tmp_path / "chunks.jsonl") in line
+    goes_on(tmp_path, whole)
+
+
+def without_privileges() -> None:
+    """What root may do beyond its own permissions is given up at the next start of a program."""
+    if os.geteuid() == 0:
+        for capability in (1, 2, 3):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
+            ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="permissions of this kind")
+def test_an_installation_and_a_home_that_cannot_be_written(whole: Path, tmp_path: Path) -> None:
+    place, out = tmp_path / "site", tmp_path / "site" / "out"
+    for name, above in PACKAGES.items():
+        shutil.copytree(
+            ROOT / above / name, place / name, ignore=shutil.ignore_patterns("__pycache__", "static")
+        )
+    paths = [place, *place.rglob("*")]
+    for path in paths:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    home = {"PYTHONPATH": str(place), "HOME": str(place), "XDG_CACHE_HOME": str(place / "cache")}
+    done = tienlen(*MATCH, before=without_privileges, **home)
+    assert done.returncode == 0, done.stderr
+    assert tienlen("cache", before=without_privileges, **home).returncode == 0
+    refused = tienlen(*MATCH, "--out", str(out), before=without_privileges, **home)
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert f"Permission denied: '{out}" in line
+    assert [place, *place.rglob("*")] == paths
+    for path in paths:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def test_the_whole_cache_can_be_deleted(tmp_path: Path) -> None:
+    home = {"XDG_CACHE_HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path), "HOME": str(tmp_path)}
+    folder = Path(tienlen("cache", **home).stdout.partition(": ")[0])
+    assert tmp_path in folder.parents
+    folder.mkdir(parents=True)
+    (folder / "loop.nbc").write_bytes(bytes(10**6))
+    assert tienlen("cache", "clear", **home).stdout == f"{folder}: 1.0 MB deleted\n"
+    assert not folder.exists()
+    assert tienlen("cache", "clear", **home).returncode == 0
