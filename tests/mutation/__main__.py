@@ -37,7 +37,7 @@ from tests.mutation.mutants import Mutant, mutants_of, mutated
 ROOT: Final = Path(__file__).parents[2]
 OUT: Final = ROOT / "build" / "mutation"
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.txt")
-SLOW: Final = 1.5  # seconds of processor time; tests above it are left out
+SLOW: Final = 0.8  # seconds of processor time; tests above it are left out
 MEMORY: Final = 6 << 30
 
 

@@ -265,7 +265,8 @@ def _in_a_row(ranks: list[int], m: int) -> bool:
 
 
 def _is_six_pairs(rules: Rules, cards: Cards) -> bool:
-    different = rules.quad_is_two_pairs or len({rank(c) for c in cards}) == 6
+    # Where suits bind, four of a kind are a black and a red pair (4.29).
+    different = rules.quad_is_two_pairs or rules.suits_bind or len({rank(c) for c in cards}) == 6
     return different and _pairs_of(rules, cards) == 6
 
 

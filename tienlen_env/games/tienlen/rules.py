@@ -102,7 +102,8 @@ class Rules(RulesBase):
             the first goes out, and the other places go by cards left, then by the order of play (4.18).
         instant_wins: hands that win at the deal, the strongest kind first, the higher top card among equals
             (4.11, 4.13); empty: none.
-        quad_is_two_pairs: four of a kind count as two pairs in ``"six_pairs"`` (4.11).
+        quad_is_two_pairs: four of a kind count as two pairs in ``"six_pairs"`` (4.11); where suits bind they
+            always do (4.29).
         cong: what happens to a player who has played no card when the first goes out, where `pay_cong` is
             above 0: ``"out"`` it is out at once, in the last free place; ``"plays_on"`` it only pays.
         last_two: going out with a play that contains a 2: ``"free"``; ``"ends"`` it ends the round, and its
