@@ -37,7 +37,6 @@ from tests.mutation.mutants import Mutant, mutants_of, mutated
 ROOT: Final = Path(__file__).parents[2]
 OUT: Final = ROOT / "build" / "mutation"
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.txt")
-SLOW: Final = 0.8  # seconds of processor time; tests above it are left out
 MEMORY: Final = 6 << 30
 
 
@@ -48,11 +47,13 @@ class Group(NamedTuple):
         modules: their paths.
         tests: files or folders.
         is_kernel: Numba compiles them, so that the tests run in plain Python.
+        slow: tests that take more seconds of processor time are left out.
     """
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
     is_kernel: bool = False
+    slow: float = 4.0
 
 
 TIENLEN: Final = "tienlen_env/games/tienlen/"
@@ -74,6 +75,7 @@ GROUPS: Final = (
             "tests/tienlen_env/envs/test_thirteens.py",
         ),
         is_kernel=True,
+        slow=0.8,
     ),
     Group(
         ("agents/tienlen_agents/arena/stats.py",),
@@ -290,7 +292,10 @@ class Judge:
                 num_left_out += failed
                 if not failed:
                     reached[test] = used, lines
-        print(f"{len(reached)} tests; {num_left_out} fail here, or take more than {SLOW} s", flush=True)
+        print(
+            f"{len(reached)} tests; {num_left_out} fail here, or take more than {self.group.slow} s",
+            flush=True,
+        )
         return reached
 
     def _measure(self, session: pytest.Session, items: list[pytest.Item], known: Path) -> None:
@@ -306,7 +311,7 @@ class Judge:
                     continue  # its other parameters, most probably too
                 lines = Lines(self.group.modules)
                 begin = time.process_time()
-                signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
+                signal.setitimer(signal.ITIMER_VIRTUAL, self.group.slow)
                 sys.settrace(lines)
                 failed = fails(session, item)
                 sys.settrace(None)
