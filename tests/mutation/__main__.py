@@ -72,7 +72,6 @@ GROUPS: Final = (
             "tests/tienlen_env/games",
             *(f"{ENGINE}test_{name}.py" for name in ("golden", "thirteens_golden", "properties", "packed")),
             *(f"{ENGINE}test_{name}.py" for name in ("rows", "exact_cards")),
-            "tests/tienlen_env/envs/test_thirteens.py",
         ),
         is_kernel=True,
         slow=0.8,
