@@ -77,6 +77,7 @@ def test_a_match_while_the_clock_jumps(whole: Path, jumping: None, tmp_path: Pat
     goes_on(tmp_path, whole)
 
 
+@pytest.mark.nightly
 def test_training_while_the_clock_jumps(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     main, _, policy, own = settings_of("ppo")
     flags = [
@@ -89,6 +90,7 @@ def test_training_while_the_clock_jumps(tmp_path: Path, request: pytest.FixtureR
     assert results(tmp_path / "while", policy) == results(tmp_path / "before", policy)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of this kind")
 @pytest.mark.parametrize("megabytes", [150, 250])
 def test_little_memory(megabytes: int, whole: Path, tmp_path: Path) -> None:
