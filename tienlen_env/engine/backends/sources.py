@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from tienlen_env.games.common import bits
-from tienlen_env.games.common.hints import is_noinline
+from tienlen_env.games.common.hints import is_noinline, prefetch
 
 # Functions for which compiled code has instructions of its own (`overloads`); what they call is not followed.
 PRIMITIVES: Final[frozenset[Any]] = frozenset(
@@ -36,6 +36,7 @@ PRIMITIVES: Final[frozenset[Any]] = frozenset(
         bits.add,
         bits.write_word,
         bits.write_half,
+        prefetch,
     }
 )
 
