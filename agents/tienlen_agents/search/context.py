@@ -392,8 +392,9 @@ class SearchContext:
             worlds, logs = np.empty((listed, len(self.workspace.world)), np.int64), np.empty(listed)
             self._loops.list_worlds(*arguments, worlds, logs)
             worlds, logs = worlds[logs > -np.inf], logs[logs > -np.inf]
-            weights = np.exp(logs - logs.max())
-            exact: FloatArray = weights @ play_out(worlds) / weights.sum()
+            # The library's own exp, and sums in a fixed order: the same bits on every processor.
+            weights = np.array([exp(log) for log in (logs - logs.max()).tolist()])
+            exact: FloatArray = (weights[:, None] * play_out(worlds)).sum(axis=0) / sum(weights.tolist())
             estimates.summarise_exact(exact[None], len(found.mean), found)
         else:
             size = estimates.series_size(options.worlds)
