@@ -136,7 +136,7 @@ bench-gpu: $(STAMP) $(NATIVE)
 
 # Only what changed is compiled again. Without it Numba compiles each loop when it is called: see CONTRIBUTING.md.
 $(NATIVE): $(STAMP) $(KERNELS)
-	@echo 'Compiling the loops for this processor: the first time this takes a minute or two ...'
+	@echo 'Compiling the loops for this processor: the first time this takes some minutes ...'
 	@$(PY) -m tienlen_env.engine.backends.native.build --or-notice
 
 native: $(STAMP)

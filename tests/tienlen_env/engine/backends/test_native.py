@@ -271,8 +271,24 @@ def lose_an_entry(folder: Path) -> None:
     (folder / "loops.json").write_text(json.dumps(found))
 
 
+def change_a_kind(folder: Path) -> None:
+    """Of an argument: the code would get a number as an array."""
+    text = (folder / "loops.json").read_text()
+    kind = re.search(r'\[\s*"([0-9a-f]{4})', text)
+    assert kind is not None
+    (folder / "loops.json").write_text(f"{text[: kind.start(1)]}0100{text[kind.end(1) :]}")
+
+
+def cut_the_calls(folder: Path) -> None:
+    path = next(folder.glob("calls.*"))
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+DAMAGES = [damage_library, damage_list, take_library, lose_an_entry, change_a_kind, cut_the_calls]
+
+
 @needs_native_compiler
-@pytest.mark.parametrize("damage", [damage_library, damage_list, take_library, lose_an_entry])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_library_is_named_once_and_left_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], None]
 ) -> None:
@@ -289,16 +305,18 @@ def test_a_damaged_library_is_named_once_and_left_alone(
 
 @needs_native_compiler
 @pytest.mark.parametrize("change", [{"platform": "plan9-mips"}, {"levels": {"x86-64-v9": "none.so"}}])
-def test_a_library_for_another_machine_is_left_alone(
+def test_a_library_for_another_machine_is_named_and_left_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
     for file in filter(Path.is_file, folder.iterdir()):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     found = json.loads((folder / "loops.json").read_text()) | change
-    (tmp_path / "loops.json").write_text(json.dumps(found))
+    del found["digest"]
+    (tmp_path / "loops.json").write_text(json.dumps(found | {"digest": native.digest_of(found)}))
     monkeypatch.setattr(native, "FOLDER", tmp_path)
     clear()
-    assert native.library() is None
+    with pytest.warns(RuntimeWarning, match=r"plan9-mips|x86-64-v9"):
+        assert native.library() is None
     clear()
 
 
@@ -440,3 +458,11 @@ def test_nothing_is_compiled_in_what_the_package_offers(program: str, tmp_path: 
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
+
+
+@needs_library
+@pytest.mark.nightly
+def test_the_search_of_parameters_compiles_nothing(tmp_path: Path) -> None:
+    words = "tune --generations 1 --population 2 --num-deals 2 --held-out-deals 2 --out found.json"
+    program = f"from tienlen_train.cli import main; sys.exit(main({words.split()}))"
+    test_nothing_is_compiled_in_what_the_package_offers(program, tmp_path)

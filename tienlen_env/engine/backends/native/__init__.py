@@ -58,13 +58,15 @@ def library() -> Library | None:
         return None
     try:
         found = json.loads(manifest.read_text(encoding="utf-8"))
+        if found.pop("digest") != digest_of(found):
+            raise ValueError(f"{manifest.name} is damaged")
         if found["platform"] != this_platform():
-            return None
+            raise ValueError(f"it is for {found['platform']}, this is {this_platform()}")
         calls = _import_calls(found["files"])
         level = calls.level()
         best = max((n for n in LEVELS if n <= level and LEVELS[n] in found["levels"]), default=None)
         if best is None:
-            return None
+            raise ValueError(f"it is for {', '.join(found['levels'])}, which this processor does not have")
         path = _checked(found["levels"][LEVELS[best]], found["files"])
         return Library(calls.Loop, ctypes.CDLL(str(path)), found["loops"], LEVELS[best])
     except (OSError, ImportError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -80,6 +82,11 @@ def this_platform() -> str:
     """The operating system and the architecture, for example ``linux-x86_64``."""
     machine = platform.machine().lower()
     return f"{sys.platform}-{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }"
+
+
+def digest_of(manifest: Mapping[str, Any]) -> str:
+    """What ``loops.json`` has as the digest of its other fields. A wrong type there would be a wrong call."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 def _checked(name: str, digests: Mapping[str, str]) -> Path:

@@ -124,6 +124,7 @@ def build(
         "loops": loops,
         "sources": digest_of_sources(),
     }
+    manifest["digest"] = native.digest_of(manifest)
     scratch = folder / "loops.json.new"
     scratch.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     scratch.replace(folder / "loops.json")
