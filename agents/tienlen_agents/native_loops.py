@@ -20,6 +20,7 @@ from tienlen_agents.search.context import search_loops, setup_of
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.backends.native import signatures
 from tienlen_env.engine.backends.numba import compiled_loops
+from tienlen_env.engine.backends.states import state_loops
 from tienlen_env.games.registry import PRESETS, game_of, has_payments
 
 
@@ -33,6 +34,7 @@ def make_loops() -> None:
                 importlib.import_module(module.name)
     for rules in PRESETS.values():
         compiled_loops(game_of(rules))
+        state_loops(game_of(rules))
         host_loop(count_body(game_of(rules).kernels.legal.num_legal))
         for reward in ["", "payments"] if has_payments(rules) else [""]:
             search_loops(setup_of(rules, reward).game)

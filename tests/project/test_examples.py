@@ -20,6 +20,8 @@ def test_each_example_has_versions_and_a_place_on_the_page() -> None:
     assert NAMES == [
         "agilerl",
         "cleanrl",
+        "jax",
+        "mctx",
         "openspiel",
         "pufferlib",
         "rllib",

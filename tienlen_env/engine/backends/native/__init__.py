@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 FOLDER: Final = Path(__file__).with_name("built")
@@ -37,14 +38,14 @@ class Library(NamedTuple):
     """The machine code for this processor.
 
     Attributes:
-        loop_type: a class whose instances are called with Python's arguments (``calls.c``).
+        calls: the module ``calls.c``; instances of its ``Loop`` are called with Python's arguments.
         code: the shared library of the loops.
         loops: the digest of a loop's source (`sources.key_of`) to its signatures: the kinds of the arguments,
             the name of the function, and the kinds of its results.
         level: what processors it was compiled for.
     """
 
-    loop_type: Any
+    calls: Any
     code: ctypes.CDLL
     loops: Mapping[str, list[tuple[str, str, str]]]
     level: str
@@ -68,7 +69,7 @@ def library() -> Library | None:
         if best is None:
             raise ValueError(f"it is for {', '.join(found['levels'])}, which this processor does not have")
         path = _checked(found["levels"][LEVELS[best]], found["files"])
-        return Library(calls.Loop, ctypes.CDLL(str(path)), found["loops"], LEVELS[best])
+        return Library(calls, ctypes.CDLL(str(path)), found["loops"], LEVELS[best])
     except (OSError, ImportError, ValueError, KeyError, TypeError, AttributeError) as error:
         warnings.warn(
             f"{FOLDER}: machine code that was compiled ahead of time is not used, Numba compiles: {error}",
@@ -104,6 +105,11 @@ def _import_calls(digests: Mapping[str, str]) -> Any:
     return module
 
 
+def address_of(code: Any, name: str) -> int:
+    """Where the code of a loop is."""
+    return ctypes.cast(getattr(code, name), ctypes.c_void_p).value or 0
+
+
 def loop_of(
     function: Callable[..., Any], key_of: Callable[[Any], str], compiled: Callable[[Any], Any]
 ) -> Any:
@@ -125,9 +131,9 @@ def loop_of(
 
 @cache
 def _loop_type() -> Any:
-    parent, code, loops, _ = library() or (object, None, {}, "")
+    calls, code, loops, _ = library() or (SimpleNamespace(Loop=object), None, {}, "")
 
-    class Loop(parent):  # type: ignore[misc, valid-type]
+    class Loop(calls.Loop):  # type: ignore[name-defined]
         """A loop that is called with the machine code of its arguments' signature.
 
         Attributes:
@@ -153,8 +159,7 @@ def _loop_type() -> Any:
             with _LOCK:
                 if not self.is_bound:
                     for kinds, name, results in loops.get(key_of(self.py_func), ()):
-                        address = ctypes.cast(getattr(code, name), ctypes.c_void_p).value
-                        self.bind(address, bytes.fromhex(kinds), results)
+                        self.bind(address_of(code, name), bytes.fromhex(kinds), results)
                     self.is_bound = True
             return self(*args)
 
