@@ -142,18 +142,13 @@ class Points:
 
 def settings_of(algorithm: str) -> tuple[Any, Any, str, dict[str, Any]]:
     """The main of an algorithm, what compiles its loops without training, its policy file, its settings."""
-    if algorithm == "ppo_sb3":
-        from tienlen_train import ppo_sb3
-
-        own: dict[str, Any] = {
-            "num_games": 8,
-            "num_steps": 8,
-            "batch_size": 32,
-            "hidden": 16,
-            "snapshot_every": 1,
-        }
-        return ppo_sb3.main, ppo_sb3.MaskablePPOConfig, "policy.zip", own
-    own = {"num_games": 8, "batch_size": 64, "state_width": 8, "action_width": 8, "snapshot_every": 1}
+    own: dict[str, Any] = {
+        "num_games": 8,
+        "batch_size": 64,
+        "state_width": 8,
+        "action_width": 8,
+        "snapshot_every": 1,
+    }
     own |= {"precision": "fp32"}
     if algorithm == "dmc":
         from tienlen_train import dmc

@@ -148,8 +148,6 @@ SHORT = {
     "tienlen_agents.external.protocol": "",
     "tienlen_agents.exact": "",
     "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
-    "tienlen_train.ppo_sb3": "--decisions 128 --num-games 8 --num-steps 8 --batch-size 64 --update-epochs 1 "
-    "--hidden 8 --eval-every 1 --eval-deals 2 --final-deals 2",
     **dict.fromkeys(
         ("tienlen_train.ppo", "tienlen_train.dmc", "tienlen_train.best_response"),
         "--decisions 128 --num-games 8 --batch-size 64 --state-width 16 --action-width 16 "
@@ -159,7 +157,6 @@ SHORT = {
     "tienlen_train.benchmarks.learning": "--seconds 0.01 --runs 1 --only '1 thread'",
     "tienlen_train.benchmarks.search": "--agents heuristic --deals 2 --rounds 1",
     "tienlen_train.benchmarks.strength": "--help",
-    "tienlen_train.tune_heuristic": "--help",
 }
 WITH_COMMANDS = [name for name, text in TEXTS.items() if blocks("sh", text)]
 

@@ -37,11 +37,11 @@ def restore_argv(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_promised_commands_are_there() -> None:
-    wanted = "play match compare league gauntlet tune train bench protocol"
+    wanted = "play match compare league gauntlet train bench protocol"
     assert set(cli.COMMANDS) >= set(wanted.split())
     train = cli.COMMANDS["train"]
     assert isinstance(train, cli.Group)
-    assert set(train.commands) == {"ppo", "dmc", "bc", "best-response", "belief", "league", "ppo-sb3"}
+    assert set(train.commands) == {"ppo", "dmc", "bc", "best-response", "belief", "league"}
 
 
 @pytest.mark.parametrize("words", [(), ("train",), ("bench",), *EVERY], ids=" ".join)

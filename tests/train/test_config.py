@@ -14,7 +14,6 @@ import pytest
 import torch
 
 import tienlen_train
-from tienlen_agents.rule_based.heuristic import tuned
 from tienlen_agents.settings import (
     Choice,
     Config,
@@ -25,7 +24,7 @@ from tienlen_agents.settings import (
     flag_of,
     settings_of,
 )
-from tienlen_train import best_response, dmc, league, ppo, ppo_sb3, ship, tune_heuristic
+from tienlen_train import best_response, dmc, league, ppo, ship
 from tienlen_train.benchmarks import learning, search, speed
 
 
@@ -50,7 +49,7 @@ each_field = pytest.mark.parametrize(("config", "name"), FIELDS, ids=lambda x: g
 
 def test_all_configurations_are_found() -> None:
     found = {config.__name__ for config in CONFIGS}
-    wanted = "PPOConfig DMCConfig BestResponseConfig MaskablePPOConfig ShipConfig TuneConfig BenchConfig"
+    wanted = "PPOConfig DMCConfig BestResponseConfig ShipConfig BenchConfig"
     assert found >= set(wanted.split())
     for path in Path(tienlen_train.__path__[0]).rglob("*.py"):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -123,10 +122,8 @@ MAINS = {
     "ppo": ppo.main,
     "dmc": dmc.main,
     "best_response": best_response.main,
-    "ppo_sb3": ppo_sb3.main,
     "league": league.main,
     "ship": ship.main,
-    "tune": tune_heuristic.main,
     "learning": learning.main,
     "search": search.main,
     "speed": speed.main,
@@ -135,7 +132,7 @@ MAINS = {
 REFUSED = [
     *(
         (name, option)
-        for name in ("ppo", "dmc", "best_response", "ppo_sb3")
+        for name in ("ppo", "dmc", "best_response")
         for option in (
             "--decisions -5", "--decisions 0", "--stop-after -1", "--eval-every -1", "--eval-deals 0",
             "--eval-deals 1", "--final-deals 1", "--final-deals -1", "--checkpoint-every 0", "--seed -1",
@@ -158,12 +155,8 @@ REFUSED = [
     ),
     ("ppo", "--critic-width 0"), ("ppo", "--clip-coef 0"), ("ppo", "--ent-coef -1"), ("ppo", "--vf-coef nan"),
     ("ppo", "--critic-warmup -1"), ("ppo", "--gae-lambda 1.1"), ("dmc", "--inverse-temperature 0"),
-    ("ppo_sb3", "--num-steps 0"), ("ppo_sb3", "--hidden 0"), ("ppo_sb3", "--batch-size 1"),
     ("ship", "--deals 1"), ("ship", "--policy /nosuch.safetensors"), ("ship", "--size ../x"),
     ("ship", "--version 0"),
-    ("tune", "--generations 0"), ("tune", "--population 1"), ("tune", "--num-deals 1"), ("tune", "--step 0"),
-    ("tune", "--start /nosuch.json"), ("tune", "--rules nosuch"), ("tune", "--mean -1"),
-    ("tune", "--num-players 9"), ("tune", "--only nosuch"), ("tune", "--rules thirteens"),
     ("learning", "--seconds 0"), ("learning", "--runs 0"),
     ("search", "--rounds -1"), ("search", "--deals 1"), ("search", "--threads 0"),
     ("search", "--num-players 0"),
@@ -221,14 +214,6 @@ def test_what_only_the_command_can_know_is_one_line_before_any_work(
         MAINS[name](option.split())
     assert str(caught.value).startswith("error: ")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_tune_changes_the_named_parameters_only(tmp_path: Path) -> None:
-    out = tmp_path / "found.json"
-    few = ["--generations", "1", "--population", "2", "--num-deals", "2", "--held-out-deals", "2"]
-    assert tune_heuristic.main(["--rules", "south", "--only", "cong prize", *few, "--out", str(out)]) == 0
-    found, first = dataclasses.asdict(tune_heuristic.read(out)), dataclasses.asdict(tuned("south"))
-    assert {name for name in first if found[name] != first[name]} == {"cong", "prize"}
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

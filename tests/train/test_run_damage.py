@@ -21,17 +21,16 @@ import pytest
 import torch
 from rich.console import Console
 
-from tests.train.test_runs import TINY as TINY_SB3, SmallConfig
+from tests.train.test_runs import SmallConfig
 from tests.train.test_trainer import TINY, curve
 from tienlen_agents.command import Interrupted, interruptible
 from tienlen_agents.files import remove_temporaries, write_atomic
 from tienlen_agents.networks.agent import NetworkAgent
 from tienlen_env.games.tienlen.rules import CARDGAMES
-from tienlen_train import cli, ppo, ppo_sb3, runs
+from tienlen_train import cli, ppo, runs
 from tienlen_train.config import DivergenceError, RunError
 from tienlen_train.loop import train
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
 from tienlen_train.runs import RunFolder, lock_run_folder
 
 CONSOLE = Console(quiet=True)
@@ -369,31 +368,25 @@ def enlarge_weights(trainer: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("spoil", [spoil_weights, spoil_metrics, enlarge_weights])
-@pytest.mark.parametrize("algorithm", ["ppo", "ppo_sb3"])
 def test_divergence_keeps_the_last_good_checkpoint(
-    algorithm: str, spoil: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spoil: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make: Any = PPOTrainer if algorithm == "ppo" else MaskablePPOTrainer
-    config: Any = (
-        PPOConfig(**{**SETTINGS, "stop_after": 4, "checkpoint_every": 2, "out": str(tmp_path)})
-        if algorithm == "ppo"
-        else MaskablePPOConfig(**{**TINY_SB3, "checkpoint_every": 2, "final_deals": 0, "out": str(tmp_path)})
-    )
-    real = make.play_and_learn
+    config = PPOConfig(**{**SETTINGS, "stop_after": 4, "checkpoint_every": 2, "out": str(tmp_path)})
+    real = PPOTrainer.play_and_learn
 
     def diverge(trainer: Any) -> dict[str, float]:
         metrics: dict[str, float] = real(trainer)
         return {**metrics, **spoil(trainer)} if trainer.iteration == 2 else metrics
 
     with monkeypatch.context() as patched:
-        patched.setattr(make, "play_and_learn", diverge)
+        patched.setattr(PPOTrainer, "play_and_learn", diverge)
         with pytest.raises(DivergenceError, match=r"diverged in iteration [34].*smaller --learning-rate"):
-            train(make, config, CONSOLE)
+            train(PPOTrainer, config, CONSOLE)
     assert names(tmp_path) == ["000000.pt", "000002.pt"]
     for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
         assert "Infinity" not in line
         assert "NaN" not in line
-    trainer, _ = train(make, replace(config, resume=True), CONSOLE)  # from the good one
+    trainer, _ = train(PPOTrainer, replace(config, resume=True), CONSOLE)  # from the good one
     assert trainer.is_done
 
 
@@ -415,9 +408,7 @@ def test_a_run_that_really_diverges_ends_with_one_line(
 @pytest.mark.parametrize(
     ("signum", "code", "word"), [(signal.SIGINT, 130, "interr"), (signal.SIGTERM, 143, "term")]
 )
-@pytest.mark.parametrize("algorithm", ["ppo", "ppo_sb3"])
 def test_a_signal_ends_with_one_line_and_a_checkpoint(
-    algorithm: str,
     signum: int,
     code: int,
     word: str,
@@ -427,15 +418,10 @@ def test_a_signal_ends_with_one_line_and_a_checkpoint(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """In the middle of the third iteration, with a checkpoint every ten."""
-    make: Any = PPOTrainer if algorithm == "ppo" else MaskablePPOTrainer
-    main = ppo.main if algorithm == "ppo" else ppo_sb3.main
-    settings: dict[str, Any] = (
-        SETTINGS if algorithm == "ppo" else {**TINY_SB3, "stop_after": 3, "final_deals": 0}
-    )
-    settings = {**settings, "checkpoint_every": 10}
+    settings = {**SETTINGS, "checkpoint_every": 10}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     out = tmp_path / "run"
-    real = make.play_and_learn
+    real = PPOTrainer.play_and_learn
     before = [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)]
 
     def interrupted(trainer: Any) -> dict[str, float]:
@@ -445,8 +431,8 @@ def test_a_signal_ends_with_one_line_and_a_checkpoint(
         return metrics
 
     with monkeypatch.context() as patched:
-        patched.setattr(make, "play_and_learn", interrupted)
-        assert main([*flags, "--out", str(out)]) == code
+        patched.setattr(PPOTrainer, "play_and_learn", interrupted)
+        assert ppo.main([*flags, "--out", str(out)]) == code
     printed = capsys.readouterr()
     assert len(printed.err.splitlines()) == 1
     assert word in printed.err
@@ -455,13 +441,10 @@ def test_a_signal_ends_with_one_line_and_a_checkpoint(
     assert len(curve(out)) == 2
     assert [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)] == before
 
-    assert main([*flags, "--out", str(out), "--resume"]) == 0
-    whole = a_run if algorithm == "ppo" else tmp_path / "whole"
-    if algorithm != "ppo":
-        assert main([*flags, "--out", str(whole)]) == 0
-    assert curve(out) == curve(whole)
-    policy = make.policy_file
-    assert (out / policy).read_bytes() == (whole / policy).read_bytes()
+    assert ppo.main([*flags, "--out", str(out), "--resume"]) == 0
+    assert curve(out) == curve(a_run)
+    policy = PPOTrainer.policy_file
+    assert (out / policy).read_bytes() == (a_run / policy).read_bytes()
 
 
 def test_every_subcommand_reports_a_signal(

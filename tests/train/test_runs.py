@@ -9,41 +9,23 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 import torch
-from rich.console import Console
-from sb3_contrib import MaskablePPO
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import tienlen_agents
-from tests.train.test_trainer import TINY as TINY_NETWORK, curve
-from tienlen_agents import files
+from tests.train.test_trainer import TINY, curve
 from tienlen_agents.settings import Config, FreeText, Range, field_help, parse_args, setting, settings_of
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA
-from tienlen_train import ppo, ppo_sb3
+from tienlen_train import ppo
 from tienlen_train.config import RunError
-from tienlen_train.loop import train
-from tienlen_train.ppo_sb3 import MaskablePPOConfig, MaskablePPOTrainer
 from tienlen_train.runs import RunFolder, lock_run_folder, write_atomic
-
-TINY: dict[str, Any] = {
-    "decisions": 6 * 64,
-    "num_games": 8,
-    "num_steps": 8,
-    "batch_size": 32,
-    "update_epochs": 2,
-    "hidden": 16,
-    "snapshot_every": 2,
-    "eval_every": 0,
-    "checkpoint_every": 1,
-    "final_deals": 4,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,11 +65,11 @@ def test_config_refuses(argv: list[str], capsys: pytest.CaptureFixture[str]) -> 
 
 def test_help_has_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse_args(MaskablePPOConfig, "train", ["--help"])
+        parse_args(ppo.PPOConfig, "train", ["--help"])
     text = capsys.readouterr().out
-    for name in settings_of(MaskablePPOConfig):
+    for name in settings_of(ppo.PPOConfig):
         assert "--" + name.replace("_", "-") in text
-        assert field_help(MaskablePPOConfig)[name]
+        assert field_help(ppo.PPOConfig)[name]
 
 
 def test_write_atomic_keeps_the_old_file_when_the_disk_is_full(
@@ -117,10 +99,9 @@ def test_run_folder_is_not_used_twice(tmp_path: Path) -> None:
     RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=True)
 
 
-@pytest.mark.parametrize("module", [ppo, ppo_sb3])
-def test_two_runs_do_not_share_a_folder(tmp_path: Path, module: Any) -> None:
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     with lock_run_folder(tmp_path), pytest.raises(SystemExit, match="another process is training in"):
-        module.main(["--out", str(tmp_path)])
+        ppo.main(["--out", str(tmp_path)])
     assert not (tmp_path / "config.json").exists()
     with lock_run_folder(tmp_path):
         RunFolder(tmp_path, SmallConfig(), CARDGAMES, resume=False)
@@ -157,51 +138,14 @@ def test_a_checkpoint_runs_no_code(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def weights_of(trainer: MaskablePPOTrainer) -> dict[str, torch.Tensor]:
-    return {k: v.clone() for k, v in trainer.model.policy.state_dict().items()}
-
-
-def test_resume_is_exact(tmp_path: Path) -> None:
-    config = MaskablePPOConfig(**TINY)
-    unbroken = MaskablePPOTrainer(config)
-    wanted = [unbroken.iterate() for _ in range(6)]
-    folder = RunFolder(tmp_path, config, CARDGAMES, resume=False)
-    first = MaskablePPOTrainer(config)
-    found = [first.iterate() for _ in range(3)]
-    folder.save_checkpoint(first.iteration, first.state())
-    second = MaskablePPOTrainer(config)
-    checkpoint = folder.load_checkpoint()
-    assert checkpoint is not None
-    second.restore(*checkpoint)
-    assert second.iteration == 3
-    found += [second.iterate() for _ in range(3)]
-    for metrics in (*wanted, *found):
-        metrics.pop("decisions_per_second")
-        metrics.pop("seconds")
-        metrics.pop("cpu_seconds")
-    assert repr(found) == repr(wanted)  # as text, for a NaN is not equal to itself
-    for name, weights in weights_of(unbroken).items():
-        assert torch.equal(weights, weights_of(second)[name]), name
-    assert second.num_games == unbroken.num_games > 0
-
-
 @pytest.mark.nightly  # tests/train/test_kill_points.py stops runs at some of their writes every time
-@pytest.mark.parametrize(
-    ("module", "settings", "policy"),
-    [
-        ("tienlen_train.ppo", {**TINY_NETWORK, "critic_width": 16, "decisions": 6000}, "policy.safetensors"),
-        ("tienlen_train.ppo_sb3", {**TINY, "decisions": 40 * 64}, "policy.zip,trust=1"),
-    ],
-    ids=["ppo", "ppo_sb3"],
-)
-def test_a_killed_run_goes_on_to_the_same_curve(
-    tmp_path: Path, module: str, settings: dict[str, Any], policy: str
-) -> None:
+def test_a_killed_run_goes_on_to_the_same_curve(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {**TINY, "critic_width": 16, "decisions": 6000}
     flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
 
     def run(out: Path, *extra: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-m", module, *flags, "--out", str(out), *extra],
+            [sys.executable, "-m", "tienlen_train.ppo", *flags, "--out", str(out), *extra],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -231,38 +175,12 @@ def test_a_killed_run_goes_on_to_the_same_curve(
     lines = (tmp_path / "unbroken" / "metrics.jsonl").read_text().splitlines()
     *_, before, last = (json.loads(line)["decisions"] for line in lines)
     assert before < settings["decisions"] <= last
-    for name in (policy.partition(",")[0], "arena.json", "arena.csv", "arena.png", "config.json"):
+    for name in ("policy.safetensors", "arena.json", "arena.csv", "arena.png", "config.json"):
         assert (tmp_path / "killed" / name).stat().st_size > 0
-    agent = tienlen_agents.load(f"policy:{tmp_path / 'killed' / policy}")
+    agent = tienlen_agents.load(f"policy:{tmp_path / 'killed' / 'policy.safetensors'}")
     batch = Batch("cardgames", 3)
     batch.reset(0)
     assert agent.act(View(batch)).shape == (3,)
-
-
-def test_a_stable_baselines_policy_is_written_whole_and_anew_when_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config, console = MaskablePPOConfig(**{**TINY, "out": str(tmp_path)}), Console(quiet=True)
-    path, write = tmp_path / "policy.zip", files.write_atomic
-    path.write_bytes(b"old")
-
-    def full(where: Path, data: bytes) -> None:
-        if where == path:
-            with pytest.raises(RunError, match="another process"), lock_run_folder(tmp_path):
-                pass  # the folder is still this run's own
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(where, data)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(files, "write_atomic", full)
-        with pytest.raises(RunError, match=r"policy\.zip: No space left"):
-            train(MaskablePPOTrainer, config, console)
-    assert path.read_bytes() == b"old"
-    trainer, _ = train(MaskablePPOTrainer, replace(config, resume=True), console)
-    assert trainer.iteration == 6
-    found = MaskablePPO.load(path).policy.state_dict()
-    for name, weights in weights_of(trainer).items():
-        assert torch.equal(found[name], weights), name
 
 
 def test_metrics_are_in_tensorboard_too(tmp_path: Path) -> None:

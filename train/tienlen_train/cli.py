@@ -65,7 +65,6 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "data": Command("tienlen_agents.data", "rounds and decisions as Parquet files, played or from records"),
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
     "exact": Command("tienlen_agents.exact.__main__", "small games, solved: NashConv, equilibria"),
-    "tune": Command("tienlen_train.tune_heuristic", "search for parameters of the heuristic agent"),
     "train": Group(
         "train an agent",
         "ppo",
@@ -76,7 +75,6 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "best-response": Command("tienlen_train.best_response", "an exploiter of one fixed agent"),
             "belief": Command("tienlen_train.belief", "the belief network of a policy: who holds which card"),
             "league": Command("tienlen_train.league", "a population: main learners, exploiters, past selves"),
-            "ppo-sb3": Command("tienlen_train.ppo_sb3", "MaskablePPO of stable-baselines3"),
         },
     ),
     "bench": Group(

@@ -229,8 +229,6 @@ class Trainer(Task):
     """
 
     policy_file: ClassVar[str] = "policy.safetensors"
-    policy_options: ClassVar[str] = ""  # for `tienlen_agents.load`
-    has_mixed_tables: ClassVar[bool] = False  # in the comparison at the end, see `arena.compare`
 
     def __init__(self, config: RunConfig) -> None:
         super().__init__(config)
@@ -378,7 +376,7 @@ class Trainer(Task):
             rules=self.rules,
             num_deals=self.config.final_deals,
             seed=self.config.seed + 2_000_000,
-            mixed=self.has_mixed_tables,
+            mixed=False,
         )
         report.print(console)
         report.write(out)
@@ -486,7 +484,7 @@ def training_command(make_trainer: type[Trainer], config_class: type[RunConfig],
         if config.final_deals:
             trainer.report(out, console)
         console.print(f"run folder: {out}")
-        policy = f"policy:{out / trainer.policy_file}{trainer.policy_options}"
+        policy = f"policy:{out / trainer.policy_file}"
         console.print(f"play with it: tienlen_agents.load({policy!r})")
         return 0
 

@@ -39,20 +39,6 @@ def nodes():
         yield found
 
 
-@pytest.mark.nightly
-def test_tune_gives_the_same_parameters(nodes, tmp_path):
-    from rich.console import Console
-
-    from tienlen_agents.rule_based.heuristic import Parameters
-    from tienlen_train.tune_heuristic import TuneConfig, search
-
-    config = TuneConfig(generations=2, population=4, num_deals=4, greedy=0, random=0, out=str(tmp_path / "x"))
-    console = Console(quiet=True)
-    with cluster.connect(nodes.address, quiet=True) as executor:
-        spread = search(config, Parameters(), console, executor.pool)
-    assert spread == search(config, Parameters(), console)
-
-
 class PoolHere:
     """A `TaskPool` that calls the functions in this process, and counts the items of each call."""
 
@@ -210,7 +196,7 @@ def test_without_ray_the_extra_is_named(monkeypatch, capsys):
 def test_nothing_imports_ray_unless_asked():
     code = (
         "import sys, tienlen_env, tienlen_agents.arena.__main__, tienlen_agents.cluster, tienlen_train.cli, "
-        "tienlen_train.ppo, tienlen_train.league, tienlen_train.cluster, tienlen_train.tune_heuristic; "
+        "tienlen_train.ppo, tienlen_train.league, tienlen_train.cluster; "
         "sys.exit('ray' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == 0

@@ -19,7 +19,7 @@ from tienlen_agents.rule_based.heuristic import (
     tuned,
 )
 from tienlen_agents.rule_based.heuristic.decide import ActionFacts, evaluate_row, new_workspace
-from tienlen_agents.rule_based.heuristic.parameters import FAMILIES, ONE, OWN, OWN_PARAMETERS
+from tienlen_agents.rule_based.heuristic.parameters import _PLAIN, FAMILIES, ONE, OWN
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.backends import jit
 from tienlen_env.engine.batch import NO_ACTION, Batch
@@ -272,7 +272,10 @@ def test_weights_of_ones_own_are_the_same_under_all_rules():
         assert (workspace[splits.WEIGHTS : splits.FAMILIES] == parameters.weights()).all()
 
 
-@pytest.mark.parametrize("name", OWN_PARAMETERS)
+OWN_PARAMETERS = ("slope_single", "slope_pair", "pass_bonus", "pass_urgency", "pass_owner", "held_decay")
+
+
+@pytest.mark.parametrize("name", [*OWN_PARAMETERS, *_PLAIN])
 def test_own_parameters_change_no_table_that_families_share(name):
     other = Parameters(**{name: getattr(Parameters(), name) + 0.5})
     differs = other.weights() != Parameters().weights()

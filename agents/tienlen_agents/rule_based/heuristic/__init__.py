@@ -45,10 +45,11 @@ search; with equal costs this is the fewest plays). The rules, in order:
 Where suits bind, the split is over plays of one suit or colour, and so are the better plays.
 
 Ties go to the lowest action id. There is no randomness. `Parameters` are the weights of the rules; the
-defaults are the result of several runs of ``python -m tienlen_train.tune_heuristic``, each started from the
-means of the runs before (four players, `cardgames`; all presets without payments and all numbers of players
-use the same). Each family of rules with payments has weights of its own, from one run that started from those
-defaults (``--rules south --generations 120 --step 0.25``, and so for `south_count` and `north`).
+defaults are the result of several runs of CMA-ES on duplicate deals, each started from the means of the runs
+before (four players, `cardgames`; all presets without payments and all numbers of players use the same). Each
+family of rules with payments has weights of its own, from one run that started from those defaults.
+``python -m tienlen_train.tune_heuristic`` at commit b9528c5 did this (for payments with ``--rules south
+--generations 120 --step 0.25``, and so for `south_count` and `north`); it is not kept here.
 Suits matter only for tops (an action plays the lowest suits, RULES.md 7.2). The counts ignore the flush lock
 (3.4), so suited runs are underestimated.
 """

@@ -81,16 +81,6 @@ NUM_WEIGHTS: Final = PLAIN + len(_PLAIN)
 # rules (`FAMILIES`).
 OWN: Final = SLOPE
 NUM_OWN: Final = NUM_WEIGHTS - OWN
-# The parameters that decide those tables and no other.
-OWN_PARAMETERS: Final = (
-    "slope_single",
-    "slope_pair",
-    "pass_bonus",
-    "pass_urgency",
-    "pass_owner",
-    "held_decay",
-    *_PLAIN,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
