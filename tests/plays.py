@@ -1,13 +1,31 @@
-"""Convert card sets to action ids and back."""
+"""Convert card ids to card sets, and card sets to action ids and back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.games.common.cards import FULL_DECK, format_cards
+from tienlen_env.games.common.cards import CARD_TEXT, FULL_DECK, NUM_CARDS, format_cards
 from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.kernels import action_cards
 from tienlen_env.games.tienlen.rules import Rules, get_rules
 from tienlen_env.games.tienlen.spec import build_spec
+
+
+def mask_of(cards: Iterable[int]) -> int:
+    """The mask of some card ids.
+
+    Raises:
+        ValueError: an id is outside 0..51 or comes twice.
+    """
+    mask = 0
+    for card in cards:
+        if not 0 <= card < NUM_CARDS:
+            raise ValueError(f"card id {card} is not in 0..51")
+        if mask >> card & 1:
+            raise ValueError(f"card {CARD_TEXT[card]} comes twice")
+        mask |= 1 << int(card)
+    return mask
 
 
 def cards_to_action(rules: str | Rules, cards: int) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 from tests.oracles.oracle import PASS, Cards
-from tienlen_env.games.common.cards import FULL_DECK, card_ids, mask_of
+from tests.plays import mask_of
+from tienlen_env.games.common.cards import FULL_DECK, card_ids
 
 
 def rare_hands(rng: random.Random, num_players: int, deck: int = FULL_DECK, most: int = 13) -> list[int]:

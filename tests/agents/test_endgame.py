@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.plays import mask_of
 from tienlen_agents.arena import match
 from tienlen_agents.endgame import EndgameAgent, Solver, open_endings, solve, winning_actions
 from tienlen_env.engine.agent import CardAgent, FallibleAgent, Forfeit, View
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.games.common.cards import FULL_DECK, mask_of, parse_cards
+from tienlen_env.games.common.cards import FULL_DECK, parse_cards
 from tienlen_env.games.tienlen import kernels, state as R
 from tienlen_env.games.tienlen.rules import FOICICA, PRESETS, get_rules
 from tienlen_env.single.tienlen import Round

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from tienlen_env.games.common.cards import format_cards, mask_of, parse_cards
+from tests.plays import mask_of
+from tienlen_env.games.common.cards import format_cards, parse_cards
 from tienlen_env.games.tienlen.rules import Rules
 
 Cards = frozenset[int]

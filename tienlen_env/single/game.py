@@ -89,7 +89,7 @@ class Game:
 
     @property
     def is_over(self) -> bool:
-        """Whether all rounds are played: the target is reached by one seat alone, or so many as agreed."""
+        """Whether all rounds are played: the target is reached by one seat alone, or `num_rounds` are."""
         if not self._finished or self.is_ended:
             return self.is_ended
         totals = self._totals
@@ -146,7 +146,7 @@ class Game:
         self._go_on(self.num_rounds)
 
     def _go_on(self, num_rounds: int | None) -> None:
-        """Deal the next round of a game of so many, if there is one."""
+        """Deal the next round of a game of N rounds, if there is one."""
         self.num_rounds = num_rounds
         if not self.is_over:
             self.round = type(self.round)(

@@ -12,7 +12,7 @@ const en = {
   roundOver: "Round {0} is over", gameOver: "The game is over", winner: "{0} wins the game", youWin: "You win the game", nextRound: "Next round", leadsNext: "{0} leads the next round",
   place: "Place", lastRound: "Last round", score: "Points", total: "Total", first: "1st", second: "2nd", third: "3rd", fourth: "4th", nth: "{0}th",
   table: "Table", emptyTable: "The table is empty", yourHand: "Your hand", cardBack: "hidden card", moves: "Moves", legalMoves: "Legal moves",
-  hintTitle: "What the champion would play", hintSearch: "What the search expects", hintNone: "Nobody here gives advice for these rules", lost: "The connection is lost; trying again",
+  hintTitle: "What the champion would play", hintSearch: "What the search expects", hintNone: "No agent here gives advice for these rules", lost: "The connection is lost; trying again",
   scoreHelp: "Double tap: play what is selected, or pass", keys: "Keys: ← → choose, space selects, enter plays, p passes, h hint, z undo",
   invite: "Links for other people", inviteHelp: "Open one on another screen to take that seat.", copy: "Copy", copied: "Copied", record: "Record", openExplorer: "Look at it in the explorer",
   recordPaste: "Paste a record", recordLoad: "Load a file", recordShow: "Show", badRecord: "This record cannot be read: {0}", line: "line {0}: {1}", link: "Link to this position",

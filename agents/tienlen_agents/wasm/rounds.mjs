@@ -233,7 +233,7 @@ export class LoadedGame {
     const variant = variants.find((v) => v.size.every((word, i) => words[at + i]?.text === word));
     if (!variant && rules.text.startsWith("#"))
       throw new RecordError(`${rules.text}: rules of one's own: before the record the line of Python's rules_remark is needed`, rules.column);
-    if (!variant) throw new RecordError(`${rules.text}: no such rules, or not for so many players`, rules.column);
+    if (!variant) throw new RecordError(`${rules.text}: no such rules, or not for this number of players`, rules.column);
     at += variant.size.length;
     const start = words[at];
     const given = this.words.undealt_column < 0 ? null : value("hands");

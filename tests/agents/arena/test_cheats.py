@@ -39,7 +39,7 @@ def test_the_engine_refuses_cards(name: str, kind: str, backend: Any) -> None:
     batch.reset(3)
     num_refused = 0
     for _ in range(24):
-        if batch.state.over_mask[0]:
+        if (batch.state.turn < 0)[0]:
             break
         actions = batch.sample(rng)
         row, columns = batch.state.rows[0].tolist(), batch.game.columns
@@ -214,7 +214,7 @@ def test_the_bound_is_never_reached(name: str) -> None:
     batch, rng = Batch(name, 300), np.random.default_rng(0)
     batch.reset(1)
     num = 0
-    while not batch.state.over_mask.all():
+    while not (batch.state.turn < 0).all():
         batch.step(batch.sample(rng))
         num += 1
     assert num <= batch.game.max_decisions(batch.rules)

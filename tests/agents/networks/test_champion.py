@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import tienlen_agents
+from tests.plays import mask_of
 from tienlen_agents import arena
 from tienlen_agents.arena.stats import estimate
 from tienlen_agents.device.network import ActionNetwork
@@ -21,7 +22,7 @@ from tienlen_agents.networks.shipped import WEIGHTS, shipped
 from tienlen_agents.search import HISTORY, SearchAgent
 from tienlen_env.engine.agent import ScoringAgent, View, check_plays, history_of
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.games.common.cards import mask_of, parse_cards
+from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.registry import get_rules, has_payments
 from tienlen_env.games.tienlen import kernels, state as R
 from tienlen_train import best_response, ship

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.plays import mask_of
 from tienlen_agents.arena import match
 from tienlen_agents.endgame import solve
 from tienlen_agents.rule_based.heuristic import HeuristicAgent
@@ -19,7 +20,7 @@ from tienlen_agents.search.tienlen_determinizations import QUERIES
 from tienlen_env.engine.agent import RandomAgent
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.engine.view import View
-from tienlen_env.games.common.cards import FULL_DECK, mask_of, masks_to_bits, parse_cards
+from tienlen_env.games.common.cards import FULL_DECK, masks_to_bits, parse_cards
 from tienlen_env.games.tienlen import state as R
 from tienlen_env.games.tienlen.rules import PRESETS, get_rules
 

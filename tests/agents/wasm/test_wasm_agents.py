@@ -66,8 +66,8 @@ def choices(preset: str, num_players: int, agent: str, keys: npt.NDArray[np.int6
     batch.deal(keys)
     found: list[list[int]] = [[] for _ in keys]
     step = 0
-    while not batch.state.over_mask.all():
-        games = np.flatnonzero(~batch.state.over_mask)
+    while not (batch.state.turn < 0).all():
+        games = np.flatnonzero(~(batch.state.turn < 0))
         chosen = player.act(View(batch, games))
         for i, action in zip(games.tolist(), chosen.tolist(), strict=True):
             found[i].append(action)

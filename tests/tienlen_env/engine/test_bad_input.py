@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.plays import action_to_cards, cards_to_action
+from tests.plays import action_to_cards, cards_to_action, mask_of
 from tests.tienlen_env.games.tienlen.test_engine_oracle import CUSTOM
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.envs.one_seat import OneSeatGames
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, NotationError, RulesError, TienLenError
-from tienlen_env.games.common.cards import FULL_DECK, mask_of
+from tienlen_env.games.common.cards import FULL_DECK
 from tienlen_env.games.tienlen.rules import PRESETS
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Cards, Round
@@ -135,7 +135,7 @@ def test_stepping_a_finished_game(backend: Any) -> None:
     unharmed(batch, lambda b: b.step(np.zeros(B, np.int64)), IllegalPlayError)  # not dealt yet
     batch.deal(np.arange(B))
     rng = np.random.default_rng(0)
-    while not batch.state.over_mask.all():
+    while not (batch.state.turn < 0).all():
         batch.step(batch.sample(rng))
     assert (batch.sample(rng) == NO_ACTION).all()
     assert not batch.action_mask().any()

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
+from tests.plays import mask_of
 from tests.tienlen_env.games.tienlen.test_engine_oracle import CUSTOM
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
-from tienlen_env.games.common.cards import FULL_DECK, card_ids, mask_of
+from tienlen_env.games.common.cards import FULL_DECK, card_ids
 from tienlen_env.games.tienlen.rules import PRESETS, Rules
 from tienlen_env.single.game import Game
 from tienlen_env.single.tienlen import Round
@@ -88,7 +89,7 @@ def test_every_true_action_is_accepted_and_every_false_one_refused(
             break
         batch.step(ids)
     mask, before = batch.action_mask()[0], batch.state.rows.copy()
-    assert bool(mask.any()) is not bool(batch.state.over_mask[0])
+    assert bool(mask.any()) is not bool((batch.state.turn < 0)[0])
     allowed = np.flatnonzero(mask)
     copies = batch.select(np.zeros(max(len(allowed), 1), np.int64))
     if len(allowed):
@@ -134,7 +135,7 @@ def test_zero_sum_rewards_sum_to_zero(rules: Rules, key: int, seed: int, scheme:
     batch.deal(np.array([key ^ i for i in range(4)]))
     rng = np.random.default_rng(seed)
     sums = np.zeros((4, rules.num_players))
-    while not batch.state.over_mask.all():
+    while not (batch.state.turn < 0).all():
         rewards, _ = batch.step(batch.sample(rng))
         sums += rewards
         if scheme == "cards":
@@ -148,13 +149,13 @@ def test_rewards_are_paid_when_places_settle(rules: Rules, key: int, seed: int) 
     batch = Batch(rules, 3)
     batch.deal(np.array([key, ~key, key ^ 1]))
     rng = np.random.default_rng(seed)
-    while not batch.state.over_mask.all():
+    while not (batch.state.turn < 0).all():
         before = batch.state.places.copy()
         rewards, dones = batch.step(batch.sample(rng))
         settled = (before < 0) & (batch.state.places >= 0)
         points = np.array(rules.place_points)[batch.state.places]
         assert np.array_equal(rewards, np.where(settled, points, 0))
-        assert (dones <= batch.state.over_mask).all()
+        assert (dones <= (batch.state.turn < 0)).all()
     assert np.array_equal(batch.scores(), np.array(rules.place_points)[batch.state.places])
 
 
@@ -316,7 +317,7 @@ def test_relative_seats_of_a_view(rules: Rules, key: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(int(rng.integers(0, 60))):
         batch.step(batch.sample(rng))
-    playing = np.flatnonzero(~batch.state.over_mask)
+    playing = np.flatnonzero(~(batch.state.turn < 0))
     view, state = View(batch, playing), batch.state
     assert len(view) == len(playing)
     batch.copy().step(batch.sample(rng))
@@ -354,7 +355,7 @@ def test_a_view_in_place_shows_the_same() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
         batch.step(batch.sample(rng))
-    games = rng.permutation(np.flatnonzero(~batch.state.over_mask))
+    games = rng.permutation(np.flatnonzero(~(batch.state.turn < 0)))
     copied, in_place = View(batch, games), View(batch, games, copy=False)
     for one, other in ((copied, in_place), (copied.select([2, 0]), in_place.select([2, 0]))):
         assert len(one) == len(other)

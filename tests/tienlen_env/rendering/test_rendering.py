@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.plays import mask_of
 from tienlen_env.errors import NotationError
-from tienlen_env.games.common.cards import CARD_TEXT, card_ids, mask_of, parse_cards
+from tienlen_env.games.common.cards import CARD_TEXT, card_ids, parse_cards
 from tienlen_env.rendering import TableView, render_ansi, render_cards, render_rgb, render_svg
 
 SMALL = 192  # pixels wide: what is tested does not need more

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.plays import action_to_cards, cards_to_action
+from tests.plays import action_to_cards, cards_to_action, mask_of
 from tests.tienlen_env.games.tienlen.test_engine_oracle import CUSTOM
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, TienLenError
-from tienlen_env.games.common.cards import FULL_DECK, mask_of
+from tienlen_env.games.common.cards import FULL_DECK
 from tienlen_env.games.registry import PRESETS as ALL_PRESETS, get_rules
 from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.rules import CARDGAMES, PRESETS, Rules
@@ -211,7 +211,7 @@ def test_a_game_equals_a_batch_of_games(name: str, num_players: int) -> None:
             rewards += gained[0]
             game.play(play)
             assert bool(dones[0]) == game.is_over
-        assert batch.state.over_mask.all()
+        assert (batch.state.turn < 0).all()
         assert batch.scores()[0].tolist() == list(game.scores) == rewards.tolist()
 
 

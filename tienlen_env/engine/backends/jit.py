@@ -45,7 +45,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     Raises:
         MissingExtraError: Numba is not installed.
     """
-    require("numba", "jit", f"{function.__name__}, of which there is no machine code here,")
+    require("numba", "jit", f"{function.__name__}, without machine code here,")
     from tienlen_env.engine.backends import compiler
 
     return compiler.compiled(function)

@@ -9,7 +9,7 @@ A card is an int ``card_id = rank * 4 + suit`` in 0..51, so a larger id is a str
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from operator import index
 from typing import Final
 
@@ -53,22 +53,6 @@ def card_ids(mask: int) -> list[int]:
         ids.append(low.bit_length() - 1)
         mask ^= low
     return ids
-
-
-def mask_of(cards: Iterable[int]) -> int:
-    """The mask of some card ids.
-
-    Raises:
-        ValueError: an id is outside 0..51 or comes twice.
-    """
-    mask = 0
-    for card in cards:
-        if not 0 <= card < NUM_CARDS:
-            raise ValueError(f"card id {card} is not in 0..51")
-        if mask >> card & 1:
-            raise ValueError(f"card {CARD_TEXT[card]} comes twice")
-        mask |= 1 << int(card)
-    return mask
 
 
 def format_cards(mask: int, separator: str = " ") -> str:

@@ -14,7 +14,7 @@ from tienlen_env.games.common.arrays import Fields, IntArray
 
 Episode = Literal["round", "game"]
 MAX_HISTORY: Final = 256
-MAX_ROUNDS: Final = 2**31  # a game without an end has so many
+MAX_ROUNDS: Final = 2**31  # of a game without an end
 
 setting = Fields()
 NUM_PLAYERS: Final = setting()

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tienlen_env.games.common.arrays import BoolArray, IntArray
+from tienlen_env.games.common.arrays import IntArray
 
 HISTORY_SEAT_SHIFT: Final = 52  # an entry of a history is cards | (1 + seat) << 52; 0 means no play
 
@@ -83,11 +83,6 @@ class GameState:
     def num_games(self) -> int:
         """B."""
         return len(self.rows)
-
-    @property
-    def over_mask(self) -> BoolArray:
-        """bool (B,), games that are over."""
-        return self.turn < 0
 
     @property
     def num_cards_left(self) -> IntArray:

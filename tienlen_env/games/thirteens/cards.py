@@ -32,11 +32,6 @@ def is_joker(card_id: int) -> bool:
     return card_id >= NUM_PLAIN
 
 
-def pip_of(card_id: int) -> int:
-    """The pips of a card, 1 (ace) .. 13 (king); 0 for jokers (RULES.md 8.1)."""
-    return 0 if is_joker(card_id) else ((card_id >> 2) + 2) % 13 + 1
-
-
 def strength(card_id: int) -> int:
     """The rank in a trick, 0 (a 2) .. 12 (an ace) (RULES.md 8.1); 13 for jokers."""
     return 13 if is_joker(card_id) else ((card_id >> 2) + 1) % 13

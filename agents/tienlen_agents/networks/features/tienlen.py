@@ -197,7 +197,7 @@ def read_item(b: int, slot: int, args: ReadArgs) -> None:
 
 
 class HandMemory(NamedTuple):
-    """What `hidden_item` works in: the fewest plays of each hand, most of which do not change between calls.
+    """What `hidden_item` works in: the fewest plays of each hand; most stay the same between calls.
 
     Attributes:
         workspaces: int64 (T, W), for each slot, prepared by `set_any_hand`.

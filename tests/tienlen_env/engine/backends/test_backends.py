@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 from tests.app_rules import APP_RULES
+from tests.plays import mask_of
 from tests.tienlen_env.games.tienlen.test_engine_oracle import CUSTOM, rare_hands
 from tienlen_env.engine.backends import compiler, get_backend, jit
 from tienlen_env.engine.backends.per_game import FINISHED, PAID, REFUSED, Turn
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common import bits
-from tienlen_env.games.common.cards import FULL_DECK, mask_of
+from tienlen_env.games.common.cards import FULL_DECK
 from tienlen_env.games.tienlen.actions import build_action_table
 from tienlen_env.games.tienlen.rules import PRESETS, Rules, get_rules
 
@@ -68,7 +69,7 @@ def play_side_by_side(first: Batch, second: Batch, num_steps: int, seed: int) ->
         same(first.state.rows, second.state.rows)
         ids = first.sample(np.random.default_rng(step))
         same(ids, second.sample(np.random.default_rng(step)))
-        assert ((ids == NO_ACTION) == first.state.over_mask).all()
+        assert ((ids == NO_ACTION) == (first.state.turn < 0)).all()
         if (ids == NO_ACTION).all():
             break
         legal = first.list_legal()
@@ -83,7 +84,7 @@ def play_side_by_side(first: Batch, second: Batch, num_steps: int, seed: int) ->
             same(first.global_observation(), second.global_observation())
             assert first.action_mask().sum() == len(legal.action)
         cards = None
-        if not first.state.over_mask.any():
+        if not (first.state.turn < 0).any():
             same(first.action_to_cards(ids), second.action_to_cards(ids))
             cards = first.action_to_cards(ids) if step % 2 else None
         rewards, dones = first.step(ids, cards, mask=masks[0], observation=views[0])

@@ -7,9 +7,10 @@ import random
 import numpy as np
 import pytest
 
+from tests.plays import mask_of
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.bits import FULL, philox
-from tienlen_env.games.common.cards import card_ids, mask_of
+from tienlen_env.games.common.cards import card_ids
 from tienlen_env.games.common.dealing import check_disjoint, draw_cards, redeal_others
 
 

@@ -14,8 +14,9 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import IllegalPlayError, RulesError
 from tienlen_env.games.thirteens import spec as S, state as R
 from tienlen_env.games.thirteens.actions import build_action_table
-from tienlen_env.games.thirteens.cards import CARD_TEXT, full_deck, parse_cards, pip_of, strength
+from tienlen_env.games.thirteens.cards import CARD_TEXT, full_deck, parse_cards, strength
 from tienlen_env.games.thirteens.game import describe, why_refused, worst_reward
+from tienlen_env.games.thirteens.melds import pip_counts
 from tienlen_env.games.thirteens.rules import PRESETS, ThirteensRules
 
 AUTO = ThirteensRules(num_players=3, jokers=2)
@@ -115,8 +116,9 @@ def test_8_1_orders_of_the_cards() -> None:
     hearts = [c + "h" for c in "23456789TJQKA"]
     ids = [CARD_TEXT.index(c) for c in hearts]
     assert [strength(i) for i in ids] == list(range(13)), "A high"
-    assert [pip_of(i) for i in ids] == [*range(2, 14), 1], "A is one pip"
-    assert [pip_of(i) for i in (52, 53)] == [0, 0]
+    nibbles = [pip_counts(1 << i) for i in ids]
+    assert nibbles == [1 << 4 * (pip - 1) for pip in (*range(2, 14), 1)], "A is one pip"
+    assert [pip_counts(1 << i) for i in (52, 53)] == [0, 0]
 
 
 HANDS_AND_REMAINDERS = {  # as the clause lists them, for 0, 1 and 2 jokers
@@ -447,7 +449,7 @@ def test_8_10_one_card_a_trick_each_as_likely() -> None:
     before = batch.state.dummy.copy()
     rng = np.random.default_rng(0)
     places: Counter[int] = Counter()
-    while not batch.state.over_mask.any():
+    while not (batch.state.turn < 0).any():
         tricks = batch.state.num_tricks[0]
         batch.step(batch.sample(rng))
         if batch.state.num_tricks[0] > tricks and tricks == 0:
@@ -527,7 +529,7 @@ def test_8_12_sum_of_scores_and_no_card_is_lost(rules: ThirteensRules) -> None:
     state = batch.state
     won = np.zeros((NUM_DEALS, rules.num_players))
     step = 0
-    while not state.over_mask.all():
+    while not (state.turn < 0).all():
         if step % 9 == 0:
             seen = state.hands.sum(axis=1) + state.played.sum(axis=1) + state.dummy + state.shown
             assert (seen == full_deck(rules.jokers)).all(), "every card is in one place"
@@ -573,7 +575,7 @@ def test_no_honest_deal_brings_less_than_the_worst(rules: ThirteensRules, reward
     batch.reset(1)
     rng = np.random.default_rng(1)
     total = np.zeros((500, rules.num_players))
-    while not batch.state.over_mask.all():
+    while not (batch.state.turn < 0).all():
         total += batch.step(batch.sample(rng))[0]
     assert total.min() >= worst_reward(rules, reward)
     if reward == "zero_sum":

@@ -13,6 +13,7 @@ import pytest
 
 from tests.oracles.max_legal import count_vectors, hand_of, most_leads, num_leads
 from tests.oracles.oracle import Oracle, combos_of_hand, is_suited, shape_of
+from tests.plays import mask_of
 from tienlen_env.errors import InvalidComboError, NotationError, RulesError, TienLenError
 from tienlen_env.games.common import cards as C
 from tienlen_env.games.tienlen.actions import PASS, ActionTable, build_action_table, kind_name
@@ -174,7 +175,7 @@ def test_classify_names_every_combination(name: str) -> None:
     for shape, _ in table.group:
         for _ in range(40):
             combo = random_combo(rng, table, shape)
-            action = table.classify(C.mask_of(combo))
+            action = table.classify(mask_of(combo))
             assert table.shape(action) == shape
             assert table.top[action] == max(combo)
             is_run = shape.width == 1 < shape.length
@@ -187,7 +188,7 @@ def test_classify_refuses_what_is_no_combination(name: str) -> None:
     num_refused = 0
     for _ in range(1500):
         some = rng.sample(range(52), rng.randint(2, 6)) if rng.random() < 0.5 else random_near_combo(rng)
-        mask = C.mask_of(some)
+        mask = mask_of(some)
         if shape_of(table.rules, some) is None:
             num_refused += 1
             with pytest.raises(InvalidComboError, match="not a combination"):
@@ -222,7 +223,7 @@ def test_classify_is_onto(name: str) -> None:
             inner_suits = [suit] if suited else [(suit + 1) % 4] if shape.width == 1 else range(shape.width)
             inner = {4 * r + s for r in range(rank - shape.length + 1, rank) for s in inner_suits}
             combo = inner | {top} | {4 * rank + s for s in range(shape.width - 1)}
-            assert table.classify(C.mask_of(combo)) == action
+            assert table.classify(mask_of(combo)) == action
             seen.add(action)
     assert seen == set(range(table.num_actions))
 
@@ -233,10 +234,10 @@ def test_classify_of_exact_actions() -> None:
     assert table.cards is not None
     for action in range(1, table.num_actions - 1):
         cards = C.card_ids(int(table.cards[action]))
-        assert table.classify(C.mask_of(cards)) == action
+        assert table.classify(mask_of(cards)) == action
         assert (len(cards), max(cards)) == (table.num_cards[action], table.top[action])
-        assert table.held(C.mask_of(cards))[action]
-        assert not table.held(C.mask_of(cards[1:]))[action]
+        assert table.held(mask_of(cards))[action]
+        assert not table.held(mask_of(cards[1:]))[action]
     for text in ("3s 3h", "3s 4s 5c", "3s 3c 4d 4h 5s 5c", "3s 3c 3d 4h", "Ks As 2s", "3s 4s"):
         with pytest.raises(InvalidComboError, match="not a combination of the north rules"):
             table.classify(C.parse_cards(text))
@@ -261,11 +262,11 @@ def test_held_equals_the_oracle(name: str) -> None:
     """The held actions are the classes of all combinations of the hand (7.1)."""
     table, rng = ALL_TABLES[name], random.Random(3)
     hands = [random_hand(rng, rng.choice((1, 5, 9, 13, 13))) for _ in range(80)]
-    held = table.held([C.mask_of(h) for h in hands])
+    held = table.held([mask_of(h) for h in hands])
     assert held.shape == (80, table.num_actions)
     for hand, row in zip(hands, held, strict=True):
         combos = combos_of_hand(table.rules, hand)
-        expected = {PASS} | {table.classify(C.mask_of(combo)) for combo in combos}
+        expected = {PASS} | {table.classify(mask_of(combo)) for combo in combos}
         assert set(np.flatnonzero(row).tolist()) == expected
 
 
@@ -291,7 +292,7 @@ def test_larger_id_in_a_group_beats_the_smaller() -> None:
             replace(CARDGAMES, num_players=2), [first | {spare[0]}, second | {spare[1]}], leader=0
         )
         oracle.play(first)
-        stronger = table.classify(C.mask_of(second)) > table.classify(C.mask_of(first))
+        stronger = table.classify(mask_of(second)) > table.classify(mask_of(first))
         assert (frozenset(second) in oracle.legal_sets()) is stronger
         num_compared += 1
     assert num_compared > 100
@@ -325,7 +326,7 @@ def test_7_3_witness_of_the_most_actions(name: str) -> None:
     count, counts = MOST_ACTIONS[name]
     hand = hand_of(counts)
     assert len(hand) == 13
-    assert TABLES[name].held(C.mask_of(hand)).sum() == count + 1, "and the pass"
+    assert TABLES[name].held(mask_of(hand)).sum() == count + 1, "and the pass"
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name in BY_TOP])
@@ -337,7 +338,7 @@ def test_7_3_leads_depend_on_the_counts_alone(name: str) -> None:
         counts = np.array([[sum(c // 4 == rank for c in hand) for rank in range(13)]], np.uint8)
         assert num_leads(table.rules, counts, table=False)[0] == len(combos_of_hand(table.rules, hand))
         if not table.rules.flush_lock:
-            held = table.held(C.mask_of(hand)).sum() - 1
+            held = table.held(mask_of(hand)).sum() - 1
             assert num_leads(table.rules, counts, table=True)[0] == held
 
 
@@ -405,7 +406,7 @@ def test_cards_round_trips() -> None:
     rng = random.Random(8)
     for _ in range(200):
         ids = sorted(rng.sample(range(52), rng.randint(0, 52)))
-        mask = C.mask_of(ids)
+        mask = mask_of(ids)
         assert C.card_ids(mask) == ids
         for separator in (" ", "", ", "):
             assert C.parse_cards(C.format_cards(mask, separator)) == mask
@@ -461,7 +462,7 @@ def test_errors_survive_pickling() -> None:
 )
 def test_mask_of_refuses(ids: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        C.mask_of(ids)
+        mask_of(ids)
 
 
 @pytest.mark.parametrize("mask", [-1, 1 << 52])

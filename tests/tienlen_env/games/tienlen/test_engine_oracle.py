@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from tests.oracles.oracle import PASS, REWARDS, Cards, Oracle, shape_of
+from tests.plays import mask_of
 from tests.rare_deals import choose, rare_hands
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError, TienLenError
-from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards, mask_of
+from tienlen_env.games.common.cards import FULL_DECK, card_ids, format_cards
 from tienlen_env.games.tienlen.actions import ActionTable, build_action_table
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, PAGAT, PRESETS, Rules, deck_of
 from tienlen_env.single.tienlen import Cards as CardSet, Round

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from tests.oracles.oracle_south import dearest, top_of_pattern
-from tienlen_env.games.common.cards import mask_of
+from tests.plays import mask_of
 from tienlen_env.games.tienlen.instant import instant_top
 from tienlen_env.games.tienlen.payments import bombs_score, twos_price
 from tienlen_env.games.tienlen.rules import NORTH, SOUTH, SOUTH_COUNT, InstantWin, Rules

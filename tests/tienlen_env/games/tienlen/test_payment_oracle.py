@@ -16,11 +16,12 @@ import pytest
 
 from tests.app_rules import DECKS, LAST_CARD
 from tests.oracles.oracle_south import DECLARE, Oracle, find_instant
+from tests.plays import mask_of
 from tests.rare_deals import bound_hands, choose, rare_hands
 from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import IllegalPlayError, InvalidComboError
-from tienlen_env.games.common.cards import card_ids, mask_of
+from tienlen_env.games.common.cards import card_ids
 from tienlen_env.games.tienlen.rules import (
     NORTH,
     PRESETS,

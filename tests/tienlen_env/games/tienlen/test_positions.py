@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from tests.oracles import oracle, oracle_south
+from tests.plays import mask_of
 from tests.rare_deals import choose
 from tests.tienlen_env.games.tienlen import test_engine_oracle, test_payment_oracle
 from tienlen_env.engine.batch import NO_ACTION, Batch
-from tienlen_env.games.common.cards import card_ids, mask_of
+from tienlen_env.games.common.cards import card_ids
 from tienlen_env.games.tienlen.rules import NORTH, PRESETS, SOUTH, Rules
 
 NUM_GAMES = 12

@@ -16,7 +16,7 @@ def test_rewards(name: str, num_players: int, reward: str) -> None:
     batch.deal(np.arange(3))
     rng, total = np.random.default_rng(num_players), np.zeros((3, num_players))
     at_first = np.zeros((3, num_players), np.int64)  # cards left when the first went out
-    while not batch.state.over_mask.all():
+    while not (batch.state.turn < 0).all():
         was_open = (batch.state.places != 0).all(axis=1)
         actions = batch.sample(rng)
         rewards, _ = batch.step(actions)
