@@ -34,8 +34,7 @@ Tiến lên / Thirteen: environment, agents, training
   make native     compile what changed of the engine and the agents; the targets that run them do it, too
   make signatures add to the list of what that compiles what the tests still had to compile
   make web-engine the games and their agents as WebAssembly, into build/web/ (needs LLVM's lld)
-  make web-speed  measure their speed in Node
-  make bench      measure speed; beside its peers after: $(PY) -m pip install -c constraints.txt -e '.[bench]'
+  make bench      measure speed
   make bench-gpu  measure what a GPU brings; the rows that need one wait where there is none
   make install    only set up $(VENV); the others do it when needed
   make clean      remove caches and builds; runs/ and $(VENV) stay
@@ -47,7 +46,7 @@ Tiến lên / Thirteen: environment, agents, training
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test nightly weekly mutation coverage lowest lint format docs notebooks bench bench-gpu native signatures web-engine web-speed web play wheel wheels clean distclean
+.PHONY: help install train test nightly weekly mutation coverage lowest lint format docs notebooks bench bench-gpu native signatures web-engine web play wheel wheels clean distclean
 
 help:
 	$(info $(HELP))
@@ -149,9 +148,6 @@ signatures: $(STAMP) $(NATIVE)
 
 web-engine: $(STAMP)
 	$(PY) -m tienlen_agents.wasm --out build/web $(ARGS)
-
-web-speed: web-engine
-	node build/web/speed.mjs
 
 # The page: TypeScript by esbuild, the games and agents by Numba and LLVM. Each is built anew when a source is newer.
 PAGE := agents/tienlen_agents/web/static

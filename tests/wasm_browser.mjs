@@ -2,7 +2,6 @@
 import { AgentClient } from "/built/client.mjs";
 import { playRounds } from "/built/engine.mjs";
 import { Library } from "/built/rounds.mjs";
-import { measure } from "/built/speed.mjs";
 
 /** Digests of random rounds, as wasm_run.mjs makes them in Node. */
 async function rounds(library, job) {
@@ -44,15 +43,11 @@ async function worker(library, job) {
   return { actions, times, longest, numTicks, error, unknown, record: round.record() };
 }
 
-async function speed(library, job) {
-  return measure(library, job.variant[0], job.variant[1], job.numRounds);
-}
-
 let answer;
 try {
   const job = await (await fetch("/job")).json();
   const library = await Library.open("/built/");
-  answer = { answer: await { rounds, worker, speed }[job.command](library, job) };
+  answer = { answer: await { rounds, worker }[job.command](library, job) };
 } catch (error) {
   answer = { error: String(error?.stack ?? error) };
 }

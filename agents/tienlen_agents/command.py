@@ -1,4 +1,4 @@
-"""Helpers of all commands: the command line as typed, completion of agents' names, Ctrl-C and SIGTERM.
+"""Helpers of all commands: the command line and the versions for reports, agents' names, Ctrl-C and SIGTERM.
 
 Commands end with one line and the exit code of the shell, 130 or 143:
 
@@ -15,19 +15,34 @@ Without this, SIGTERM ends a process without its ``finally`` blocks, and Ctrl-C 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import os
+import platform
 import shlex
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module, metadata
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 CONSOLE_SCRIPT: Final = "tienlen"
+PACKAGES: Final = (
+    "tienlen-env",
+    "numpy",
+    "numba",
+    "torch",
+    "gymnasium",
+    "pettingzoo",
+    "stable-baselines3",
+    "sb3-contrib",
+    "openskill",
+)
 
 
 def program(module: str) -> str:
@@ -52,6 +67,32 @@ def command_line() -> str:
 def _is_console_script() -> bool:
     # `tienlen_train.cli` sets the first word to the names of the command and its subcommand.
     return sys.argv[0].partition(" ")[0] == CONSOLE_SCRIPT
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python, the machine and the installed packages that results depend on."""
+    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def code_digest(*packages: str) -> str:
+    """16 hex digits: a digest of the sources of packages, and of the weights beside them.
+
+    Args:
+        packages: their names; none for `tienlen_env` and this package, which determine all results.
+    """
+    digest = hashlib.sha256()
+    for package in packages or ("tienlen_env", "tienlen_agents"):
+        root = Path(import_module(package).__path__[0])
+        for path in sorted([*root.rglob("*.py"), *root.glob("rule_based/**/*.json")]):
+            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def show_any_text() -> None:

@@ -140,7 +140,6 @@ def test_core_dependencies_are_few(metadata: Message) -> None:
             "cuda",
             "completion",
             "docs",
-            "bench",
             "dev",
             "openspiel",
             "data",

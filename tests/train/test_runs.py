@@ -175,7 +175,7 @@ def test_a_killed_run_goes_on_to_the_same_curve(tmp_path: Path) -> None:
     lines = (tmp_path / "unbroken" / "metrics.jsonl").read_text().splitlines()
     *_, before, last = (json.loads(line)["decisions"] for line in lines)
     assert before < settings["decisions"] <= last
-    for name in ("policy.safetensors", "arena.json", "arena.csv", "arena.png", "config.json"):
+    for name in ("policy.safetensors", "arena.json", "arena.csv", "arena.html", "config.json"):
         assert (tmp_path / "killed" / name).stat().st_size > 0
     agent = tienlen_agents.load(f"policy:{tmp_path / 'killed' / 'policy.safetensors'}")
     batch = Batch("cardgames", 3)

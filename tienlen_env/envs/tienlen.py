@@ -161,9 +161,6 @@ class raw_env(GameEnv):
     game_name = "tienlen"
     metadata = {**GameEnv.metadata, "name": "tienlen_v1"}  # noqa: RUF012 - PettingZoo's convention
 
-    def __init__(self, rules: str | Rules = "cardgames", **settings: Any) -> None:
-        super().__init__(rules, **settings)
-
 
 def env(rules: str | Rules = "cardgames", **settings: Any) -> AECEnv:
     """The environment behind the wrappers of PettingZoo's classic games; arguments as of `raw_env`.

@@ -46,8 +46,8 @@ FOLDER: Final = FreeText("a folder")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RunConfig(Config):
-    """Settings of every training run.
+class SelfPlayConfig(Config):
+    """Settings of every training run: an `ActionNetwork` learns in self-play.
 
     Attributes:
         env: name of the game; None for the game of `rules`.
@@ -66,61 +66,6 @@ class RunConfig(Config):
         out: run folder; None makes one under runs/, named by the time.
         resume: continue the run in `out`.
         new_metrics: with `resume`: rename a damaged metrics.jsonl, and begin a new one.
-    """
-
-    # None of them changes what is learned; the rules are compared by their digest.
-    may_change: ClassVar[frozenset[str]] = frozenset(
-        {
-            *("resume", "new_metrics", "out", "threads", "stop_after", "checkpoint_every", "final_deals"),
-            *("env", "rules", "num_players"),
-        }
-    )
-    env: str | None = setting(None, GAMES)
-    rules: str | None = setting(None, PRESETS)
-    num_players: int | None = setting(None, SEATS)
-    decisions: int = setting(6_000_000, COUNT)
-    stop_after: int = setting(0, COUNT_OR_NONE)
-    eval_every: int = setting(20, COUNT_OR_NONE)
-    eval_deals: int = setting(250, DEALS)
-    eval_exact: bool = False
-    final_deals: int = setting(2500, DEALS_OR_NONE)
-    checkpoint_every: int = setting(10, COUNT)
-    seed: int = setting(1, ANY_SEED)
-    threads: int = setting(2, THREADS)
-    out: str | None = setting(None, FOLDER)
-    resume: bool = False
-    new_metrics: bool = False
-
-    def __post_init__(self) -> None:
-        """Check the settings that depend on one another, too."""
-        super().__post_init__()
-        self.variant()
-        if self.resume and self.out is None:
-            self.refuse("resume", "expected the folder of the run as well: out")
-        if self.new_metrics and not self.resume:
-            self.refuse("new_metrics", "expected resume as well")
-
-    def variant(self) -> AnyRules:
-        """The rules of the run.
-
-        Raises:
-            ValueError: an unknown game or preset, or a preset of another game.
-        """
-        known = {game.name: game for game in games()}
-        if self.env is not None and self.env not in known:
-            raise ValueError(f"env={self.env!r}: expected one of {', '.join(known)}")
-        game = next(iter(known.values())) if self.env is None else known[self.env]
-        rules = get_rules(self.rules or next(iter(game.presets)), self.num_players)
-        if self.env not in (None, game_of(rules).name):
-            raise ValueError(f"rules={self.rules!r}: expected one of {', '.join(game.presets)}")
-        return rules
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SelfPlayConfig(RunConfig):
-    """Settings of every algorithm that trains an `ActionNetwork` in self-play.
-
-    Attributes:
         variants: train one network for every variant of a game, on these: presets with numbers of players,
             separated by blanks (cardgames:4 south:3 south:4:points); mixed for rules whose fields are drawn
             from those of the presets. Each shard of the games has one; in place of rules, num_players and
@@ -155,7 +100,28 @@ class SelfPlayConfig(RunConfig):
         precision: bf16 is about twice as fast on processors that support it; auto detects that.
     """
 
-    may_change: ClassVar[frozenset[str]] = RunConfig.may_change | {"cluster", "actors"}
+    # None of them changes what is learned; the rules are compared by their digest.
+    may_change: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("resume", "new_metrics", "out", "threads", "stop_after", "checkpoint_every", "final_deals"),
+            *("env", "rules", "num_players", "cluster", "actors"),
+        }
+    )
+    env: str | None = setting(None, GAMES)
+    rules: str | None = setting(None, PRESETS)
+    num_players: int | None = setting(None, SEATS)
+    decisions: int = setting(6_000_000, COUNT)
+    stop_after: int = setting(0, COUNT_OR_NONE)
+    eval_every: int = setting(20, COUNT_OR_NONE)
+    eval_deals: int = setting(250, DEALS)
+    eval_exact: bool = False
+    final_deals: int = setting(2500, DEALS_OR_NONE)
+    checkpoint_every: int = setting(10, COUNT)
+    seed: int = setting(1, ANY_SEED)
+    threads: int = setting(2, THREADS)
+    out: str | None = setting(None, FOLDER)
+    resume: bool = False
+    new_metrics: bool = False
     variants: str | None = setting(None, Variants())
     num_games: int = setting(1024, Range(1, 1_000_000))
     batch_size: int = setting(4096, COUNT)
@@ -186,6 +152,10 @@ class SelfPlayConfig(RunConfig):
         """Check the settings that depend on one another, too."""
         super().__post_init__()
         rules = self.variant()
+        if self.resume and self.out is None:
+            self.refuse("resume", "expected the folder of the run as well: out")
+        if self.new_metrics and not self.resume:
+            self.refuse("new_metrics", "expected resume as well")
         if self.reward == "payments" and not has_payments(rules):
             self.refuse("reward", f"expected zero_sum or win, the {rules.name} rules have no payments")
         most = rules.num_players - 1
@@ -224,10 +194,21 @@ class SelfPlayConfig(RunConfig):
         return (*start, *self.baseline_names())
 
     def variant(self) -> AnyRules:
-        """The rules of the run; with `variants`, the first of them."""
+        """The rules of the run; with `variants`, the first of them.
+
+        Raises:
+            ValueError: an unknown game or preset, or a preset of another game.
+        """
         if self.variants is not None and self.variants in Variants():
             return next(found.rules for found in parse_variants(self.variants) if found is not None)
-        return super().variant()
+        known = {game.name: game for game in games()}
+        if self.env is not None and self.env not in known:
+            raise ValueError(f"env={self.env!r}: expected one of {', '.join(known)}")
+        game = next(iter(known.values())) if self.env is None else known[self.env]
+        rules = get_rules(self.rules or next(iter(game.presets)), self.num_players)
+        if self.env not in (None, game_of(rules).name):
+            raise ValueError(f"rules={self.rules!r}: expected one of {', '.join(game.presets)}")
+        return rules
 
 
 class RunError(RuntimeError):

@@ -25,9 +25,8 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from tienlen_agents import files
-from tienlen_agents.command import command_line
+from tienlen_agents.command import command_line, versions
 from tienlen_agents.settings import Config, ConfigT, parse_args, settings_of
-from tienlen_agents.versions import versions
 from tienlen_env.games.common.game import AnyRules
 from tienlen_train.config import DivergenceError, RunError
 

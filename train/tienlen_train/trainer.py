@@ -12,7 +12,6 @@ An algorithm is a trainer with a method that learns from an iteration's trajecto
 from __future__ import annotations
 
 import csv
-import ctypes
 import io
 import time
 from abc import abstractmethod
@@ -42,7 +41,7 @@ from tienlen_env.errors import DeviceError, WrongGameError
 from tienlen_env.games.common.arrays import IntArray
 from tienlen_env.games.registry import game_of
 from tienlen_train.cluster import cluster_executor
-from tienlen_train.config import RunConfig, SelfPlayConfig
+from tienlen_train.config import SelfPlayConfig
 from tienlen_train.device import DeviceActor
 from tienlen_train.executor import Executor, ThreadExecutor
 from tienlen_train.learner import (
@@ -180,13 +179,6 @@ class SelfPlayTrainer(Trainer, Generic[ModelT]):
                 yield
             finally:
                 self.executor = here
-
-    @classmethod
-    def prepare_process(cls, config: RunConfig) -> None:
-        """Reuse the memory of freed arrays, and let torch use one thread per shard."""
-        keep_memory()
-        # Two OpenMP threads would wait for each other in every operation; ours wait twice a gradient step.
-        torch.set_num_threads(1)
 
     def make_network(self) -> ActionNetwork:
         """The policy's network at the start of the run."""
@@ -476,17 +468,3 @@ def _use_bf16(config: SelfPlayConfig, device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
     return bool(torch.cpu._is_avx512_bf16_supported())
-
-
-def keep_memory() -> None:
-    """Let the process reuse the memory of large freed arrays, if the C library is glibc.
-
-    Otherwise it is returned to the system and paged in again in every iteration, a tenth of the time.
-    """
-    trim_threshold, top_pad, mmap_max = -1, -2, -4  # of malloc.h
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return
-    for setting, value in ((trim_threshold, 2**31 - 1), (top_pad, 2**26), (mmap_max, 0)):
-        mallopt(setting, value)

@@ -27,7 +27,7 @@ from tienlen_agents.arena.match import (
     pilot,
 )
 from tienlen_agents.arena.play import latency
-from tienlen_agents.arena.report import Report, missing_outputs
+from tienlen_agents.arena.report import Report, can_write_page
 from tienlen_agents.arena.run import CHUNKS_FILE, Settings, load_all
 from tienlen_agents.arena.terminal import LiveProgress, show_pilot
 from tienlen_agents.command import (
@@ -88,7 +88,7 @@ class CommandLine(Settings):
             the address of its head node; needs the extra 'cluster' (docs/cluster.md).
         device: cuda: play on a GPU, all games of a match-up at once (docs/gpu.md); for random, heuristic and
             network policies; needs the extras 'cuda' and 'train'.
-        out: write arena.json, .csv, .png and .html into this folder, and chunks.jsonl during the run; after a
+        out: write arena.json, .csv and .html into this folder, and chunks.jsonl during the run; after a
             kill the same command resumes from it.
         records_url: the links to records begin with this address of a page that shows them, or have the
             record in place of {record} in it, for example https://example.org/play/#record={record}; without
@@ -324,8 +324,8 @@ def _run(command: Command) -> int:
     if settings.out:
         for path in report.write(settings.out):
             print(f"wrote {path}")
-        if missing := missing_outputs():
-            print(f"left out {' and '.join(missing)}: {how_to_install('arena')}")
+        if not can_write_page():
+            print(f"left out arena.html: {how_to_install('arena')}")
     if report.failures:
         failed = ", ".join(dict.fromkeys(one.name for one in report.failures))
         print(f"{program(MODULE)}: failed: {printable(failed)} (--max-forfeits)", file=sys.stderr)

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from tienlen_agents.arena.result import Figures, League, MatchResult, RunResults, ordinal
 from tienlen_agents.arena.stats import Estimate
+from tienlen_agents.command import code_digest, versions
 from tienlen_agents.files import write_atomic
-from tienlen_agents.versions import code_digest, versions
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import printable
 
@@ -91,7 +91,7 @@ def bars(
 
 
 def place_colours(num_places: int) -> list[str]:
-    """A colour for each place, from green for the first to red for the last; for the plot and the page."""
+    """A colour for each place, from green for the first to red for the last."""
     best, worst = "#4fa97c", "#d98b7c"
     middle = ["#a5d3b7", "#c9dfc0", "#ecd2a8", "#e8c09c", "#e0a68a"]
     between = num_places - 2

@@ -19,8 +19,8 @@ from tienlen_agents.arena.page import page, record_files, write_records
 from tienlen_agents.arena.result import Figures, League, MatchResult, RunResults, Score
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.arena.terminal import show
+from tienlen_agents.command import code_digest, versions
 from tienlen_agents.files import write_atomic
-from tienlen_agents.versions import code_digest, versions
 from tienlen_env.extras import is_installed, require
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import printable
@@ -126,17 +126,6 @@ class Report(RunResults):
         writer.writerows(rows)
         return out.getvalue()
 
-    def to_png(self) -> bytes:
-        """The plot: points, first places and the distribution of places of every agent (see `plot`).
-
-        Raises:
-            MissingExtraError: matplotlib is not installed (the extra ``arena``).
-        """
-        require("matplotlib", "arena", "the plot of a report")
-        from tienlen_agents.arena.plot import plot
-
-        return plot(self)
-
     def to_html(self) -> str:
         """The page: one self-contained HTML file (see `page`).
 
@@ -147,11 +136,11 @@ class Report(RunResults):
         return page(self)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write ``arena.json`` and ``.csv``, and ``.png`` and ``.html`` if their libraries are installed.
+        """Write ``arena.json``, ``arena.csv``, and with the extra ``arena`` the page ``arena.html``.
 
         The records of rounds, if there are any, are text files in the folder ``records`` there.
 
-        Each file is replaced as a whole. The extra ``arena`` contains the libraries (see `missing_outputs`).
+        Each file is replaced as a whole.
 
         Args:
             folder: is made if it does not exist.
@@ -160,14 +149,11 @@ class Report(RunResults):
             The paths written.
         """
         folder = Path(folder)
-        missing = missing_outputs()
         contents = {
             "arena.json": _encoded(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"),
             "arena.csv": _encoded(self.to_csv()),
         }
-        if "arena.png" not in missing:
-            contents["arena.png"] = self.to_png()
-        if "arena.html" not in missing:
+        if can_write_page():
             contents["arena.html"] = _encoded(self.to_html())
         for name, content in contents.items():
             write_atomic(folder / name, content)
@@ -186,10 +172,9 @@ def csv_text(text: str) -> str:
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
-def missing_outputs() -> list[str]:
-    """The files that `Report.write` leaves out, since their libraries are not installed."""
-    libraries = {"arena.png": "matplotlib", "arena.html": "jinja2"}
-    return [name for name, library in libraries.items() if not is_installed(library)]
+def can_write_page() -> bool:
+    """Whether the library of `Report.to_html` is installed."""
+    return is_installed("jinja2")
 
 
 def rules_dict(rules: AnyRules) -> dict[str, Any]:

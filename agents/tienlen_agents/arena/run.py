@@ -20,8 +20,8 @@ from tienlen_agents.arena.lineup import Permutations, blocks, title_of
 from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult
 from tienlen_agents.arena.stats import FIRST_LOOK
 from tienlen_agents.arena.store import ChunkStore, file_digests
+from tienlen_agents.command import code_digest, versions
 from tienlen_agents.settings import COUNT, COUNT_OR_NONE, DEALS, SHARE, Config, DivisorOf, setting
-from tienlen_agents.versions import code_digest, versions
 from tienlen_env.engine.agent import Agent, check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.game import AnyRules

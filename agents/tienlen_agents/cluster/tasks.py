@@ -24,7 +24,7 @@ from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from tienlen_agents.arena import executors
 from tienlen_agents.arena.store import ArenaRunError, file_digests
-from tienlen_agents.versions import code_digest, versions
+from tienlen_agents.command import code_digest, versions
 
 _SHOWN = 12  # characters of a digest in a message
 
@@ -55,7 +55,7 @@ class Identity:
     """What determines results besides the job.
 
     Attributes:
-        versions: of Python, the machine's kind and the packages, by name (`tienlen_agents.versions`).
+        versions: of Python, the machine's kind and the packages, by name (`tienlen_agents.command`).
         code: digests of the sources, by package.
         files: SHA-256 of the files that agents' names mention, by path.
         processor: the processor's model. It is compared only for a warning: rules, rule-based and searching

@@ -34,7 +34,7 @@ _BELIEFS: Final = ("belief.4.weight", "belief.4.bias")  # an output for each opp
 
 
 def reward_of(rules: AnyRules, objective: Objective = "payments") -> str:
-    """The reward of an objective (see `RunConfig.reward`); payments only where the rules have them.
+    """The reward of an objective (see `SelfPlayConfig.reward`); payments only where the rules have them.
 
     Raises:
         ValueError: an unknown objective.

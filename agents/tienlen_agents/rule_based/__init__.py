@@ -87,7 +87,7 @@ class RuleAgent:
     """An agent that draws nothing and remembers nothing.
 
     Args:
-        state: (W,), what its functions read and work in: weights and memory.
+        state: (W,), what its functions read and work in: weights and memory; None for nothing.
 
     Attributes:
         name: as `tienlen_agents.load` knows it.
@@ -102,8 +102,8 @@ class RuleAgent:
     plays: str
     _choose: Callable[..., int]
 
-    def __init__(self, state: AnyArray) -> None:
-        self.state = state
+    def __init__(self, state: AnyArray | None = None) -> None:
+        self.state = np.zeros(0, np.int64) if state is None else state
         self._chooser: RuleChooser | None = None
 
     def __getstate__(self) -> dict[str, object]:

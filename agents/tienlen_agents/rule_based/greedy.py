@@ -5,8 +5,6 @@ Both choose by a fixed order of actions: each has a number, and the lowest is ch
 
 from __future__ import annotations
 
-import numpy as np
-
 from tienlen_agents.rule_based import RuleAgent
 from tienlen_env.games.common.arrays import ActionFields, Row, Spec
 from tienlen_env.games.common.cards import RANK_OF_TWO
@@ -95,9 +93,6 @@ class GreedyAgent(RuleAgent):
     plays = "tienlen"
     _choose = staticmethod(choose_cheapest)
 
-    def __init__(self) -> None:
-        super().__init__(np.zeros(0, np.int64))
-
 
 class GreedyLongAgent(RuleAgent):
     """As `GreedyAgent` when following; leads the longest combination that holds its lowest card.
@@ -113,6 +108,3 @@ class GreedyLongAgent(RuleAgent):
     name = "greedy_long"
     plays = "tienlen"
     _choose = staticmethod(choose_longest)
-
-    def __init__(self) -> None:
-        super().__init__(np.zeros(0, np.int64))

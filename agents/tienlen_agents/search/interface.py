@@ -15,7 +15,6 @@ import numpy.typing as npt
 from tienlen_agents.rule_based.rollout import Rollout, RolloutGame
 from tienlen_env.engine.agent import ScoringAgent, View
 from tienlen_env.games.common.arrays import FloatArray, IntArray
-from tienlen_env.games.common.game import AnyRules
 
 
 @runtime_checkable
@@ -217,6 +216,3 @@ class SearchSetup(NamedTuple):
     memory: Any
     reward: str = "points"
     reward_unit: float = 1.0
-
-
-SetupFactory = Callable[[AnyRules], SearchSetup]

@@ -7,7 +7,7 @@
   (`tienlen_agents.wasm.entries`), to ``GAME.json`` their arrays and settings and the words of the game
   (`tienlen_agents.wasm.tables`);
 - ``rounds.mjs`` (rounds, views, records), ``agents.mjs`` (the agents), ``worker.mjs`` and ``client.mjs`` (the
-  agents in a Web Worker), their types (``.d.mts``), and ``speed.mjs``, which measures;
+  agents in a Web Worker), and their types (``.d.mts``);
 - the files of the shipped networks, which Python reads, and ``index.json``, which lists what there is.
 
 JavaScript has no rule, no feature and no agent of its own.

@@ -65,8 +65,8 @@ def add_tables(
     """Add to `tienlen_env.engine.backends.wasm.tables_of` what the agents need.
 
     Added are ``words`` (`GameWords` as data); ``agents``, each with its ``name`` and ``kind``; ``networks``
-    (by the digest of the rules); ``constants``, contents of arrays; ``without_history``, a variant whose rows
-    store no plays; and in each variant ``size``, ``about`` (the fields of its rules), ``facts``,
+    (by the digest of the rules); ``constants``, contents of arrays; and in each variant
+    ``size``, ``about`` (the fields of its rules), ``facts``,
     ``next_leader``, ``rounds`` (where ``spec`` has the number of rounds of a game, what stands there for a
     game as the rules have it, and for one without an end), ``history`` (where past plays lie), ``play_texts``
     and ``play_words`` (keys of ``texts``, or null for the cards of a play), ``named_plays`` and
@@ -125,9 +125,6 @@ def add_tables(
                 **_sources(config),
                 "fit": None if config == stored else _fit_data(stored, rules, constants),
             }
-    # As environments have it by default: for measurements of speed.
-    *_, widest = (found for found in variants if found[0] == tables["variants"][0]["rules"])
-    tables["without_history"] = tables_of(game, variants=[widest])["variants"]
     tables["words"] = _words_data(game, words)
     tables["texts"] = texts
     tables["constants"] = constants

@@ -130,7 +130,6 @@ def test_outputs(report, tmp_path, capsys):
     page = (tmp_path / "arena.html").read_text()
     assert "League of 3" in page
     assert "Payoffs" in page
-    assert (tmp_path / "arena.png").read_bytes().startswith(b"\x89PNG")
     report.print()
     out = capsys.readouterr().out
     assert "League of 3" in out

@@ -81,7 +81,7 @@ def test_a_file_with_other_bytes_is_refused(nodes, tmp_path):
 def test_a_node_with_other_code_is_left_out(nodes, tmp_path, capsys):
     other = tmp_path / "other"
     shutil.copytree(ROOT / "agents" / "tienlen_agents", other / "tienlen_agents")
-    with (other / "tienlen_agents" / "versions.py").open("a") as file:
+    with (other / "tienlen_agents" / "command.py").open("a") as file:
         file.write("# changed\n")
     paths = os.pathsep.join([str(other), environment()["PYTHONPATH"]])
     node = add_node(nodes, env_vars={"PYTHONPATH": paths})

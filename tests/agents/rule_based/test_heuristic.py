@@ -234,12 +234,6 @@ def test_an_empty_view_gets_no_actions():
     assert tienlen_agents.load("heuristic").act(View(batch, np.zeros(0, np.int64))).shape == (0,)
 
 
-def test_parameters_to_array_and_back():
-    parameters = Parameters(pair=0.7, chop=-1.0)
-    assert Parameters.from_array(parameters.to_array()) == parameters
-    assert HeuristicAgent(parameters).parameters == parameters
-
-
 @pytest.mark.parametrize(
     ("rules", "family"),
     [

@@ -307,6 +307,5 @@ def test_the_arena_writes_its_report(tmp_path: Path) -> None:
     assert {path.name for path in report.write(tmp_path)} == {
         "arena.json",
         "arena.csv",
-        "arena.png",
         "arena.html",
     }

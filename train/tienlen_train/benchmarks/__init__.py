@@ -7,11 +7,7 @@ drifts.
 from __future__ import annotations
 
 import json
-import os
 import platform
-import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +16,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from tienlen_agents.command import versions
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT, Config, FreeText, Range, setting
-from tienlen_agents.versions import versions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,28 +52,6 @@ def cpu_name() -> str:
 def short(rate: float) -> str:
     """A rate to three digits, in thousands or millions."""
     return f"{rate / 1e6:.3g} M" if rate >= 1e6 else f"{rate / 1e3:.3g} k"
-
-
-def first_step_seconds(code: str, *arguments: str) -> tuple[float, float]:
-    """What a program prints in a process of its own, with an empty and then with a filled compile cache.
-
-    Args:
-        code: prints the seconds from its import to its first step.
-        arguments: of the program.
-
-    Raises:
-        RuntimeError: it failed; with the last line of its error.
-    """
-    times = []
-    with tempfile.TemporaryDirectory() as cache:
-        for _ in range(2):
-            command = [sys.executable, "-c", code, *arguments]
-            environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise RuntimeError(done.stderr.strip().splitlines()[-1])
-            times.append(float(done.stdout))
-    return times[0], times[1]
 
 
 def new_table(**options: Any) -> Table:

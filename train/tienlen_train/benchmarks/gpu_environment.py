@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from tienlen_agents.settings import COUNT, Choice, setting
 from tienlen_env.engine.backends import MAX_THREADS
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import games
-from tienlen_train.benchmarks import BenchConfig, first_step_seconds
+from tienlen_train.benchmarks import BenchConfig, startup
 from tienlen_train.benchmarks.speed import batched
 
 PRESETS: Final = tuple(preset for game in games() for preset in game.presets)
@@ -254,23 +255,20 @@ def same_digest(rules: str) -> Callable[[GpuConfig], Figure]:
 
 
 FIRST_STEP: Final = """
-import sys, time
-start = time.perf_counter()
 from tienlen_env.engine.batch import Batch
-from tienlen_env.engine.backends.cuda import to_device
 import numpy as np
-batch = Batch(sys.argv[1], 1024, auto_reset=True, backend="cuda")
+batch = Batch("RULES", 1024, auto_reset=True, backend="cuda")
 batch.reset(1)
 actions = batch.sample(np.random.default_rng(0))
 batch.step(actions, mask=batch.packed_mask(), observation=batch.packed_observation())
 batch.check()
-print(time.perf_counter() - start)
 """
 
 
 def first_step(config: GpuConfig) -> Figure:
-    """Seconds from import to the first step of a process, with an empty and with a filled cache."""
-    cold, warm = first_step_seconds(FIRST_STEP, config.rules)
+    """Seconds of a process that makes one step, with an empty and with a filled cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        cold, warm = (startup.run(FIRST_STEP.replace("RULES", config.rules), cache).wall for _ in range(2))
     return Figure(cold, {"cached": warm})
 
 

@@ -23,13 +23,13 @@ from sb3_contrib.common.wrappers import ActionMasker
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import tienlen_env  # noqa: F401  (registers the environment)
+from tienlen_agents.command import versions
 from tienlen_agents.settings import parse_args
-from tienlen_agents.versions import versions
 from tienlen_env.envs.sb3 import OneSeatVecEnv
 from tienlen_train.benchmarks import BenchConfig, cpu_name, new_table, write_result
 from tienlen_train.config import command
+from tienlen_train.loop import keep_memory
 from tienlen_train.ppo import PPOConfig, PPOTrainer
-from tienlen_train.trainer import keep_memory
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,11 +25,11 @@ import numpy as np
 from rich.table import Table
 
 from tienlen_agents.arena.stats import estimate
+from tienlen_agents.command import versions
 from tienlen_agents.exact import Solver, build, nash_conv, small_game
 from tienlen_agents.exact.solvers import Algorithm
 from tienlen_agents.files import write_atomic
 from tienlen_agents.settings import COUNT, Config, FreeText, Range, parse_args, setting
-from tienlen_agents.versions import versions
 from tienlen_train.benchmarks import cpu_name, new_table
 from tienlen_train.config import ANY_SEED, FOLDER, command
 from tienlen_train.dmc import DMCConfig, DMCTrainer

@@ -1,6 +1,6 @@
-"""Decisions per second of every path through the environment, and of other libraries in the same run.
+"""Decisions per second of every path through the environment.
 
-    python -m tienlen_train.benchmarks.speed                 # with the peers of `pip install '.[bench]'`
+    python -m tienlen_train.benchmarks.speed
     python -m tienlen_train.benchmarks.speed --only Batch
 
 A step is one decision, with the observation and the legal-action mask of the next player; resets are inside
@@ -12,7 +12,6 @@ are measured in turn, three times, so that ratios hold when the machine's speed 
 from __future__ import annotations
 
 import gc
-import importlib.util
 import random
 import statistics
 import sys
@@ -27,9 +26,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
+from tienlen_agents.command import versions
 from tienlen_agents.settings import parse_args
-from tienlen_agents.versions import versions
-from tienlen_train.benchmarks import BenchConfig, cpu_name, first_step_seconds, new_table, short, write_result
+from tienlen_train.benchmarks import BenchConfig, cpu_name, new_table, short, write_result
 from tienlen_train.config import command
 
 Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
@@ -193,64 +192,6 @@ def batched_halves(rules: str, num_games: int) -> Play:
     return lambda deadline: sum(pool.map(lambda half: half(deadline), halves))
 
 
-# ---------------------------------------------------------------- peers
-
-
-def rlcard_loop() -> Play:
-    """RLCard's dou dizhu, stepped by hand."""
-    import rlcard
-
-    env = rlcard.make("doudizhu", config={"seed": 1})
-    draw = random.Random(0).random
-
-    def play_round() -> int:
-        steps = 0
-        state, _ = env.reset()
-        while not env.is_over():
-            legal = list(state["legal_actions"])
-            state, _ = env.step(legal[int(draw() * len(legal))])
-            steps += 1
-        return steps
-
-    return rounds(play_round)
-
-
-def open_spiel_loop(with_mask: bool) -> Play:
-    """OpenSpiel's dou dizhu from Python: its list of legal actions, or also the observation and a mask."""
-    import pyspiel
-    from open_spiel.python.observation import make_observation
-
-    game = pyspiel.load_game("dou_dizhu")
-    num_actions, observation = game.num_distinct_actions(), make_observation(game)
-    draw = random.Random(0).random
-
-    def play_round() -> int:
-        steps = 0
-        state = game.new_initial_state()
-        while not state.is_terminal():
-            if state.is_chance_node():
-                outcomes = state.chance_outcomes()
-                state.apply_action(outcomes[int(draw() * len(outcomes))][0])
-                continue
-            legal = state.legal_actions()
-            if with_mask:
-                observation.set_from(state, state.current_player())
-                mask = np.zeros(num_actions, np.bool_)
-                mask[legal] = True
-            state.apply_action(legal[int(draw() * len(legal))])
-            steps += 1
-        return steps
-
-    return rounds(play_round)
-
-
-def tictactoe_loop(raw: bool) -> Play:
-    """PettingZoo's tic-tac-toe, the lightest of its classic games."""
-    from pettingzoo.classic import tictactoe_v3
-
-    return aec_loop(tictactoe_v3.raw_env() if raw else tictactoe_v3.env())
-
-
 # ---------------------------------------------------------------- measuring
 
 
@@ -265,11 +206,10 @@ class Case:
     make: Callable[[], Play]
     wall: bool = False  # per second of wall time, for rows about threads
     targets: tuple[tuple[str, float], ...] = ()  # (another row or ABSOLUTE, at least this multiple of it)
-    needs: str = ""  # a package that may be missing
 
 
 def cases() -> list[Case]:
-    """All rows, peers first."""
+    """All rows, the environments that do nothing first."""
     from tienlen_env import thirteens_v0, tienlen_v1
     from tienlen_env.games.registry import games
 
@@ -280,15 +220,10 @@ def cases() -> list[Case]:
     return [
         Case("do-nothing AEC, raw", lambda: aec_loop(null_aec(*size))),
         Case("do-nothing AEC, wrapped", lambda: aec_loop(wrapped(null_aec(*size)))),
-        Case("PettingZoo tictactoe, raw_env()", lambda: tictactoe_loop(True), needs="pettingzoo.classic"),
-        Case("PettingZoo tictactoe, env()", lambda: tictactoe_loop(False), needs="pettingzoo.classic"),
-        Case("RLCard doudizhu", rlcard_loop, needs="rlcard"),
-        Case("OpenSpiel dou_dizhu, mask", lambda: open_spiel_loop(True), needs="pyspiel"),
-        Case("OpenSpiel dou_dizhu, list", lambda: open_spiel_loop(False), needs="pyspiel"),
         Case(
             "tienlen_v1.raw_env()",
             lambda: aec_loop(tienlen_v1.raw_env()),
-            targets=(("do-nothing AEC, raw", 0.4), ("RLCard doudizhu", 15)),
+            targets=(("do-nothing AEC, raw", 0.4),),
         ),
         Case(
             "tienlen_v1.env()",
@@ -300,11 +235,7 @@ def cases() -> list[Case]:
             lambda: aec_loop(thirteens_v0.raw_env()),
             targets=(("tienlen_v1.raw_env()", 1),),
         ),
-        Case(
-            "Round, legal_plays()",
-            round_loop,
-            targets=(("OpenSpiel dou_dizhu, mask", 1),),
-        ),
+        Case("Round, legal_plays()", round_loop),
         *(
             Case(f"Batch {rules}", partial(batched, rules, 4096), targets=((ABSOLUTE, goal),))
             for rules, goal in goals.items()
@@ -347,32 +278,13 @@ def measure(case: Case, play: Play, seconds: float) -> float:
     return steps / (clock() - start)
 
 
-FIRST_STEP = """
-import time; start = time.perf_counter()
-from tienlen_env import tienlen_v1
-env = tienlen_v1.env(); env.reset(seed=1)
-mask = env.last()[0]["action_mask"]; env.step(int(mask.argmax()))
-print(time.perf_counter() - start)
-"""
-
-
-START_GOALS = {"first step, cold cache": "15 s", "first step, warm cache": "1 s"}
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print the table and write the JSON."""
     config = parse_args(BenchConfig, (__doc__ or "").partition("\n")[0], argv)
     console = Console(width=max(Console().width, 92))  # the table needs as much
     chosen = [c for c in cases() if config.only in c.name]
-    missing = [c for c in chosen if c.needs and importlib.util.find_spec(c.needs.partition(".")[0]) is None]
-    plays: dict[str, Play] = {}
-    for case in chosen:
-        try:
-            plays[case.name] = case.make()
-        except ImportError:
-            missing.append(case)
-    chosen = [c for c in chosen if c.name in plays and c not in missing]
+    plays = {case.name: case.make() for case in chosen}
     rates: dict[str, list[float]] = {c.name: [] for c in chosen}
     # Else every collection of a row's garbage walks through the libraries that other rows have loaded.
     gc.collect()
@@ -388,13 +300,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 if run:
                     rates[case.name].append(rate)
                 progress.advance(task)
-    starts: dict[str, tuple[float, ...]] = {}
-    if not config.only or "first step" in config.only:
-        found = [first_step_seconds(FIRST_STEP) for _ in range(config.runs)]
-        starts = dict(zip(START_GOALS, zip(*found, strict=True), strict=True))
-
-    packages = (*versions().items(), *peer_versions().items())
-    console.print(f"{cpu_name()} · " + " · ".join(f"{k} {v}" for k, v in packages), style="dim")
+    console.print(f"{cpu_name()} · " + " · ".join(f"{k} {v}" for k, v in versions().items()), style="dim")
     table = new_table(title="decisions a second", padding=(0, 1, 0, 0))
     for header, width in (("", 2), ("path", 32), ("median", 7), ("min", 7), ("max", 7), ("", 26)):
         table.add_column(header, min_width=width)
@@ -419,28 +325,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         figures = [short(f(runs)) for f in (statistics.median, min, max)]
         style = "" if case.targets else "dim"
         table.add_row(str(number[case.name]), case.name, *figures, "\n".join(goals), style=style)
-    for name, times in starts.items():
-        rows[name] = {"median_seconds": statistics.median(times), "runs": times}
-        figures = [f"{f(times):.2f} s" for f in (statistics.median, min, max)]
-        table.add_row("", name, *figures, f"goal {START_GOALS[name]}")
     console.print(table)
-    for case in missing:
-        console.print(f"not installed: {case.name} (pip install '.[bench]')", style="dim", markup=False)
-    write_result(config, rows, console, versions=dict(packages), seconds=config.seconds)
+    write_result(config, rows, console, seconds=config.seconds)
     return 0
-
-
-def peer_versions() -> dict[str, str]:
-    """Versions of the peers that are installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for package in ("open_spiel", "rlcard"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 if __name__ == "__main__":

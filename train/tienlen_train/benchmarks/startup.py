@@ -36,7 +36,7 @@ ROWS: Final = {
     "batch = Batch('cardgames', 1)\nbatch.reset(1)\nbatch.step(batch.sample(np.random.default_rng(1)))",
     "match heuristic greedy, 50 deals": "tienlen match heuristic greedy --deals 50 --quiet",
     "champion v. heuristic, 5 deals": "tienlen match champion heuristic --deals 5 --quiet",
-    "play to the first hand": "tienlen play --seats human heuristic greedy random --round --key 5",
+    "play to the first hand": "tienlen play --seats human heuristic greedy random --rounds 1 --key 5",
 }
 
 

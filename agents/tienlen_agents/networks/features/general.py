@@ -149,7 +149,7 @@ class GeneralInputs:
         action_columns: of a variant's action features.
         privileged_columns: of a variant's privileged features.
         outcome_columns: of a variant's outcome of a rollout.
-        rule_inputs: the inputs that describe the rules and the objective (see `RunConfig.reward`), uint8
+        rule_inputs: the inputs that describe the rules and the objective (see `SelfPlayConfig.reward`), uint8
             (K,) of 0 and 1.
         unseen_cards: of general observations (n, S): the cards that the player to move has not seen, uint8
             (n, C) of 0 and 1; None if the game has no belief networks.

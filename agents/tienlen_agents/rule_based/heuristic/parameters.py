@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from tienlen_env.games.common.arrays import FloatArray, IntArray
+from tienlen_env.games.common.arrays import IntArray
 
 # Costs and scores are integers, in 65536ths of a play, so sums do not depend on their order, and decisions do
 # not depend on the platform.
@@ -180,16 +179,6 @@ class Parameters:
     risk: float = 0.05
     only_twos: float = 2.0
     last_three: float = 1.0
-
-    def to_array(self) -> FloatArray:
-        """float64, the values in the order of the fields."""
-        return np.array(astuple(self))
-
-    @classmethod
-    def from_array(cls, values: npt.ArrayLike) -> Parameters:
-        """The parameters from values in the order of the fields."""
-        names = [field.name for field in fields(cls)]
-        return cls(**dict(zip(names, np.asarray(values, np.float64).tolist(), strict=True)))
 
     def weights(self) -> IntArray:
         """int64 (NUM_WEIGHTS,): the tables above, in units of ``1 / ONE``."""

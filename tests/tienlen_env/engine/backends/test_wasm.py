@@ -102,7 +102,7 @@ def round_digests(batch: Batch, keys: Words) -> tuple[Words, int]:
         for piece, array in zip(pieces, arrays, strict=True):
             piece[:] = array
         update_digests(digests, batch.state.rows, words.view(np.int64), over)
-        over = batch.state.over_mask.copy()
+        over = (batch.state.turn < 0).copy()
         if over.all():
             return digests, num_decisions
         num_decisions += int((~over).sum())
@@ -257,7 +257,7 @@ def test_every_function(name: str, is_exact: bool, built: Callable[[str], Path])
         key = int(rng.integers(-(2**63), 2**63))
         begin(batch, [key], leader)
         actions, exact, decisions, wrong = [], [], [], []
-        while not batch.state.over_mask[0]:
+        while not (batch.state.turn < 0)[0]:
             legal, i = batch.list_legal(), len(actions)
             action = int(rng.choice(legal.action))
             count = len(legal.action)
@@ -413,14 +413,3 @@ def bad_entries(game: AnyGame) -> list[Entry]:
         return int(100 * math.sin(x))
 
     return [Entry("sine", sine, (DOUBLE,))]
-
-
-@needs_node
-@pytest.mark.nightly
-def test_speed(built: Callable[[str], Path]) -> None:
-    """Millions of decisions a second of processor time, one thread, with mask and observation."""
-    rates = node(
-        built("tienlen"), "speed", game="tienlen", variant=("cardgames", 4), numRounds=5000, repeats=5
-    )  # fmt: skip
-    assert rates["inside"] >= 4
-    assert min(rates["oneCall"], rates["twoCalls"]) >= 1.5
