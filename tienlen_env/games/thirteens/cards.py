@@ -3,7 +3,7 @@
 A set of cards is an int with one bit a card; with the jokers (ids 52 and 53) it still fits an ``int64``.
 Ids follow the ranks of Tiến lên (3 .. A, 2), so that both games share text and pictures. Thirteens orders
 cards twice, and neither order is that of the ids (RULES.md 8.1): by `strength` to win tricks (2 lowest, A
-highest), by `pip_of` to meld (A = 1 .. K = 13).
+highest), by pips to meld (A = 1 .. K = 13).
 """
 
 from __future__ import annotations
