@@ -458,11 +458,3 @@ def test_nothing_is_compiled_in_what_the_package_offers(program: str, tmp_path: 
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-
-
-@needs_library
-@pytest.mark.nightly
-def test_the_search_of_parameters_compiles_nothing(tmp_path: Path) -> None:
-    words = "tune --generations 1 --population 2 --num-deals 2 --held-out-deals 2 --out found.json"
-    program = f"from tienlen_train.cli import main; sys.exit(main({words.split()}))"
-    test_nothing_is_compiled_in_what_the_package_offers(program, tmp_path)
