@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import time
 from collections.abc import Callable
 from dataclasses import make_dataclass, replace
 from pathlib import Path
@@ -230,7 +229,7 @@ import tienlen_agents
 from tests.agents.arena.test_cheats import CardCheat, ChangesItsAnswer, Cheat
 
 class Sleeps(Cheat):
-    def act(self, view): time.sleep(60)
+    def act(self, view): time.sleep(10**6)
 
 class Raises(Cheat):
     def act(self, view): raise RuntimeError("no idea")
@@ -297,10 +296,9 @@ def test_isolated_cheats_forfeit(name: str, reason: str, cheats: None) -> None:
 
 
 def test_isolated_sleepers_forfeit(cheats: None) -> None:
-    begin = time.monotonic()
+    """Who waited for it would wait for days."""
     played, _ = isolated("sleeps", 50)
     assert played.forfeits[1][0].reason == "no answer in time"
-    assert time.monotonic() - begin < 50
 
 
 def test_an_isolated_agent_sees_and_changes_nothing(cheats: None) -> None:

@@ -164,6 +164,11 @@ def stored(page: Page) -> tuple[Any, list[dict[str, Any]]]:
     return played, rounds
 
 
+def rounds_seen(page: Page) -> int:
+    """The number of rounds of the first game whose result the person has closed."""
+    return int(json.loads(page.evaluate("localStorage.getItem('game:1')"))["roundsSeen"])
+
+
 def wait(page: Page) -> str:
     """Wait for the own turn, or for the end of a round or game."""
     page.wait_for_selector(".my-turn, dialog .next, dialog .scores ~ .actions .main")
@@ -326,8 +331,8 @@ def test_an_evening(locale: str, width: int, new_page: NewPage, host: str) -> No
             sheet.append([f"{gain:+d}".replace("-", "−") if gain else "0" for gain in gains])
         if page.locator("dialog .next").count():
             if len(game.records) < 3:
-                page.locator("dialog .next").click()
-                page.wait_for_selector("dialog", state="detached")
+                page.locator("dialog .next").click()  # if a hand wins at once, another dialog comes
+                until(page, lambda: rounds_seen(page) > len(game.records) - 1)
             continue
         if page.locator(".controls .named").count():
             page.locator(".controls .named").click()
