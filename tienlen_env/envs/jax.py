@@ -282,7 +282,7 @@ WAY: Final = _handle()
 
 @lru_cache(maxsize=64)
 def _shared(loop: Any) -> np.int64 | None:
-    """The number by which XLA calls a loop; None: it cannot."""
+    """The number by which XLA calls a loop; None if there is no machine code for the loop."""
     library = native.library()
     if library is None or not (entries := library.loops.get(key_of(loop.py_func))):
         return None

@@ -1180,7 +1180,7 @@ CHOP: dict[str, Any] = {
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_a_chop_looks_and_sounds_like_one(motion: str, new_page: NewPage, host: str) -> None:
-    """Sounds are off until somebody wants them; who wants no motion sees the sign and the edges only."""
+    """Sounds are off by default; with reduced motion a chop has its sign and edges, and does not move."""
     page = new_page(reduced_motion=motion)
     page.add_init_script(FAKE_AUDIO)
     sounds = []
