@@ -34,7 +34,7 @@ from tienlen_agents.web.store import Store, Stored
 from tienlen_agents.web.table import refusal, selection, with_hands
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.cards import card_ids, format_cards, parse_cards
-from tienlen_env.games.registry import PRESETS, get_rules, has_payments
+from tienlen_env.games.registry import game_named, get_rules, has_payments
 from tienlen_env.games.tienlen.explain import REASONS
 from tienlen_env.games.tienlen.rules import SMALL_GAMES
 from tienlen_env.single.base import round_type
@@ -360,7 +360,12 @@ def test_an_evening(locale: str, width: int, new_page: NewPage, host: str) -> No
 
 
 # Nobody has to choose a preset for a test of a day: few cards are played by the same code.
-EVENINGS = [pytest.param(r, marks=[pytest.mark.nightly] if r != "mini" else []) for r in PRESETS]
+# The page has the shipped games, the registry those of tests, too.
+EVENINGS = [
+    pytest.param(rules, marks=[pytest.mark.nightly] if rules != "mini" else [])
+    for game in ("tienlen", "thirteens")
+    for rules in game_named(game).presets
+]
 
 
 @pytest.mark.parametrize("place", ["page", "server"])
@@ -380,7 +385,8 @@ def test_ten_rounds(rules: str, place: str, new_page: NewPage, host: str, tmp_pa
         else:
             stack.enter_context(server)
             sit_down_at_server(page, server, rules, bot)
-            game = Game(rules, load(server).key, num_rounds=10)
+            stored = load(server)
+            game = Game(rules, stored.key, num_players=len(stored.seats), num_rounds=10)
         reloads = {(3, 1), (6, 2)}  # in these rounds, before the own play of this number
         round_index = own = num_played = 0
         while (state := wait(page)) != "game":
