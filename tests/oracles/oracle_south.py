@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import combinations
 
 from tests.oracles.oracle import (
@@ -76,23 +76,24 @@ def is_bound_pair(cards: Cards) -> bool:
 
 def kind(rules: Rules, cards: Cards) -> PlainShape | None:
     """``(n, m)`` of a combination (m consecutive ranks, n cards of each), or None if the cards are none."""
-    least = tuple(fewest_ranks(rules, n) for n in (1, 2, 3, 4))
-    highest = tuple(highest_rank(rules, n) for n in (1, 2, 3, 4))
-    return _kind(least, highest, rules.suits_bind, cards)
+    return _kind(*_lengths(rules), rules.suits_bind, sorted(cards))
 
 
-@lru_cache(maxsize=2**20)
+def _lengths(rules: Rules) -> tuple[list[int], list[int]]:
+    """The fewest ranks and the highest rank of n cards of each rank, for n from 1 to 4."""
+    return [fewest_ranks(rules, n) for n in (1, 2, 3, 4)], [highest_rank(rules, n) for n in (1, 2, 3, 4)]
+
+
 def _kind(
-    least: tuple[int, ...], highest: tuple[int, ...], suits_bind: bool, cards: Cards
+    least: Sequence[int], highest: Sequence[int], suits_bind: bool, cards: Sequence[int]
 ) -> PlainShape | None:
-    ranks = sorted(rank(c) for c in cards)
-    distinct = sorted(set(ranks))
-    n, m = ranks.count(ranks[0]), len(distinct)
-    if any(ranks.count(r) != n for r in distinct):
+    ranks = [c // 4 for c in cards]
+    n, m = ranks.count(ranks[0]), len(set(ranks))
+    if n * m != len(ranks) or any(ranks.count(r) != n for r in ranks):
         return None
     if m == 1:
-        return None if n == 2 and suits_bind and not is_bound_pair(cards) else (n, 1)
-    if distinct[-1] - distinct[0] + 1 != m or distinct[-1] > highest[n - 1]:
+        return None if n == 2 and suits_bind and not is_bound_pair(frozenset(cards)) else (n, 1)
+    if ranks[-1] - ranks[0] + 1 != m or ranks[-1] > highest[n - 1]:
         return None
     if not least[n - 1] or m < least[n - 1]:
         return None
@@ -106,12 +107,13 @@ def _kind(
 def combos_of(rules: Rules, hand: Iterable[int]) -> dict[Cards, PlainShape]:
     """Every combination in a hand, with its shape, by trying every subset."""
     held = sorted(hand)
+    lengths = _lengths(rules)
     found: dict[Cards, PlainShape] = {}
     for size in range(1, len(held) + 1):
         for subset in combinations(held, size):
-            if size % (rank(subset[-1]) - rank(subset[0]) + 1):
+            if size % (subset[-1] // 4 - subset[0] // 4 + 1):
                 continue  # not the same number of cards of each rank from its lowest to its highest
-            shape = kind(rules, frozenset(subset))
+            shape = _kind(*lengths, rules.suits_bind, subset)
             if shape is not None:
                 found[frozenset(subset)] = shape
     return found
