@@ -52,6 +52,9 @@ _without_jax = None if importlib.util.find_spec("jax") else "JAX (pip install -e
 needs_openspiel = _needs(_without_openspiel)
 needs_pyarrow = _needs(None if importlib.util.find_spec("pyarrow") else "pyarrow (pip install -e '.[data]')")
 needs_jax = _needs(_without_jax)
+needs_pufferlib = _needs(
+    None if importlib.util.find_spec("pufferlib") else "PufferLib (pip install -e '.[pufferlib]')"
+)
 needs_linker = _needs(_without_linker)
 needs_node = _needs(_without_node or _without_linker)
 needs_chromium = _needs(_without_chromium)

@@ -144,6 +144,7 @@ def test_core_dependencies_are_few(metadata: Message) -> None:
             "openspiel",
             "data",
             "jax",
+            "pufferlib",
         ),
     }
 
