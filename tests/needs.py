@@ -52,6 +52,16 @@ _without_jax = None if importlib.util.find_spec("jax") else "JAX (pip install -e
 needs_openspiel = _needs(_without_openspiel)
 needs_pyarrow = _needs(None if importlib.util.find_spec("pyarrow") else "pyarrow (pip install -e '.[data]')")
 needs_jax = _needs(_without_jax)
+needs_onnx = _needs(
+    None
+    if importlib.util.find_spec("onnx") and importlib.util.find_spec("onnxruntime")
+    else "ONNX and ONNX Runtime (pip install -e '.[onnx]')"
+)
+needs_minari = _needs(
+    None
+    if importlib.util.find_spec("minari") and importlib.util.find_spec("pyarrow")
+    else "Minari (pip install -e '.[minari]')"
+)
 needs_pufferlib = _needs(
     None if importlib.util.find_spec("pufferlib") else "PufferLib (pip install -e '.[pufferlib]')"
 )

@@ -55,6 +55,7 @@ BUILT_IN: Final = {
     "heuristic": "tienlen_agents.rule_based.heuristic:HeuristicAgent",
     "human": "tienlen_agents.terminal.human:HumanAgent",
     "ismcts": "tienlen_agents.search:IsmctsAgent",
+    "onnx": "tienlen_agents.networks.onnx_policy:OnnxAgent",
     "openspiel": "tienlen_agents.external.openspiel:OpenSpielAgent",
     "policy": "tienlen_agents:load_policy",
     "process": "tienlen_agents.external.process:ProcessAgent",

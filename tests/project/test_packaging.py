@@ -144,6 +144,8 @@ def test_core_dependencies_are_few(metadata: Message) -> None:
             "openspiel",
             "data",
             "jax",
+            "onnx",
+            "minari",
             "pufferlib",
         ),
     }

@@ -64,6 +64,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     ),
     "data": Command("tienlen_agents.data", "rounds and decisions as Parquet files, played or from records"),
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
+    "onnx": Command("tienlen_agents.networks.onnx_policy", "the network of an agent as a graph of ONNX"),
     "exact": Command("tienlen_agents.exact.__main__", "small games, solved: NashConv, equilibria"),
     "train": Group(
         "train an agent",

@@ -514,7 +514,7 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
             if unknown := sorted(metadata.keys() - {*policy_file.TEXTS, policy_file.DIGEST}):
                 raise ValueError(f"unknown metadata: {', '.join(map(repr, unknown))}")
             try:
-                config = _config_of(json.loads(metadata["config"]))
+                config = config_of(json.loads(metadata["config"]))
                 config.check()
                 card = json.loads(metadata.get("card", "{}"))
                 if not isinstance(card, dict):
@@ -536,7 +536,7 @@ def read_policy(path: str | Path) -> tuple[Network, dict[str, Any]]:
         raise ValueError(f"policy {str(path)!r}: {error}") from error
 
 
-def _config_of(settings: dict[str, Any]) -> NetworkConfig:
+def config_of(settings: dict[str, Any]) -> NetworkConfig:
     """The configuration of a file; the oldest files have only the name of the preset."""
     if "game" not in settings:
         settings = {"game": game_of(get_rules(settings["rules"])).name, **settings}
