@@ -257,8 +257,8 @@ def _pairs_of(rules: Rules, cards: Cards) -> int:
 
 def _ranks_with(cards: Cards, n: int) -> list[int]:
     """The ranks if each is there exactly n times, else none."""
-    ranks = [rank(c) for c in cards]
-    return sorted(set(ranks)) if all(ranks.count(r) == n for r in ranks) else []
+    ranks = [c // 4 for c in cards]
+    return [] if any(ranks.count(r) != n for r in ranks) else sorted(set(ranks))
 
 
 def _in_a_row(ranks: list[int], m: int) -> bool:
@@ -267,6 +267,9 @@ def _in_a_row(ranks: list[int], m: int) -> bool:
 
 
 def _is_six_pairs(rules: Rules, cards: Cards) -> bool:
+    ranks = [c // 4 for c in cards]
+    if any(ranks.count(r) % 2 for r in ranks):
+        return False  # a pair is of one rank
     # Where suits bind, four of a kind are a black and a red pair (4.29).
     different = rules.quad_is_two_pairs or rules.suits_bind or len({rank(c) for c in cards}) == 6
     return different and _pairs_of(rules, cards) == 6
@@ -296,8 +299,8 @@ def top_of_pattern(rules: Rules, word: str, hand: Iterable[int]) -> int:
     """The highest card at the top of all ways to make a pattern from a hand; -1 if there is none."""
     size, is_it = PATTERNS[word]
     size = rules.cards_each if word == "one_colour" else size
-    ways = (frozenset(s) for s in combinations(sorted(hand), size))
-    return max((max(way) for way in ways if is_it(rules, way)), default=-1)
+    ways = (frozenset(s) for s in combinations(sorted(hand, reverse=True), size))  # the highest cards first
+    return next((max(way) for way in ways if is_it(rules, way)), -1)
 
 
 def find_instant(rules: Rules, hands: Sequence[Iterable[int]], first_game: bool) -> tuple[int, str] | None:

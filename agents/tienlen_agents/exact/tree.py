@@ -17,6 +17,8 @@ Numbering, depth by depth, so that parents come before children and siblings lie
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -441,7 +443,11 @@ def build(game: SmallGame, *, progress: Progress | None = None) -> Tree:
         depths.append(depths[-1] + len(level.rows))
         if progress:
             progress("nodes", depths[-1])
-    return _assemble(game, deals, parts, depths[:-1], roots)
+    tree = _assemble(game, deals, parts, depths[:-1], roots)
+    # glibc keeps what was freed in small pieces, as much as the tree itself in large games.
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
+    return tree
 
 
 _PARTS: Final = (
