@@ -22,6 +22,7 @@ def test_each_example_has_versions_and_a_place_on_the_page() -> None:
         "cleanrl",
         "jax",
         "mctx",
+        "minari",
         "openspiel",
         "pufferlib",
         "rllib",

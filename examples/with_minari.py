@@ -1,0 +1,78 @@
+"""Minari: data sets of its own `DataCollector`, and of `tienlen data`; both are loaded and compared.
+
+    pip install -r examples/requirements/minari.txt tienlen-env
+    python examples/with_minari.py
+
+The collector records one seat of an environment for Gymnasium, an episode at a time. `tienlen data` plays
+many games at once, and `to_minari` makes an episode of every seat of every round. The example prints
+the mean return of both, and behaviour cloning takes a batch of it: observations, masks, actions.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+import gymnasium
+import minari
+import numpy as np
+from minari.data_collector.callbacks import StepDataCallback
+
+import tienlen_env  # noqa: F401 - registers the environments
+from tienlen_agents.data import DataConfig, write_data
+from tienlen_agents.minari_data import to_minari
+
+ABOUT = {"author": "you", "author_email": "you@example.org", "code_permalink": "https://example.org"}
+
+
+class OnlyMasks(StepDataCallback):
+    """Of the infos the action mask alone; lists of payments have no fixed length, which Minari needs."""
+
+    def __call__(self, env, **step):
+        """The data of a step."""
+        data = super().__call__(env, **step)
+        data["info"] = {"action_mask": step["info"]["action_mask"]}
+        return data
+
+
+def collected(name: str, episodes: int) -> minari.MinariDataset:
+    """Random play of one seat against `greedy`."""
+    env = minari.DataCollector(
+        gymnasium.make("tienlen_env/TienLen-v1", opponents="greedy", rules="south", reward="payments"),
+        step_data_callback=OnlyMasks,
+        record_infos=True,
+    )
+    rng = np.random.default_rng(0)
+    for seed in range(episodes):
+        _, info = env.reset(seed=seed)
+        done = False
+        while not done:
+            _, _, done, _, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
+    return env.create_dataset(name, algorithm_name="random", description="an example", **ABOUT)
+
+
+def written(folder: Path, name: str, rounds: int) -> minari.MinariDataset:
+    """Rounds of four `greedy`."""
+    write_data(DataConfig(rules="south", agents="greedy", rounds=rounds), folder)
+    return to_minari(folder, name, **ABOUT)
+
+
+def main() -> None:
+    """Make both, and load them by their ids."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["MINARI_DATASETS_PATH"] = folder
+        collected("tienlen/south/random-v0", 200)
+        written(Path(folder, "data"), "tienlen/south/greedy-v0", 100)
+        for name in ("tienlen/south/random-v0", "tienlen/south/greedy-v0"):
+            dataset = minari.load_dataset(name)
+            returns = [episode.rewards.sum() for episode in dataset.iterate_episodes()]
+            episode = dataset[0]
+            legal = episode.infos["action_mask"][np.arange(len(episode.actions)), episode.actions]
+            assert legal.all()
+            print(
+                f"{name}: {dataset.total_episodes} episodes, {dataset.total_steps} steps, "
+                f"{np.mean(returns):+.2f} units, {dataset.recover_environment().spec.id}"
+            )
+
+
+if __name__ == "__main__":
+    main()
