@@ -29,7 +29,7 @@ EXEMPT = {
     "tienlen_env.games.thirteens.notation": "a record that was read; fuzzed in test_bad_input.py",
     "tienlen_env.games.tienlen.notation": "a record that was read; fuzzed in test_bad_input.py",
     "tienlen_agents.arena": "files and processes; fuzzed in the tests of the arena",
-    "tienlen_agents.data": "files; refusals are tested in agents/test_data.py",
+    "tienlen_agents.data": "files; refusals are tested in agents/data",
     "tienlen_agents.exact": "solutions of small games; refusals are tested in agents/exact",
     "tienlen_agents.settings": "ranges of options; tested in train/test_config.py",
     "tienlen_agents.device": "arrays of a device; refusals are tested in agents/device/test_arena.py",

@@ -62,7 +62,9 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "puzzles": Command(
         "tienlen_agents.tienlen_puzzles", "endgames with exactly one winning play, from self-play"
     ),
-    "data": Command("tienlen_agents.data", "rounds and decisions as Parquet files, played or from records"),
+    "data": Command(
+        "tienlen_agents.data.__main__", "rounds and decisions as Parquet files, played or from records"
+    ),
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
     "onnx": Command("tienlen_agents.networks.onnx_policy", "the network of an agent as a graph of ONNX"),
     "exact": Command("tienlen_agents.exact.__main__", "small games, solved: NashConv, equilibria"),

@@ -1,39 +1,17 @@
-"""Games as data: rounds and back, the same bytes from any workers, columns that say what the engine says."""
+"""Games as data: the same bytes from any workers, and columns that say what the engine says."""
 
 import sys
 
 import numpy as np
 import pytest
 
+from tests.agents.data.test_reader import records
 from tests.needs import needs_pyarrow
-from tienlen_agents import data
 from tienlen_agents.data import DataConfig, config_of, read_rounds, write_data
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.packed import pack
 from tienlen_env.extras import MissingExtraError
-from tienlen_env.games.registry import get_rules
-from tienlen_env.single.base import round_type
 from tienlen_train.cli import main as tienlen
-
-PRESETS = [name for name in data.PRESETS if name not in ("large", "high_card")]
-
-
-def records(preset, num_rounds):
-    """Random plays, some with exact cards; some rounds with a leader, later ones of a key, or given hands."""
-    rules, rng = get_rules(preset), np.random.default_rng(3)
-    kind, found = round_type(rules), []
-    while len(found) < num_rounds:
-        key = int(rng.integers(2**63))
-        played = kind(rules, key, round_index=len(found) % 3, leader=0 if len(found) % 3 else None)
-        if len(found) % 5 == 4 and not getattr(rules, "dummy", False):
-            hands = [played.hand(seat) for seat in range(rules.num_players)]
-            extra = {name: int(getattr(played._state, name)[0]) for name in played._batch.game.extra_hands}
-            played = kind.from_hands(rules, hands, **extra)
-        while not played.is_over:
-            plays = played.legal_plays(exact=rng.random() < 0.1)
-            played.play(plays[rng.integers(len(plays))])
-        found.append(played.record())
-    return found
 
 
 def files(folder):
@@ -46,27 +24,6 @@ def parts(folder, table):
     import pyarrow.parquet as pq
 
     return pq.read_table(folder / table)
-
-
-def round_trip(preset, num_rounds, folder):
-    lines = records(preset, num_rounds)
-    (folder / "games.txt").write_text("".join(line + "\n" for line in lines))
-    config = DataConfig(rules=preset, records=str(folder / "games.txt"), rounds=10**9)
-    assert write_data(config, folder / "data") == num_rounds
-    assert [played.record() for played in read_rounds(folder / "data")] == lines
-
-
-@needs_pyarrow
-@pytest.mark.parametrize("preset", PRESETS)
-def test_records_come_back_from_files(preset, tmp_path):
-    round_trip(preset, 10, tmp_path)
-
-
-@needs_pyarrow
-@pytest.mark.nightly
-@pytest.mark.parametrize("preset", PRESETS)
-def test_a_hundred_thousand_records_come_back_from_files(preset, tmp_path):
-    round_trip(preset, 100_000, tmp_path)
 
 
 @needs_pyarrow
