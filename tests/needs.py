@@ -57,6 +57,7 @@ needs_onnx = _needs(
     if importlib.util.find_spec("onnx") and importlib.util.find_spec("onnxruntime")
     else "ONNX and ONNX Runtime (pip install -e '.[onnx]')"
 )
+needs_pandas = _needs(None if importlib.util.find_spec("pandas") else "pandas (pip install -e '.[data]')")
 needs_minari = _needs(
     None
     if importlib.util.find_spec("minari") and importlib.util.find_spec("pyarrow")

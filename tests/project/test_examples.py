@@ -24,6 +24,7 @@ def test_each_example_has_versions_and_a_place_on_the_page() -> None:
         "mctx",
         "minari",
         "openspiel",
+        "parquet",
         "pufferlib",
         "rllib",
         "supersuit",

@@ -126,6 +126,17 @@ class Report(RunResults):
         writer.writerows(rows)
         return out.getvalue()
 
+    def to_pandas(self) -> Any:
+        """The table of `to_csv` as a ``pandas.DataFrame``; what is empty there is NaN.
+
+        Raises:
+            MissingExtraError: pandas is not installed (the extra ``data``).
+        """
+        require("pandas", "data", "a report as a DataFrame")
+        import pandas
+
+        return pandas.read_csv(io.StringIO(self.to_csv()))
+
     def to_html(self) -> str:
         """The page: one self-contained HTML file (see `page`).
 

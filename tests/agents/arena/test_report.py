@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.needs import needs_pandas
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main
 from tienlen_agents.arena.match import FAST_PANEL
 from tienlen_agents.arena.result import PLACE_SHARE_DENOMINATOR, place_shares
 from tienlen_agents.arena.stats import deals_needed, ratio_estimate
 from tienlen_agents.endgame import solve
+from tienlen_env import extras
 from tienlen_env.games.tienlen.rules import CARDGAMES
 
 
@@ -212,3 +214,19 @@ def test_command_line_errors(arguments, message, capsys):
         main([*arguments, "--quiet"])
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@needs_pandas
+def test_a_report_as_a_data_frame():
+    report = arena.compare("greedy", ["random"], rules=["cardgames", "south"], num_deals=4, seed=1)
+    frame = report.to_pandas()
+    assert list(frame["agent"]) == ["greedy", "random"] * 2
+    scores = [score for result in report.results for score in result.scores]
+    assert frame["points"].tolist() == [score.points.mean for score in scores]
+    assert frame["units"].isna().tolist() == [True, True, False, False]
+
+
+def test_without_pandas_the_error_names_it(monkeypatch):
+    monkeypatch.setattr(extras, "is_installed", lambda package: package != "pandas")
+    with pytest.raises(extras.MissingExtraError, match="a report as a DataFrame needs the package pandas"):
+        arena.compare("greedy", ["random"], num_deals=2).to_pandas()
