@@ -1,6 +1,6 @@
 """Generated parts of the site, for mkdocs (`hooks` in mkdocs.yml).
 
-Every build generates some pages from the code, and replaces six things in the others:
+Every build generates some pages from the code, and replaces seven things in the others:
 
 * ``cards`` blocks, examples of the rules, one per line: ``5c 5h beats 5s 5d``, ``3s 4h 5d is a run of 3``.
   The engine checks them under the preset after the word (``cards foicica``); a wrong example fails the build.
@@ -9,6 +9,7 @@ Every build generates some pages from the code, and replaces six things in the o
   ``# intro`` is its text before the first picture.
 * ``<!-- code: tests/high_card.py # the game -->``: that part of a Python file, between two ruler comments.
 * ``<!-- citation -->``: CITATION.cff as BibTeX.
+* ``<!-- leaderboard -->``: the tables of the rows in leaderboard/.
 * ``<!-- play -->``: a button that opens the table, or leads to its page if `make web` has not built it.
 
 The site's own address is unknown here. SITE_URL in the environment names it; the page for addresses that do
@@ -29,6 +30,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from tienlen_agents.suite.page import leaderboard, read_entries
 from tienlen_env import PRESETS, Round
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs import thirteens as thirteens_aec, tienlen as aec
@@ -520,6 +522,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill in sections and pictures."""
     text = draw_fences(insert_code(insert_sections(markdown, page.file.src_uri)))
     address = "play/index.html" if built_table() else "table.html"
+    if (mark := "<!-- leaderboard -->") in text:
+        rows = leaderboard(read_entries(ROOT / "leaderboard"), address if built_table() else "")
+        text = text.replace(mark, rows)
     button = f'<a class="md-button md-button--primary" href="{address}">Play in the browser</a>'
     return text.replace("<!-- citation -->", citation()).replace("<!-- play -->", button)
 

@@ -68,6 +68,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
     "regret": Command("tienlen_agents.arena.regret", "what agents' choices cost, judged by a long search"),
     "onnx": Command("tienlen_agents.networks.onnx_policy", "the network of an agent as a graph of ONNX"),
     "exact": Command("tienlen_agents.exact.__main__", "small games, solved: NashConv, equilibria"),
+    "suite": Command("tienlen_agents.suite.__main__", "a benchmark to enter: tracks, packets, checks"),
     "train": Group(
         "train an agent",
         "ppo",

@@ -82,21 +82,30 @@ class ShippedNetworks(NetworkPlayer):
     Args:
         size: of the network; ``"general"`` for the one that plays every variant; empty for that one where the
             game has it, and otherwise the network of the preset.
+        file: the name of one file, without its ending; empty for the newest ones.
         name: see `NetworkPlayer`.
         sample: see `NetworkPlayer`.
         objective: see `NetworkPlayer`; networks of one preset have the one that they were trained for.
+
+    Raises:
+        ValueError: there is no such file.
     """
 
     def __init__(
         self,
         size: str = "",
         *,
+        file: str = "",
         name: str = "champion:worlds=0",
         sample: bool = False,
         objective: Objective | None = None,
     ) -> None:
         super().__init__(name, sample=sample, objective=objective)
         self._size = size
+        known = {path.stem: path for path in WEIGHTS.glob("*-*-v*.safetensors")}
+        if file and file not in known:
+            raise ValueError(f"champion: file={file!r}, expected one of {', '.join(sorted(known))}")
+        self._file = known.get(file)
         self._read: dict[Path, Network] = {}
 
     def source_for(self, rules: AnyRules) -> Network:
@@ -105,7 +114,7 @@ class ShippedNetworks(NetworkPlayer):
         Raises:
             ValueError: the message lists the presets that have a network.
         """
-        path = policy_path(rules, self._size)
+        path = self._file or policy_path(rules, self._size)
         if path is None:
             known = ", ".join(sorted({preset for preset, s in shipped() if self._size in ("", s)})) or "none"
             raise ValueError(

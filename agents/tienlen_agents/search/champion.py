@@ -75,7 +75,13 @@ class SearchedNetwork(SearchAgent):
 
 
 def load_champion(
-    *, size: str = "", worlds: int = WORLDS, sample: bool = False, objective: str = "", rollout: str = ""
+    *,
+    size: str = "",
+    worlds: int = WORLDS,
+    sample: bool = False,
+    objective: str = "",
+    rollout: str = "",
+    file: str = "",
 ) -> ShippedNetworks | SearchedNetwork:
     """Make the agent ``champion``; the rules of a decision select its network.
 
@@ -89,10 +95,11 @@ def load_champion(
             trained for.
         rollout: ``"network"``: the network plays the rollouts of the search, too, which is stronger and
             slower.
+        file: the shipped network of this file, such as ``tienlen-general-v4``, whatever the newest one is.
 
     Raises:
-        ValueError: there is none of that size, `worlds` is below 0, an unknown objective or rollout, or a
-            rollout without a search.
+        ValueError: there is none of that size or file, `worlds` is below 0, an unknown objective or
+            rollout, or a rollout without a search.
     """
     sizes, objectives = sorted({size for _, size in newest()}), get_args(Objective)
     if size and size not in sizes:
@@ -107,11 +114,11 @@ def load_champion(
     if rollout and not is_searching:
         raise ValueError("champion: rollout=network needs a search: worlds above 0, and without sample")
     changed = "" if worlds == WORLDS else worlds
-    given = {"size": size, "worlds": changed, "objective": objective, "rollout": rollout}
+    given = {"file": file, "size": size, "worlds": changed, "objective": objective, "rollout": rollout}
     options = ",".join(f"{key}={value}" for key, value in given.items() if value != "")
     name = f"champion:{options}" if options else "champion"
     chosen: dict[str, Objective] = {one: one for one in objectives}
-    networks = ShippedNetworks(size, name=name, sample=sample, objective=chosen.get(objective))
+    networks = ShippedNetworks(size, file=file, name=name, sample=sample, objective=chosen.get(objective))
     if not is_searching:
         return networks
     return SearchedNetwork(networks, worlds, objective, plays_rollouts=bool(rollout), name=name)

@@ -1,0 +1,245 @@
+"""The leaderboard: a row of each packet as JSON, and the tables in Markdown that `make docs` makes of them.
+
+A rank is one more than the number of agents that are proven better on the same deals (95 % interval of the
+paired difference), so agents that the track cannot tell apart share it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from tienlen_agents.files import write_atomic
+from tienlen_agents.suite.checking import SUITES
+from tienlen_agents.suite.packet import MAX_JSON, VALUES, Packet, PacketError
+from tienlen_agents.suite.power import difference
+from tienlen_agents.suite.table import Track
+
+LEVELS: Final = ("community", "replayed", "official")
+NUM_GAMES: Final = 3
+KEYS: Final = {"level", "url", "units", "games", "packet"}
+
+
+def entry_of(packet: Packet, level: str, url: str) -> dict[str, Any]:
+    """The row of a packet.
+
+    Args:
+        packet: checked.
+        level: of trust.
+        url: where the packet can be read; empty if it can be made again by a command.
+
+    Raises:
+        PacketError: a quick packet, or another level or kind of address.
+    """
+    records = packet.contents.get("records/01", b"").decode().splitlines()[:NUM_GAMES]
+    values = {**packet.values, "digest": packet.digest}
+    entry = {"level": level, "url": url, "units": packet.run["units"], "games": records, "packet": values}
+    _check(entry)
+    return entry
+
+
+def _check(entry: Any) -> None:
+    if not isinstance(entry, dict) or set(entry) != KEYS or not isinstance(entry["packet"], dict):
+        raise PacketError(f"expected the keys {', '.join(sorted(KEYS))}")
+    values = entry["packet"]
+    if set(values) != set(VALUES) or not all(is_valid(values[key]) for key, is_valid in VALUES.items()):
+        raise PacketError("packet: not the values of a packet")
+    if values["quick"]:
+        raise PacketError("a quick packet has no rank")
+    if entry["level"] not in LEVELS:
+        raise PacketError(f"level: expected one of {', '.join(LEVELS)}")
+    if entry["url"] and not entry["url"].startswith("https://"):
+        raise PacketError("url: expected an address that begins with https://")
+    suite = SUITES.get(values["suite"])
+    if suite is None or suite.digest() != values["suite_digest"] or values["track"] not in suite.tracks:
+        raise PacketError("packet: of an unknown suite")
+
+
+def write_entry(path: Path, entry: dict[str, Any]) -> None:
+    """Write a row.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_atomic(path, json.dumps(entry, sort_keys=True).encode() + b"\n")
+
+
+def read_entries(folder: Path) -> list[dict[str, Any]]:
+    """The rows in a folder, by their files' names.
+
+    Raises:
+        PacketError: a file that is not a row; it is named.
+    """
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            if path.stat().st_size > MAX_JSON:
+                raise PacketError("too large")
+            entry = json.loads(path.read_bytes())
+            _check(entry)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise PacketError(f"{path.name}: {error}") from None
+        found.append(entry)
+    return found
+
+
+def _packet(entry: dict[str, Any]) -> Packet:
+    return Packet(entry["packet"], {}, {})
+
+
+def _name(entry: dict[str, Any]) -> str:
+    name: str = entry["packet"]["declaration"]["name"]
+    return name
+
+
+def ranks(track: Track, entries: Sequence[dict[str, Any]]) -> list[int]:
+    """The rank of each row of a track."""
+    if track.kind == "nash_conv":
+        scores = [entry["packet"]["figures"]["score"]["mean"] for entry in entries]
+        return [1 + sum(other < score for other in scores) for score in scores]
+    packets = [_packet(entry) for entry in entries]
+    return [
+        1 + sum(difference(other, own).verdict(0.0) == "above" for other in packets if other is not own)
+        for own in packets
+    ]
+
+
+def leaderboard(entries: Sequence[dict[str, Any]], explorer: str = "play/index.html") -> str:
+    """The tables of all tracks in Markdown.
+
+    Args:
+        entries: the rows.
+        explorer: address of the page that shows a record; empty: games are not linked.
+    """
+    parts = []
+    for suite in SUITES.values():
+        for track in suite.tracks.values():
+            mine = [
+                e
+                for e in entries
+                if e["packet"]["suite"] == suite.name and e["packet"]["track"] == track.name
+            ]
+            shown = [entry for entry in mine if not entry["packet"]["held_out"]]
+            if shown:
+                held_out = {_name(entry): entry for entry in mine if entry["packet"]["held_out"]}
+                parts.append("\n".join(_track(suite.name, track, shown, held_out, explorer)))
+    return "\n\n".join(parts) or "No packets yet."
+
+
+def _track(
+    suite: str,
+    track: Track,
+    entries: Sequence[dict[str, Any]],
+    held_out: dict[str, dict[str, Any]],
+    explorer: str,
+) -> Iterator[str]:
+    order = ranks(track, entries)
+    sign = 1 if track.kind == "nash_conv" else -1
+    rows = sorted(
+        zip(order, entries, strict=True),
+        key=lambda row: (row[0], sign * row[1]["packet"]["figures"]["score"]["mean"]),
+    )
+    yield from (
+        f"### Track {track.name}: {track.title}",
+        "",
+        f"Suite {suite}. Score: {_SCORES[track.kind]}.",
+        "",
+    )
+    rated = any("ratings" in entry["packet"]["figures"] for entry in entries)
+    extra = [*(["rating"] if rated else []), *(["blunders", "regret"] if track.kind == "endings" else [])]
+    titles = ["rank", "agent", "score", *extra, "held-out less published", "units", "class", "trust", "tries"]
+    yield _row([*titles, "games", "packet"])
+    yield _row(["---"] * (len(titles) + 2))
+    for rank, entry in rows:
+        values = entry["packet"]
+        found, declared = values["figures"], values["declaration"]
+        about = "; ".join(declared[key] for key in ("authors", "licence", "kind", "training", "hardware"))
+        cells = [
+            str(rank),
+            f'<span title="{_text(about)}">{_text(_name(entry))}</span>',
+            _shown(found["score"]),
+        ]
+        if rated:
+            cells.append(_shown(found["ratings"]["agent"], 2) if "ratings" in found else "–")
+        if track.kind == "endings":
+            blunders = found["tables"][0].get("blunders_per_100")
+            cells.append("–" if blunders is None else _shown(blunders, 2))
+            cells.append(_shown(found["regret"]) if "regret" in found else "–")
+        cells.append(_gap(found["score"], held_out.get(_name(entry))))
+        cells += [f"{entry['units']:.2g}", f"≤ {values['budget']:g}" if values["budget"] else "no limit"]
+        cells += [entry["level"], _text(declared["attempts"]), _games(entry, explorer), _link(entry)]
+        yield _row(cells)
+    yield from _tables(track, [entry for _, entry in rows])
+
+
+def _tables(track: Track, entries: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The result of each agent at each table."""
+    if len(track.tables) < 2:
+        return
+    yield from ("", f'??? note "Track {track.name}, table by table"', "")
+    tables = [{row["title"]: row for row in entry["packet"]["figures"]["tables"]} for entry in entries]
+    yield "    " + _row(["table", *(_text(_name(entry)) for entry in entries)])
+    yield "    " + _row(["---"] * (1 + len(entries)))
+    for table in track.tables:
+        yield "    " + _row(
+            [_text(table.title), *(_result(of_agent.get(table.title, {})) for of_agent in tables)]
+        )
+
+
+def _result(row: dict[str, Any]) -> str:
+    for key in ("points", "units"):
+        if key in row:
+            return _shown(row[key], 2)
+    return f"{row['nash_conv']:.4f}" if "nash_conv" in row else "–"
+
+
+_SCORES: Final = {
+    "points": "points a round, the mean over the tables",
+    "normalised": "0 is `random`, 1 the rule-based agent among its like; the mean over the tables, 0 where "
+    "the agent does not play",
+    "nash_conv": "NashConv, the mean over the games; 0 is an equilibrium, less is better",
+    "endings": "points a round; blunders in 100 solved endgames and mean regret beside it",
+}
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(text: str) -> str:
+    """Any text as it stands, in a cell."""
+    return escape(text).translate({ord(sign): f"&#{ord(sign)};" for sign in "|`*_[]\\~^{}:"})
+
+
+def _shown(value: dict[str, float], digits: int = 3) -> str:
+    half = value["half_width"]
+    return f"{value['mean']:.{digits}f}" + (f" ± {half:.{digits}f}" if half else "")
+
+
+def _gap(score: dict[str, float], held_out: dict[str, Any] | None) -> str:
+    """How much less an agent gets in deals that nobody knew; the deals are independent."""
+    if held_out is None:
+        return "–"
+    other = held_out["packet"]["figures"]["score"]
+    half = math.hypot(score["half_width"], other["half_width"])
+    return f"{other['mean'] - score['mean']:+.3f} ± {half:.3f}"
+
+
+def _games(entry: dict[str, Any], explorer: str) -> str:
+    if not explorer or not entry["games"]:
+        return "–"
+    links = (
+        f'<a href="{explorer}#record={quote(record, safe="")}">{number}</a>'
+        for number, record in enumerate(entry["games"], start=1)
+    )
+    return " ".join(links)
+
+
+def _link(entry: dict[str, Any]) -> str:
+    digest = entry["packet"]["digest"][:8]
+    return f'<a href="{escape(entry["url"])}">{digest}</a>' if entry["url"] else digest

@@ -1,0 +1,166 @@
+"""A suite as data: tracks, panel, classes of budget. `v1` is the first one.
+
+A suite never changes once a version of the project was released with it: `Suite.digest` covers every value
+here, the digests of the rules and those of the panel's files. A new version is a new table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Final, Literal
+
+from tienlen_agents.arena.chunk import Job
+from tienlen_agents.arena.lineup import blocks
+from tienlen_agents.arena.match import make_match_up
+from tienlen_agents.arena.run import MatchUp
+from tienlen_env.games.common.game import AnyRules
+from tienlen_env.games.registry import get_rules
+
+AGENT: Final = "agent"  # the submitted agent, in the names of a table
+Kind = Literal["points", "normalised", "nash_conv", "endings"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """An agent of the panel.
+
+    Attributes:
+        agent: what `tienlen_agents.load` makes it of.
+        weights: SHA-256 of its file of weights, by the file's name; empty if it has none.
+        is_slow: a sample of its decisions is computed again by a check, not all of them.
+    """
+
+    agent: str
+    weights: tuple[tuple[str, str], ...] = ()
+    is_slow: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Who plays with the agent, under which rules.
+
+    Attributes:
+        rules: a preset's name.
+        players: P.
+        opponents: names of the panel: one for all other seats, or one for each of them.
+        zero: the result that counts as 0 in a normalised score: that of `random` there.
+        one: the result that counts as 1: that of the opponents among themselves.
+    """
+
+    rules: str
+    players: int
+    opponents: tuple[str, ...] = ()
+    zero: float = 0.0
+    one: float = 1.0
+
+    @property
+    def variant(self) -> AnyRules:
+        """The rules, with their number of players."""
+        return get_rules(self.rules, self.players)
+
+    @property
+    def match_up(self) -> MatchUp:
+        """The match-up; the agent has index 0, the opponents follow in their order."""
+        slots = [0, *(1 + seat % len(self.opponents) for seat in range(self.players - 1))]
+        names = (AGENT, *self.opponents)
+        return make_match_up(range(len(names)), names, slots, self.variant)
+
+    @property
+    def title(self) -> str:
+        """``"cardgames, 4 players: agent v. 3 × greedy"``."""
+        others = self.opponents
+        against = f"{self.players - 1} × {others[0]}" if len(others) == 1 else ", ".join(others)
+        against = against.removeprefix("1 × ")
+        return f"{self.rules}, {self.players} players" + (f": {AGENT} v. {against}" if others else "")
+
+
+@dataclass(frozen=True)
+class Track:
+    """A part of a suite that an agent enters.
+
+    Attributes:
+        name: a letter.
+        title: what it is, a few words.
+        kind: what is measured: points, a score of several games, NashConv, or play in endings.
+        tables: all have the same deals.
+        num_deals: D, of each table.
+        deals_per_job: deals that are played at a time, after which all agents are reset.
+        seed: of deals and agents.
+        quick: number of deals of ``--quick``, where tables with slow opponents are left out.
+        cannot: agents that cannot enter, and why.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    tables: tuple[Table, ...]
+    num_deals: int = 0
+    deals_per_job: int = 64
+    seed: int = 0
+    quick: int = 64
+    cannot: str = ""
+
+    def jobs(self, table: Table, seed: int) -> Iterator[Job]:
+        """What is played at a table, in the order of its records."""
+        match_up = table.match_up
+        for first in range(0, self.num_deals, self.deals_per_job):
+            number = min(self.deals_per_job, self.num_deals - first)
+            yield Job(
+                match_up.lineup,
+                match_up.rules,
+                seed,
+                first,
+                number,
+                blunder_deals=self.num_deals if self.kind == "endings" else 0,
+                deals_per_job=self.deals_per_job,
+                num_records=number * blocks(match_up.lineup).shape[1],
+            )
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite.
+
+    Attributes:
+        name: ``"v1"``.
+        tracks: by name.
+        panel: by name.
+        budgets: upper ends of the classes of budget, in units of a decision (`budget`), 0 for no limit.
+        sample: share of the decisions of slow agents that a check computes again.
+        regrets: SHA-256 of the judged decisions of the endings' track; empty: that track has none.
+    """
+
+    name: str
+    tracks: dict[str, Track]
+    panel: dict[str, Member]
+    budgets: tuple[float, ...]
+    sample: float
+    regrets: str = ""
+
+    def digest(self) -> str:
+        """SHA-256 of all values but texts for people, with the digests of the rules."""
+        rules = {
+            table.title: table.variant.digest() for track in self.tracks.values() for table in track.tables
+        }
+        values = asdict(self)
+        for track in values["tracks"].values():
+            del track["title"], track["cannot"]
+        text = json.dumps({**values, "rules": rules}, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def track(self, name: str, *, quick: bool = False) -> Track:
+        """A track, or its short form.
+
+        Raises:
+            ValueError: there is none of that name.
+        """
+        if name not in self.tracks:
+            raise ValueError(f"track {name!r}: expected one of {', '.join(self.tracks)}")
+        track = self.tracks[name]
+        if not quick:
+            return track
+        fast = tuple(t for t in track.tables if not any(self.panel[o].is_slow for o in t.opponents))
+        return replace(track, tables=fast, num_deals=min(track.quick, track.num_deals))

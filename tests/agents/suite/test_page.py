@@ -1,0 +1,97 @@
+"""The leaderboard: rows, ranks, and nothing of a stranger's text becomes a page."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.suites import TINY
+from tienlen_agents.suite import Entry, PacketError, run, running
+from tienlen_agents.suite.checking import SUITES
+from tienlen_agents.suite.page import entry_of, leaderboard, ranks, read_entries, write_entry
+from tienlen_agents.suite.running import Declaration
+
+
+@pytest.fixture(scope="module")
+def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    folder, found = tmp_path_factory.mktemp("entries"), {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "units", lambda agent, rules: 0.5)
+        patch.setitem(SUITES, "tiny", TINY)
+        for track in TINY.tracks:
+            for agent in ("heuristic", "greedy"):
+                packet = run(Entry(agent, track, TINY), folder / f"{track}-{agent}")
+                found[f"{track}-{agent}"] = entry_of(packet, "replayed", "https://example.org/packet")
+        packet = run(Entry("greedy", "A", TINY, secret=b"s"), folder / "held-out")
+        found["A-held-out"] = entry_of(packet, "official", "")
+        packet = run(Entry("greedy", "A", TINY, quick=True), folder / "quick")
+        with pytest.raises(PacketError, match="a quick packet has no rank"):
+            entry_of(packet, "community", "")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SUITES, "tiny", TINY)
+
+
+def test_rows_are_written_and_read(entries: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    for name, entry in entries.items():
+        write_entry(tmp_path / f"{name}.json", entry)
+    assert read_entries(tmp_path) == [entries[name] for name in sorted(entries)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"level": "believed"}, "level: expected one of community"),
+        ({"url": "javascript:alert(1)"}, "url: expected an address"),
+        ({"more": 1}, "expected the keys"),
+        ({"packet": {}}, "packet: not the values"),
+    ],
+)
+def test_what_is_not_a_row_is_refused(
+    change: dict[str, Any], message: str, entries: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    (tmp_path / "wrong.json").write_text(json.dumps({**entries["A-greedy"], **change}))
+    with pytest.raises(PacketError, match=f"wrong.json: {message}"):
+        read_entries(tmp_path)
+
+
+def test_the_page(entries: dict[str, dict[str, Any]]) -> None:
+    text = leaderboard(list(entries.values()))
+    for track in TINY.tracks.values():
+        assert f"### Track {track.name}: {track.title}" in text
+    rows = [line for line in text.splitlines() if line.startswith(("| 1 |", "| 2 |"))]
+    assert len(rows) == 8
+    assert all("±" in row for row in rows[:3])  # greedy among its like: identical decisions
+    assert len(re.findall(r'href="play/index.html#record=tienlen%2F1%20cardgames', rows[0])) == 3
+    held_out = next(row for row in rows if "greedy" in row)
+    assert re.search(r"\| [+-]\d\.\d{3} ± \d\.\d{3} \|", held_out)
+    assert 'href="https://example.org/packet"' in rows[0]
+    assert "record=" not in leaderboard(list(entries.values()), explorer="")
+    assert leaderboard([]) == "No packets yet."
+
+
+def test_equal_agents_share_a_rank(entries: dict[str, dict[str, Any]]) -> None:
+    track = TINY.tracks["A"]
+    strong, weak = entries["A-heuristic"], entries["A-greedy"]
+    assert ranks(track, [weak, strong, copy.deepcopy(strong)]) == [3, 1, 1]
+    assert ranks(TINY.tracks["D"], [entries["D-greedy"], entries["D-heuristic"]]) == [2, 1]
+
+
+def test_a_name_cannot_change_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
+    bad = '<script>alert(1)</script>|[x](javascript:1)`"'
+    entry = Entry("greedy", "D", TINY, declaration=Declaration(name=bad, authors=bad))
+    text = leaderboard([entry_of(run(entry, tmp_path), "community", "")])
+    row = next(line for line in text.splitlines() if line.startswith("| 1 |"))
+    assert "<script" not in text
+    assert "](" not in text
+    head = next(line for line in text.splitlines() if line.startswith("| rank"))
+    assert row.count("|") == head.count("|")
