@@ -20,7 +20,9 @@ OF_ONE_GAME = ("rule_based", "endgame")
 PROGRAM = ("agents/tienlen_agents/command.py", "train/tienlen_train/cli.py")
 # OpenSpiel's registry wants an entry for each game, with its name, parameters and numbers of players.
 BY_NAME = ("tienlen_env/envs/openspiel.py",)
-LISTS_GAMES = (*PROGRAM, *BY_NAME, "tienlen_env/games/registry.py", "tienlen_env/__init__.py")
+# A suite is frozen, so it names its presets, and one of them is named as its game.
+FROZEN = ("agents/tienlen_agents/suite/v1.py",)
+LISTS_GAMES = (*PROGRAM, *BY_NAME, *FROZEN, "tienlen_env/games/registry.py", "tienlen_env/__init__.py")
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
 
