@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from tienlen_agents.exact.tree import TreeArrays
 from tienlen_env.engine.backends import jit
 from tienlen_env.games.common.arrays import FloatArray, IntArray
-from tienlen_env.games.common.floats import exp
+from tienlen_env.games.common.floats import exp, log
 from tienlen_env.games.common.hints import noinline
 
 LOWEST: Final = -1.7e308  # below every value
@@ -357,7 +357,7 @@ def mirror_node(
         sums[slot] = 0.0
     for ends in range(2):
         for edge in range(first_edge(tree, node, ends), first_edge(tree, node + 1, ends)):
-            weight = max(policy[edge] ** power * exp(power * rate * gains[edge]), 1e-300)
+            weight = max(exp(power * (log(policy[edge]) + rate * gains[edge])), 1e-300)
             gains[edge] = weight
             sums[tree.edge_slot[edge]] += weight
     for ends in range(2):

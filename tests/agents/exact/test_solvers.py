@@ -1,7 +1,18 @@
 import numpy as np
 import pytest
 
-from tienlen_agents.exact import ALGORITHMS, Solver, Steps, build, measure, nash_conv, small_game, solve
+from tienlen_agents.exact import (
+    ALGORITHMS,
+    Solver,
+    Steps,
+    build,
+    measure,
+    nash_conv,
+    passes,
+    small_game,
+    solve,
+)
+from tienlen_env.engine.backends import jit
 from tienlen_env.games.tienlen.rules import Rules
 
 
@@ -27,6 +38,17 @@ def test_cfr_plus_solves_small():
     solver = solve(tree, "cfr+", iterations=300, until=1e-4, every=20)
     assert nash_conv(tree, solver.policy()) <= 1e-4
     assert solver.iteration < 300
+
+
+def test_mirror_descent_has_the_same_bits_in_plain_python(monkeypatch):
+    """Powers are ours, too: the last bits of the C library's depend on the platform."""
+    tree = build(small_game(Rules(num_players=2, deck="3s 3c 4s 4c 2s", cards_each=2)))
+    compiled = solve(tree, "mmd", iterations=20)
+    plain = passes.mirror_pass.py_func
+    monkeypatch.setattr(passes, "mirror_pass", lambda *args: plain(*map(jit.as_ints, args)))
+    interpreted = solve(tree, "mmd", iterations=20)
+    assert len(np.unique(compiled.now)) > 3
+    np.testing.assert_array_equal(compiled.now, interpreted.now)
 
 
 @pytest.mark.nightly
