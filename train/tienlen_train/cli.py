@@ -91,6 +91,7 @@ COMMANDS: Final[dict[str, Command | Group]] = {
             "startup": Command(
                 "tienlen_train.benchmarks.startup", "how long the first step, match or hand takes"
             ),
+            "native": Command("tienlen_train.benchmarks.native", "machine code beside Numba's, in pairs"),
             "strength": Command("tienlen_train.benchmarks.strength", "every shipped agent at every table"),
             "nash-conv": Command("tienlen_train.benchmarks.nash_conv", "learning curves of NashConv, exact"),
             "gpu": Command("tienlen_train.benchmarks.gpu", "what a GPU brings, beside the processor"),
