@@ -212,7 +212,14 @@ class Env:
     def _call(
         self, name: str, results: list[jax.ShapeDtypeStruct], arguments: list[Array], in_place: bool = False
     ) -> list[Array]:
-        """Run a loop of `state_loops`; in place: the first argument is the first result."""
+        """Run a loop of `state_loops`, whose first argument has one axis for a game.
+
+        Args:
+            name: the loop.
+            results: shapes and types for one game.
+            arguments: of one game.
+            in_place: the first argument is the first result.
+        """
         spec, actions = self._variant.spec, self._variant.actions
         loop = getattr(state_loops(self._variant.game), name)
         number = _shared(loop) if WAY == "ffi" else None
@@ -228,9 +235,9 @@ class Env:
             )
 
         def run(*given: AnyArray) -> list[AnyArray]:
-            """The same on the host; the axes of the batch are the first ones."""
+            """The same on the host; the axes of the batch come before those of one game."""
             given = tuple(map(np.asarray, given))
-            axes = min(array.ndim for array in given) if name != "init" else given[0].ndim - 1
+            axes = given[0].ndim - 1
             shape = given[0].shape[:axes]
             out = [np.empty((*shape, *result.shape), result.dtype) for result in results]
             if in_place:
