@@ -135,19 +135,25 @@ def make_update(env, adam):
     return update
 
 
-def main():
-    """Train, and play three `greedy`."""
+def train_and_play(env, adam, make_update, shape, decisions):
+    """Train as the command line says, and play `greedy`.
+
+    Args:
+        env: the environment.
+        adam: the optimizer.
+        make_update: `make_update` or one like it.
+        shape: games and steps of an update.
+        decisions: how many, if the command line does not say it.
+    """
     parser = argparse.ArgumentParser()
-    parser.add_argument("--decisions", type=int, default=200_000)
+    parser.add_argument("--decisions", type=int, default=decisions)
     parser.add_argument("--deals", type=int, default=100)
     options = parser.parse_args()
-    env = Env("cardgames", reward="zero_sum", auto_reset=True)
     key = jax.random.key(1, impl="unsafe_rbg")
     layers = init_network(key, [*env.observation_shape, 128, 128, env.num_actions])
-    adam = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(1e-3))
     moments = adam.init(layers)
-    state = jax.jit(jax.vmap(env.init))(jax.random.split(key, NUM_GAMES))
-    update, start, each = make_update(env, adam), time.process_time(), NUM_GAMES * NUM_STEPS
+    state = jax.jit(jax.vmap(env.init))(jax.random.split(key, shape[0]))
+    update, start, each = make_update(env, adam), time.process_time(), shape[0] * shape[1]
     for i in range(1, -(-options.decisions // each) + 1):
         key, now = jax.random.split(key)
         layers, moments, state = update(layers, moments, state, now)
@@ -155,10 +161,18 @@ def main():
             jax.block_until_ready(layers)
             seconds = time.process_time() - start
             print(f"{i * each:,} decisions, {seconds:.0f} s of processor time", flush=True)
-    result = match(NetworkAgent(layers), "greedy", num_deals=options.deals, seed=1)
+    result = match(
+        NetworkAgent(layers), "greedy", num_players=env.num_players, num_deals=options.deals, seed=1
+    )
     points = result.scores[0].points
     print(f"points {points.mean:.3f} ± {points.half_width:.3f}; parity is {result.parity_points}")
 
 
 if __name__ == "__main__":
-    main()
+    train_and_play(
+        Env("cardgames", reward="zero_sum", auto_reset=True),
+        optax.chain(optax.clip_by_global_norm(1.0), optax.adam(1e-3)),
+        make_update,
+        (NUM_GAMES, NUM_STEPS),
+        decisions=200_000,
+    )

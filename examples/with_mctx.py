@@ -6,17 +6,14 @@ python examples/with_mctx.py --decisions 500000
 Two players. The search sees all hands, the network sees what its seat may see: the search is a teacher only.
 """
 
-import argparse
-import time
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import mctx
 import optax
-from with_jax import NetworkAgent, apply_network, init_network
+from with_jax import apply_network, train_and_play
 
-from tienlen_agents.arena import match
 from tienlen_env.envs.jax import Env
 
 NUM_GAMES, NUM_STEPS, SIMULATIONS, PART = 128, 16, 16, 512
@@ -76,30 +73,11 @@ def make_update(env, adam):
     return update
 
 
-def main():
-    """Train, and play `greedy` without search."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--decisions", type=int, default=20_000)
-    parser.add_argument("--deals", type=int, default=100)
-    options = parser.parse_args()
-    env = Env("cardgames", num_players=2, reward="zero_sum")
-    key = jax.random.key(1)
-    layers = init_network(key, [*env.observation_shape, 128, 128, env.num_actions])
-    adam = optax.adam(1e-3)
-    moments = adam.init(layers)
-    state = jax.jit(jax.vmap(env.init))(jax.random.split(key, NUM_GAMES))
-    update, start, each = make_update(env, adam), time.process_time(), NUM_GAMES * NUM_STEPS
-    for i in range(1, -(-options.decisions // each) + 1):
-        key, now = jax.random.split(key)
-        layers, moments, state = update(layers, moments, state, now)
-        if i % 10 == 1:
-            jax.block_until_ready(layers)
-            seconds = time.process_time() - start
-            print(f"{i * each:,} decisions, {seconds:.0f} s of processor time", flush=True)
-    result = match(NetworkAgent(layers), "greedy", num_players=2, num_deals=options.deals, seed=1)
-    points = result.scores[0].points
-    print(f"points {points.mean:.3f} ± {points.half_width:.3f}; parity is {result.parity_points}")
-
-
 if __name__ == "__main__":
-    main()
+    train_and_play(
+        Env("cardgames", num_players=2, reward="zero_sum"),
+        optax.adam(1e-3),
+        make_update,
+        (NUM_GAMES, NUM_STEPS),
+        decisions=20_000,
+    )
