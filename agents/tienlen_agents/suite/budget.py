@@ -23,7 +23,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
 from tienlen_env.games.common.game import AnyRules
 
-WORK_MS: Final = 4.0
+WORK_MS: Final = 5.0
 TURNS: Final = 25
 GAMES: Final = 64
 SEED: Final = 43

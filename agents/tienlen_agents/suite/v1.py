@@ -141,5 +141,5 @@ SUITE: Final = Suite(
     panel=PANEL,
     budgets=(1.0, 20.0, 200.0, 0.0),
     sample=0.02,
-    regrets="",
+    regrets="14672183473cf5fd758d27b29f6bdd62169841b71d3d1c7b93b00555c4dc62a5",
 )

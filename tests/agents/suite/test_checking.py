@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from tests.suites import MIXED, PANEL, SUITES, TINY, changed
-from tienlen_agents.suite import Entry, Member, Packet, PacketError, check, read_packet, run, running
+from tienlen_agents.suite import Entry, Member, Packet, PacketError, check, read_packet, replay, run, running
+from tienlen_agents.suite.checking import SUITES as PUBLISHED, judged_decisions
 from tienlen_agents.suite.packet import MAX_CONTENT, PACKET, RUN, checksums
 from tienlen_env import Round
 from tienlen_env.games.registry import get_rules
@@ -473,3 +474,29 @@ def test_held_out_deals_need_their_secret(packets: dict[str, Packet], tmp_path: 
     write(copy.deepcopy(packets["A"]), tmp_path / "public")
     with pytest.raises(PacketError, match="not the deals of this secret"):
         check(tmp_path / "public", secret=SECRET, suites=SUITES)
+
+
+# ---------------------------------------------------------------- judged decisions
+
+
+def test_choices_in_judged_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
+    judging = {"tiny": replace(TINY, regrets=PUBLISHED["v1"].regrets)}
+    packet = run(Entry("heuristic", "E", judging["tiny"]), tmp_path)
+    figures = check(tmp_path, suites=judging).figures
+    assert 0.05 < figures["regret"]["mean"] < 0.2
+    assert replay(tmp_path, 1, jobs=1, suites=judging) == 16
+    lines = packet.contents["choices/01"].decode().splitlines()
+    for wrong, message in (
+        (lines[:-1], "choices/01: expected 250 actions"),
+        ([*lines[:-1], "-1"], "choices/01: expected 250 actions"),
+        ([*lines[:-1], "9" * 30], "choices/01, line 250: not a legal action"),
+        (["0", *lines[1:]], "choices/01, line 1: not a legal action|figures.regret.mean: the packet says"),
+    ):
+        changed_packet = copy.deepcopy(packet)
+        changed_packet.contents["choices/01"] = "".join(f"{line}\n" for line in wrong).encode()
+        write(changed_packet, tmp_path)
+        with pytest.raises(PacketError, match=message):
+            check(tmp_path, suites=judging)
+    with pytest.raises(ValueError, match="not the judged decisions of the suite"):
+        judged_decisions("0" * 64)
