@@ -6,7 +6,7 @@ document.querySelectorAll("article table").forEach((table) => {
     const sort = () => {
       const rising = heading.getAttribute("aria-sort") === "descending";
       const body = table.tBodies[0];
-      const value = (row) => row.cells[column].textContent.trim().replace("≤ ", "").replace("−", "-");
+      const value = (row) => row.cells[column].textContent.trim().replace(/^[≤<] /, "").replace("−", "-");
       const compare = (a, b) => {
         const [x, y] = [parseFloat(value(a)), parseFloat(value(b))];
         if (!Number.isNaN(x) && !Number.isNaN(y)) return x - y;

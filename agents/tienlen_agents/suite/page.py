@@ -22,6 +22,7 @@ from tienlen_agents.suite.table import Track
 
 LEVELS: Final = ("community", "replayed", "official")
 NUM_GAMES: Final = 3
+LEAST: Final = 0.001  # units that are shown
 KEYS: Final = {"level", "url", "units", "games", "packet"}
 
 
@@ -70,18 +71,21 @@ def write_entry(path: Path, entry: dict[str, Any]) -> None:
 
 
 def read_entries(folder: Path) -> list[dict[str, Any]]:
-    """The rows in a folder, by their files' names.
+    """The rows in a folder, by their files' names. The file held-out.txt has the hashes of secret seeds.
 
     Raises:
-        PacketError: a file that is not a row; it is named.
+        PacketError: a file that is not a row, or one of held-out deals of another seed; it is named.
     """
-    found = []
+    found, hashes = [], folder / "held-out.txt"
+    known = {"", *(hashes.read_text(encoding="utf-8").split() if hashes.exists() else ())}
     for path in sorted(folder.glob("*.json")):
         try:
             if path.stat().st_size > MAX_JSON:
                 raise PacketError("too large")
             entry = json.loads(path.read_bytes())
             _check(entry)
+            if entry["packet"]["held_out"] not in known:
+                raise PacketError("held_out: not a seed in held-out.txt")
         except (ValueError, TypeError, RecursionError) as error:
             raise PacketError(f"{path.name}: {error}") from None
         found.append(entry)
@@ -152,7 +156,7 @@ def _track(
     )
     rated = any("ratings" in entry["packet"]["figures"] for entry in entries)
     extra = [*(["rating"] if rated else []), *(["blunders", "regret"] if track.kind == "endings" else [])]
-    titles = ["rank", "agent", "score", *extra, "held-out less published", "units", "class", "trust", "tries"]
+    titles = ["rank", "agent", "score", *extra, "held-out", "units", "class", "trust", "tries"]
     yield _row([*titles, "games", "packet"])
     yield _row(["---"] * (len(titles) + 2))
     for rank, entry in rows:
@@ -171,7 +175,11 @@ def _track(
             cells.append("–" if blunders is None else _shown(blunders, 2))
             cells.append(_shown(found["regret"]) if "regret" in found else "–")
         cells.append(_gap(found["score"], held_out.get(_name(entry))))
-        cells += [f"{entry['units']:.2g}", f"≤ {values['budget']:g}" if values["budget"] else "no limit"]
+        units = entry["units"]
+        cells += [
+            f"{units:.2g}" if units >= LEAST else f"< {LEAST}",
+            f"≤ {values['budget']:g}" if values["budget"] else "no limit",
+        ]
         cells += [entry["level"], _text(declared["attempts"]), _games(entry, explorer), _link(entry)]
         yield _row(cells)
     yield from _tables(track, [entry for _, entry in rows])

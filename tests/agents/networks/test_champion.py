@@ -366,3 +366,18 @@ def test_the_command_reports_the_gain(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "points a round against three random, after" in line
     assert line.startswith("+")
     assert line.split(",")[0].split()[0] in capsys.readouterr().out
+
+
+def test_a_file_is_the_network_whatever_is_newest() -> None:
+    agent = tienlen_agents.load("champion:file=cardgames-medium-v5,worlds=0")
+    assert agent.name == "champion:file=cardgames-medium-v5,worlds=0"
+    rules = get_rules("cardgames")
+    own = tienlen_agents.load("champion:size=medium,worlds=0")
+    newest = tienlen_agents.load("champion:worlds=0")
+    batch = Batch(rules, 64)
+    batch.reset(5)
+    assert (agent.act(View(batch)) == own.act(View(batch))).all()
+    assert (agent.act(View(batch)) != newest.act(View(batch))).any()
+    for wrong in ("tienlen-general-v99", "../weights/cardgames-medium-v5"):
+        with pytest.raises(ValueError, match=r"expected one of .*tienlen-general-v4"):
+            tienlen_agents.load(f"champion:file={wrong}")

@@ -43,6 +43,9 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_are_written_and_read(entries: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     for name, entry in entries.items():
         write_entry(tmp_path / f"{name}.json", entry)
+    with pytest.raises(PacketError, match=r"A-held-out.json: held_out: not a seed in held-out.txt"):
+        read_entries(tmp_path)
+    (tmp_path / "held-out.txt").write_text(entries["A-held-out"]["packet"]["held_out"] + "\n")
     assert read_entries(tmp_path) == [entries[name] for name in sorted(entries)]
 
 
