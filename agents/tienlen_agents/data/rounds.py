@@ -255,6 +255,8 @@ def play_block(config: DataConfig, first: int, num_rounds: int) -> Block:
         actions, cards = players.act(view, games, step)
         found["action"], found["cards"] = actions, batch.action_to_cards(actions) if cards is None else cards
         rewards, _ = batch.step(actions, cards)
-        returns[games] += rewards
+        # Most steps pay nobody.
+        paid, seats = np.divmod(np.flatnonzero(rewards), rewards.shape[1])
+        returns[games[paid], seats] += rewards[paid, seats]
         steps.append(found)
     return Block(players, steps, num_decisions, returns, results)
