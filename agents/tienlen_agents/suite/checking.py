@@ -55,13 +55,11 @@ class Checked(NamedTuple):
         figures: of the packet, computed again.
         rounds: number of rounds that were read.
         decisions: decisions of the panel that were computed again.
-        notes: what a reader should know.
     """
 
     figures: dict[str, Any]
     rounds: int
     decisions: int
-    notes: tuple[str, ...]
 
 
 def seed_for(track: Track, secret: bytes | None) -> int:
@@ -159,7 +157,7 @@ def check(
             )
     if difference := figures.first_difference(values["figures"], found):
         raise PacketError(difference)
-    return Checked(found, reader.rounds, reader.recomputed, ())
+    return Checked(found, reader.rounds, reader.recomputed)
 
 
 DECLARED: Final = ("name", "authors", "licence", "kind", "training", "hardware", "attempts")

@@ -17,7 +17,7 @@ import tienlen_agents
 from tienlen_agents.arena.chunk import Job, play_chunk
 from tienlen_agents.arena.executors import Executor
 from tienlen_agents.arena.play import warm_up
-from tienlen_agents.arena.result import MatchResult
+from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult, failed_agents
 from tienlen_agents.arena.run import MatchUp, Progress, play_match_ups
 from tienlen_agents.arena.store import file_digests
 from tienlen_agents.command import code_digest, versions
@@ -112,7 +112,8 @@ def run(
         progress: of the rounds.
 
     Raises:
-        ValueError: an agent that cannot play the track, an understated class of budget, an option.
+        ValueError: an agent that cannot play the track or forfeits too many rounds, an understated class of
+            budget, an option.
         ArenaRunError: the folder holds another run.
         OSError: it cannot be written.
     """
@@ -138,6 +139,9 @@ def run(
         results = dict(
             zip(tables, _play(entry, short, folder / WORK, workers, executor, progress), strict=True)
         )
+        parts = [(result, 0) for result in results.values()]
+        if failed := failed_agents([(entry.agent, parts)], f"track {track.name}", MAX_FORFEITS):
+            raise ValueError(str(failed[0]))
         contents = {
             f"records/{index + 1:02}": "".join(f"{line}\n" for line in result.records).encode()
             for index, result in results.items()

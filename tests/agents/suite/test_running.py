@@ -118,6 +118,23 @@ def test_what_cannot_be_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         run(Entry("greedy", "A", replace(TINY, panel=panel)), tmp_path)
 
 
+def test_a_program_that_fails_makes_no_packet(tmp_path: Path) -> None:
+    program = tmp_path / "fails.py"
+    program.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    answer = {'type': 'ready', 'version': 1}\n"
+        "    if message['type'] == 'play':\n"
+        "        answer = {'id': message['id'], 'cards': '3s 3s'}\n"
+        "    print(json.dumps(answer), flush=True)\n"
+    )
+    entry = Entry(f"process:{sys.executable} {program}", "A", TINY, quick=True)
+    with pytest.raises(ValueError, match="forfeited 100 % of its rounds in track A"):
+        run(entry, tmp_path / "packet")
+    assert not (tmp_path / "packet" / "packet.json").exists()
+
+
 # ---------------------------------------------------------------- agents that are not what they say
 
 
