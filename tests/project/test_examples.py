@@ -19,6 +19,7 @@ NAMES = RUNNER["names"]()
 def test_each_example_has_versions_and_a_place_on_the_page() -> None:
     assert NAMES == [
         "agilerl",
+        "benchmarl",
         "cleanrl",
         "jax",
         "mctx",
@@ -26,6 +27,7 @@ def test_each_example_has_versions_and_a_place_on_the_page() -> None:
         "openspiel",
         "parquet",
         "pufferlib",
+        "rl_zoo",
         "rllib",
         "supersuit",
         "tianshou",
@@ -47,7 +49,7 @@ def test_the_runner_says_what_it_takes() -> None:
     runner = [sys.executable, str(ROOT / "examples" / "run.py")]
     done = subprocess.run([*runner, "nothing"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "usage: python examples/run.py {agilerl,cleanrl" in done.stderr
+    assert "usage: python examples/run.py {agilerl,benchmarl,cleanrl" in done.stderr
 
 
 @pytest.mark.parametrize(("can_download", "code"), [(True, 1), (False, 75)])
