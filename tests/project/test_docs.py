@@ -147,6 +147,7 @@ SHORT = {
     "tienlen_agents.arena.regret": "--decisions 2 --worlds 2",
     "tienlen_agents.external.protocol": "",
     "tienlen_agents.exact": "",
+    "tienlen_agents.suite": "--help",
     "tienlen_train.benchmarks.speed": "--seconds 0.01 --runs 1",
     **dict.fromkeys(
         ("tienlen_train.ppo", "tienlen_train.dmc", "tienlen_train.best_response"),
