@@ -52,7 +52,7 @@ ROWS: Final[dict[str, Callable[[], speed.Play]]] = {
     **{f"Batch {rules}": partial(speed.batched, rules, 4096) for rules in PRESETS},
     "Batch cardgames, one game": partial(speed.batched, "cardgames", 1),
     "heuristic": partial(choices, "heuristic", "cardgames", 500),
-    "trickster, thirteens": partial(choices, "trickster", "thirteens", 500),
+    "trickster": partial(choices, "trickster", "thirteens_manual", 500),
     "endgame:heuristic": partial(choices, "endgame:heuristic", "cardgames", 100),
     "reference": partial(choices, "reference", "cardgames", 500),
     "champion:worlds=0": partial(choices, "champion:worlds=0", "cardgames", 500),
