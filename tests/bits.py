@@ -4,7 +4,7 @@
     python -m tests.bits --backend python --decisions 10000 --agents
 
 A line for each preset: states, masks, observations and rewards of random play; with ``--agents`` a line for
-each rule-based agent, of its choices in those games.
+each agent without search, of its choices in games against itself, and of a network's log-probabilities.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ import numpy as np
 
 import tienlen_agents
 from tienlen_env import Batch
+from tienlen_env.engine.agent import View, history_of
 from tienlen_env.engine.backends import native
-from tienlen_env.engine.view import View
 from tienlen_env.games.registry import PRESETS
 
-AGENTS = {"tienlen": ("greedy", "greedy_long", "heuristic"), "thirteens": ("trickster",)}
+AGENTS = {
+    "cardgames": ("greedy", "greedy_long", "heuristic", "reference", "champion:worlds=0"),
+    "thirteens": ("trickster", "champion:worlds=0"),
+}
 
 
 def digest_of_play(name: str, decisions: int, backend: str, num_games: int = 500) -> str:
@@ -40,12 +43,15 @@ def digest_of_play(name: str, decisions: int, backend: str, num_games: int = 500
 def digest_of_choices(agent_name: str, name: str, decisions: int, num_games: int = 500) -> str:
     """Of an agent's choices, in games that it plays against itself."""
     agent = tienlen_agents.load(agent_name)
-    batch = Batch(PRESETS[name], num_games, auto_reset=True)
+    batch = Batch(PRESETS[name], num_games, auto_reset=True, history_length=history_of([agent]))
     batch.reset(1)
     agent.reset(1)
     digest = hashlib.sha256()
     for _ in range(-(-decisions // num_games)):
-        ids = agent.act(View(batch))
+        view = View(batch)
+        if hasattr(agent, "log_probabilities"):
+            digest.update(agent.log_probabilities(view).tobytes())
+        ids = agent.act(view)
         digest.update(ids.tobytes())
         batch.step(ids)
     return digest.hexdigest()[:32]
@@ -64,10 +70,9 @@ def main() -> None:
     for name in options.presets:
         print(f"{name} {digest_of_play(name, options.decisions, options.backend)}", flush=True)
     if options.agents:
-        for game, names in AGENTS.items():
-            preset = "thirteens" if game == "thirteens" else "cardgames"
+        for preset, names in AGENTS.items():
             for name in names:
-                print(f"{name} {digest_of_choices(name, preset, options.decisions)}", flush=True)
+                print(f"{name} {preset} {digest_of_choices(name, preset, options.decisions)}", flush=True)
 
 
 if __name__ == "__main__":
