@@ -30,6 +30,11 @@ except ImportError as error:  # a later release of Numba
     private = None  # type: ignore[assignment]
     warnings.warn(f"loops are compiled anew in every process: {error}", RuntimeWarning, stacklevel=1)
 
+# For functions whose code is only ever linked into that of others: none that C calls, and no machine code.
+PART: dict[str, Any] = {"no_cfunc_wrapper": True}
+if private is not None:
+    PART["pipeline_class"] = private.PartCompiler
+
 
 @intrinsic
 def _prefetch(typingctx: Any, rows: Any, index: Any, column: Any) -> Any:
@@ -93,10 +98,15 @@ def register(function: Any) -> None:
             if _calls_itself(reached):
                 _register_recursive(reached)
                 continue
-            options: dict[str, Any] = {}
-            if private is not None:
-                options = {"forceinline": not is_noinline(reached), "pipeline_class": private.PartCompiler}
+            options = PART | ({} if private is None else {"forceinline": not is_noinline(reached)})
             register_part(reached, "cpu", **options)
+
+
+def code_of(library: Any) -> str:
+    """The LLVM code of a library of Numba and of all that it calls."""
+    if private is not None:
+        private.link(library)
+    return str(library.get_llvm_str())
 
 
 def register_part(function: FunctionType, target: str, **options: Any) -> None:

@@ -27,7 +27,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "numba.core.codegen": ("JITCodeLibrary",),
     "numba.core.codegen.JITCodeLibrary": (
         *("_raise_if_finalized", "_linking_libraries", "_final_module", "_get_module_for_linking"),
-        *("_finalize_dynamic_globals", "_finalized", "enable_object_caching"),
+        *("_finalize_dynamic_globals", "_finalized", "enable_object_caching", "_ensure_finalized"),
     ),
     "numba.core.compiler": ("Compiler",),
     "numba.core.compiler.Compiler": ("compile_extra",),
@@ -201,6 +201,12 @@ class _NoCache(NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
         self._register(self._py_func)
+
+
+@global_compiler_lock
+def link(library: Any) -> None:
+    """Link into a library what it calls, unless this is done."""
+    library._ensure_finalized()
 
 
 class PartCompiler(Compiler):

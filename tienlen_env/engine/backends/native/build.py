@@ -2,8 +2,8 @@
 
 ``python -m tienlen_env.engine.backends.native.build`` builds for the processor at hand; ``--target`` and
 ``--levels`` name others. It needs Numba and ``ziglang``, a C compiler and linker for every platform that pip
-can install. Each loop and signature is one object, whose name is a digest of all that it is made of: what
-has not changed since the last build is not compiled again.
+can install. Loops that have most of their code in common are one object, whose name is a digest of all that
+it is made of: what has not changed since the last build is not compiled again.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ FEATURES: Final = {"x86-64-v4": _V4, "x86-64-v3": _V3, "x86-64-v2": _V2, "generi
 LOOPS: Final = "tienlen_agents.native_loops"  # its ``make_loops()`` makes the loops that the list names
 LIST: Final = Path(__file__).with_name("signatures.txt")
 CALLS: Final = Path(__file__).with_name("calls.c")
+# Loops that are objects of their own. LLVM inlines large kernels that one place calls: worth up to a tenth.
+ALONE: Final = ("step", "step_games", "play_one")
 
 
 class Target(NamedTuple):
@@ -82,7 +84,7 @@ def build(
     signatures: Path = LIST,
     loops_of: str = LOOPS,
 ) -> list[str]:
-    """Write the files of `native.FOLDER`; each level in a process of its own, with Numba's settings for it.
+    """Write the files of `native.FOLDER`.
 
     Args:
         levels: of `FEATURES`.
@@ -102,18 +104,18 @@ def build(
         raise RuntimeError(f"{target}: expected one of {', '.join(TARGETS)}")
     folder.mkdir(parents=True, exist_ok=True)
     names = {level: f"loops-{level}.so" for level in levels}
+    objects = {level: folder / f"objects-{target}-{level}" for level in names}
     loops: dict[str, Any] = {}
     failed: list[str] = []
-    for level, name in names.items():
-        objects = folder / f"objects-{target}-{level}"
-        objects.mkdir(exist_ok=True)
-        found, failed = _compile(level, target, objects, signatures, loops_of)
+    for alike in _with_the_same_code(names):
+        found, failed = _compile({level: objects[level] for level in alike}, target, signatures, loops_of)
         if loops not in ({}, found):
-            raise RuntimeError(f"{level}: other loops than those of the first level")
+            raise RuntimeError(f"{alike[0]}: other loops than those of the first level")
         loops = found
-        _link(sorted(map(str, objects.glob("*.o"))), folder / name, target)
+    for level, name in names.items():
+        _link(sorted(map(str, objects[level].glob("*.o"))), folder / name, target)
     calls = folder / "calls.abi3.so"
-    python = [_python_for_windows(objects)] if target.startswith("win32") else []
+    python = [_python_for_windows(folder)] if target.startswith("win32") else []
     _link(["-O2", str(CALLS), *python], calls, target)
     files = [calls.name, *names.values()]
     manifest = {
@@ -131,10 +133,20 @@ def build(
     return failed
 
 
+def _with_the_same_code(levels: Iterable[str]) -> list[list[str]]:
+    """Levels for which Numba makes the same code: `overloads` asks for two features, LLVM does the rest."""
+    groups: dict[Any, list[str]] = {}
+    for level in levels:
+        features = FEATURES[level].split(",")
+        groups.setdefault(("+avx2" in features, "+bmi2" in features), []).append(level)
+    return list(groups.values())
+
+
 def _compile(
-    level: str, target: str, objects: Path, path: Path, loops_of: str
+    objects: Mapping[str, Path], target: str, path: Path, loops_of: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """`compile_loops` in a process of its own."""
+    """`compile_loops` in a process of its own, with Numba's settings for the levels."""
+    level = next(iter(objects))
     environment = {
         **os.environ,
         "NUMBA_CPU_NAME": level,
@@ -142,9 +154,10 @@ def _compile(
         "NUMBA_OPT": "0",
         "TIENLEN_NATIVE": "0",
     }
+    folders = json.dumps({name: str(folder) for name, folder in objects.items()})
     done = subprocess.run(
         [
-            *(sys.executable, "-m", __spec__.name, "--objects", str(objects), "--target", target),
+            *(sys.executable, "-m", __spec__.name, "--objects", folders, "--target", target),
             *("--list", str(path), "--loops", loops_of),
         ],
         env=environment,
@@ -217,12 +230,13 @@ class _Entry(NamedTuple):
 
 
 def compile_loops(
-    objects: Path, target: str, path: Path, loops_of: str
+    objects: Mapping[str, Path], target: str, path: Path, loops_of: str
 ) -> tuple[dict[str, list[tuple[str, str, str]]], list[str]]:
-    """Compile what is missing of the list, for the processor that this process's Numba compiles for.
+    """Compile what is missing of the list.
 
     Args:
-        objects: a folder; gets an object ``NAME.RESULTS.o`` for each signature. Others are removed.
+        objects: a folder for each level; gets an object ``GROUP.o`` for each group of `_groups`, and
+            ``GROUP.json``, the results of its entries. Others are removed.
         target: of `TARGETS`.
         path: of the list.
         loops_of: see `build`.
@@ -231,33 +245,69 @@ def compile_loops(
         `native.Library.loops`, and for each loop that could not be compiled a line with the reason.
     """
     entries, failed = _entries(path, loops_of)
-    names = {entry.name for entry in entries}
-    there = {file.name.partition(".")[0]: file for file in objects.glob("*.o")}
-    for name in there.keys() - names:
-        there.pop(name).unlink()
-    groups: dict[str, list[int]] = {}  # signatures of one loop have parts in common
-    for i, entry in enumerate(entries):
-        if entry.name not in there:
-            groups.setdefault(entry.key, []).append(i)
-    if groups:
-        jobs = min(
-            len(groups), len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-        )
-        work = [
-            (objects, target, path, loops_of, numbers)
-            for _, numbers in sorted(groups.items(), key=lambda item: -_size(entries[item[1][0]].function))
-        ]
-        if jobs == 1:
-            failed += chain.from_iterable(map(_compile_group, work))
-        else:
-            with ProcessPoolExecutor(jobs) as pool:
-                failed += chain.from_iterable(pool.map(_compile_group, work))
-    results = dict(file.name.split(".")[:2] for file in objects.glob("*.o"))
+    groups = {_name_of(group): group for group in _groups(entries)}
+    work = []
+    for name, group in groups.items():
+        missing = {}
+        for level, folder in objects.items():
+            folder.mkdir(exist_ok=True)
+            done = _results(folder, name).keys()
+            if any(entry.name not in done for entry in group):
+                missing[level] = folder
+        if missing:
+            numbers = [entries.index(entry) for entry in group]
+            work.append((missing, name, target, path, loops_of, numbers))
+    if work:
+        cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+        with ProcessPoolExecutor(min(len(work), cores)) as pool:
+            failed += chain.from_iterable(pool.map(_compile_group, work))
+    results: dict[str, str] = {}
+    for folder in objects.values():
+        for file in folder.iterdir():
+            if file.name.partition(".")[0] not in groups:
+                file.unlink()
+        results = dict(chain.from_iterable(_results(folder, name).items() for name in groups))
     found: dict[str, list[tuple[str, str, str]]] = {}
     for entry in entries:
         if entry.name in results:
             found.setdefault(entry.key, []).append((entry.kinds, entry.name, results[entry.name]))
     return found, failed
+
+
+def _results(folder: Path, name: str) -> dict[str, str]:
+    """The kinds of results of each entry of a group that is compiled."""
+    path = folder / f"{name}.json"
+    return dict(json.loads(path.read_text())) if path.exists() else {}
+
+
+def _name_of(group: Sequence[_Entry]) -> str:
+    return hashlib.sha256(" ".join(entry.name for entry in group).encode()).hexdigest()[:24]
+
+
+def _groups(entries: Sequence[_Entry]) -> list[list[_Entry]]:
+    """Entries of one module that have at least half of their code in common, the largest groups first.
+
+    LLVM optimises what they share once, where it does not inline it. Those of `ALONE` are not in groups.
+    """
+    from tienlen_env.engine.backends import sources
+
+    sizes = {}
+    for entry in entries:
+        codes = (getattr(value, "__code__", None) for value in sources.reachable(entry.function))
+        sizes[entry.name] = {code: len(code.co_code) for code in codes if code}
+    groups: list[tuple[str, dict[Any, int], list[_Entry]]] = []
+    for entry in sorted(entries, key=lambda entry: -sum(sizes[entry.name].values())):
+        size, function = sizes[entry.name], entry.function
+        module = entry.name if function.__name__ in ALONE else function.__module__
+        for other, common, group in groups:
+            shared = sum(size[code] for code in size if code in common)
+            if other == module and 2 * shared >= sum(size.values()):
+                common.update(size)
+                group.append(entry)
+                break
+        else:
+            groups.append((module, dict(size), [entry]))
+    return [group for *_, group in sorted(groups, key=lambda found: -sum(found[1].values()))]
 
 
 @cache
@@ -270,7 +320,7 @@ def _entries(path: Path, loops_of: str) -> tuple[list[_Entry], list[str]]:
     from tienlen_env.engine.backends.native import signatures
 
     importlib.import_module(loops_of).make_loops()
-    steps: tuple[Callable[..., Any], ...] = (_compile_group, _module_of, _code_of, _arguments)
+    steps: tuple[Callable[..., Any], ...] = (_compile_group, _add, _code_of, _arguments)
     how = "".join(map(inspect.getsource, steps))
     tools = f"{numba.__version__} {llvmlite.__version__} {how}"
     by_name: dict[str, list[Any]] = {}
@@ -295,43 +345,51 @@ def _entries(path: Path, loops_of: str) -> tuple[list[_Entry], list[str]]:
     return [entry for _, entry in entries.values()], failed
 
 
-def _size(function: Any) -> int:
-    """About how long the compilation of a function takes."""
-    from tienlen_env.engine.backends import sources
-
-    codes = (getattr(value, "__code__", None) for value in sources.reachable(function))
-    return sum(len(code.co_code) for code in codes if code)
-
-
-def _compile_group(work: tuple[Path, str, Path, str, Sequence[int]]) -> list[str]:
-    """Write the objects of some entries of the list; a line for each that could not be compiled."""
+def _compile_group(work: tuple[Mapping[str, Path], str, str, Path, str, Sequence[int]]) -> list[str]:
+    """Write the object of some entries of the list; a line for each that could not be compiled."""
     from llvmlite import binding as llvm
-    from numba.core import config
     from numba.core.errors import NumbaError
 
-    objects, target, path, loops_of, numbers = work
+    objects, name, target, path, loops_of, numbers = work
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(TARGETS[target].triple).create_target_machine(
-        opt=3, cpu=config.CPU_NAME, features=config.CPU_FEATURES, reloc="pic", codemodel="default"
-    )
-    failed = []
+    triple = llvm.Target.from_triple(TARGETS[target].triple)
+    machines = {
+        level: triple.create_target_machine(
+            opt=3, cpu=level, features=FEATURES[level], reloc="pic", codemodel="default"
+        )
+        for level in objects
+    }
+    machine = next(iter(machines.values()))
+    module, results, failed = _parse("", machine), {}, []
     for entry in (_entries(path, loops_of)[0][i] for i in numbers):
         try:
-            module, results = _module_of(entry, machine)
+            results[entry.name] = _add(entry, module, machine)
         except NumbaError as error:
             failed.append(f"{entry.function.__module__}:{entry.function.__qualname__}: {error}")
-            continue
-        passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
-        passes.getModulePassManager().run(module, passes)
-        scratch = objects / f"{entry.name}.new"
-        scratch.write_bytes(machine.emit_object(module))
-        scratch.replace(objects / f"{entry.name}.{results}.o")
+    for part in (*module.functions, *module.global_variables):
+        if not part.is_declaration and part.name not in results:
+            part.linkage = "internal"
+    module.verify()
+    # All calls are inlined before anything is optimised, as by Numba: a step is some percent faster so.
+    passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+    passes.getModulePassManager().run(module, passes)
+    for level, folder in objects.items():
+        code = module.clone()
+        passes = llvm.create_pass_builder(machines[level], llvm.create_pipeline_tuning_options(speed_level=3))
+        passes.getModulePassManager().run(code, passes)
+        for file, data in (
+            (f"{name}.o", machines[level].emit_object(code)),
+            (f"{name}.json", json.dumps(results).encode()),
+        ):
+            scratch = folder / f"{name}.new"
+            scratch.write_bytes(data)
+            scratch.replace(folder / file)
     return failed
 
 
-def _module_of(entry: _Entry, machine: Any) -> tuple[Any, str]:
-    """The code of an entry, which calls Numba's function, and the kinds of its results."""
+def _add(entry: _Entry, module: Any, machine: Any) -> str:
+    """Add the code of an entry, which calls Numba's function, to a module; the kinds of its results."""
     from numba import njit, types
 
     from tienlen_env.engine.backends import compiler, overloads
@@ -342,21 +400,17 @@ def _module_of(entry: _Entry, machine: Any) -> tuple[Any, str]:
         entry.types,
         nogil=True,
         **overloads.NO_RUNTIME,
+        **compiler.PART,
         no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
     )(function)
     (overload,) = dispatcher.overloads.values()
     inner = overload.fndesc.llvm_func_name
-    module = _parse(overload.library.get_llvm_str(), machine)
+    module.link_in(_parse(compiler.code_of(overload.library), machine))
     parameters = [str(argument.type) for argument in module.get_function(inner).arguments]
     module.link_in(_parse(_code_of(entry, inner, parameters), machine))
-    for part in (*module.functions, *module.global_variables):
-        if not part.is_declaration and part.name != entry.name:
-            part.linkage = "internal"
-    module.verify()
     result = overload.signature.return_type
     letters = {types.int64: "i", types.boolean: "b", types.float64: "f", types.none: "n"}
-    return module, "".join(letters[kind] for kind in getattr(result, "types", [result]))
+    return "".join(letters[kind] for kind in getattr(result, "types", [result]))
 
 
 def _parse(code: str, machine: Any) -> Any:
@@ -433,7 +487,8 @@ def _arguments(kinds: Iterable[Any], lines: list[str], at: Iterator[int]) -> Ite
 def main(args: Mapping[str, Any]) -> None:
     """Build, or compile in the process that `build` starts."""
     if args["objects"]:
-        objects, path = Path(args["objects"]), Path(args["list"])
+        objects = {level: Path(folder) for level, folder in json.loads(args["objects"]).items()}
+        path = Path(args["list"])
         print(json.dumps(compile_loops(objects, args["target"], path, args["loops"])))
         return
     start = time.monotonic()
