@@ -106,7 +106,7 @@ def _episodes(folder: Path, name: str, batch: Batch) -> Iterator[Any]:
     masks = np.zeros((len(table), batch.num_actions), np.int8)
     legal = np.asarray(pc.list_flatten(table["legal_actions"]))
     masks[np.repeat(np.arange(len(table)), num_legal), legal] = 1
-    number, seat, action, total = (np.asarray(table[name]) for name in ("round", "seat", "action", "return"))
+    number, seat, action, to_end = (np.asarray(table[name]) for name in ("round", "seat", "action", "return"))
     begins = np.flatnonzero(np.diff(number * batch.num_players + seat, prepend=-1))
     for begin, end in zip(begins, [*begins[1:], len(table)], strict=True):
         is_last = np.arange(begin, end) == end - 1
@@ -115,7 +115,7 @@ def _episodes(folder: Path, name: str, batch: Batch) -> Iterator[Any]:
             options=None if key is None else {"key": key},
             observations=np.pad(observations[begin:end], ((0, 1), (0, 0))),
             actions=action[begin:end].astype(np.int64),
-            rewards=np.where(is_last, total[begin:end], 0),
+            rewards=-np.diff(to_end[begin:end], append=0),  # what is paid until the next decision
             terminations=is_last,
             truncations=np.zeros(end - begin, np.bool_),
             infos={

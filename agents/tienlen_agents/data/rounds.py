@@ -237,6 +237,7 @@ def play_block(config: DataConfig, first: int, num_rounds: int) -> Block:
         found: dict[str, AnyArray] = {
             "game": games,
             "seat": view.seat,
+            "paid": returns[games, view.seat],  # before this decision
             "num_legal": num_legal,
             "legal_actions": legal[0].astype(np.int16),
             "observation": batch.packed_observation(),

@@ -103,7 +103,7 @@ def columns_of(config: DataConfig, block: Block, first: int) -> dict[str, dict[s
         },
         "action": pa.array(order.column("action", np.int16)),
         "cards": pa.array(order.column("cards", np.int64)),
-        "return": pa.array(block.returns[game, seat]),
+        "return": pa.array(block.returns[game, seat] - order.column("paid", np.float32)),
     }
 
     def by_seats(name: str, kind: Any) -> Any:

@@ -49,15 +49,15 @@ def test_any_workers_and_a_second_start_write_the_same_bytes(tmp_path):
 
 @needs_pyarrow
 def test_columns_say_what_the_engine_says(tmp_path):
-    config = DataConfig(rules="south", agents="random greedy", rounds=12, shard_rounds=5)
+    config = DataConfig(rules="south", agents="random greedy", rounds=12, shard_rounds=5, seed=3)  # with chops
     write_data(config, tmp_path)
     decisions, rounds = (parts(tmp_path, name).to_pydict() for name in ("decisions", "rounds"))
     assert rounds["round"] == list(range(12))
-    at = 0
+    at, chopped = 0, 0
     for number, played in enumerate(read_rounds(tmp_path)):
         batch = Batch("south", 1, reward="payments")
         batch.deal([rounds["key"][number]])
-        scores = np.zeros(4)
+        rewards = []
         first = at
         for step, play in enumerate(played.plays):
             assert decisions["round"][at] == number
@@ -67,16 +67,19 @@ def test_columns_say_what_the_engine_says(tmp_path):
             assert decisions["observation"][at] == pack(batch.observe())[0].tobytes()
             assert decisions["legal_actions"][at] == batch.list_legal().action.tolist()
             assert (decisions["action"][at], decisions["cards"][at]) == (play.action, play.cards)
-            scores += batch.step([play.action])[0][0]
+            rewards.append(batch.step([play.action])[0][0].copy())
             at += 1
-        returns = {(decisions["seat"][i], decisions["return"][i]) for i in range(first, at)}
-        assert all(scores[seat] == found for seat, found in returns)
+        to_end = np.cumsum(rewards[::-1], axis=0)[::-1]
+        for step, i in enumerate(range(first, at)):
+            assert decisions["return"][i] == pytest.approx(to_end[step, decisions["seat"][i]], abs=1e-5)
+        chopped += np.any(rewards, axis=1).sum() > 1
         assert rounds["num_decisions"][number] == at - first
         assert rounds["points"][number] == batch.scores()[0].tolist() == list(played.scores)
         assert rounds["units"][number] == batch.balances()[0].tolist()
         assert rounds["places"][number] == list(played.places)
         assert rounds["agents"][number] == [("random", "greedy")[(seat + number) % 2] for seat in range(4)]
     assert at == len(decisions["round"])
+    assert chopped  # what was paid earlier is in no later return
     card = (tmp_path / "README.md").read_text()
     assert card.startswith("---\npretty_name: ")
     assert all(f"| `{name}` |" in card for name in [*decisions, *rounds, *batch.layout])
