@@ -299,7 +299,12 @@ def top_of_pattern(rules: Rules, word: str, hand: Iterable[int]) -> int:
     """The highest card at the top of all ways to make a pattern from a hand; -1 if there is none."""
     size, is_it = PATTERNS[word]
     size = rules.cards_each if word == "one_colour" else size
-    ways = (frozenset(s) for s in combinations(sorted(hand, reverse=True), size))  # the highest cards first
+    cards = sorted(hand, reverse=True)  # the highest first
+    if "pair" in word or "triple" in word or "quad" in word:  # of cards that have others of their rank
+        ranks = [c // 4 for c in cards]
+        least = 2 if "pair" in word else 3 if "triple" in word else 4
+        cards = [c for c in cards if ranks.count(c // 4) >= least]
+    ways = (frozenset(s) for s in combinations(cards, size))
     return next((max(way) for way in ways if is_it(rules, way)), -1)
 
 
