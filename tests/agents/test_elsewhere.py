@@ -54,8 +54,9 @@ def choices(agent: Agent) -> list[int]:
 
 
 def test_every_built_in_agent_is_tried() -> None:
-    # `exact` reads a file: see exact/test_agent.py. `openspiel` is a bot of another library.
-    assert {*EXAMPLES, *OTHERS, "exact", "openspiel"} == set(tienlen_agents.BUILT_IN)
+    # `exact` and `onnx` read files: see exact/test_agent.py and networks/test_onnx_policy.py. `openspiel` is
+    # a bot of another library.
+    assert {*EXAMPLES, *OTHERS, "exact", "onnx", "openspiel"} == set(tienlen_agents.BUILT_IN)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -316,6 +316,7 @@ VALUES: dict[str, Values] = {
     "draws": buffer(lambda b: (b.num_games,), np.float64),
     "dtype": mostly(_choice("uint8", "float32", np.uint8, np.float32, "float64")),
     "dummy": _bool,
+    "file": mostly(_choice("", "tienlen-general-v4", "south-small-v1", "x")),
     "mcmc_effort": mostly(_choice(0.5, 1.0)),
     "episode": mostly(_choice("round", "game")),
     "exact": _bool,
