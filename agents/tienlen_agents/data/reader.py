@@ -107,8 +107,8 @@ def read_rounds(folder: str | Path) -> Iterator[AnyRound]:
             for name, get, written in results:
                 if (result := list(get(found))) != written[at]:
                     raise ValueError(
-                        f"{folder}, round {number}: the file has {name} {written[at]}, not {result}, "
-                        "to which the plays lead"
+                        f"{folder}, round {number}: the file has {name} {written[at]}, but its plays "
+                        f"end with {result}"
                     )
             number += 1
             yield found

@@ -179,9 +179,9 @@ class Block(NamedTuple):
         players: who decided.
         steps: S times the decisions of the rounds that were not over, as arrays by name.
             ``game``, int64 (n,), has their rounds; ``legal_actions`` and the like the items of one decision
-            after those of another.
+            after those of another; ``paid``, float32 (n,), the rewards of the seat before this decision.
         num_decisions: int64 (B,).
-        returns: float32 (B, P).
+        returns: float32 (B, P), of whole rounds.
         results: int64 (B, P) each: ``places``, ``points``, ``units``.
     """
 
@@ -256,7 +256,7 @@ def play_block(config: DataConfig, first: int, num_rounds: int) -> Block:
         actions, cards = players.act(view, games, step)
         found["action"], found["cards"] = actions, batch.action_to_cards(actions) if cards is None else cards
         rewards, _ = batch.step(actions, cards)
-        # Most steps pay nobody.
+        # Most steps have no reward.
         paid, seats = np.divmod(np.flatnonzero(rewards), rewards.shape[1])
         returns[games[paid], seats] += rewards[paid, seats]
         steps.append(found)

@@ -230,7 +230,7 @@ def _shown(value: dict[str, float], digits: int = 3) -> str:
 
 
 def _gap(score: dict[str, float], held_out: dict[str, Any] | None) -> str:
-    """How much less an agent gets in deals that nobody knew; the deals are independent."""
+    """The score on held-out deals less that on the published ones, which are independent."""
     if held_out is None:
         return "–"
     other = held_out["packet"]["figures"]["score"]

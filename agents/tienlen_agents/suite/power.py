@@ -42,7 +42,7 @@ def found_share(differences: FloatArray, effect: float, repeats: int = REPEATS) 
     Args:
         differences: float64 (D,), of the deals of two real agents; their mean is replaced by the effect.
         effect: the true difference.
-        repeats: number of simulated packets, each of D deals that are drawn from these.
+        repeats: number of simulated packets; each has D deals, drawn from the given ones.
     """
     rng = np.random.default_rng(SEED)
     centred = differences - differences.mean() + effect
