@@ -167,7 +167,10 @@ class ExistingFile:
         if not isinstance(value, str) or "\0" in value:
             return False
         paths = several_files(value) if self.several else [value]
-        return all(Path(path).is_file() for path in paths)
+        try:
+            return all(Path(path).is_file() for path in paths)
+        except OSError:  # a name that is too long
+            return False
 
     def __str__(self) -> str:
         return "files that exist, separated by blanks" if self.several else "a file that exists"

@@ -90,7 +90,7 @@ def outside(config: type[Config], name: str) -> list[Any]:
     elif isinstance(expected, Choice | Pattern):
         found += ["no such", "", "../x"]
     elif isinstance(expected, ExistingFile):
-        found += ["/nosuch/file", "\0"]
+        found += ["/nosuch/file", "\0", "x" * 400]
     else:
         found += [3, "\0"]
     return found
