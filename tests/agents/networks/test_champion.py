@@ -32,7 +32,7 @@ PRESETS = sorted({preset for preset, _ in shipped()})
 
 
 def test_there_is_one_for_the_main_presets() -> None:
-    assert {"cardgames", "foicica", "south", "south_count", "north"} <= set(PRESETS)
+    assert {"cardgames", "south", "south_count", "north"} <= set(PRESETS)
 
 
 @pytest.mark.parametrize("path", sorted(WEIGHTS.glob("*.safetensors")), ids=lambda p: p.stem)

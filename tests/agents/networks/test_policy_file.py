@@ -25,6 +25,7 @@ from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.registry import get_rules
 
+FROZEN = Path(__file__).parents[2] / "frozen" / "networks"  # were shipped once
 # SHA-256 of the names, shapes and bytes of the published weights; they never change.
 PUBLISHED = {
     "bga-small-v1": "fc1f3295f2eb43a951e54ccb5d3a49f21f56aa9362486af8dd361654356664be",
@@ -54,7 +55,11 @@ def weights_digest(agent: NetworkAgent) -> str:
     return digest.hexdigest()
 
 
-@pytest.mark.parametrize("path", sorted(WEIGHTS.glob("**/*.safetensors")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for place in (WEIGHTS, FROZEN) for path in place.glob("**/*.safetensors")),
+    ids=lambda p: p.stem,
+)
 def test_published_weights_never_change(path: Path, tmp_path: Path) -> None:
     agent = NetworkAgent.load(path)
     assert weights_digest(agent) == PUBLISHED[path.stem]
