@@ -121,9 +121,8 @@ def as_integer(value: object, name: str) -> int:
     Raises:
         ValueError: not an integer.
     """
-    with suppress(TypeError):  # arrays of more than one number
-        if isinstance(value, SupportsIndex):
-            return operator.index(value)
+    with suppress(TypeError):
+        return operator.index(cast(SupportsIndex, value))
     raise ValueError(f"{name}={value!r}: expected an integer")
 
 

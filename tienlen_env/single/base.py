@@ -520,15 +520,16 @@ class BaseRound(Generic[RulesT, PlayT]):
 
     # ------------------------------------------------------------ records
 
-    def record(self) -> str:
-        """The round so far as one line of text (`tienlen_env.games.common.notation`).
+    @property
+    def content(self) -> Record:
+        """What `record` writes: the rules, the deal, the plays and, at the end, the results.
 
         Raises:
             TienLenError: the round was made by `from_view`.
         """
         if self._first_row is not None:
             raise TienLenError("a round that one player sees has no record: its deal is not known")
-        found = Record(
+        return Record(
             self.rules,
             self.key,
             self.round_index,
@@ -538,7 +539,14 @@ class BaseRound(Generic[RulesT, PlayT]):
             self._results if self.is_over else None,
             self._extra_cards,
         )
-        return (self.notation or plain_notation(self._batch.game)).format(found)
+
+    def record(self) -> str:
+        """The round so far as one line of text (`tienlen_env.games.common.notation`).
+
+        Raises:
+            TienLenError: the round was made by `from_view`.
+        """
+        return (self.notation or plain_notation(self._batch.game)).format(self.content)
 
     @classmethod
     def from_record(cls, text: str, rules: RulesT | None = None, *, backend: BackendName = "native") -> Self:

@@ -280,7 +280,9 @@ class Round(BaseRound[Rules, Play]):
                 return self.play_of(declare, 0)
         if isinstance(move, Play) and move.is_declaration:
             return self._of_action(self._checked(move.action))
-        cards = Cards(move)
+        cards = Cards(move) if isinstance(move, str) else move
+        if (known := self._shared.known.get(cards)) is not None:
+            return cast(Play, known)
         try:
             return self.play_of(self._table.classify(int(cards)), int(cards))
         except InvalidComboError as error:

@@ -14,12 +14,13 @@ from numpy.random import SeedSequence
 import tienlen_agents
 from tienlen_agents.arena.play import batch_for
 from tienlen_agents.data.config import DataConfig
+from tienlen_agents.records import plays_of, read_round
 from tienlen_agents.search import SearchAgent
 from tienlen_env.engine.agent import Agent, CardAgent, ScoringAgent, View, choose_cards
-from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.arrays import AnyArray, IntArray
 from tienlen_env.games.common.game import AnyRules
-from tienlen_env.single.base import AnyRound, game_of_line, plain_notation, round_type
+from tienlen_env.games.registry import game_of
+from tienlen_env.single.base import AnyRound, round_type
 
 
 class Deal(NamedTuple):
@@ -30,6 +31,13 @@ class Deal(NamedTuple):
     leader: int | None = None
     hands: tuple[int, ...] | None = None
     extra: tuple[int | None, ...] | None = None
+
+    @classmethod
+    def of(cls, played: AnyRound) -> Deal:
+        """How a round was dealt."""
+        found = played.content
+        extra = tuple(map(found.extra.get, _names_of_extra(found.rules)))
+        return cls(found.key, found.round_index, found.leader, found.hands, found.hands and extra)
 
     def round(self, rules: AnyRules) -> AnyRound:
         """The round before its first play."""
@@ -44,7 +52,7 @@ class Deal(NamedTuple):
 
 
 def _names_of_extra(rules: AnyRules) -> tuple[str, ...]:
-    return tuple(Batch(rules).game.extra_hands)
+    return tuple(game_of(rules).extra_hands)
 
 
 class Players:
@@ -116,32 +124,29 @@ class Records:
     deals: Mapping[str, Sequence[Any] | AnyArray]
 
     def __init__(self, config: DataConfig, first: int, num_rounds: int) -> None:
-        rules = config.variant
-        self.batch = batch_for([], rules, num_rounds, config.history)
-        deals, plays = [], []
+        rules, rounds = config.variant, []
         for number, line in enumerate(_lines(config, first, num_rounds), first + 1):
             try:
-                kind = round_type(rules)
-                found = (kind.notation or plain_notation(game_of_line(line))).parse(line)
-                played = kind.from_record(line)
-                if found.rules != rules or not played.is_over:
-                    raise ValueError(f"expected a whole round of {rules.name}, {rules.num_players} players")
+                rounds.append(read_round(line, rules))
             except ValueError as error:
                 raise ValueError(f"{config.records}, line {number}: {error}") from error
-            extra = tuple(map(found.extra.get, _names_of_extra(rules)))
-            deals.append(Deal(found.key, found.round_index, found.leader, found.hands, found.hands and extra))
-            row = deals[-1].round(rules).row  # without a history
-            self.batch.state.rows[len(deals) - 1, : len(row)] = row
-            plays.append([(play.action, play.cards) for play in played.plays])
+        self._actions, self._cards = plays_of(rounds)
+        deals = [Deal.of(played) for played in rounds]
         self.deals = dict(zip(Deal._fields, zip(*deals, strict=True), strict=True))
-        lengths = np.array([len(each) for each in plays])
-        self._start = np.cumsum(lengths) - lengths
-        self._plays = np.array(list(itertools.chain(*plays)), np.int64).reshape(-1, 2)
+        self.batch = batch_for([], rules, num_rounds, config.history)
+        self.batch.deal(
+            [deal.key or 0 for deal in deals],
+            rounds=[deal.round_index for deal in deals],
+            leader=[-1 if deal.leader is None else deal.leader for deal in deals],
+        )
+        for game, deal in enumerate(deals):
+            if deal.hands is not None:
+                row = deal.round(rules).row  # without a history
+                self.batch.state.rows[game, : len(row)] = row
 
     def act(self, view: View, games: IntArray, step: int) -> tuple[IntArray, IntArray]:
         """See `Players.act`."""
-        actions, cards = np.ascontiguousarray(self._plays[self._start[games] + step].T)
-        return actions, cards
+        return self._actions[step, games], self._cards[step, games]
 
     def decisions(self, view: View, games: IntArray) -> Iterator[tuple[int, IntArray]]:
         """There are no agents."""

@@ -30,15 +30,15 @@ from tienlen_agents.exact.policies import measure
 from tienlen_agents.exact.small_tienlen import PolicyError, small_game
 from tienlen_agents.exact.tree import Tree, build
 from tienlen_agents.networks.shipped import WEIGHTS
+from tienlen_agents.records import plays_of, read_round
 from tienlen_agents.suite import figures, v1
 from tienlen_agents.suite.packet import PacketError, checksums, read_packet
 from tienlen_agents.suite.table import AGENT, Suite, Table, Track
 from tienlen_env.engine.agent import Agent, CardAgent, View
-from tienlen_env.engine.batch import NO_ACTION, Batch
+from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import FloatArray, IntArray
 from tienlen_env.rendering.view import printable
-from tienlen_env.single.base import round_type
 
 SUITES: Final[dict[str, Suite]] = {v1.SUITE.name: v1.SUITE}
 THRESHOLD: Final = 0.3  # of the share of regrets
@@ -274,26 +274,18 @@ def read_plays(records: JobRecords, games: Games) -> tuple[IntArray, IntArray]:
     Raises:
         PacketError: a record is not a complete, legal round of its deal, written as records are.
     """
-    rules, plays = records.job.rules, []
+    rounds = []
     for game, (line, key) in enumerate(zip(records.lines, games.keys.tolist(), strict=True)):
         try:
-            played = round_type(rules).from_record(line, rules)
+            played = read_round(line, records.job.rules)
         except (TienLenError, ValueError) as error:
             raise PacketError(f"{records.place(game)}: not a legal round: {printable(str(error))}") from None
-        if played.rules != rules:
-            raise PacketError(f"{records.place(game)}: other rules than {rules.name}")
         if (played.key, played.round_index, played.leader) != (key, 0, None):
             raise PacketError(f"{records.place(game)}: not the suite's deal: another seed or order of deals")
-        if not played.is_over:
-            raise PacketError(f"{records.place(game)}: the round is not played to its end")
         if played.record() != line:
             raise PacketError(f"{records.place(game)}: expected the record {played.record()!r}")
-        plays.append([(play.action, play.cards) for play in played.plays])
-    actions = np.full((max(map(len, plays)), len(plays)), NO_ACTION, np.int64)
-    cards = np.zeros_like(actions)
-    for game, moves in enumerate(plays):
-        actions[: len(moves), game], cards[: len(moves), game] = zip(*moves, strict=True)
-    return actions, cards
+        rounds.append(played)
+    return plays_of(rounds)
 
 
 def follow(records: JobRecords, agents: Sequence[Agent | None], sample: Sample) -> tuple[Chunk, int]:

@@ -1,6 +1,7 @@
 """Games as data: rounds and back, and files that do not say what the plays lead to."""
 
-import numpy as np
+import random
+
 import pytest
 
 from tests.needs import needs_pyarrow
@@ -14,10 +15,10 @@ PRESETS = [name for name in PRESETS if name != "high_card"]
 
 def records(preset, num_rounds):
     """Random plays, some with exact cards; some rounds with a leader, later ones of a key, or given hands."""
-    rules, rng = get_rules(preset), np.random.default_rng(3)
+    rules, rng = get_rules(preset), random.Random(3)
     kind, found = round_type(rules), []
     while len(found) < num_rounds:
-        key = int(rng.integers(2**63))
+        key = rng.getrandbits(63)
         played = kind(rules, key, round_index=len(found) % 3, leader=0 if len(found) % 3 else None)
         if len(found) % 5 == 4 and not getattr(rules, "dummy", False):
             hands = [played.hand(seat) for seat in range(rules.num_players)]
@@ -25,7 +26,7 @@ def records(preset, num_rounds):
             played = kind.from_hands(rules, hands, **extra)
         while not played.is_over:
             plays = played.legal_plays(exact=rng.random() < 0.1)
-            played.play(plays[rng.integers(len(plays))])
+            played.play(rng.choice(plays))
         found.append(played.record())
     return found
 

@@ -112,8 +112,8 @@ def test_probabilities_and_estimates_have_an_item_for_each_legal_action(tmp_path
 def test_wrong_input_is_refused_before_anything_is_written(tmp_path):
     whole = records("cardgames", 1)[0]
     for line, message in (
-        (whole.partition(" = ")[0].rpartition(" ")[0], "expected a whole round"),
-        (records("south", 1)[0], "expected a whole round of cardgames"),
+        (whole.partition(" = ")[0].rpartition(" ")[0], "not played to its end"),
+        (records("south", 1)[0], "line 1: column 11: south: other rules were given"),
         ("nonsense", "line 1"),
     ):
         (tmp_path / "games.txt").write_text(line + "\n")

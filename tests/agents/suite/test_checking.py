@@ -208,12 +208,12 @@ def _(packet: Packet, _: object) -> None:
     packet.contents.update({"records/01": second, "records/02": first})
 
 
-@kind("other rules", "not a legal round|other rules than cardgames")
+@kind("other rules", "not a legal round")
 def _(packet: Packet, packets: dict[str, Packet]) -> None:
     packet.contents.update(packets["other rules"].contents)
 
 
-@kind("other rules by their name", "not a legal round|other rules than cardgames")
+@kind("other rules by their name", "not a legal round")
 def _(packet: Packet, _: object) -> None:
     put(packet, [line.replace(" cardgames p4", " mobile p4") for line in lines_of(packet)])
 
