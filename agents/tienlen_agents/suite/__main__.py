@@ -4,6 +4,7 @@ tienlen suite list
 tienlen suite run heuristic --track A --out packet
 tienlen suite check packet
 tienlen suite replay packet --seed 1234
+tienlen suite check-row leaderboard/A-mine.json
 tienlen suite power packet other-packet
 tienlen suite new-seed ../secret
 tienlen suite page
@@ -41,6 +42,7 @@ from tienlen_agents.suite.packet import PacketError, read_packet
 from tienlen_agents.suite.page import entry_of, leaderboard, read_entries, write_entry
 from tienlen_agents.suite.power import power
 from tienlen_agents.suite.running import Declaration, Entry, replay, run
+from tienlen_agents.suite.submitted import check_row
 from tienlen_env.extras import MissingExtraError
 from tienlen_env.rendering.view import printable
 
@@ -117,14 +119,26 @@ class Replaying(Checking):
     agent: str = setting("", FreeText("an agent"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckingRows(Common):
+    """The options of check-row.
+
+    Attributes:
+        any_level: take levels of trust above community, too, which this check does not prove.
+    """
+
+    any_level: bool = False
+
+
 def _list(suite_name: str) -> int:
     suite = SUITES[suite_name]
-    table = TextTable(title=f"suite {suite.name}, {suite.digest()[:16]}")
-    for title in ("track", "what", "tables", "deals", "who cannot"):
+    table = TextTable(title=f"suite {suite.name}")
+    for title in ("track", "what", "tables", "deals", "digest", "who cannot"):
         table.add_column(title)
     for track in suite.tracks.values():
         deals = str(track.num_deals) if track.num_deals else "all"
-        table.add_row(track.name, track.title, str(len(track.tables)), deals, track.cannot)
+        digest = suite.digest(track.name)[:16]
+        table.add_row(track.name, track.title, str(len(track.tables)), deals, digest, track.cannot)
     console = Console()
     console.print(table)
     classes = ", ".join(f"{most:g}" if most else "no limit" for most in suite.budgets)
@@ -208,6 +222,15 @@ def _check(settings: Checking, folder: str) -> int:
     return 0
 
 
+def _check_rows(settings: CheckingRows, rows: Sequence[str]) -> int:
+    console = Console(stderr=True, quiet=settings.quiet)
+    for row in rows:
+        secret, on_table = settings.secret_bytes, console.print
+        found = check_row(Path(row), any_level=settings.any_level, secret=secret, on_table=on_table)
+        print(f"{printable(row)}: community: {found.rounds} rounds, as its packet says")
+    return 0
+
+
 def _new_seed(path: str) -> int:
     out = Path(path)
     if out.exists():
@@ -238,6 +261,9 @@ def _parser() -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=text)
         one.add_argument("packet", help="its folder")
         add_options(one, config)
+    one = commands.add_parser("check-row", help="check submitted rows and the packets at their addresses")
+    one.add_argument("rows", nargs="+", metavar="row", help="files of the leaderboard")
+    add_options(one, CheckingRows)
     one = commands.add_parser(
         "power", help="the difference of two packets, and the smallest one that is found"
     )
@@ -285,6 +311,9 @@ def _call(parser: argparse.ArgumentParser, command: str, given: dict[str, Any]) 
     if command in ("check", "replay"):
         packet = given.pop("packet")
         return _check(make_config(parser, Replaying if command == "replay" else Checking, given), packet)
+    if command == "check-row":
+        rows = given.pop("rows")
+        return _check_rows(make_config(parser, CheckingRows, given), rows)
     if command == "power":
         print(power(*(read_packet(Path(folder)) for folder in given["packets"])))
         return 0

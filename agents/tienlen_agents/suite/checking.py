@@ -44,7 +44,7 @@ SUITES: Final[dict[str, Suite]] = {v1.SUITE.name: v1.SUITE}
 THRESHOLD: Final = 0.3  # of the share of regrets
 JUDGED: Final = Path(__file__).parent
 JUDGEMENT: Final = Judgement(
-    decisions=250, worlds=200, player="champion:file=tienlen-general-v4,worlds=0", seed=43
+    decisions=1000, worlds=200, player="champion:file=tienlen-general-v4,worlds=0", seed=43
 )
 
 
@@ -87,11 +87,11 @@ def panel_agents(suite: Suite, names: Sequence[str]) -> list[Agent]:
     return [tienlen_agents.load(suite.panel[name].agent) for name in names]
 
 
-def content_names(suite: Suite, track: Track) -> list[str]:
+def content_names(track: Track) -> list[str]:
     """The names of a packet's contents."""
     kind = "policies" if track.kind == "nash_conv" else "records"
     names = [f"{kind}/{index + 1:02}" for index in range(len(track.tables))]
-    return [*names, "choices/01"] if track.kind == "endings" and suite.regrets else names
+    return [*names, "choices/01"] if track.regrets else names
 
 
 def check(
@@ -118,15 +118,15 @@ def check(
     suite = suites.get(values["suite"])
     if suite is None:
         raise PacketError(f"suite {values['suite']!r}: expected one of {', '.join(suites)}")
-    if values["suite_digest"] != suite.digest():
-        raise PacketError(f"suite_digest: not that of suite {suite.name}: another table, or other rules")
     if values["track"] not in suite.tracks:
         raise PacketError(f"track {values['track']!r}: suite {suite.name} has {', '.join(suite.tracks)}")
+    if values["track_digest"] != suite.digest(values["track"]):
+        raise PacketError(f"track_digest: not that of suite {suite.name}: another table, or other rules")
     track = suite.track(values["track"], quick=values["quick"])
     if values["held_out"] != held_out_digest(secret):
         what = "held-out deals: expected their secret" if values["held_out"] else "expected held-out deals"
         raise PacketError(f"held_out: {what}" if secret is None else "held_out: not the deals of this secret")
-    names, expected = set(values["contents"]), content_names(suite, track)
+    names, expected = set(values["contents"]), content_names(track)
     # An agent need not play every game of a normalised score.
     if not names or not names <= set(expected) or (len(names) < len(expected) and track.kind != "normalised"):
         raise PacketError(f"contents: expected {', '.join(expected)}")
@@ -149,7 +149,7 @@ def check(
         found = figures.figures_of_rounds(track, results, quick=values["quick"])
         if "choices/01" in packet.contents:
             on_table("judged decisions")
-            found |= regret_of(suite, _Choices(packet.contents["choices/01"]))
+            found |= regret_of(track, _Choices(packet.contents["choices/01"]))
         if packet.run["decisions"] != reader.own_decisions:
             raise PacketError(
                 f"run.json: decisions: it says {packet.run['decisions']}, the records have "
@@ -407,6 +407,6 @@ def judged_decisions(checksum: str) -> tuple[Batch, list[FloatArray]]:
     return judged(JUDGEMENT, JUDGED)
 
 
-def regret_of(suite: Suite, agent: Agent) -> dict[str, Any]:
+def regret_of(track: Track, agent: Agent) -> dict[str, Any]:
     """The regret of an agent's choices in the judged decisions."""
-    return figures.regret_figures(regret(agent, *judged_decisions(suite.regrets), THRESHOLD))
+    return figures.regret_figures(regret(agent, *judged_decisions(track.regrets), THRESHOLD))

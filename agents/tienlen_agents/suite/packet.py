@@ -159,10 +159,11 @@ def _are_forfeits(value: Any) -> bool:
 
 
 SHA256: Final = r"[0-9a-f]{64}"
+CONTENT_NAME: Final = "(?:records|choices|policies)/[0-9]{2}"
 VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "schema": lambda value: value is not True and value == SCHEMA,
     "suite": _is_text,
-    "suite_digest": _matches(SHA256),
+    "track_digest": _matches(SHA256),
     "track": _is_text,
     "quick": lambda value: type(value) is bool,
     "held_out": _matches(f"({SHA256})?"),
@@ -172,7 +173,7 @@ VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "budget": _is_number,
     "versions": _texts(r"\S.*"),
     "code": _matches("[0-9a-f]{16}"),
-    "contents": _texts(SHA256, "(records|choices|policies)/[0-9]{2}"),
+    "contents": _texts(SHA256, CONTENT_NAME),
     "figures": lambda value: isinstance(value, dict),
     "digest": _matches(SHA256),
 }

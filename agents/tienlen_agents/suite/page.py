@@ -37,11 +37,25 @@ def entry_of(packet: Packet, level: str, url: str) -> dict[str, Any]:
     Raises:
         PacketError: a quick packet, or another level or kind of address.
     """
-    records = packet.contents.get("records/01", b"").decode().splitlines()[:NUM_GAMES]
-    values = {**packet.values, "digest": packet.digest}
-    entry = {"level": level, "url": url, "units": packet.run["units"], "games": records, "packet": values}
+    entry = {
+        "level": level,
+        "url": url,
+        "units": packet.run["units"],
+        "games": _three(packet),
+        "packet": {**packet.values, "digest": packet.digest},
+    }
     _check(entry)
     return entry
+
+
+def _three(packet: Packet) -> list[str]:
+    """Records of the first, the middle and the last table, each of another deal."""
+    names = sorted(name for name in packet.contents if name.startswith("records"))
+    found = []
+    for number in range(NUM_GAMES if names else 0):
+        lines = packet.contents[names[number * (len(names) - 1) // 2]].decode().splitlines()
+        found.append(lines[number * (len(lines) - 1) // packet.values["figures"]["num_deals"]])
+    return found
 
 
 def _check(entry: Any) -> None:
@@ -57,8 +71,10 @@ def _check(entry: Any) -> None:
     if entry["url"] and not entry["url"].startswith("https://"):
         raise PacketError("url: expected an address that begins with https://")
     suite = SUITES.get(values["suite"])
-    if suite is None or suite.digest() != values["suite_digest"] or values["track"] not in suite.tracks:
-        raise PacketError("packet: of an unknown suite")
+    if suite is None or values["track"] not in suite.tracks:
+        raise PacketError("packet: of an unknown suite or track")
+    if suite.digest(values["track"]) != values["track_digest"]:
+        raise PacketError("packet: track_digest: not that of the suite")
 
 
 def write_entry(path: Path, entry: dict[str, Any]) -> None:
@@ -70,26 +86,42 @@ def write_entry(path: Path, entry: dict[str, Any]) -> None:
     write_atomic(path, json.dumps(entry, sort_keys=True).encode() + b"\n")
 
 
+def read_entry(path: Path) -> dict[str, Any]:
+    """A row.
+
+    Raises:
+        PacketError: the file is not a row; it is named.
+        OSError: it cannot be read.
+    """
+    try:
+        if path.stat().st_size > MAX_JSON:
+            raise PacketError("too large")
+        entry: dict[str, Any] = json.loads(path.read_bytes())
+        _check(entry)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise PacketError(f"{path.name}: {error}") from None
+    return entry
+
+
 def read_entries(folder: Path) -> list[dict[str, Any]]:
     """The rows in a folder, by their files' names. The file held-out.txt has the hashes of secret seeds.
 
     Raises:
-        PacketError: a file that is not a row, or one of held-out deals of another seed; it is named.
+        PacketError: a file that is not a row, one of held-out deals of another seed, or a second row of an
+            agent in a track; it is named.
     """
-    found, hashes = [], folder / "held-out.txt"
+    found, hashes = {}, folder / "held-out.txt"
     known = {"", *(hashes.read_text(encoding="utf-8").split() if hashes.exists() else ())}
     for path in sorted(folder.glob("*.json")):
-        try:
-            if path.stat().st_size > MAX_JSON:
-                raise PacketError("too large")
-            entry = json.loads(path.read_bytes())
-            _check(entry)
-            if entry["packet"]["held_out"] not in known:
-                raise PacketError("held_out: not a seed in held-out.txt")
-        except (ValueError, TypeError, RecursionError) as error:
-            raise PacketError(f"{path.name}: {error}") from None
-        found.append(entry)
-    return found
+        entry = read_entry(path)
+        values = entry["packet"]
+        if values["held_out"] not in known:
+            raise PacketError(f"{path.name}: held_out: not a seed in held-out.txt")
+        key = (values["suite"], values["track"], values["held_out"], _name(entry))
+        if key in found:
+            raise PacketError(f"{path.name}: a second row of {_name(entry)!r} in track {values['track']}")
+        found[key] = entry
+    return list(found.values())
 
 
 def _packet(entry: dict[str, Any]) -> Packet:

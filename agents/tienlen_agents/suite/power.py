@@ -26,7 +26,7 @@ def difference(first: Packet, second: Packet) -> Estimate:
 
 
 def _differences(first: Packet, second: Packet) -> FloatArray:
-    for key in ("suite_digest", "track", "quick", "held_out"):
+    for key in ("track", "track_digest", "quick", "held_out"):
         if first.values[key] != second.values[key]:
             raise PacketError(f"{key}: expected two packets of the same deals")
     scores = [packet.values["figures"].get("deals") for packet in (first, second)]

@@ -152,15 +152,15 @@ def run(
         made["forfeits"] = [
             [f.reason[:2000], f.num_rounds] for result in results.values() for f in result.played.forfeits[0]
         ]
-        if track.kind == "endings" and suite.regrets:
-            contents["choices/01"] = _choices(suite, agent)
-            found |= regret_of(suite, agent)
+        if track.regrets:
+            contents["choices/01"] = _choices(track, agent)
+            found |= regret_of(track, agent)
     made["seconds"] = round(time.perf_counter() - begin, 1)
     declared = asdict(entry.declaration)
     values = {
         "schema": SCHEMA,
         "suite": suite.name,
-        "suite_digest": suite.digest(),
+        "track_digest": suite.digest(track.name),
         "track": track.name,
         "quick": entry.quick,
         "held_out": held_out_digest(entry.secret),
@@ -248,8 +248,8 @@ def _play_exact(track: Track, agent: Agent) -> tuple[dict[str, bytes], dict[str,
     return contents, figures.nash_conv_figures(track, measured)
 
 
-def _choices(suite: Suite, agent: Agent) -> bytes:
-    decisions, _ = judged_decisions(suite.regrets)
+def _choices(track: Track, agent: Agent) -> bytes:
+    decisions, _ = judged_decisions(track.regrets)
     agent.reset(0)
     chosen: IntArray = np.asarray(agent.act(View(decisions)))
     return "".join(f"{action}\n" for action in chosen.tolist()).encode()
@@ -306,7 +306,7 @@ def replay(
         return 0
     if "choices/01" in packet.contents:
         on_job("judged decisions")
-        if _choices(suite, loaded) != packet.contents["choices/01"]:
+        if _choices(track, loaded) != packet.contents["choices/01"]:
             raise PacketError("choices/01: the agent chooses otherwise")
     deals = seed_for(track, secret)
     every = [

@@ -1,7 +1,8 @@
 """A suite as data: tracks, panel, classes of budget. `v1` is the first one.
 
-A suite never changes once a version of the project was released with it: `Suite.digest` covers every value
-here, the digests of the rules and those of the panel's files. A new version is a new table.
+A track never changes once a version of the project was released with it: `Suite.digest` covers every value
+here, the digests of the rules and those of the panel's files. A new version is a new table; a new track may
+join a suite, since the others keep their digests.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ class Track:
         deals_per_job: deals that are played at a time, after which all agents are reset.
         seed: of deals and agents.
         quick: number of deals of ``--quick``, where tables with slow opponents are left out.
+        regrets: SHA-256 of the judged decisions; empty: the track has none.
         cannot: agents that cannot enter, and why.
     """
 
@@ -101,6 +103,7 @@ class Track:
     deals_per_job: int = 64
     seed: int = 0
     quick: int = 64
+    regrets: str = ""
     cannot: str = ""
 
     def jobs(self, table: Table, seed: int) -> Iterator[Job]:
@@ -130,7 +133,6 @@ class Suite:
         panel: by name.
         budgets: upper ends of the classes of budget, in units of a decision (`budget`), 0 for no limit.
         sample: share of the decisions of slow agents that a check computes again.
-        regrets: SHA-256 of the judged decisions of the endings' track; empty: that track has none.
     """
 
     name: str
@@ -138,18 +140,19 @@ class Suite:
     panel: dict[str, Member]
     budgets: tuple[float, ...]
     sample: float
-    regrets: str = ""
 
-    def digest(self) -> str:
-        """SHA-256 of all values but texts for people, with the digests of the rules."""
-        rules = {
-            table.title: table.variant.digest() for track in self.tracks.values() for table in track.tables
-        }
-        values = asdict(self)
-        for track in values["tracks"].values():
-            del track["title"], track["cannot"]
-        text = json.dumps({**values, "rules": rules}, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+    def digest(self, name: str) -> str:
+        """SHA-256 of a track's values but texts for people, of its rules, its panel and the budgets."""
+        track = asdict(self.tracks[name])
+        del track["title"], track["cannot"]
+        panel = {member: asdict(self.panel[member]) for member in self.members(name)}
+        rules = {table.title: table.variant.digest() for table in self.tracks[name].tables}
+        values = (self.name, track, panel, self.budgets, self.sample, rules)
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+    def members(self, name: str) -> list[str]:
+        """The members of the panel that play in a track."""
+        return list(dict.fromkeys(other for table in self.tracks[name].tables for other in table.opponents))
 
     def track(self, name: str, *, quick: bool = False) -> Track:
         """A track, or its short form.

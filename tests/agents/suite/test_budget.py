@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import subprocess
 import sys
 import time
@@ -74,7 +75,7 @@ def test_another_load_gives_the_same_class(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_time_of_all_threads_counts() -> None:
     def work(_: int = 0) -> None:
-        np.linalg.svd(np.ones((120, 120)))
+        bz2.compress(budget._WORK)  # without Python's lock
 
     def several() -> None:
         with ThreadPoolExecutor(2) as pool:
@@ -84,5 +85,5 @@ def test_the_time_of_all_threads_counts() -> None:
         for _ in range(8):
             work()
 
-    one(), several()
-    assert budget._seconds(several) > 0.5 * budget._seconds(one)
+    fastest = [min(budget._seconds(work) for _ in range(7)) for work in (several, one)]
+    assert fastest[0] > 0.5 * fastest[1]

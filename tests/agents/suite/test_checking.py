@@ -326,9 +326,9 @@ def value(key: str, new: object) -> Change:
 
 
 kind("unknown suite", "suite 'v9': expected one of tiny")(value("suite", "v9"))
-kind("another version of the suite", "suite_digest: not that of suite tiny")(value("suite_digest", "0" * 64))
+kind("another version of the suite", "track_digest: not that of suite tiny")(value("track_digest", "0" * 64))
 kind("unknown track", "track 'Z'")(value("track", "Z"))
-kind("another track", "contents: expected")(value("track", "D"))
+kind("another track", "track_digest: not that of suite tiny")(value("track", "D"))
 kind("quick for long", "expected 16 records|contents: expected records/01$")(value("quick", True))
 kind("another schema", "packet.json: schema")(value("schema", 2))
 kind("code", "packet.json: code")(value("code", "mine"))
@@ -481,16 +481,17 @@ def test_held_out_deals_need_their_secret(packets: dict[str, Packet], tmp_path: 
 
 def test_choices_in_judged_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
-    judging = {"tiny": replace(TINY, regrets=PUBLISHED["v1"].regrets)}
+    track = replace(TINY.tracks["E"], regrets=PUBLISHED["v1"].tracks["E"].regrets)
+    judging = {"tiny": replace(TINY, tracks={"E": track})}
     packet = run(Entry("heuristic", "E", judging["tiny"]), tmp_path)
     figures = check(tmp_path, suites=judging).figures
     assert 0.05 < figures["regret"]["mean"] < 0.2
     assert replay(tmp_path, 1, jobs=1, suites=judging) == 16
     lines = packet.contents["choices/01"].decode().splitlines()
     for wrong, message in (
-        (lines[:-1], "choices/01: expected 250 actions"),
-        ([*lines[:-1], "-1"], "choices/01: expected 250 actions"),
-        ([*lines[:-1], "9" * 30], "choices/01, line 250: not a legal action"),
+        (lines[:-1], "choices/01: expected 1000 actions"),
+        ([*lines[:-1], "-1"], "choices/01: expected 1000 actions"),
+        ([*lines[:-1], "9" * 30], "choices/01, line 1000: not a legal action"),
         (["0", *lines[1:]], "choices/01, line 1: not a legal action|figures.regret.mean: the packet says"),
     ):
         changed_packet = copy.deepcopy(packet)

@@ -98,3 +98,10 @@ def test_a_name_cannot_change_the_page(tmp_path: Path, monkeypatch: pytest.Monke
     assert "](" not in text
     head = next(line for line in text.splitlines() if line.startswith("| rank"))
     assert row.count("|") == head.count("|")
+
+
+def test_an_agent_has_one_row_in_a_track(entries: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    for name in ("A-greedy", "A-more"):
+        write_entry(tmp_path / f"{name}.json", entries["A-greedy"])
+    with pytest.raises(PacketError, match=r"A-more.json: a second row of 'greedy' in track A"):
+        read_entries(tmp_path)

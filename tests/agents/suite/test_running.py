@@ -9,13 +9,17 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.clusters import running_cluster
 from tests.suites import SUITES, TINY
+from tienlen_agents import cluster
 from tienlen_agents.arena import play_task
+from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.settings import ConfigError
 from tienlen_agents.suite import Declaration, Entry, PacketError, check, read_packet, replay, run, running
 from tienlen_agents.suite.__main__ import main
@@ -55,6 +59,45 @@ def test_the_same_bytes_with_two_workers_and_elsewhere(tmp_path: Path) -> None:
     one = contents(tmp_path / "one")
     assert one == contents(tmp_path / "two") == contents(tmp_path / "there")
     assert sorted(one) == ["packet.json", "records/01.xz", "records/02.xz"]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    pytest.importorskip("ray")
+    with running_cluster(2) as found:
+        yield found
+
+
+# All shipped agents; those in `OTHERS` need a person, a file of the user or another package.
+OTHERS = {"exact", "human", "onnx", "openspiel"}
+SHIPPED = {
+    **dict.fromkeys(("random", "greedy", "greedy_long", "heuristic", "endgame:heuristic", "reference"), "A"),
+    **dict.fromkeys(("search:worlds=4", "ismcts:worlds=4", "champion", "champion:worlds=0"), "A"),
+    f"policy:{WEIGHTS / 'cardgames-medium-v5.safetensors'}": "A",
+    f"process:{sys.executable} {ROOT / 'examples' / 'bot.py'}": "A",
+    f"process:perl {ROOT / 'examples' / 'bot.pl'}": "A",
+    "trickster": "B",
+}
+
+
+def test_the_list_has_all_shipped_agents() -> None:
+    listed = {agent.partition(":")[0] for agent in SHIPPED}
+    assert listed | OTHERS == set(tienlen_agents.names())
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("agent", SHIPPED)
+def test_the_same_bytes_of_all_shipped_agents(agent: str, tmp_path: Path, nodes: Any) -> None:
+    entry = Entry(agent, SHIPPED[agent], TINY)
+    run(entry, tmp_path / "one")
+    run(entry, tmp_path / "again")
+    run(entry, tmp_path / "two", workers=2)
+    members = [member.agent for member in TINY.panel.values()]
+    with cluster.connect(nodes.address, [agent, *members], quiet=True) as executor:
+        run(entry, tmp_path / "cluster", executor=executor)
+    one = contents(tmp_path / "one")
+    for other in ("again", "two", "cluster"):
+        assert contents(tmp_path / other) == one, other
 
 
 @pytest.mark.parametrize("track", ["A", "B", "D", "E"])

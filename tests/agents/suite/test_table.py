@@ -11,6 +11,7 @@ import pytest
 
 import tienlen_agents
 from tienlen_agents.arena.chunk import Job, play_chunk
+from tienlen_agents.arena.run import play_match_ups
 from tienlen_agents.suite import SUITES
 from tienlen_agents.suite.checking import panel_agents
 from tienlen_env.engine.agent import check_plays
@@ -34,9 +35,14 @@ def moves(name: str) -> str:
     return digest.hexdigest()
 
 
+def digests() -> dict[str, str]:
+    """Those of all tracks."""
+    return {name: V1.digest(name) for name in V1.tracks}
+
+
 def test_the_table_is_frozen() -> None:
-    assert V1.digest() == json.loads(GOLDEN.read_text())["v1"], (
-        "suite v1 is not the same: a suite does not change, v2 gets a table of its own"
+    assert digests() == json.loads(GOLDEN.read_text())["v1"], (
+        "suite v1 is not the same: a track does not change, v2 gets a table of its own"
     )
 
 
@@ -44,6 +50,23 @@ def test_the_table_is_frozen() -> None:
 def test_the_panel_plays_as_ever(name: str) -> None:
     panel_agents(V1, [name])
     assert moves(name) == json.loads(GOLDEN.read_text())["panel"][name]
+
+
+@pytest.mark.parametrize("at", range(0, len(V1.tracks["B"].tables), 9))
+def test_units_of_the_normalised_score(at: int) -> None:
+    table = V1.tracks["B"].tables[at]
+    for name, expected in (("random", table.zero), (table.opponents[0], table.one)):
+        pair = [name, table.opponents[0]]
+        (result,) = play_match_ups(
+            [table.match_up._replace(seated=(0, 1))],
+            pair,
+            [tienlen_agents.load(agent) for agent in pair],
+            num_deals=64,
+            seed=4301,
+            records=0,
+        )
+        found = result.scores[0].main
+        assert abs(found.mean - expected) < 2 * found.half_width + 1e-9
 
 
 def test_every_value_counts_for_the_digest() -> None:
@@ -54,7 +77,10 @@ def test_every_value_counts_for_the_digest() -> None:
         replace(V1, tracks={**V1.tracks, "A": replace(first, tables=first.tables[1:])}),
         replace(V1, panel={**V1.panel, "greedy": replace(V1.panel["greedy"], is_slow=True)}),
     ]
-    assert len({V1.digest(), *(other.digest() for other in others)}) == 5
+    assert len({V1.digest("A"), *(other.digest("A") for other in others)}) == 5
+    assert {other.digest("D") for other in others[1:]} == {V1.digest("D")}, (
+        "tracks do not share their digests"
+    )
 
 
 def test_tables_seat_the_agent_everywhere() -> None:
@@ -72,5 +98,5 @@ def test_tables_seat_the_agent_everywhere() -> None:
 
 
 if __name__ == "__main__":
-    golden = {"v1": V1.digest(), "panel": {name: moves(name) for name in V1.panel}}
+    golden = {"v1": digests(), "panel": {name: moves(name) for name in V1.panel}}
     GOLDEN.write_text(json.dumps(golden, indent=1) + "\n")
