@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -18,7 +19,9 @@ from rich.table import Table
 
 from tienlen_agents.command import versions
 from tienlen_agents.files import write_atomic
-from tienlen_agents.settings import COUNT, Config, FreeText, Range, setting
+from tienlen_agents.settings import COUNT, Config, ConfigError, FreeText, Range, setting
+
+AnyRow = TypeVar("AnyRow")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,20 @@ class BenchConfig(Config):
     runs: int = setting(3, COUNT)
     only: str = setting("", FreeText())
     out: str = setting("runs/bench.json", FreeText("a file"))
+
+
+def chosen(config: BenchConfig, rows: Mapping[str, AnyRow]) -> dict[str, AnyRow]:
+    """The rows, by their names, that ``--only`` chooses, in their order.
+
+    Raises:
+        ConfigError: it chooses none.
+    """
+    found = {name: row for name, row in rows.items() if config.only in name}
+    if not found:
+        raise ConfigError(
+            type(config).__name__, "only", f"expected a part of one of {', '.join(rows)}; got {config.only!r}"
+        )
+    return found
 
 
 def cpu_name() -> str:

@@ -19,7 +19,15 @@ from rich.console import Console
 
 from tienlen_agents.settings import parse_args
 from tienlen_env.errors import DeviceError
-from tienlen_train.benchmarks import cpu_name, gpu_environment, gpu_learning, new_table, short, write_result
+from tienlen_train.benchmarks import (
+    chosen,
+    cpu_name,
+    gpu_environment,
+    gpu_learning,
+    new_table,
+    short,
+    write_result,
+)
 from tienlen_train.benchmarks.gpu_environment import Figure, GpuConfig, Row
 from tienlen_train.config import command
 
@@ -54,7 +62,7 @@ def clocks() -> dict[str, str]:
 def all_rows(config: GpuConfig) -> list[Row]:
     """The rows, in the order of the table."""
     found = [*gpu_environment.rows(config), *gpu_learning.rows(config)]
-    return [row for row in found if config.only in row.name]
+    return list(chosen(config, {row.name: row for row in found}).values())
 
 
 def text_of(value: float, unit: str) -> str:

@@ -28,7 +28,7 @@ from tienlen_env import Batch
 from tienlen_env.engine.agent import View, history_of
 from tienlen_env.engine.backends import native
 from tienlen_env.games.registry import PRESETS
-from tienlen_train.benchmarks import BenchConfig, new_table, short, speed, write_result
+from tienlen_train.benchmarks import BenchConfig, chosen, new_table, short, speed, write_result
 from tienlen_train.config import command
 
 TARGET: Final = 0.95
@@ -80,6 +80,7 @@ def _level() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print a table and write a JSON file."""
     config = parse_args(BenchConfig, __doc__, argv)
+    names = chosen(config, ROWS)
     console = Console()
     table = new_table()
     for title in ("", "native / Numba", "native, decisions/s", "Numba"):
@@ -94,9 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 levels.append(pool.submit(_level).result())
         if not levels[0]:
             raise ValueError("there is no machine code here: `make native` compiles it")
-        for row in ROWS:
-            if config.only not in row:
-                continue
+        for row in names:
             runs = [
                 [pool.submit(_rate, row, config.seconds).result() for pool in pools]
                 for _ in range(config.runs + 1)

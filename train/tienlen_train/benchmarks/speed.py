@@ -28,7 +28,7 @@ from rich.progress import Progress
 
 from tienlen_agents.command import versions
 from tienlen_agents.settings import parse_args
-from tienlen_train.benchmarks import BenchConfig, cpu_name, new_table, short, write_result
+from tienlen_train.benchmarks import BenchConfig, chosen, cpu_name, new_table, short, write_result
 from tienlen_train.config import command
 
 Play = Callable[[float], int]  # plays until a time.perf_counter() deadline, returns the steps taken
@@ -283,17 +283,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print the table and write the JSON."""
     config = parse_args(BenchConfig, (__doc__ or "").partition("\n")[0], argv)
     console = Console(width=max(Console().width, 92))  # the table needs as much
-    chosen = [c for c in cases() if config.only in c.name]
-    plays = {case.name: case.make() for case in chosen}
-    rates: dict[str, list[float]] = {c.name: [] for c in chosen}
+    measured = list(chosen(config, {case.name: case for case in cases()}).values())
+    plays = {case.name: case.make() for case in measured}
+    rates: dict[str, list[float]] = {case.name: [] for case in measured}
     # Else every collection of a row's garbage walks through the libraries that other rows have loaded.
     gc.collect()
     gc.freeze()
     # Drawn by hand between two runs: the bar's own thread would take its share of what is measured.
     with Progress(console=console, transient=True, auto_refresh=False) as progress:
-        task = progress.add_task("measuring", total=len(chosen) * (config.runs + 1))
+        task = progress.add_task("measuring", total=len(measured) * (config.runs + 1))
         for run in range(config.runs + 1):
-            for case in chosen:
+            for case in measured:
                 progress.update(task, description=case.name, refresh=True)
                 seconds = config.seconds if run else min(1.0, config.seconds)  # the first run warms up
                 rate = measure(case, plays[case.name], seconds)
@@ -308,9 +308,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         column.no_wrap = True
     for column in table.columns[2:5]:
         column.justify = "right"
-    number = {case.name: i for i, case in enumerate(chosen, 1)}
+    number = {case.name: i for i, case in enumerate(measured, 1)}
     rows: dict[str, Any] = {}
-    for case in chosen:
+    for case in measured:
         runs = rates[case.name]
         goals, ratios = [], {}
         for other, factor in case.targets:

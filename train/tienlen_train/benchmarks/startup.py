@@ -1,6 +1,7 @@
 """How long a newcomer waits: from a new process, without stored code, to the first step, match or hand.
 
     python -m tienlen_train.benchmarks.startup
+    python -m tienlen_train.benchmarks.startup --only import
 
 Each row is a process of its own with an empty cache of Numba; seconds of wall time and of processor time, and
 the most memory that it used. "Again" is the same with the cache of the run before. With the machine code of
@@ -15,13 +16,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from importlib import metadata
 from typing import Final, NamedTuple
 
+from packaging.requirements import Requirement
 from rich.console import Console
 
 from tienlen_agents.settings import parse_args
 from tienlen_env.engine.backends import native
-from tienlen_train.benchmarks import BenchConfig, new_table, write_result
+from tienlen_train.benchmarks import BenchConfig, chosen, new_table, write_result
 from tienlen_train.config import command
 
 # `tienlen ...`, or a program.
@@ -38,6 +41,20 @@ ROWS: Final = {
     "champion v. heuristic, 5 deals": "tienlen match champion heuristic --deals 5 --quiet",
     "play to the first hand": "tienlen play --seats human heuristic greedy random --rounds 1 --key 5",
 }
+
+
+def packages() -> dict[str, str]:
+    """A row for each package that comes with this one, without its extras, and one without an import."""
+    names = ["tienlen-env"]
+    for name in names:
+        for line in metadata.requires(name) or []:
+            needed = Requirement(line)
+            is_needed = needed.marker is None or needed.marker.evaluate({"extra": ""})
+            if is_needed and needed.name not in names:
+                names.append(needed.name)
+    modules = {name: module for module, found in metadata.packages_distributions().items() for name in found}
+    found = [modules[metadata.distribution(name).metadata["Name"]] for name in names[1:]]
+    return {"import nothing": "pass"} | {f"import {module}": f"import {module}" for module in found}
 
 
 class Run(NamedTuple):
@@ -87,9 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for title in ("", "first, s", "processor, s", "again, s", "memory, MB"):
         table.add_column(title, justify="right" if title else "left")
     rows = {}
-    for name, program in ROWS.items():
-        if config.only not in name:
-            continue
+    for name, program in chosen(config, ROWS | packages()).items():
         pairs = []
         for _ in range(config.runs):
             with tempfile.TemporaryDirectory() as cache:
