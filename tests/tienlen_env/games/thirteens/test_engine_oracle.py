@@ -14,6 +14,7 @@ import pytest
 from tests.oracles.oracle_thirteens import ALL_CARDS, Oracle
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.games.thirteens.actions import build_action_table
+from tienlen_env.games.thirteens.observe import global_observation_size
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
 DECISIONS = 750  # of each of the 36 variants
@@ -87,6 +88,10 @@ class Pairs:
         own = batch.observe()
         seats = np.array([self.rng.randrange(-1, self.rules.num_players) for _ in self.oracles])
         others = batch.observe(seats)
+        whole = batch.global_observation()
+        assert whole.shape[1] == global_observation_size(self.rules)
+        from_first = batch.observe(np.zeros(NUM_GAMES, np.int64))
+        num_cards, num_players = self.rules.num_cards, self.rules.num_players
         counts = {name: getattr(state, name).tolist() for name in ("thirteens", "pairs", "straights")}
         for b, oracle in enumerate(self.oracles):
             turn = -1 if oracle.turn is None else oracle.turn
@@ -109,6 +114,12 @@ class Pairs:
                 assert not own[b].any()
             if seats[b] >= 0 and turn >= 0:
                 self.compare_view(oracle.observation(int(seats[b])), others[b])
+            at = len(from_first[b])
+            assert whole[b, :at].tolist() == from_first[b].tolist()
+            assert whole[b, at : at + num_players].tolist() == [int(s == turn) for s in range(num_players)]
+            hidden = [*oracle.hands[1:], oracle.dummy]
+            held = whole[b, at + num_players :].reshape(num_players, num_cards)
+            assert [{ALL_CARDS[i] for i in np.flatnonzero(row)} for row in held] == hidden
 
     def compare_view(self, expected: dict[str, list[list[int]]], flat: np.ndarray) -> None:
         assert set(expected) == set(self.batch.layout)
@@ -146,6 +157,16 @@ def run(rules: ThirteensRules, num_decisions: int, seed: int) -> int:
                 if played == 0 or (done >= num_decisions and episode == "game"):
                     break
     return done
+
+
+@pytest.mark.parametrize("rules", VARIANTS, ids=variant_id)
+def test_a_few_positions(rules: ThirteensRules) -> None:
+    pairs = Pairs(rules, "game", VARIANTS.index(rules))
+    for number in range(25):
+        if number % 6 == 0:
+            pairs.compare()
+        pairs.step()
+    pairs.compare()
 
 
 @pytest.mark.parametrize("rules", VARIANTS, ids=variant_id)
