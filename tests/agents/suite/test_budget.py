@@ -85,5 +85,19 @@ def test_the_time_of_all_threads_counts() -> None:
         for _ in range(8):
             work()
 
-    fastest = [min(budget._seconds(work) for _ in range(7)) for work in (several, one)]
+    fastest = [min(budget._times(work)[0] for _ in range(7)) for work in (several, one)]
     assert fastest[0] > 0.5 * fastest[1]
+
+
+def test_work_in_another_process_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "TURNS", 7)
+
+    class Hidden(Slow):
+        """Lets another process work, which takes as long by the clock."""
+
+        def act(self, view: View) -> np.ndarray:
+            time.sleep(0.001 * len(view))
+            legal = view.legal_actions
+            return legal.action[legal.start]
+
+    assert units(Hidden(0), RULES) > 0.05
