@@ -111,6 +111,7 @@ def check(
 
     Raises:
         PacketError: what is wrong, and where.
+        MissingExtraError: the track's ratings need a package that is not installed.
         OSError: it cannot be read.
     """
     packet = read_packet(folder)
@@ -123,6 +124,7 @@ def check(
     if values["track_digest"] != suite.digest(values["track"]):
         raise PacketError(f"track_digest: not that of suite {suite.name}: another table, or other rules")
     track = suite.track(values["track"], quick=values["quick"])
+    figures.require_ratings(track, quick=values["quick"])
     if values["held_out"] != held_out_digest(secret):
         what = "held-out deals: expected their secret" if values["held_out"] else "expected held-out deals"
         raise PacketError(f"held_out: {what}" if secret is None else "held_out: not the deals of this secret")

@@ -14,6 +14,7 @@ from tienlen_agents.arena.result import MatchResult, figures_of
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.exact.policies import Measure
 from tienlen_agents.suite.table import AGENT, Track
+from tienlen_env.extras import require
 from tienlen_env.games.common.arrays import FloatArray
 
 DIGITS: Final = 6
@@ -40,6 +41,16 @@ def deal_scores(track: Track, results: Sequence[MatchResult | None]) -> FloatArr
             found = (found - table.zero) / (table.one - table.zero)
         total += found
     return total / len(results)
+
+
+def require_ratings(track: Track, *, quick: bool) -> None:
+    """Refuse before any work if the ratings of a track need a package that is not installed.
+
+    Raises:
+        MissingExtraError: openskill is not installed (the extra ``arena``).
+    """
+    if track.kind == "points" and not quick:
+        require("openskill", "arena", f"track {track.name} with its ratings")
 
 
 def figures_of_rounds(track: Track, results: Sequence[MatchResult | None], *, quick: bool) -> dict[str, Any]:

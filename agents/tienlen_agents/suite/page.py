@@ -221,7 +221,7 @@ def _tables(track: Track, entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The result of each agent at each table."""
     if len(track.tables) < 2:
         return
-    yield from ("", f'??? note "Track {track.name}, table by table"', "")
+    yield from ("", f'??? note "Track {track.name}: payoffs, table by table"', "")
     tables = [{row["title"]: row for row in entry["packet"]["figures"]["tables"]} for entry in entries]
     yield "    " + _row(["table", *(_text(_name(entry)) for entry in entries)])
     yield "    " + _row(["---"] * (1 + len(entries)))

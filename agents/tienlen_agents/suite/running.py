@@ -115,9 +115,11 @@ def run(
         ValueError: an agent that cannot play the track or forfeits too many rounds, an understated class of
             budget, an option.
         ArenaRunError: the folder holds another run.
+        MissingExtraError: the track's ratings need a package that is not installed.
         OSError: it cannot be written.
     """
     suite, track = entry.suite, entry.suite.track(entry.track, quick=entry.quick)
+    figures.require_ratings(track, quick=entry.quick)
     agent = tienlen_agents.load(entry.agent)
     tables = playable(track, agent)
     if entry.budget not in (None, *suite.budgets):

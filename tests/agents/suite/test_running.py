@@ -27,6 +27,7 @@ from tienlen_agents.suite.checking import SUITES as PUBLISHED
 from tienlen_agents.suite.packet import RUN
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
+from tienlen_env.extras import MissingExtraError
 
 ROOT = Path(__file__).parents[3]
 
@@ -143,6 +144,20 @@ def test_an_agent_enters_what_it_plays(tmp_path: Path) -> None:
     score = ((points - 0.1) / 0.9 + (units + 2) / 2) / 3
     assert packet.values["figures"]["score"]["mean"] == pytest.approx(score, abs=1e-5)
     check(tmp_path / "B", suites=SUITES)
+
+
+def test_a_missing_package_is_said_before_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(Entry("greedy", "A", TINY, quick=True), tmp_path / "quick")
+    run(Entry("greedy", "A", TINY), tmp_path / "long")
+    monkeypatch.setattr("tienlen_env.extras.is_installed", lambda package: False)
+    check(tmp_path / "quick", suites=SUITES)
+    for call in (
+        lambda: run(Entry("greedy", "A", TINY), tmp_path / "new"),
+        lambda: check(tmp_path / "long", suites=SUITES),
+    ):
+        with pytest.raises(MissingExtraError, match="track A with its ratings needs the package openskill"):
+            call()
+    assert not (tmp_path / "new").exists()
 
 
 def test_what_cannot_be_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
