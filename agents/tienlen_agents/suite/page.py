@@ -22,6 +22,7 @@ from tienlen_agents.suite.table import Track
 
 LEVELS: Final = ("community", "replayed", "official")
 NUM_GAMES: Final = 3
+PLUS_MINUS: Final = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"  # a cell does not break there
 LEAST: Final = 0.001  # units that are shown
 KEYS: Final = {"level", "url", "units", "games", "packet"}
 
@@ -258,7 +259,7 @@ def _text(text: str) -> str:
 
 def _shown(value: dict[str, float], digits: int = 3) -> str:
     half = value["half_width"]
-    return f"{value['mean']:.{digits}f}" + (f" ± {half:.{digits}f}" if half else "")
+    return f"{value['mean']:.{digits}f}" + (f"{PLUS_MINUS}{half:.{digits}f}" if half else "")
 
 
 def _gap(score: dict[str, float], held_out: dict[str, Any] | None) -> str:
@@ -267,7 +268,7 @@ def _gap(score: dict[str, float], held_out: dict[str, Any] | None) -> str:
         return "–"
     other = held_out["packet"]["figures"]["score"]
     half = math.hypot(score["half_width"], other["half_width"])
-    return f"{other['mean'] - score['mean']:+.3f} ± {half:.3f}"
+    return f"{other['mean'] - score['mean']:+.3f}{PLUS_MINUS}{half:.3f}"
 
 
 def _games(entry: dict[str, Any], explorer: str) -> str:

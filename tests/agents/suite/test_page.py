@@ -75,7 +75,7 @@ def test_the_page(entries: dict[str, dict[str, Any]]) -> None:
     assert all("±" in row for row in rows[:3])  # greedy among its like: identical decisions
     assert len(re.findall(r'href="play/index.html#record=tienlen%2F1%20cardgames', rows[0])) == 3
     held_out = next(row for row in rows if "greedy" in row)
-    assert re.search(r"\| [+-]\d\.\d{3} ± \d\.\d{3} \|", held_out)
+    assert re.search(r"\| [+-]\d\.\d{3}\s±\s\d\.\d{3} \|", held_out)
     assert 'href="https://example.org/packet"' in rows[0]
     assert "record=" not in leaderboard(list(entries.values()), explorer="")
     assert leaderboard([]) == "No packets yet."
