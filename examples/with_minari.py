@@ -16,7 +16,6 @@ from pathlib import Path
 import gymnasium
 import minari
 import numpy as np
-from minari.data_collector.callbacks import StepDataCallback
 
 import tienlen_env  # noqa: F401 - registers the environments
 from tienlen_agents.data import DataConfig, write_data
@@ -25,21 +24,10 @@ from tienlen_agents.minari_data import to_minari
 ABOUT = {"author": "you", "author_email": "you@example.org", "code_permalink": "https://example.org"}
 
 
-class OnlyMasks(StepDataCallback):
-    """Of the infos the action mask alone; lists of payments have no fixed length, which Minari needs."""
-
-    def __call__(self, env, **step):
-        """The data of a step."""
-        data = super().__call__(env, **step)
-        data["info"] = {"action_mask": step["info"]["action_mask"]}
-        return data
-
-
 def collected(name: str, episodes: int) -> minari.MinariDataset:
     """Random play of one seat against `greedy`."""
     env = minari.DataCollector(
         gymnasium.make("tienlen_env/TienLen-v1", opponents="greedy", rules="south", reward="payments"),
-        step_data_callback=OnlyMasks,
         record_infos=True,
     )
     rng = np.random.default_rng(0)

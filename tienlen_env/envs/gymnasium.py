@@ -24,7 +24,6 @@ from tienlen_env.envs.one_seat import (
     Seat,
     _OneSeatAdapter,
     as_dtype,
-    payment_infos,
 )
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import ByteArray, MaskArray
@@ -40,9 +39,9 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
     overwritten.
 
     Every info has ``"action_mask"``, int8 (A,), 1 = legal, all-zero at the end of the episode; ``"seat"``,
-    the learner's seat; ``"illegal"``, whether the last action was illegal; and ``"place"``, 0 = first, -1
-    before the end. Under rules with payments there is also ``"payments"``, a list of dicts
-    (`tienlen_env.envs.one_seat.payment_infos`), empty before the end.
+    the learner's seat; ``"illegal"``, whether the last action was illegal; ``"place"``, 0 = first, -1
+    before the end; and ``"units"``, what the seat got in payments in this game, less what it paid, 0 before
+    the end. ``games.batch.payments()`` lists who paid whom, and for what.
 
     Args:
         rules: a preset's name, or the rules of any game.
@@ -100,7 +99,7 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
         )
         batch = self.games.batch
         self._dtype = as_dtype(dtype)
-        self._is_bytes, self._has_payments = self._dtype == np.uint8, batch.has_payments
+        self._is_bytes = self._dtype == np.uint8
         self.observation_space = spaces.Box(0, 1, (batch.observation_size,), self._dtype.type)
         self.action_space = spaces.Discrete(batch.num_actions)
         self.render_mode = check_render_mode(render_mode)
@@ -141,14 +140,11 @@ class OneSeatEnv(_OneSeatAdapter, gymnasium.Env[ByteArray, np.int64]):
             "seat": int(games.seat[0]),
             "illegal": bool(games.illegal[0]),
             "place": -1,
+            "units": 0,
         }
-        if self._has_payments:
-            info["payments"] = []
         if games.is_over[0]:
             mask[:] = 0
-            info["place"] = games.finished.place.item()
-            if self._has_payments:
-                info["payments"] = payment_infos(games.finished.payments[0])
+            info["place"], info["units"] = games.finished.place.item(), games.finished.units.item()
         return observation[0] if self._is_bytes else observation[0].astype(self._dtype), info
 
     def step(self, action: SupportsIndex) -> tuple[ByteArray, float, bool, bool, dict[str, Any]]:

@@ -32,7 +32,7 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_distinct_indices, as_integers, check_buffer
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import AnyArray, BoolArray, ByteArray, IntArray, MaskArray, RewardArray
-from tienlen_env.games.common.game import AnyRules, Payment
+from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.common.spec import Episode
 from tienlen_env.games.registry import get_rules
 from tienlen_env.single.painter import Painter
@@ -59,19 +59,6 @@ def as_dtype(dtype: DTypeName) -> np.dtype[Any]:
     return np.dtype(dtype)
 
 
-def payment_infos(payments: Sequence[Payment]) -> list[dict[str, int | str]]:
-    """Payments as the infos of the environments hold them.
-
-    Args:
-        payments: of one round (`Batch.payments`).
-
-    Returns:
-        A dict each with ``"payer"`` and ``"payee"`` (seats), ``"amount"`` (units, above 0) and ``"cause"``,
-        in the order of booking.
-    """
-    return [payment._asdict() for payment in payments]
-
-
 class Finished(NamedTuple):
     """The episodes that ended in a step.
 
@@ -82,8 +69,7 @@ class Finished(NamedTuple):
         total: float32 (n,), the sum of its rewards.
         length: int64 (n,), its decisions.
         seat: int64 (n,), its seat.
-        payments: n lists of what has been paid in the round that ended the episode; all empty in a game or
-            variant without payments.
+        units: int64 (n,), what its seat got in payments in this game, less what it paid.
     """
 
     game: IntArray
@@ -92,7 +78,7 @@ class Finished(NamedTuple):
     total: RewardArray
     length: IntArray
     seat: IntArray
-    payments: list[list[Payment]]
+    units: IntArray
 
 
 def illegal_reward(batch: Batch) -> float:
@@ -221,7 +207,7 @@ class OneSeatGames:
             np.zeros(0, np.float32),
             np.zeros(0, np.int64),
             np.zeros(0, np.int64),
-            [],
+            np.zeros(0, np.int64),
         )
         self.finished = self._nothing
         self.is_dealt = False
@@ -528,9 +514,7 @@ class OneSeatGames:
                 place = batch.state.places[ended, seat]
                 if self._illegal == "terminate":
                     place[self.illegal[ended]] = batch.num_players - 1
-                paid = np.empty(len(ended), object)
-                paid[:] = [batch.payments(game) for game in ended.tolist()]
-                self._ended.append((ended, observation, place, seat, paid))
+                self._ended.append((ended, observation, place, seat, batch.balances()[ended, seat]))
                 self._lengths[ended] = self._length[ended]
             if not self._auto_reset:
                 self.is_over[ended] = True
@@ -547,7 +531,7 @@ class OneSeatGames:
         if not self._ended:
             self.finished = self._nothing
             return
-        game, observation, place, seat, paid = (
+        game, observation, place, seat, units = (
             np.concatenate(parts) for parts in zip(*self._ended, strict=True)
         )
         order = np.argsort(game)
@@ -559,7 +543,7 @@ class OneSeatGames:
             self._total[game],
             self._lengths[game],
             seat[order],
-            paid[order].tolist(),
+            units[order],
         )
         self._total[game] = 0
 

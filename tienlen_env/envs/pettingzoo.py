@@ -20,7 +20,7 @@ from tienlen_env.engine.backends import BackendName
 from tienlen_env.engine.backends.per_game import FINISHED, PAID, REFUSED
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.checks import as_key, check_options
-from tienlen_env.envs.one_seat import DTypeName, as_dtype, illegal_reward, payment_infos
+from tienlen_env.envs.one_seat import DTypeName, as_dtype, illegal_reward
 from tienlen_env.errors import IllegalPlayError, TienLenError
 from tienlen_env.games.common.arrays import ByteArray
 from tienlen_env.games.common.game import AnyRules
@@ -169,7 +169,7 @@ class GameEnv(AECEnv):
         self._cumulative_rewards = dict.fromkeys(agents, 0)
         self.terminations = dict.fromkeys(agents, False)
         self.truncations = dict.fromkeys(agents, False)
-        self.infos = {agent: {} for agent in agents}
+        self.infos = {agent: {"place": -1, "score": 0, "units": 0} for agent in agents}
         self._skip_agent_selection = None
         self._is_owing = False
         seat = self.batch.state.turn.item()
@@ -281,12 +281,9 @@ class GameEnv(AECEnv):
     def _end(self) -> None:
         state = self.batch.state
         self.terminations = dict.fromkeys(self.agents, True)
-        for agent, place, score in zip(
-            self.agents, state.places[0].tolist(), state.scores[0].tolist(), strict=True
-        ):
-            self.infos[agent] = {"place": place, "score": score}
-            if self.batch.has_payments:
-                self.infos[agent]["payments"] = payment_infos(self.batch.payments())
+        ends = zip(state.places[0], state.scores[0], self.batch.balances()[0], strict=True)
+        for agent, values in zip(self.agents, ends, strict=True):
+            self.infos[agent] = dict(zip(("place", "score", "units"), map(int, values), strict=True))
         self.agent_selection = self.agents[0]
 
     def _refusal(self, action: Any) -> IllegalPlayError:

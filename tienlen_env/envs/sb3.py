@@ -16,7 +16,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from tienlen_env.engine.checks import as_index
-from tienlen_env.envs.one_seat import OneSeatGames, Opponents, _OneSeatAdapter, payment_infos
+from tienlen_env.envs.one_seat import OneSeatGames, Opponents, _OneSeatAdapter
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.single.painter import check_render_mode
 
@@ -27,11 +27,11 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
     """One learning seat in each of B games of any rules.
 
     `tienlen_env.envs.one_seat` defines episodes and rewards. A game that ends is dealt anew in the same step,
-    as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 = first) and
-    ``"episode"`` with the sum of the rewards ``"r"``, the number of decisions ``"l"`` and the time ``"t"``,
-    as from SB3's `Monitor`, so a `VecMonitor` around it is needless, and SB3 warns of it; under rules with
-    payments also ``"payments"`` (`tienlen_env.envs.one_seat.payment_infos`). After an illegal action that is
-    not an error it holds ``"illegal"``, True.
+    as in every `VecEnv`; its info then holds ``"terminal_observation"``, ``"place"`` (0 = first), ``"units"``
+    (what the seat got in payments, less what it paid) and ``"episode"`` with the sum of the rewards ``"r"``,
+    the number of decisions ``"l"`` and the time ``"t"``, as from SB3's `Monitor`, so a `VecMonitor` around it
+    is needless, and SB3 warns of it. After an illegal action that is not an error it holds ``"illegal"``,
+    True.
 
     Algorithms with masks (``sb3_contrib.MaskablePPO``) never choose an illegal action. For those without
     (``stable_baselines3.PPO``), set ``illegal="terminate"`` or ``"random"``.
@@ -123,22 +123,21 @@ class OneSeatVecEnv(_OneSeatAdapter, VecEnv):
         infos = [{} for _ in range(self.num_envs)] if self._copy else self._no_infos.copy()
         finished = self.games.finished
         if len(finished.game):
-            has_payments = self.games.batch.has_payments
             now = round(time.time() - self._start, 6)
-            for game, seen, place, total, length, paid in zip(
+            for game, seen, place, total, length, units in zip(
                 finished.game.tolist(),
                 finished.observation,
                 finished.place.tolist(),
                 finished.total.tolist(),
                 finished.length.tolist(),
-                finished.payments,
+                finished.units.tolist(),
                 strict=True,
             ):
                 infos[game] = {
                     "terminal_observation": seen,
                     "TimeLimit.truncated": False,
                     "place": place,
-                    **({"payments": payment_infos(paid)} if has_payments else {}),
+                    "units": units,
                     "episode": {"r": total, "l": length, "t": now},
                 }
         for game in self.games.illegal.nonzero()[0].tolist():

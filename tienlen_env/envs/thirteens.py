@@ -111,9 +111,9 @@ Rewards
 | win | at the end of the episode +1 for the first place, -1 for the others; k players who share it get 2 / k
 - 1 each |
 
-`infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last deal; equal points
-share the better place) and ``"score"`` (points of the whole game). After an illegal move on `env` they stay
-empty: the deal was not finished, so it has no places.
+`infos[agent]` always holds the integers ``"place"`` (0 = first, of the last deal; equal points share the
+better place), ``"score"`` (points of the whole game) and ``"units"`` (0: nothing is paid); until the end they
+are -1, 0 and 0. After an illegal move on `env` they stay so: the deal was not finished, so it has no places.
 
 Version history
 ---------------

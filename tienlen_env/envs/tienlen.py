@@ -106,9 +106,10 @@ Rewards
 | cards | when the first player goes out, every other player pays this player 1 per card left in the hand |
 | payments | units got less units paid, when the round ends (rules with payments only; RULES.md 4.15) |
 
-`infos[agent]` is empty until the end and then holds ``"place"`` (0 = first, of the last round) and
-``"score"`` (points of the whole game). After an illegal move on `env` they stay empty: the round was not
-finished, so it has no places.
+`infos[agent]` always holds the integers ``"place"`` (0 = first, of the last round), ``"score"`` (points of
+the whole game) and ``"units"`` (what was got in payments in the whole game, less what was paid); until the
+end they are -1, 0 and 0. ``env.unwrapped.batch.payments()`` lists who paid whom, and for what. After an
+illegal move on `env` they stay at -1, 0 and 0: the round was not finished, so it has no places.
 
 Reused arrays
 -------------

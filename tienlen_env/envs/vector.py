@@ -26,7 +26,6 @@ from tienlen_env.envs.one_seat import (
     Opponents,
     _OneSeatAdapter,
     as_dtype,
-    payment_infos,
 )
 from tienlen_env.errors import IllegalPlayError
 from tienlen_env.games.common.arrays import BoolArray, ByteArray, IntArray, MaskArray, RewardArray
@@ -186,7 +185,7 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
     Observations are flat, uint8 (B, O); the masks, int8 (B, A), are in ``infos["action_mask"]`` and
     `action_masks()`. `tienlen_env.envs.one_seat` defines episodes and rewards. The infos have the keys of
     `OneSeatEnv`, as arrays over the games, each with a mask ``"_<key>"``, as Gymnasium's `SyncVectorEnv` has
-    them.
+    them; the keys of an end, ``"final_obs"`` and ``"final_info"``, are there only in steps that have one.
 
     Args:
         num_envs: B.
@@ -244,7 +243,6 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.render_mode = check_render_mode(render_mode)
         self._copy = copy
-        self._has_payments = self.games.batch.has_payments
         self._unplaced = np.full(self.num_envs, -1)
         self._buffers = [self._new_arrays(), self._new_arrays()]
         self._mask = self._buffers[0][1]
@@ -278,18 +276,12 @@ class OneSeatVectorEnv(_OneSeatAdapter, VectorEnv[ByteArray, IntArray, npt.NDArr
         return observation, _with_masks(which, infos)
 
     def _ends(self, finished: Finished | None) -> dict[str, npt.NDArray[Any]]:
-        """``place`` and, under rules with payments, ``payments`` of all games; -1 and [] before the end."""
+        """``place`` and ``units`` of all games; -1 and 0 before the end."""
         place = self._unplaced.copy()  # faster than `np.full`
+        units = np.zeros(self.num_envs, np.int64)
         if finished is not None:
-            place[finished.game] = finished.place
-        if not self._has_payments:
-            return {"place": place}
-        paid = np.empty(self.num_envs, object)
-        paid[:] = [[] for _ in range(self.num_envs)]
-        if finished is not None:
-            for game, payments in zip(finished.game.tolist(), finished.payments, strict=True):
-                paid[game] = payment_infos(payments)
-        return {"place": place, "payments": paid}
+            place[finished.game], units[finished.game] = finished.place, finished.units
+        return {"place": place, "units": units}
 
     def set_opponents(self, opponents: Opponents, probabilities: npt.ArrayLike | None = None) -> None:
         """Change the agents of the other seats; see `OneSeatGames.set_opponents`."""

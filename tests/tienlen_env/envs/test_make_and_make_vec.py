@@ -362,26 +362,6 @@ def test_modes_that_are_none(bad: Any) -> None:
         OneSeatVectorEnv(2, autoreset_mode=bad)
 
 
-@pytest.mark.parametrize("name", ["cardgames", "south", "thirteens"])
-def test_every_info_has_the_same_keys(name: str) -> None:
-    """Recorders of data sets, such as Minari's, stack the infos of an episode."""
-    env, rng = OneSeatEnv(name), np.random.default_rng(0)
-    _, info = env.reset(seed=1)
-    keys, place, over = set(info), info["place"], False
-    assert place == -1
-    assert ("payments" in keys) == (name == "south")
-    while not over:
-        _, _, over, _, info = env.step(choose(rng, info["action_mask"], 0))
-        assert set(info) == keys
-        assert (info["place"] >= 0) == over
-    envs = OneSeatVectorEnv(3, rules=name)
-    _, first = envs.reset(seed=1)
-    for _ in range(40):
-        _, _, ended, _, infos = envs.step([choose(rng, mask, 0) for mask in envs.action_masks()])
-        assert set(infos) - {"final_obs", "_final_obs", "final_info", "_final_info"} == set(first)
-        assert ("final_info" in infos) == ended.any()
-
-
 def test_seeds_of_many_games_are_one_seed() -> None:
     envs = gymnasium.make_vec("tienlen_env/TienLen-v1", num_envs=3)
     first, again, other = (envs.reset(seed=seed)[0] for seed in ([1, 2, 3], np.array([1, 2, 3]), [1, 2, 4]))

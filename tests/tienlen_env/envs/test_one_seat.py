@@ -364,7 +364,7 @@ def test_vector_env_under_gymnasiums_wrappers() -> None:
     assert seen > 8
     listed = DictInfoToList(OneSeatVectorEnv(3))
     _, infos_list = listed.reset(seed=0)
-    assert [sorted(info) for info in infos_list] == [["action_mask", "illegal", "place", "seat"]] * 3
+    assert [sorted(info) for info in infos_list] == [["action_mask", "illegal", "place", "seat", "units"]] * 3
 
 
 def test_vector_env_is_reproducible_and_hands_out_its_own_arrays() -> None:
@@ -615,7 +615,7 @@ def test_games_that_are_over_right_after_dealing(strange_deals: Any) -> None:
         assert termination
         assert reward == 0
         assert not observation["action_mask"].any()
-        assert set(info) == {"place", "score"}
+        assert set(info) == {"place", "score", "units"}
         aec.step(None)
         assert agent not in aec.agents
     aec.reset(options={"key": 4})

@@ -193,7 +193,7 @@ def test_illegal_action_ends_the_wrapped_game(
         observation, rewards[agent], termination, truncation, info = env.last()
         assert termination
         assert truncation
-        assert info == {}
+        assert info == {"place": -1, "score": 0, "units": 0}
         assert not observation["action_mask"].any()
         np.testing.assert_array_equal(
             observation["observation"], env.unwrapped.batch.observe(int(agent[-1]))[0]
