@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ def _needs(missing: str | None) -> pytest.MarkDecorator:
     return pytest.mark.skipif(missing is not None, reason=f"{TOOLS}{missing}")
 
 
+def _has_perl() -> bool:
+    """Debian's perl-base has not the whole library."""
+    perl = shutil.which("perl")
+    return (
+        perl is not None and subprocess.run([perl, "-MJSON::PP", "-e1"], capture_output=True).returncode == 0
+    )
+
+
 _without_linker = None if CAN_LINK else f"{PROGRAM} (lld)"
 _without_node = None if NODE else "Node.js"
 _without_chromium = None if CHROMIUM else "Chromium"
@@ -52,6 +61,7 @@ _without_jax = None if importlib.util.find_spec("jax") else "JAX (pip install -e
 needs_openspiel = _needs(_without_openspiel)
 needs_pyarrow = _needs(None if importlib.util.find_spec("pyarrow") else "pyarrow (pip install -e '.[data]')")
 needs_jax = _needs(_without_jax)
+needs_perl = _needs(None if _has_perl() else "perl with JSON::PP")
 needs_onnx = _needs(
     None
     if importlib.util.find_spec("onnx") and importlib.util.find_spec("onnxruntime")

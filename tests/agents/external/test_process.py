@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tienlen_agents
+from tests.needs import needs_perl
 from tienlen_agents import arena
 from tienlen_agents.arena.__main__ import main as arena_main
 from tienlen_agents.external.messages import hello_message, play_requests
@@ -83,6 +84,15 @@ def wait_until(condition, seconds=5):
 
 
 # ---------------------------------------------------------------- good bots
+
+
+@needs_perl
+def test_the_example_in_perl_keeps_the_protocol():
+    lines = []
+    assert (
+        protocol_main(["check", f"perl {ROOT / 'examples' / 'bot.pl'}", "--rounds", "1"], lines.append) == 0
+    )
+    assert lines[-1].endswith("all passed")
 
 
 def test_the_example_plays_as_greedy_does():
