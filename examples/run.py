@@ -3,19 +3,22 @@
     python examples/run.py supersuit
     python examples/run.py rllib --iterations 20
 
-It installs ``examples/requirements/<name>.txt`` and this checkout, runs ``examples/with_<name>.py``, and
-removes the environment. The exit code is that of the example, 1 if pip cannot install these versions, or
+It installs ``examples/requirements/<name>.txt`` and this checkout, with the machine code that was compiled in
+it (`make native`), runs ``examples/with_<name>.py``, and removes the environment. Where torch is needed, pip
+takes the CPU build from an index that offers it (`CONTRIBUTING.md`), else that for CUDA. The exit code is that of the example, 1 if pip cannot install these versions, or
 `NO_INDEX` if pip reaches no package index (no network).
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+NATIVE = HERE.parent / "tienlen_env" / "engine" / "backends" / "native" / "built"
 NO_INDEX = 75
 
 
@@ -49,7 +52,8 @@ def main(arguments: list[str]) -> int:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
         wanted = ["-r", f"{HERE}/requirements/{name}.txt", str(HERE.parent)]
-        if subprocess.run([*pip, *wanted], check=False).returncode:
+        native = {"TIENLEN_NATIVE_FOLDER": str(NATIVE)} if (NATIVE / "loops.json").is_file() else {}
+        if subprocess.run([*pip, *wanted], check=False, env={**os.environ, **native}).returncode:
             print(f"{name}: pip cannot install examples/requirements/{name}.txt here", file=sys.stderr)
             return 1 if index_answers(python) else NO_INDEX
         command = [python, str(HERE / f"with_{name}.py"), *options]
