@@ -5,8 +5,8 @@
 
 It installs ``examples/requirements/<name>.txt`` and this checkout, with the machine code that was compiled in
 it (`make native`), runs ``examples/with_<name>.py``, and removes the environment. Where torch is needed, pip
-takes the CPU build from an index that offers it (`CONTRIBUTING.md`), else that for CUDA. The exit code is that of the example, 1 if pip cannot install these versions, or
-`NO_INDEX` if pip reaches no package index (no network).
+takes the CPU build from an index that offers it, else that for CUDA. The exit code is that of the example, 1
+if pip cannot install these versions, or `NO_INDEX` if pip reaches no package index (no network).
 """
 
 from __future__ import annotations
