@@ -178,6 +178,8 @@ def _run_again(file: str, code: CodeType) -> bool:
     before = vars(module)
     after = {name: value for name, value in before.items() if name.startswith("__")}
     exec(code, after)
+    if before.keys() - after.keys():
+        return False
     for name, value in list(before.items()):
         other = after.get(name)
         if name.startswith("__") or isinstance(value, type | ModuleType):

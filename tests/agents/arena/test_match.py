@@ -3,7 +3,9 @@
 import csv
 import json
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -237,10 +239,41 @@ def test_the_baselines_rank_as_known():
 
 
 def test_t_quantile():
-    known = {1: 12.7062, 2: 4.30265, 4: 2.77645, 5: 2.57058, 9: 2.26216, 30: 2.04227, 1000: 1.96234}
+    known = {
+        1: 12.7062,
+        2: 4.30265,
+        3: 3.18245,
+        4: 2.77645,
+        5: 2.57058,
+        9: 2.26216,
+        30: 2.04227,
+        1000: 1.96234,
+    }
     for degrees, value in known.items():
         assert t_quantile(degrees) == pytest.approx(value, rel=3e-4)
     assert all(a > b for a, b in pairwise(map(t_quantile, range(1, 50))))
+
+
+def share_below(degrees, t):
+    """The distribution function of Student's t for an even number of degrees, to 40 digits."""
+    shrink, term, total = degrees / (degrees + t * t), Decimal(1), Decimal(1)
+    for k in range(1, degrees // 2):
+        term *= shrink * (2 * k - 1) / (2 * k)
+        total += term
+    return (1 + t * total / (degrees + t * t).sqrt()) / 2
+
+
+def test_t_quantile_has_every_term_of_its_series():
+    """What it lacks is the next term, and little more than that: all digits of a float with 300 degrees."""
+    z, step = NormalDist().inv_cdf(0.975), Decimal("1e-12")
+    next_term = (27 * z**11 + 339 * z**9 + 930 * z**7 - 1782 * z**5 - 765 * z**3 + 17955 * z) / 368640
+    with localcontext(prec=40):
+        for degrees, most in ((6, 1e-4), (20, 1e-7), (300, 2e-15)):
+            first = exact = Decimal(t_quantile(degrees))
+            for _ in range(3):  # Newton's method
+                slope = (share_below(degrees, exact + step) - share_below(degrees, exact)) / step
+                exact -= (share_below(degrees, exact) - Decimal("0.975")) / slope
+            assert 0 < float(exact - first) - next_term / degrees**5 < most
 
 
 def test_the_interval_is_that_of_the_bootstrap():

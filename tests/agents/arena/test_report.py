@@ -1,6 +1,7 @@
 """What the arena measures beside points, and how it shows it: blunders, times, pilots, pages."""
 
 import json
+import math
 import re
 import time
 
@@ -122,6 +123,23 @@ def test_deals_needed():
     assert deals_needed(arena.Estimate(1.5, 0.0), 200, 0.02) == 2
     with pytest.raises(ValueError, match="above 0"):
         deals_needed(pilot, 200, 0.0)
+
+
+def test_a_small_pilot_is_taken_by_its_own_quantile():
+    """Its interval is `t_quantile(2)` = 4.303 standard errors wide, that of many deals 1.96."""
+    pilot = arena.Estimate(1.5, 4.3027)
+    assert deals_needed(pilot, 3, 0.1) == math.ceil(3 * (1.959964 / 0.1) ** 2)
+
+
+def test_a_ratio_of_few_or_no_events():
+    """Two unseen events keep the interval of a rate above 0; one deal has no interval."""
+    cards = np.full(50, 4)
+    rate = ratio_estimate(np.zeros(50, np.int64), cards, event=1)
+    assert (rate.mean, rate.half_width) == (0, pytest.approx(2.00958 * math.sqrt(2) / 200, rel=1e-4))
+    some = np.arange(50) % 3
+    one, three = ratio_estimate(some, cards, event=1), ratio_estimate(3 * some, cards, event=3)
+    assert (three.mean, three.half_width) == pytest.approx((3 * one.mean, 3 * one.half_width))
+    assert ratio_estimate(np.array([1]), np.array([4])) == arena.Estimate(0.25, math.inf)
 
 
 def test_a_pilot_gives_the_precision_that_was_asked_for(tmp_path, capsys):

@@ -16,10 +16,11 @@ from tienlen_agents.search.context import SearchContext
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.games.common.bits import LOWEST_SUIT
-from tienlen_env.games.common.cards import FULL_DECK
+from tienlen_env.games.common.cards import FULL_DECK, format_cards
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.games.registry import get_rules
 from tienlen_env.games.thirteens import state as T
+from tienlen_env.games.thirteens.cards import parse_cards
 from tienlen_env.games.tienlen import state as R
 
 VARIANTS = [
@@ -146,6 +147,82 @@ def test_all_deals_that_agree_are_equally_likely(name: str, agent: str, num_play
             if compared == 4:
                 return
     raise AssertionError("no such position")
+
+
+THREE, DUMMY = get_rules("thirteens", 3), replace(get_rules("thirteens_dummy"), jokers=2)
+FEW_CARDS = {
+    # Who has shown which voids: seat, and its suits as bits from spades on.
+    "no_void": (THREE, "3s 4h", "5s 6h", "7c 8d", {}),
+    "one_void": (THREE, "3s 4h 3h", "5c 6h 7h", "7s 8d *1", {1: 1}),
+    "two_voids": (THREE, "3s 4h 3h", "5s 6c 7c", "7h 8h *1", {1: 8, 2: 1}),
+    "dummy": (DUMMY, "3s 4h", "5c 6h", "7d *1", {1: 1, 2: 2, 3: "Kh Ks"}),
+    "one_card": (DUMMY, "3s", "5c", "7c", {1: 9, 3: "Kh"}),
+}
+
+
+@pytest.mark.parametrize("name", FEW_CARDS)
+@pytest.mark.parametrize("seat", range(3))
+def test_few_cards_fall_in_every_way_equally_often(name: str, seat: int) -> None:
+    """In plain Python, with and without known voids and a dummy."""
+    rules, *hands, more = FEW_CARDS[name]
+    extra = {"dummy": parse_cards(more[3])} if 3 in more else {}
+    batch = Batch(rules, 1, backend="python")
+    batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0, **extra)
+    row = batch.state.rows[0]
+    row[T.VOID] = sum(suits << 4 * k for k, suits in more.items() if k < 3 and k != seat)
+    columns = [c for c in (0, 1, 2, T.DUMMY) if c != seat and row[c]]
+    places = [(int(row[c]).bit_count(), int(row[T.VOID]) >> 4 * c & 15 if c < 7 else 0, c) for c in columns]
+    hidden = sum(int(row[c]) for c in columns)
+    deals = set(deals_by_hand([card for card in range(54) if hidden >> card & 1], places))
+    counts = Counter[tuple[int, ...]]()
+    for key in range(12 * len(deals)):
+        found = resampled(batch, 0, seat, key)
+        counts[tuple(found[c] for c in columns)] += 1
+        assert found[seat] == row[seat]
+    assert counts.keys() <= deals
+    assert len(deals) == 1 or chi_square(list(counts.values()), len(deals)) < 4
+
+
+def test_whole_hands_with_a_known_void_are_dealt_at_once() -> None:
+    batch = Batch(get_rules("thirteens", 4), 1, backend="python")
+    batch.deal([1])
+    state = batch.state.rows[0]
+    state[T.VOID] = 1 << 4  # seat 1 has no spades
+    row = resampled(batch, 0, 0, 7)
+    assert not row[1] & LOWEST_SUIT
+    assert [row[seat].bit_count() for seat in range(4)] == [13] * 4
+    assert sum(row[:4]) == int(state[:4].sum())
+
+
+def opened(hands: list[str], leader: int, *plays: str) -> Batch:
+    """A round of cardgames from given hands, after some plays."""
+    batch = Batch(get_rules("cardgames", len(hands)), 1, backend="python")
+    batch.set_hands([[parse_cards(hand) for hand in hands]], leader=leader)
+    for cards in plays:
+        batch.step([batch.action_table.classify(parse_cards(cards))])
+    return batch
+
+
+def test_a_given_leader_tells_nothing_of_lower_cards() -> None:
+    """Seat 0 was given the lead: the 3♠ that is in another hand stays among the hidden cards."""
+    deck = [format_cards(sum(1 << card for card in range(seat, 52, 4))) for seat in (1, 0, 2, 3)]
+    batch = opened(deck, 0, "3c")
+    seen = set()
+    for key in range(30):
+        row = resampled(batch, 0, 0, key)
+        assert [row[seat].bit_count() for seat in range(4)] == [12, 13, 13, 13]
+        assert sum(row[:4]) == FULL_DECK & ~2
+        seen.add(next(seat for seat in range(1, 4) if row[seat] & 1))
+    assert seen == {1, 2, 3}
+
+
+def test_all_undealt_cards_are_below_the_opening_card() -> None:
+    """Three hold the cards from 6♣ on, the lowest dealt: none of the 13 below is in a hand."""
+    hands = [format_cards(sum(1 << card for card in range(first, 52, 3))) for first in (13, 14, 15)]
+    batch = opened(hands, -1)
+    for key in range(5):
+        row = resampled(batch, 0, 0, key)
+        assert sum(row[:3]) == FULL_DECK & ~((1 << 13) - 1)
 
 
 def test_the_opening_leaves_lower_cards_in_no_hand() -> None:

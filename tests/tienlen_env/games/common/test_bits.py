@@ -109,6 +109,9 @@ def test_items_are_overwritten_and_no_others(start: int) -> None:
                 write(out, start, word)
                 new = [word >> i & 1 for i in range(size)]
                 assert read() == [1] * start + new + [1] * (192 - start - size)
+    for out, read in outputs(192):
+        bits.write_bits(out, 192, 1, 0)  # nothing, behind the last item
+        assert read() == [1] * 192
     for size in (0, 1, 64, 65, 90):
         for out, read in outputs(192):
             bits.clear_items(out, start, size)
@@ -151,5 +154,5 @@ def test_philox_gives_the_published_words() -> None:
 
 def test_keys_of_successive_deals() -> None:
     """2**64 over the golden ratio, rounded down, as a signed word; odd, so that its multiples meet all."""
-    assert signed((isqrt(5 << 128) - (1 << 64)) // 2) == bits.KEY_STEP
+    assert bits.shift_left((isqrt(5 << 128) - (1 << 64)) // 2, 0) == bits.KEY_STEP
     assert bits.KEY_STEP % 2 == 1

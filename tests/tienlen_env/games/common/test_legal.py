@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tienlen_env.games.common import spec as S
-from tienlen_env.games.common.bits import PackedBits
+from tienlen_env.games.common import legal, spec as S
+from tienlen_env.games.common.bits import PackedBits, shift_right
 from tienlen_env.games.common.legal import legal_kernels
 
 TURN, HAND, LEGAL = 2, 3, 7
@@ -62,6 +62,22 @@ def test_every_function(num_actions: int, words: tuple[int, int]) -> None:
         row = list(before)
         row[TURN] = -1
         assert kernels.list_legal(row, spec, [30], ids, cards, 2) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("num_actions", [32, 40, 64, 100, 128])
+def test_no_word_is_shifted_by_all_its_bits(num_actions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python shifts all bits out; compiled code may do anything."""
+
+    def in_range(x: int, n: int) -> int:
+        assert 0 <= n < 64
+        return shift_right(x, n)
+
+    monkeypatch.setattr(legal, "shift_right", in_range)
+    kernels = legal_kernels(turn=TURN, hand=HAND, legal=LEGAL)
+    spec, out = [0] * S.HEADER_SIZE, np.zeros(num_actions, np.int8)
+    spec[S.NUM_ACTIONS], spec[S.NUM_WORDS] = num_actions, -(-num_actions // 64)
+    kernels.write_mask([0] * LEGAL + [-1, -1, 0], spec, out, 0)  # type: ignore[arg-type]
+    assert out.all()
 
 
 def test_actions_that_are_no_cards() -> None:

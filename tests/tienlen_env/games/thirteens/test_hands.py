@@ -11,6 +11,7 @@ from tests.tienlen_env.games.thirteens.test_engine_oracle import VARIANTS, varia
 from tienlen_env import thirteens_v0
 from tienlen_env.engine.batch import NO_ACTION, Batch
 from tienlen_env.errors import TienLenError
+from tienlen_env.games.common.bits import nth_index, philox
 from tienlen_env.games.thirteens import state as R
 from tienlen_env.games.thirteens.cards import full_deck, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
@@ -77,6 +78,42 @@ def test_the_dummy_gives_its_cards() -> None:
     for name in ("3s", "5s", "7s", "8s", "4s", "6s"):
         batch.step([batch.action_table.find(name)])
     assert batch.state.thirteens[0].tolist() == [0, 0, 2]
+
+
+def test_the_dummys_cards_follow_from_the_key() -> None:
+    """Records hold the key alone. The random words of a deal are its first 16 blocks, then one a trick."""
+    batch = Batch(DUMMY, 3, backend="python")
+    batch.deal([5, 6, 7])
+    keys, dummy = (
+        batch.state.key.tolist(),
+        (batch.state.dummy | batch.state.aside & ~batch.state.remainder).tolist(),
+    )
+    rng = np.random.default_rng(0)
+    for trick in range(3):
+        for game, key in enumerate(keys):
+            n = philox(key, 0, 16 + trick)[0] * dummy[game].bit_count() >> 32
+            flipped = 1 << nth_index(dummy[game], n)
+            dummy[game] ^= flipped
+            assert batch.state.dummy[game] == dummy[game]
+            assert batch.state.aside[game] & flipped
+        for _ in range(3):
+            batch.step(batch.sample(rng))
+
+
+def test_what_was_played_and_taken_begins_anew() -> None:
+    """Two deals, of three tricks and of whole hands; then the game is over."""
+    batch = Batch(THREE, 1, episode="game", num_rounds=2, backend="python")
+    batch.set_hands([masks("3s 4s 2c", "5s 6s 2d", "7s 8s 2h")], leader=0)
+    rng, held = np.random.default_rng(0), batch.state.hands[0].tolist()
+    for num_left in (3, THREE.hand_size):
+        for played in range(3 * num_left):
+            left = batch.state.hands[0].tolist()
+            assert batch.state.num_tricks[0] == THREE.hand_size - num_left + played // 3
+            assert batch.state.played[0].tolist() == [a ^ b for a, b in zip(held, left, strict=True)]
+            assert batch.state.turn[0] >= 0
+            batch.step(batch.sample(rng))
+        held = batch.state.hands[0].tolist()
+    assert batch.state.turn[0] == -1
 
 
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {

@@ -156,6 +156,8 @@ def test_the_oracle_packs_as_well() -> None:
         ((7, 8, 9, 9, 10, 11), 2),  # two straights, not the pair
         ((3, 4, 5, 5, 6, 7), 6),  # 3+4+6 and a 5 left, but 3+5+5 and 6+7 are two thirteens
         ((1, 2, 13), 3),
+        # The king, 1+5+7, 2+11 and a pair; by 1+12 and 2+11 a point less.
+        ((1, 2, 3, 5, 7, 11, 12, 12, 13), 10),
         ((8,), 0),
     ],
 )

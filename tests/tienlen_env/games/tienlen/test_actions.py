@@ -119,6 +119,9 @@ def test_ids_are_contiguous_and_sorted_by_top_card(name: str) -> None:
         assert (table.length[ids.start : ids.stop] == shape.length).all()
         assert (table.suited_mask[ids.start : ids.stop] == (suited and table.cards is None)).all()
         assert table.shape(ids[0]) == shape
+    for other in (-1, PASS, table.num_actions):
+        with pytest.raises(ValueError, match="not the id of a combination"):
+            table.shape(other)
     assert following == table.num_actions - (table.declare is not None)
     assert list(table.group)[:4] == [(Shape(n, 1), False) for n in (1, 2, 3, 4)]
 

@@ -716,6 +716,10 @@ def test_3_7_a_higher_two_or_a_bomb_on_a_bomb_knocks_nobody_out(knockout: Any) -
     round_ = play(start(rules, *hands), "2s", BOMB, pairs("T", 3))
     assert 1 not in round_.passed
     assert round_.places[1] is None
+    ladder = replace(rules, ladder=("2x3", "4x1"))
+    round_ = play(start(ladder, "2s 9s 9h", f"{BOMB} 3c", "Ts Tc Td Th 3d"), "2s", BOMB, "Ts Tc Td Th")
+    assert 1 not in round_.passed
+    assert round_.places[1] is None
 
 
 def test_3_8_the_trick_ends_when_all_live_others_have_passed() -> None:

@@ -23,6 +23,7 @@ RULES = {
     "quads_first": replace(SOUTH, held_overlap="quads_first"),
     "cheap_quads": replace(SOUTH, pay_held_bombs={"2x3": 9, "2x4": 10, "2x6": 30, "4x1": 3}),
     "bound_quads_first": replace(NORTH, held_overlap="quads_first"),
+    "bound_and_dear": replace(NORTH, pay_held_bombs={"2x3": 20, "2x4": 30, "4x1": 9}),
     "no_runs": replace(SOUTH, pay_held_bombs={"4x1": 5}),
 }
 
@@ -100,3 +101,4 @@ def test_a_pattern_and_its_highest_card(word: InstantWin, part: int) -> None:
     assert num_shown or part
     assert instant_top(15, 1 + WORDS.index("four_threes"), 0, 0, 0, 13) == 0  # of the first round alone
     assert instant_top(15, 1 + WORDS.index("four_threes"), 0, 0, 1, 13) == 4
+    assert instant_top(1, 1 + WORDS.index("one_colour"), 0, 0, 0, 1) == 1  # a whole hand of one card, 3♠

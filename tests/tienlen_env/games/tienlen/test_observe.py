@@ -11,7 +11,7 @@ import pytest
 
 from tests.rare_deals import rare_hands
 from tienlen_env.engine.batch import Batch
-from tienlen_env.games.common.cards import card_ids
+from tienlen_env.games.common.cards import card_ids, parse_cards
 from tienlen_env.games.tienlen.rules import CARDGAMES, FOICICA, NORTH, SOUTH, Rules
 
 Bits = list[list[int]]
@@ -147,3 +147,29 @@ def test_every_set_of_seats(num_players: int) -> None:
     for mask in range(1 << num_players):
         state.passed[:], state.live[:], state.knocked_out[:] = mask, mask ^ 1, mask ^ 2
         table.compare()
+
+
+@pytest.mark.parametrize("leader", range(4))
+def test_what_is_owed_in_two_bytes_a_seat(leader: int) -> None:
+    """Seats pay each for its own chop; more than 255 units are shown as 255."""
+    prices = {"2x3": 100, "4x1": 255, "2x4": 255}
+    rules = replace(
+        SOUTH,
+        chop_chain="each",
+        pay_chop_twos=(200, 300),
+        pay_chop_bombs=prices,
+        instant_wins=(),
+        pay_instant=0,
+    )
+    table = Table(rules, 0)
+    texts = ("2h", "3s 3c 4s 4c 5s 5c", "7s 7c 7d 7h", "8s 8c 9s 9c Ts Tc Js Jc")
+    plays = [parse_cards(text) for text in texts]
+    rest = [parse_cards(text) for text in ("3d 3h", "Qd Qh", "Kd", "As")]
+    table.batch.set_hands([[plays[(seat - leader) % 4] | rest[seat] for seat in range(4)]], leader=leader)
+    for number, mask in enumerate(plays):
+        seat = (leader + number) % 4
+        table.batch.step([table.batch.action_table.classify(mask)], [mask])
+        table.played[seat] = mask
+        table.events.insert(0, (seat, mask))
+    assert [payment.amount for payment in table.batch.owed()] == [300, 100, 255]
+    table.compare()

@@ -174,6 +174,28 @@ def test_4_6_each_pays_and_the_price_may_double() -> None:
     assert paid(chain(doubles)) == [(0, 1, 2, "chop"), (1, 2, 6, "chop"), (2, 3, 24, "chop")]
 
 
+def test_4_6_doubling_begins_anew_in_each_trick() -> None:
+    rules = replace(SOUTH, chop_chain="each", chop_doubles=True)
+    hands = ("2h 3h Kh", f"{THREE} 2d Kd", f"{QUAD} 3d Kc")
+    round_ = play(start(rules, *hands), "2h", THREE, "-", "-", "2d", QUAD, "-", "-")
+    assert paid(round_) == [(0, 1, 2, "chop"), (1, 2, 2, "chop")]
+
+
+def test_4_6_what_follows_for_free_leaves_the_chain_as_it_is() -> None:
+    rules = replace(SOUTH, chop_follow="free")
+    hands = ("2h Kh", f"{THREE} Kd", f"{pairs('7', 3)} Kc")
+    round_ = play(start(rules, *hands), "2h", THREE, pairs("7", 3), "-", "-")
+    assert paid(round_) == [(0, 1, 2, "chop")]
+
+
+def test_4_7_a_trick_that_falls_to_the_heir_is_booked() -> None:
+    """Seat 1 chops with its last cards; when seat 2 has passed, seat 0 leads."""
+    rules = replace(SOUTH, heir="last_live", pay_cong=0)
+    round_ = play(start(rules, "2h 3h 4h", THREE, "3d 4d"), "2h", THREE, "-")
+    assert (round_.turn, round_.table) == (0, None)
+    assert paid(round_) == [(0, 1, 2, "chop")]
+
+
 def test_4_7_a_chop_is_owed_until_its_trick_is_cleared() -> None:
     batch = Batch("south", 1, reward="payments")
     hands = ("2h Ks", f"{THREE} Kc", "Kd Kh", "3h 3d")
@@ -480,11 +502,39 @@ def test_4_24_each_chop_alone_and_what_follows_is_free() -> None:
     assert paid(play(start(both, *hands), *plays)) == sorted([*lines, (1, 2, 6, "chop")])
 
 
+def test_4_21_pairs_in_a_row_that_are_no_bomb_are_answered_in_their_colour() -> None:
+    bombs = {"2x3": 6}
+    rules = replace(
+        NORTH, chops={1: ("2x3",)}, chop_longer=False, ladder=(), pay_held_bombs=bombs, pay_chop_bombs=bombs
+    )
+    for number, is_bomb in ((3, True), (4, False)):
+        low, high = pairs("4", number), pairs("5", number, "dh")
+        assert (high in legal(play(start(rules, f"{low} Kc", f"{high} Kd"), low))) is is_bomb
+
+
+@pytest.mark.parametrize("bomb", [pairs("7", 3), QUAD])
+def test_4_21_some_bombs_after_a_pass_where_suits_bind(bomb: str) -> None:
+    rules = replace(NORTH, rejoin=("2x3", "4x1"))
+    hands = ("2h 3s Kh", f"{bomb} 5h Kd", f"{THREE} Kc")
+    round_ = play(start(rules, *hands), "2h", "-", THREE, "-")
+    assert (round_.turn, legal(round_)) == (1, {"-", bomb})
+
+
+def test_4_20_opening_with_a_pair_of_twos_of_two_colours() -> None:
+    """It contains the lowest card dealt."""
+    assert legal(start("north", "2s 2c 2d", "2h", leader=None)) == {"2s", "2s 2c", "2s 2d", "2s 2c 2d"}
+
+
 def test_4_25_held_bombs_of_one_colour() -> None:
     rules = replace(NORTH, pay_held_bombs={"2x3": 20, "4x1": 8, "2x4": 20})
     for held, cost in ((THREE, 20), ("4s 4d 5s 5d 6s 6d", 6)):
         round_ = play(start(rules, "9s Qs", f"Js {held}"), "9s", "Js", "Qs")
         assert sum(amount for _, _, amount, _ in paid(round_)) == cost
+
+
+def test_4_9_cong_at_the_lowest_price() -> None:
+    round_ = play(start(replace(SOUTH, pay_cong=1), "As", "3c 4d"), "As")
+    assert paid(round_) == [(1, 0, 1, "cong")]
 
 
 def test_4_26_cong_replaces_held_cards() -> None:

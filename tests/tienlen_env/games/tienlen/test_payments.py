@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -15,9 +16,10 @@ from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.one_seat import OneSeatGames
 from tienlen_env.errors import RulesError
 from tienlen_env.games.common.arrays import IntArray
+from tienlen_env.games.common.cards import parse_cards
 from tienlen_env.games.common.game import Payment
-from tienlen_env.games.tienlen import state as R
-from tienlen_env.games.tienlen.rules import PRESETS
+from tienlen_env.games.tienlen import spec as S, state as R
+from tienlen_env.games.tienlen.rules import PRESETS, SOUTH
 from tienlen_env.single.session import Session
 from tienlen_env.single.tienlen import Round
 
@@ -133,6 +135,32 @@ def test_the_observation_shows_what_is_owed() -> None:
     assert shown > 100
 
 
+def test_the_ledger_has_nothing_behind_its_last_entry() -> None:
+    """Seat 0 would pay for its 2; but nobody pays where the chop on that chop meets a seat that is out."""
+    rules = replace(SOUTH, chop_out="nobody", pay_cong=0)
+    hands = ("2h 3h 5h", "3s 3c 4s 4c 5s 5c", "Qs Qc Qd Qh 5d 2d", "7d 8d Ks 2s")
+    batch = Batch(rules, 1, episode="game", num_rounds=2, backend="python")
+    batch.set_hands([[parse_cards(hand) for hand in hands]], leader=0)
+    ledger, numbers = int(batch.kernel_arrays.spec[S.EXTRA]) + R.LEDGER, []
+
+    def play(cards: int) -> None:
+        batch.step([batch.action_table.classify(cards)], [cards])
+        num = len(batch.payments()) + len(batch.owed())
+        entries = batch.state.rows[0, ledger : ledger + R.LEDGER_SIZE]
+        assert entries[:num].all()
+        assert not entries[num:].any()
+        numbers.append(num)
+
+    for text in ("2h", "3s 3c 4s 4c 5s 5c", "Qs Qc Qd Qh"):
+        play(parse_cards(text))
+    assert numbers == [0, 1, 0]
+    while batch.state.round[0] == 0:
+        play(int(batch.list_legal().cards[-1]))
+    assert numbers[-1] > 0
+    play(int(batch.list_legal().cards[-1]))
+    assert numbers[-1] == 0
+
+
 def test_presets_without_payments_have_no_columns_for_them() -> None:
     for name in OTHERS:
         batch = Batch(name)
@@ -155,6 +183,7 @@ def test_an_instant_win_is_declared_before_it_is_paid() -> None:
     batch.set_hands(masks, leader=0)
     declare = batch.num_actions - 1
     assert batch.state.turn[0] == 2
+    assert batch.state.must_declare.all()
     assert np.flatnonzero(batch.action_mask()[0]).tolist() == [declare]
     assert batch.list_legal().cards.tolist() == [0]
     assert batch.payments() == []
@@ -162,6 +191,7 @@ def test_an_instant_win_is_declared_before_it_is_paid() -> None:
     rewards, dones = batch.step([declare])
     assert rewards.tolist() == [[-4, -4, 8]]
     assert dones.all()
+    assert not batch.state.must_declare.any()
     assert batch.payments() == [Payment(0, 2, 4, "instant"), Payment(1, 2, 4, "instant")]
 
 

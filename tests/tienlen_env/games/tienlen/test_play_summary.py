@@ -25,6 +25,17 @@ def read_record(batch: Batch) -> npt.NDArray[np.uint8]:
     return observation[:, size : size + num_summary_bits(batch.num_players)]
 
 
+def test_the_history_has_the_last_plays_newest_first() -> None:
+    batch = Batch("cardgames", 1, history_length=3, backend="python")
+    batch.set_hands([[parse_cards(hand) for hand in HANDS]], leader=0)
+    events: list[int] = []
+    for seat, cards in enumerate(("3s", "6d", "", "Ah", "2h")):
+        mask = parse_cards(cards) if cards else 0
+        batch.step([batch.action_table.classify(mask)], [mask])
+        events.insert(0, mask | (1 + seat % 4) << 52)
+        assert batch.state.history[0].tolist() == [*events, 0, 0][:3]
+
+
 def test_a_trick_by_hand() -> None:
     batch = Batch("cardgames", 1, history_length=1)
     batch.set_hands([[parse_cards(hand) for hand in HANDS]], leader=0)
