@@ -20,6 +20,7 @@ from tests.needs import needs_native_compiler
 from tienlen_env import PRESETS, Batch
 from tienlen_env.engine.backends import native, sources
 from tienlen_env.engine.backends.native import signatures
+from tienlen_env.engine.backends.native.build import LIST, TARGETS
 from tienlen_env.games.common.hints import noinline
 
 ROOT = Path(__file__).parents[4]
@@ -93,7 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "built"
 
 
-def build(place: Path, *options: str, text: str = "") -> None:
+def build(place: Path, *options: str, text: str = "", timeout: float = 600) -> None:
     """Build, with success if there is no text; else the output has to have it."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(place), *sys.path])}
     command = [
@@ -103,7 +104,9 @@ def build(place: Path, *options: str, text: str = "") -> None:
         "--out",
         str(place / "built"),
     ]
-    done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [*command, *options], env=environment, capture_output=True, text=True, timeout=timeout
+    )
     assert done.returncode == bool(text), done.stderr
     assert text in done.stdout + done.stderr
 
@@ -143,17 +146,32 @@ def test_every_platform_is_built_on_this_machine(folder: Path, tmp_path: Path, t
     place = folder.parent
     options = "--list", str(place / "list.txt"), "--loops", "the_loops_of_tests", "--target", target
     build(place, *options, "--out", str(tmp_path))
-    found = json.loads((tmp_path / "loops.json").read_text())
+    assert len(names_in_files(tmp_path, target)) == 4
+
+
+@pytest.mark.nightly
+@needs_native_compiler
+@pytest.mark.parametrize("target", [target for target in FORMATS if target != native.this_platform()])
+def test_all_loops_are_built_for_every_other_platform(tmp_path: Path, target: str) -> None:
+    """Those of wheels, on all levels: some minutes each."""
+    build(tmp_path, "--target", target, timeout=3600)
+    assert len(names_in_files(tmp_path / "built", target)) >= len(list(signatures.read(LIST)))
+
+
+def names_in_files(folder: Path, target: str) -> list[str]:
+    """The names of all loops of a build, after a look into its files: their format, and the names in it."""
+    found = json.loads((folder / "loops.json").read_text())
     assert found["platform"] == target
+    assert tuple(found["levels"]) == TARGETS[target].levels
     names = [entry[1] for entries in found["loops"].values() for entry in entries]
-    assert len(names) == 4
     for file in found["files"]:
-        code = (tmp_path / file).read_bytes()
+        code = (folder / file).read_bytes()
         assert all(code[at : at + len(mark)] == mark for at, mark in FORMATS[target]), file
         symbols = ["PyInit_calls"] if file.startswith("calls.") else names
         assert all(symbol.encode() in code for symbol in symbols), file
         versions = [tuple(map(int, v.split(b"."))) for v in re.findall(rb"GLIBC_([\d.]+)", code)]
         assert all(version <= (2, 17) for version in versions), file
+    return names
 
 
 def test_a_platform_without_a_compiler_is_named(tmp_path: Path) -> None:

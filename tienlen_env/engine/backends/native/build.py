@@ -116,7 +116,7 @@ def build(
         _link(sorted(map(str, objects[level].glob("*.o"))), folder / name, target)
     calls = folder / "calls.abi3.so"
     python = [_python_for_windows(folder)] if target.startswith("win32") else []
-    _link(["-O2", str(CALLS), *python], calls, target)
+    _link(["-O2", str(CALLS), *python], calls, target, has_python=True)
     files = [calls.name, *names.values()]
     manifest = {
         "platform": target,
@@ -180,12 +180,18 @@ def digest_of_sources() -> str:
     return digest.hexdigest()
 
 
-def _link(inputs: Iterable[str], out: Path, target: str) -> None:
-    """Link objects, or compile ``calls.c``."""
+def _link(inputs: Iterable[str], out: Path, target: str, has_python: bool = False) -> None:
+    """Link objects, or compile ``calls.c``; a name that nothing defines is an error.
+
+    Except with `has_python` on Linux and macOS: Python's names are those of the process that imports the
+    file.
+    """
     scratch = out.with_name(out.name + ".new")
     options = ["-target", TARGETS[target].zig, "-shared", "-fPIC", "-s"]
-    if target.startswith("darwin"):  # the names of Python are those of the process that imports the library
+    if target.startswith("darwin") and has_python:
         options.append("-Wl,-undefined,dynamic_lookup")
+    if target.startswith("linux") and not has_python:
+        options.append("-Wl,-z,defs")
     _zig("cc", *options, *inputs, "-o", str(scratch))
     scratch.replace(out)
     out.with_suffix(".lib").unlink(missing_ok=True)
