@@ -83,6 +83,7 @@ GROUPS: Final = (
     Group(
         ("train/tienlen_train/learner.py", "train/tienlen_train/ppo.py"),
         ("tests/train/test_learn.py", "tests/train/test_rollout.py", "tests/train/test_trainer.py"),
+        slow=8.0,
     ),
 )
 MODULES: Final = tuple(path for group in GROUPS for path in group.modules)

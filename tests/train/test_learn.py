@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from tienlen_agents.device.network import as_bfloat16
-from tienlen_train.learner import Learner, Model, advantages, minibatches
+from tienlen_train.learner import DeviceTrajectories, Learner, Model, advantages, minibatches
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
 SETTINGS: dict[str, Any] = {
@@ -151,6 +152,34 @@ def test_minibatches_are_whole_passes_in_an_order_of_their_seed() -> None:
         again = next(minibatches(played, (1, 2), size, 1))
         other = next(minibatches(played, (1, 3), size, 1))
         assert again[0].tolist() == epochs[0][0].tolist() != other[0].tolist()
+
+
+class OnDevice:
+    """Ten decisions on a device."""
+
+    device = torch.device("cpu")
+
+    def __len__(self) -> int:
+        return 10
+
+    def picked(self, parts: Any) -> list[list[int]]:
+        return [part.tolist() for part in parts]
+
+
+def test_minibatches_of_a_device_are_whole_passes_in_an_order_of_their_seed() -> None:
+    played: Any = OnDevice()
+    for size, sizes in ((10, [10]), (30, [10]), (4, [5, 5]), (3, [4, 3, 3])):
+        epochs = list(minibatches(played, (1, 2), size, 3))
+        assert [[len(part) for part in epoch] for epoch in epochs] == [sizes] * 3
+        assert all(sorted(k for part in epoch for k in part) == list(range(10)) for epoch in epochs)
+        assert epochs[0] != epochs[1]
+        again, other = (next(minibatches(played, (1, seed), size, 1)) for seed in (2, 3))
+        assert again == epochs[0] != other
+
+
+def test_steps_of_a_device() -> None:
+    played: Any = SimpleNamespace(ends=[3, 5, 9])
+    assert DeviceTrajectories.steps(played) == [slice(0, 3), slice(3, 5), slice(5, 9)]
 
 
 class Line(Model):
