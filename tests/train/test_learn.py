@@ -177,6 +177,27 @@ def test_minibatches_of_a_device_are_whole_passes_in_an_order_of_their_seed() ->
         assert again == epochs[0] != other
 
 
+def test_advantages_of_a_device_are_those_of_the_processor() -> None:
+    played: Any = PPOTrainer(PPOConfig(**SETTINGS)).play()
+    values = np.random.default_rng(1).normal(size=len(played)).astype(np.float32)
+    there: Any = SimpleNamespace(
+        reward=torch.from_numpy(played.reward),
+        next_index=torch.from_numpy(played.next_index),
+        steps=played.steps,
+    )
+    expected = advantages(played, values, gamma=0.9, gae_lambda=0.7)
+    found = advantages(there, torch.from_numpy(values), gamma=0.9, gae_lambda=0.7)
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(one, other.numpy(), rtol=1e-6, atol=1e-6)
+
+
+def test_minibatches_of_a_device_know_their_number_of_actions() -> None:
+    played: Any = SimpleNamespace(inputs=SimpleNamespace(num_legal=torch.tensor([2, 3, 1, 4])))
+    parts = [torch.tensor([0, 2]), torch.tensor([3])]
+    found = DeviceTrajectories.picked(played, parts)
+    assert [(picked.index.tolist(), picked.num_actions) for picked in found] == [([0, 2], 3), ([3], 4)]
+
+
 def test_steps_of_a_device() -> None:
     played: Any = SimpleNamespace(ends=[3, 5, 9])
     assert DeviceTrajectories.steps(played) == [slice(0, 3), slice(3, 5), slice(5, 9)]
