@@ -198,6 +198,32 @@ def test_minibatches_of_a_device_know_their_number_of_actions() -> None:
     assert [(picked.index.tolist(), picked.num_actions) for picked in found] == [([0, 2], 3), ([3], 4)]
 
 
+def test_values_are_the_same_on_a_device() -> None:
+    model = PPOTrainer(PPOConfig(**SETTINGS)).learner.model
+    num_inputs = model.critic[0].in_features
+    num_own = model.network.config.state_inputs
+    drawn = torch.rand(5, num_inputs, generator=torch.Generator().manual_seed(1))
+    observation, privileged = drawn[:, :num_own], drawn[:, num_own:]
+    expected = model.values(observation, privileged)
+    model.network.for_device = True
+    with_columns_of_0 = torch.cat([observation, torch.zeros(5, 7)], 1)
+    found = model.values(with_columns_of_0, privileged)
+    torch.testing.assert_close(found, expected)
+
+
+def test_defaults_of_ppo_are_those_of_its_help() -> None:
+    config = PPOConfig()
+    found = config.learning_rate, config.ent_coef, config.critic_width, config.critic_warmup
+    assert found == (3e-3, 0.01, 256, 0)
+    assert PPOConfig(teachers="greedy heuristic").agent_names()[-2:] == ("greedy", "heuristic")
+
+
+def test_the_agent_of_a_rollout_draws() -> None:
+    trainer = PPOTrainer(PPOConfig(**SETTINGS))
+    assert trainer.drawing_agent().sample
+    assert not trainer.agent().sample
+
+
 def test_steps_of_a_device() -> None:
     played: Any = SimpleNamespace(ends=[3, 5, 9])
     assert DeviceTrajectories.steps(played) == [slice(0, 3), slice(3, 5), slice(5, 9)]
