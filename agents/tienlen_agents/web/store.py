@@ -92,6 +92,15 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+def columns_of(file: sqlite3.Connection) -> set[str]:
+    """The columns of all tables, as ``table.column``."""
+    rows = file.execute(
+        "SELECT t.name || '.' || c.name FROM sqlite_master t, pragma_table_info(t.name) c "
+        "WHERE t.type = 'table'"
+    )
+    return {name for (name,) in rows}
+
+
 class Store:
     """The file.
 
@@ -146,6 +155,12 @@ class Store:
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.executescript(_TABLES)
+            fresh = sqlite3.connect(":memory:")
+            fresh.executescript(_TABLES)
+            missing = sorted(columns_of(fresh) - columns_of(self._file))
+            fresh.close()
+            if missing:
+                raise StoreError(f"{path}: not a store of games (the column {missing[0]} is missing)")
         except sqlite3.Error as error:
             raise StoreError(f"{path}: not a store of games ({error})") from error
 

@@ -1012,6 +1012,17 @@ def test_a_damaged_store_is_an_error(tmp_path: Path) -> None:
         Store(path)
 
 
+def test_a_store_whose_column_has_another_name_is_an_error(tmp_path: Path) -> None:
+    """As when a bit of the file has changed, which `quick_check` does not see."""
+    path = tmp_path / "games.sqlite"
+    Store(path).close()
+    with sqlite3.connect(path) as file:
+        file.execute("ALTER TABLE tokens RENAME COLUMN digest TO digesT_")
+    file.close()
+    with pytest.raises(StoreError, match=r"not a store of games \(the column tokens.digest is missing\)"):
+        Store(path)
+
+
 # ---------------------------------------------------------------- many at once
 
 
