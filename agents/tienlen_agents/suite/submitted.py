@@ -1,4 +1,4 @@
-"""Checks a row that somebody submits: fetches its packet, checks it, and makes the row again.
+"""Check the submitted row of an agent: fetch its packet, check it, and make the row again.
 
 A stranger wrote the row, the address and the archive behind it. Nothing of them is run; the archive is a zip
 file of at most `MAX_ARCHIVE` bytes, and only files with the names of a packet are taken out of it.

@@ -11,6 +11,7 @@ the most memory that it used. "Again" is the same with the cache of the run befo
 from __future__ import annotations
 
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -19,7 +20,6 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Final, NamedTuple
 
-from packaging.requirements import Requirement
 from rich.console import Console
 
 from tienlen_agents.settings import parse_args
@@ -48,13 +48,21 @@ def packages() -> dict[str, str]:
     names = ["tienlen-env"]
     for name in names:
         for line in metadata.requires(name) or []:
-            needed = Requirement(line)
-            is_needed = needed.marker is None or needed.marker.evaluate({"extra": ""})
-            if is_needed and needed.name not in names:
-                names.append(needed.name)
+            # A marker of a version of Python that is not this one leaves a name that is not installed.
+            needed = re.split(r"[^\w.-]", line, maxsplit=1)[0]
+            if "extra ==" not in line and needed not in names and _is_installed(needed):
+                names.append(needed)
     modules = {name: module for module, found in metadata.packages_distributions().items() for name in found}
     found = [modules[metadata.distribution(name).metadata["Name"]] for name in names[1:]]
     return {"import nothing": "pass"} | {f"import {module}": f"import {module}" for module in found}
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 class Run(NamedTuple):
