@@ -187,7 +187,7 @@ class Moment:
     """Does something once at a random moment of a run of `SMALL_RUN`, before the run ends.
 
     The earliest moment is that of the first checkpoint: before it there is no run that could be resumed
-    (tests/train/test_kill_points.py has what happens then). The block of a ``with`` statement is the run.
+    (tests/project/test_kill_points.py has what happens then). The block of a ``with`` statement is the run.
     It fails if the moment came after the run.
 
     Args:

@@ -1,7 +1,9 @@
-"""Kill a training run at any of its writes, resume it, and compare it with a run that was not killed.
+"""Kill a command at any of its writes, start it again, and compare it with one that was not killed.
 
     python -m tests.kill_points ppo FOLDER every
-    python -m tests.kill_points ppo,dmc FOLDER 5 death,full
+    python -m tests.kill_points dmc,match FOLDER 5 death,full
+
+`ALGORITHMS` train and are resumed; `COMMANDS` go on by themselves.
 
 A run writes files, renames and deletes them, and makes folders. Every such operation is a point, and each
 write is two: before it, and when half of it is in the file. One process imports everything and then forks a
@@ -26,7 +28,9 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from tests.clusters import figures
 
 NEVER = 10**9
 # All write with `write_atomic`, as `ppo` does: for the others the loss of power, the strictest, is enough
@@ -188,18 +192,104 @@ def results(folder: Path, policy: str) -> tuple[list[dict[str, Any]], bytes]:
     return curve, b"".join(path.name.encode() + path.read_bytes() for path in (folder / policy, *policies))
 
 
+class Command(NamedTuple):
+    """What is stopped and started again.
+
+    Attributes:
+        main: of the command.
+        words: its arguments but the folder.
+        results: what must be the same afterwards, of the folder.
+        is_resumed: it needs ``--resume`` to go on.
+    """
+
+    main: Callable[[list[str]], int]
+    words: list[str]
+    results: Callable[[Path], Any]
+    is_resumed: bool = False
+
+
+def training(algorithm: str) -> Command:
+    """A run of one of `ALGORITHMS`."""
+    main, _, policy, own = settings_of(algorithm)
+    settings = {**SETTINGS, **({} if algorithm == "league" else SINGLE), **own}
+    words = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
+    return Command(main, words, lambda out: results(out, policy), is_resumed=True)
+
+
+def bytes_of(folder: Path, *without: str) -> dict[str, bytes]:
+    """The files of a folder but locks, by name."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.name not in without}
+
+
+def match_results(out: Path) -> Any:
+    """The report without times, the names of all files, and the records."""
+    files = bytes_of(out)
+    records = {name: data for name, data in files.items() if name.startswith("records")}
+    return figures(out / "arena.json"), sorted(files), records
+
+
+def arena_command(*words: str) -> Command:
+    """A command of the arena."""
+    from tienlen_agents.arena.__main__ import main
+
+    return Command(main, [*words, "--chunk=4", "--seed=4", "--quiet"], match_results)
+
+
+def data_command() -> Command:
+    """A data set in three shards."""
+    from tienlen_agents.data.__main__ import main
+
+    return Command(main, ["--agents=greedy random", "--rounds=10", "--shard-rounds=4", "--seed=5"], bytes_of)
+
+
+def suite_command() -> Command:
+    """A track of a small suite; the packet passes its check."""
+    from tests.suites import SUITES
+    from tienlen_agents.suite import check, checking, running
+    from tienlen_agents.suite.__main__ import main
+
+    checking.SUITES.update(SUITES)
+    running.units = lambda agent, rules: 0.5  # tests/agents/suite/test_budget.py measures
+
+    def packet(out: Path) -> Any:
+        return check(out).figures, bytes_of(out, "run.json")
+
+    return Command(main, ["run", "greedy", "--suite=tiny", "--track=A", "--quiet"], packet)
+
+
+def solve_command() -> Command:
+    """A solver of a small game."""
+    from tienlen_agents.exact.__main__ import CURVE, main
+
+    def solution(out: Path) -> Any:
+        lines = (out / CURVE).read_text().splitlines()
+        curve = [{k: v for k, v in json.loads(line).items() if k not in TIMES} for line in lines]
+        return curve, bytes_of(out, CURVE)
+
+    return Command(main, ["solve", "--rules=mini", "--iterations=6", "--every=2", "--quiet"], solution)
+
+
+ALGORITHMS = ("ppo", "dmc", "best_response", "league")
+COMMANDS: dict[str, Callable[[], Command]] = {
+    "match": lambda: arena_command("match", "random", "greedy", "--deals=8", "--records=3"),
+    "tournament": lambda: arena_command("league", "random", "greedy", "greedy_long", "--deals=8"),
+    "data": data_command,
+    "suite": suite_command,
+    "solve": solve_command,
+}
+
+
 class Runs:
-    """Runs of one algorithm, each in a process of its own.
+    """Runs of one command, each in a process of its own.
 
     Args:
-        algorithm: see `settings_of`.
+        kind: one of `ALGORITHMS` or `COMMANDS`.
         folder: for all runs.
     """
 
-    def __init__(self, algorithm: str, folder: Path) -> None:
-        self.main, _, self.policy, own = settings_of(algorithm)
-        settings = {**SETTINGS, **({} if algorithm == "league" else SINGLE), **own}
-        self.flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.command = COMMANDS[kind]() if kind in COMMANDS else training(kind)
         self.folder = folder
 
     def run(self, out: Path, *extra: str, at: int = NEVER, what: str = "death") -> tuple[int, str]:
@@ -215,7 +305,7 @@ class Runs:
                 points = Points(out, at, what)
                 points.install()
                 try:
-                    status = self.main([*self.flags, "--out", str(out), *extra])
+                    status = self.command.main([*self.command.words, "--out", str(out), *extra])
                 except SystemExit as error:
                     print(error.code)
                     status = STATUS_ERROR
@@ -229,7 +319,7 @@ class Runs:
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status), log.read_text(errors="replace")
 
-    def try_point(self, at: int, what: str, wanted: tuple[list[dict[str, Any]], bytes]) -> str:
+    def try_point(self, at: int, what: str, wanted: Any) -> str:
         """Stop a run at a point and resume it; what is wrong, empty if nothing is."""
         out = self.folder / "stopped"
         shutil.rmtree(out, ignore_errors=True)
@@ -239,53 +329,49 @@ class Runs:
                 return f"a full disk ended with {status}: {printed[-2000:]}"
         elif status != -signal.SIGKILL:
             return f"was not killed: {status}: {printed[-2000:]}"
-        extra = ["--resume"] if (out / "config.json").exists() else []
+        extra = ["--resume"] if self.command.is_resumed and (out / "config.json").exists() else []
         status, printed = self.run(out, *extra)
         if status:
             return f"resumed: {status}: {printed[-2000:]}"
-        curve, policy = results(out, self.policy)
-        if curve != wanted[0]:
-            return f"another curve: {curve}"
-        if policy != wanted[1]:
-            return "another policy"
         if left := [str(path) for path in out.rglob(".*.tmp")]:
             return f"left behind: {left}"
-        return ""
+        found = self.command.results(out)
+        return "" if found == wanted else f"another result: {found!s:.2000}"
 
 
-def main(algorithms: str, folder: Path, chosen: str, whats: str) -> int:
+def main(kinds: str, folder: Path, chosen: str, whats: str) -> int:
     """Try the points; prints a line for each that fails, and a summary as JSON.
 
     Args:
-        algorithms: see `settings_of`; separated by commas.
+        kinds: see `Runs`; separated by commas.
         folder: an empty one.
         chosen: "every", or the number of points drawn.
         whats: of `Points`, separated by commas; of drawn points those not in `EVERY_KIND` try "power" alone.
     """
     found: dict[str, Any] = {}
-    for algorithm in algorithms.split(","):
-        (folder / algorithm).mkdir()
-        tried = whats.split(",") if chosen == "every" or algorithm in EVERY_KIND else ["power"]
-        found[algorithm] = try_points(algorithm, folder / algorithm, chosen, tried)
+    for kind in kinds.split(","):
+        (folder / kind).mkdir()
+        tried = whats.split(",") if chosen == "every" or kind in EVERY_KIND else ["power"]
+        found[kind] = try_points(kind, folder / kind, chosen, tried)
     print(json.dumps(found))
     return 1 if any(each["failures"] for each in found.values()) else 0
 
 
-def try_points(algorithm: str, folder: Path, chosen: str, whats: list[str]) -> dict[str, Any]:
+def try_points(kind: str, folder: Path, chosen: str, whats: list[str]) -> dict[str, Any]:
     """The number of points, of those tried, and what failed."""
-    runs = Runs(algorithm, folder)
+    runs = Runs(kind, folder)
     # In this process, so that its children find everything imported and compiled.
-    assert runs.main([*runs.flags, "--out", str(folder / "warm")]) == 0
+    assert runs.command.main([*runs.command.words, "--out", str(folder / "warm")]) == 0
     status, printed = runs.run(folder / "whole")
     assert status == 0, printed
     names = json.loads((folder / "points.json").read_text())
-    wanted = results(folder / "whole", runs.policy)
-    assert results(folder / "warm", runs.policy) == wanted  # and two unbroken runs are the same
+    wanted = runs.command.results(folder / "whole")
+    assert runs.command.results(folder / "warm") == wanted  # and two unbroken runs are the same
     failures, num_tried = [], 0
     for what in whats:
         points = list(range(len(names)))
         if chosen != "every":
-            points = sorted(random.Random(algorithm + what).sample(points, int(chosen)))
+            points = sorted(random.Random(kind + what).sample(points, int(chosen)))
         for at in points:
             num_tried += 1
             if problem := runs.try_point(at, what, wanted):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
+import io
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack
+from multiprocessing.connection import Connection
+from pathlib import Path
 
 import cloudpickle
 import gymnasium
@@ -16,32 +20,58 @@ import pytest
 
 import tienlen_agents
 import tienlen_env  # noqa: F401  registers the environments
+from tests.needs import needs_onnx, needs_openspiel
+from tienlen_agents.exact import build, save_policy, small_game, uniform
+from tienlen_agents.networks.onnx_policy import to_onnx
 from tienlen_agents.networks.shipped import WEIGHTS
+from tienlen_agents.terminal.human import Leave
 from tienlen_env.engine.agent import Agent, View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.envs.vector import OneSeatVectorEnv
+from tienlen_env.games.registry import get_rules
 
+ROOT = Path(__file__).parents[2]
 POLICY = next(iter(sorted(WEIGHTS.glob("cardgames-medium-*.safetensors"))))
-ANSWERS = f"process:{sys.executable} -m tests.no_such_program"
-# An example of each built-in agent that plays by itself in Tiến lên.
+FOLDER = "FOLDER"  # in a name: of the files that `files` writes
+# An example of each built-in agent that plays by itself.
 EXAMPLES = {
-    "champion": "champion:worlds=4", "endgame": "endgame:greedy", "greedy": "greedy",
-    "greedy_long": "greedy_long", "heuristic": "heuristic", "ismcts": "ismcts:worlds=4",
-    "policy": f"policy:{POLICY}", "random": "random", "reference": "reference", "search": "search:worlds=4",
+    "champion": "champion:worlds=4", "endgame": "endgame:greedy", "exact": f"exact:{FOLDER}/mini.npz",
+    "greedy": "greedy", "greedy_long": "greedy_long", "heuristic": "heuristic", "ismcts": "ismcts:worlds=4",
+    "onnx": f"onnx:{FOLDER}/policy.onnx,sample=1", "openspiel": "openspiel:uniform_random",
+    "policy": f"policy:{POLICY}", "process": f"process:{sys.executable} {ROOT / 'examples' / 'bot.py'}",
+    "random": "random", "reference": "reference", "search": "search:worlds=4", "trickster": "trickster",
 }  # fmt: skip
 MORE = [
     "champion:worlds=0", "champion:size=medium,worlds=4", "champion:worlds=2,rollout=network",
     "champion:sample=1", "search:worlds=4,prior=champion:worlds=0", "endgame:champion:worlds=4",
+    "endgame:heuristic", "search:worlds=8", f"policy:{POLICY},sample=1",
 ]  # fmt: skip
-OTHERS = {"human": "human", "process": ANSWERS, "trickster": "trickster"}
-NAMES = [*EXAMPLES.values(), *MORE]
+RULES = {"exact": "mini", "trickster": "thirteens"}  # the others play `cardgames`
+SLOW = ["openspiel:ismcts,simulations=3", "search:worlds=2,isolate=1"]
+MARKS = {"onnx": needs_onnx, "openspiel": needs_openspiel}
+NAMES = [
+    pytest.param(
+        name,
+        marks=[
+            *(mark for start, mark in MARKS.items() if name.startswith(start)),
+            *([pytest.mark.nightly] if name in SLOW else []),
+        ],
+    )
+    for name in [*EXAMPLES.values(), *MORE, *SLOW]
+]
+WAYS: dict[str, Callable[[Agent], Agent]] = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda agent: pickle.loads(pickle.dumps(agent)),
+    "cloudpickle": lambda agent: pickle.loads(cloudpickle.dumps(agent)),
+}
+LIMIT = 120  # seconds for a process
 METHODS = multiprocessing.get_all_start_methods()
 
 
-def a_view() -> View:
-    batch = Batch("cardgames", 6, history_length=160)
+def a_view(rules: str) -> View:
+    batch = Batch(rules, 6, history_length=255)
     batch.deal(np.arange(6))
-    for _ in range(9):
+    for _ in range(2 if rules == "mini" else 9):
         batch.step(batch.first_legal(np.arange(6)))
     return View(batch)
 
@@ -49,55 +79,107 @@ def a_view() -> View:
 def choices(agent: Agent) -> list[int]:
     """What an agent chooses after a reset."""
     agent.reset(3)
-    found: list[int] = agent.act(a_view()).tolist()
+    found: list[int] = agent.act(a_view(RULES.get(agent.name.partition(":")[0], "cardgames"))).tolist()
     return found
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the files that agents read."""
+    folder = tmp_path_factory.mktemp("files")
+    tree = build(small_game("mini"))
+    save_policy(folder / "mini.npz", tree, uniform(tree), "a test")
+    if not needs_onnx.args[0]:
+        agent = tienlen_agents.load("reference")
+        (folder / "policy.onnx").write_bytes(to_onnx(agent, get_rules("cardgames")))  # type: ignore[arg-type]
+    return folder
+
+
+@pytest.fixture
+def agent(name: str, files: Path) -> Agent:
+    return tienlen_agents.load(name.replace(FOLDER, str(files)))
+
+
 def test_every_built_in_agent_is_tried() -> None:
-    # `exact` and `onnx` read files: see exact/test_agent.py and networks/test_onnx_policy.py. `openspiel` is
-    # a bot of another library.
-    assert {*EXAMPLES, *OTHERS, "exact", "onnx", "openspiel"} == set(tienlen_agents.BUILT_IN)
+    assert {*EXAMPLES, "human"} == set(tienlen_agents.BUILT_IN)
+
+
+@pytest.fixture(scope="module")
+def pools() -> Iterator[dict[str, ProcessPoolExecutor]]:
+    """A process for each method that starts one without this process's objects."""
+    with ExitStack() as stack:
+        yield {
+            method: stack.enter_context(ProcessPoolExecutor(1, multiprocessing.get_context(method)))
+            for method in METHODS
+            if method != "fork"
+        }
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("used", [False, True])
-def test_copies_choose_the_same(name: str, used: bool) -> None:
-    agent = tienlen_agents.load(name)
+@pytest.mark.parametrize("way", WAYS)
+def test_copies_choose_the_same(agent: Agent, used: bool, way: str) -> None:
     if used:
         choices(agent)
-    ways: list[Callable[[Agent], Agent]] = [
-        copy.deepcopy,
-        lambda one: pickle.loads(pickle.dumps(one)),
-        lambda one: pickle.loads(cloudpickle.dumps(one)),
-    ]
-    copies = [way(agent) for way in ways]
+    other = WAYS[way](agent)
+    assert other.name == agent.name
+    assert choices(other) == choices(agent)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_processes_choose_the_same(agent: Agent, pools: dict[str, ProcessPoolExecutor]) -> None:
+    found = {method: pool.submit(choices, agent).result(LIMIT) for method, pool in pools.items()}
+    assert found == dict.fromkeys(pools, choices(agent))
+
+
+def send_choices(end: Connection, agent: Agent) -> None:
+    end.send(choices(agent))
+
+
+@pytest.mark.skipif("fork" not in METHODS, reason="this system cannot fork")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fork_of_a_used_agent_chooses_the_same(agent: Agent) -> None:
+    """It is not pickled, and the process goes on using it."""
     wanted = choices(agent)
-    for other in copies:
-        assert other.name == agent.name
-        assert choices(other) == wanted
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    children = [context.Process(target=send_choices, args=(there, agent)) for _ in range(2)]
+    for child in children:
+        child.start()
+    assert choices(agent) == wanted
+    for _ in children:
+        assert here.poll(LIMIT)
+        assert here.recv() == wanted
+    for child in children:
+        child.join(LIMIT)
+        assert child.exitcode == 0
+    assert choices(agent) == wanted
 
 
-@pytest.mark.parametrize("name", OTHERS.values())
-def test_others_are_copied(name: str) -> None:
-    """A program is started anew for a copy; `trickster` plays another game."""
-    agent = tienlen_agents.load(name)
-    assert pickle.loads(pickle.dumps(agent)).name == copy.deepcopy(agent).name == agent.name
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_other_processes_choose_the_same(method: str) -> None:
-    agents = [tienlen_agents.load(name) for name in NAMES]
-    wanted = [choices(agent) for agent in agents]
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
-        assert list(pool.map(choices, agents)) == wanted
-
-
-def test_threads_choose_the_same() -> None:
-    agents = [tienlen_agents.load(name) for name in NAMES]
-    wanted = [choices(agent) for agent in agents]
+@pytest.mark.parametrize("name", NAMES)
+def test_threads_choose_the_same(agent: Agent) -> None:
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(choices, [copy.deepcopy(agent) for agent in agents for _ in range(4)]))
-    assert found == [choice for choice in wanted for _ in range(4)]
+        found = list(pool.map(choices, [copy.deepcopy(agent) for _ in range(4)]))
+    assert found == [choices(agent)] * 4
+
+
+def test_a_person_answers_copies_and_threads_but_no_other_process(
+    pools: dict[str, ProcessPoolExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, found = tienlen_agents.load("human"), []
+    with ThreadPoolExecutor(1) as pool:
+        for ask in (
+            *(lambda way=way: choices(way(agent)) for way in WAYS.values()),
+            lambda: choices(agent),
+            lambda: pool.submit(choices, agent).result(),
+        ):
+            monkeypatch.setattr("sys.stdin", io.StringIO("1\n2\n1\n3\n1\n2\n"))
+            found.append(ask())
+    assert len(found[0]) == 6
+    assert found == [found[0]] * len(found)
+    for executor in pools.values():
+        with pytest.raises(Leave):
+            executor.submit(choices, agent).result(LIMIT)
 
 
 def test_environments_with_opponents_are_copied() -> None:

@@ -138,7 +138,7 @@ def test_a_checkpoint_runs_no_code(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.nightly  # tests/train/test_kill_points.py stops runs at some of their writes every time
+@pytest.mark.nightly  # tests/project/test_kill_points.py stops runs at some of their writes every time
 def test_a_killed_run_goes_on_to_the_same_curve(tmp_path: Path) -> None:
     settings: dict[str, Any] = {**TINY, "critic_width": 16, "decisions": 6000}
     flags = [f"--{k.replace('_', '-')}={v}" for k, v in settings.items()]

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from tienlen_agents.arena.result import Figures, League, MatchResult, RunResults, ordinal
 from tienlen_agents.arena.stats import Estimate
 from tienlen_agents.command import code_digest, versions
-from tienlen_agents.files import write_atomic
+from tienlen_agents.files import remove_temporaries, write_atomic
 from tienlen_env.games.common.game import AnyRules
 from tienlen_env.rendering.view import printable
 
@@ -48,6 +48,7 @@ def record_files(results: tuple[MatchResult, ...]) -> list[dict[str, Any]]:
 def write_records(folder: Path, files: list[dict[str, Any]]) -> None:
     """Write records into ``<folder>/records``, and delete those of an earlier run there."""
     names = {file["name"] for file in files}
+    remove_temporaries(folder / FOLDER)
     for path in (folder / FOLDER).glob("*.txt"):
         if _FILE.fullmatch(path.name) and f"{FOLDER}/{path.name}" not in names:
             path.unlink()

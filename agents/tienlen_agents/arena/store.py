@@ -28,7 +28,7 @@ from typing import Any, Final, Self
 
 from tienlen_agents.arena.chunk import Chunk, ChunkShape
 from tienlen_agents.arena.lineup import blocks
-from tienlen_agents.files import locked, write_atomic
+from tienlen_agents.files import locked, remove_temporaries, write_atomic
 from tienlen_env.rendering.view import printable
 
 SCHEMA: Final = 2
@@ -85,6 +85,7 @@ class ChunkStore:
                 raise ArenaRunError(
                     f"another run is writing {path}. Wait until it has ended, or start elsewhere (--out)"
                 ) from error
+            remove_temporaries(path.parent)
             if fresh or not path.exists() or not path.stat().st_size:
                 write_atomic(path, _line(header))
             else:

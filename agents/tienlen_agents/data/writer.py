@@ -86,8 +86,8 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
         raise ValueError(f"{config.records}: expected one or more records")
     indices = range(-(-total // config.shard_rounds))
     with locked(out / ".data"):
-        for name in TABLES:
-            remove_temporaries(out / name)
+        for folder in (out, *(out / name for name in TABLES)):
+            remove_temporaries(folder)
         left = []
         for index in indices:
             if not path_of(out, "rounds", index).exists():

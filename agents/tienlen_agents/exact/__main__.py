@@ -31,7 +31,7 @@ from tienlen_agents.exact.policies import Measure, best_responses, lookahead, me
 from tienlen_agents.exact.small_tienlen import SmallGame, small_game
 from tienlen_agents.exact.solvers import Algorithm, Solver, Steps
 from tienlen_agents.exact.tree import Tree, build
-from tienlen_agents.files import locked, write_atomic
+from tienlen_agents.files import locked, remove_temporaries, write_atomic
 from tienlen_agents.settings import (
     COUNT,
     COUNT_OR_NONE,
@@ -268,6 +268,7 @@ def _solve(settings: Solving) -> int:
     if folder is None:
         return _run_solver(work, settings, steps, None)
     with locked(folder / CHECKPOINT):
+        remove_temporaries(folder)
         return _run_solver(work, settings, steps, folder)
 
 

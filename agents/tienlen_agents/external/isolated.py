@@ -84,6 +84,13 @@ class IsolatedAgent(ProcessAgent):
             self._first_child.stop(grace=0)
             self._first_child = None
 
+    def forget(self) -> None:
+        """See `ProcessAgent.forget`."""
+        super().forget()
+        if self._first_child is not None:
+            self._first_child.abandon()
+            self._first_child = None
+
     def check_rules(self, rules: AnyRules) -> None:
         """See `ParticularAgent.check_rules`.
 

@@ -42,6 +42,10 @@ class OpenSpielAgent:
         self._games: dict[Any, Any] = {}
         self._bots: dict[tuple[Any, int], Any] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without the bots, which cannot be copied: a copy makes its own, as after a reset."""
+        return {**vars(self), "_games": {}, "_bots": {}}
+
     def act(self, view: View) -> IntArray:
         """Ask the bot for each decision (see `Agent.act`)."""
         if view.rules not in self._games:
@@ -75,13 +79,16 @@ class OpenSpielAgent:
 
             draws = np.random.RandomState(seed)
             rollouts = mcts.RandomRolloutEvaluator(1, draws)
-            return ismcts.ISMCTSBot(
+            bot = ismcts.ISMCTSBot(
                 game=game,
                 evaluator=rollouts,
                 uct_c=2 * game.max_utility(),
                 max_simulations=self._simulations,
                 random_state=draws,
             )
+            # Its own sampler draws from a seed of OpenSpiel's, another one in each process.
+            bot.set_resampler(lambda state, seat: state.resample_from_infostate(seat, draws.random_sample))
+            return bot
         if ":" in self._bot:
             module, _, function = self._bot.partition(":")
             return getattr(import_module(module), function)(game, seat)

@@ -189,6 +189,12 @@ class Child:
         how = "its stdout is closed" if code is None else f"exit code {code}"
         return f"{how}; {self.stderr}"
 
+    def abandon(self) -> None:
+        """In a fork: leave it to the process that started it, which alone holds its pipes then."""
+        os.close(self._life)
+        for stream in (self._in, self._out, self._err):
+            stream.close()
+
     def stop(self, grace: float = GRACE_S) -> int | None:
         """End it and all that it has started, and leave no zombie; a second call has no effect.
 
@@ -220,6 +226,17 @@ class Child:
 
 
 # ---------------------------------------------------------------- the agent
+
+_AGENTS: weakref.WeakSet[ProcessAgent] = weakref.WeakSet()
+
+
+def _forget() -> None:
+    for agent in _AGENTS:
+        agent.forget()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_forget)
 
 
 class ProgramError(ValueError):
@@ -277,6 +294,7 @@ class ProcessAgent:
             ProcessAgent, command, limit_ms=limit_ms, start_ms=start_ms, restarts=restarts, name=name
         )
         self._child: Child | None = None
+        _AGENTS.add(self)
         self._rules: AnyRules | None = None
         self._num_requests = 0
         self.reset(0)
@@ -300,6 +318,13 @@ class ProcessAgent:
         """End the program; a later decision starts it again, which does not count as a restart."""
         if self._child is not None:
             self._finalizer()
+            self._child = None
+            self._restarts_left += 1
+
+    def forget(self) -> None:
+        """In a fork: the program answers the process that started it; this one starts its own."""
+        if self._child is not None:
+            self._child.abandon()
             self._child = None
             self._restarts_left += 1
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tienlen_agents.files import write_atomic
+from tienlen_agents.files import remove_temporaries, write_atomic
 
 SCHEMA: Final = 1
 PACKET, RUN = "packet.json", "run.json"
@@ -58,6 +58,9 @@ class Packet:
         Raises:
             OSError: they cannot be written.
         """
+        # What a kill has left would not be a file of this packet.
+        for path in {folder / PACKET, *(folder / f"{name}.xz" for name in self.contents)}:
+            remove_temporaries(path.parent)
         for name, content in self.contents.items():
             write_atomic(folder / f"{name}.xz", lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
         write_atomic(folder / RUN, _json(self.run))

@@ -137,37 +137,33 @@ def test_what_differs_is_named():
 # ---------------------------------------------------------------- the command
 
 
+KILLED = ["tienlen_agents.arena", "match", "heuristic", "greedy", "--deals", "64", "--chunk", "2", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The figures of the match in one process."""
+    out = tmp_path_factory.mktemp("alone")
+    assert main([*KILLED[1:], "--out", str(out)]) == 0
+    return figures(out / "arena.json")
+
+
 @pytest.mark.nightly
-def test_a_killed_driver_resumes(nodes, tmp_path):
-    out = tmp_path / "out"
-    command = [
-        "tienlen_agents.arena",
-        "match",
-        "heuristic",
-        "greedy",
-        "--deals",
-        "64",
-        "--chunk",
-        "4",
-        "--quiet",
-    ]
-    driver = start(*command, "--cluster", nodes.address, "--out", str(out))
-    chunks = out / "chunks.jsonl"
-    while driver.poll() is None and (not chunks.exists() or chunks.read_bytes().count(b"\n") < 6):
-        time.sleep(0.02)
+@pytest.mark.parametrize("num_chunks", range(1, 81, 4))
+def test_a_killed_driver_resumes(nodes, alone, num_chunks, tmp_path):
+    words = [*KILLED, "--cluster", nodes.address, "--out", str(tmp_path)]
+    driver, chunks = start(*words), tmp_path / "chunks.jsonl"
+    while driver.poll() is None and (not chunks.exists() or chunks.read_bytes().count(b"\n") < num_chunks):
+        time.sleep(0.001)
     driver.kill()
     text, _ = driver.communicate()
     assert driver.returncode == -signal.SIGKILL, text
-    num_played = chunks.read_bytes().count(b"\n") - 1
-    assert num_played < 48
-    again = start(*command, "--cluster", nodes.address, "--out", str(out))
+    assert chunks.read_bytes().count(b"\n") < 97  # it was in the middle
+    again = start(*words)
     text, _ = again.communicate()
     assert again.returncode == 0, text
-    assert chunks.read_bytes().count(b"\n") == 49  # a header, and 16 chunks of three compositions
-    alone = start(*command, "--out", str(tmp_path / "alone"))
-    text, _ = alone.communicate()
-    assert alone.returncode == 0, text
-    assert figures(out / "arena.json") == figures(tmp_path / "alone" / "arena.json")
+    assert chunks.read_bytes().count(b"\n") == 97  # a header, and 32 chunks of three compositions
+    assert figures(tmp_path / "arena.json") == alone
 
 
 @pytest.mark.parametrize(

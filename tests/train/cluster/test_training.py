@@ -31,7 +31,7 @@ from tienlen_agents.settings import flag_of
 from tienlen_train.config import RunError
 from tienlen_train.ppo import PPOConfig, PPOTrainer
 
-MOMENTS = 5
+MOMENTS = 20
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +97,8 @@ LOSSES = {"node": remove_a_node, "actor": kill_an_actor}
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2, 2 + MOMENTS))
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("staleness", [0, 1])
-def test_losses_at_many_moments(nodes, tmp_path, alone, loss, seed, staleness):
-    out = tmp_path / "run"
+def test_losses_at_many_moments(nodes, tmp_path, alone, loss, seed):
+    out, staleness = tmp_path / "run", seed % 2
     with Moment(out, seed, lambda: LOSSES[loss](nodes)):
         small_run(out, cluster=nodes.address, staleness=staleness)
     assert_same_run(out, alone(staleness=staleness))
