@@ -30,9 +30,9 @@ from tienlen_env.games.common.game import AnyGame
 from tienlen_env.games.common.hints import noinline, prefetch
 
 # A processor loads short rows in time by itself. Long rows have columns that a step seldom reads, and there
-# it waits for memory: so a step loads the row of the next game, as many columns as a step may read.
-SHORT_ROW: Final = 64
-PREFETCHED: Final = 96
+# it waits for memory: so a step loads the first columns of the next game's row, which most steps read. Their
+# number is constant, so that compiled code has no loop.
+PREFETCHED: Final = 64
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ def loops_of(game: AnyGame) -> Loops:
         last, size = len(rows) - 1, spec[S.ROW_SIZE]
         for b in range(len(rows)):
             row = rows[b]
-            if size > SHORT_ROW:
-                for column in range(0, min(size, PREFETCHED), 8):
+            if size > PREFETCHED:
+                for column in range(0, PREFETCHED, 8):
                     prefetch(rows, min(b + 1, last), column)
             for seat in range(spec[S.NUM_PLAYERS]):
                 rewards[b][seat] = 0

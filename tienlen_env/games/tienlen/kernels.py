@@ -590,15 +590,15 @@ def before_play(row: Row, spec: Spec, actions: ActionFields, action: int, reward
         note_single(row, spec, actions, action)
     if spec[S.REJOIN_TWOS] and 1 <= actions[action * S.ACTION_FIELDS + S.CLASS] <= 4:
         row[extra + R.TWOS_IN_TRICK] = 1
-    if row[R.TABLE] != 0:
-        if spec[S.KNOCKOUT] > 0:
-            knock_out(row, spec, actions, action, rewards)
-        if spec[S.HAS_PAYMENTS]:
-            price = pay.chop_price(spec, actions, row[R.TABLE], row[R.TABLE_CARDS], action)
-            if price != 0:
-                pay.chop(row, spec, price, seat)
-            if spec[S.PAY_LAST_THREE] > 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES:
-                catch_last_three(row, spec, rewards, seat)
+    # Whether a play leads is not to be predicted: so it is no test of its own, and the pass has no price.
+    if spec[S.KNOCKOUT] > 0 and row[R.TABLE] != 0:
+        knock_out(row, spec, actions, action, rewards)
+    if actions[row[R.TABLE] * S.ACTION_FIELDS + S.HAS_PRICE]:
+        price = pay.chop_price(spec, actions, row[R.TABLE], row[R.TABLE_CARDS], action)
+        if price != 0:
+            pay.chop(row, spec, price, seat)
+    if spec[S.PAY_LAST_THREE] > 0 and row[R.TABLE] != 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES:
+        catch_last_three(row, spec, rewards, seat)
     return False
 
 

@@ -135,10 +135,10 @@ def twos_price(spec: Spec, first: int, cards: int) -> int:
 def owed_bits(row: Row, spec: Spec, seat: int, num_players: int) -> int:
     """What each seat would pay and get if the trick ended now: two bytes for each seat from `seat` on."""
     extra = spec[S.EXTRA]
+    if row[extra + R.NUM_CHOPS] == 0:
+        return 0  # other payments than those of chops are booked as soon as they are owed
     word = 0
     first, end = row[extra + R.NUM_BOOKED], row[extra + R.NUM_ENTRIES]
-    if first == end:
-        return 0
     for i in range(num_players):
         who = seat + i if seat + i < num_players else seat + i - num_players
         pays, gets = 0, 0
@@ -185,6 +185,8 @@ def runs_score(spec: Spec, card: int, pairs: int, second: int) -> int:
     17 cards have eight pairs at most, so the shorter one of two has three or four.
     """
     best = run_best(spec, card, pairs)
+    if best == 0:
+        return 0  # as in most hands
     for length in range(3, 5):
         ends = chain_of(pairs, length)
         while ends != 0:

@@ -104,6 +104,7 @@ TOP = field()  # its highest card (id)
 NEED = field()  # its cards of each rank in 13 nibbles
 SUITED = field()  # 0 suits do not matter, 1 must be mixed, 2 must be one suit; else the exact cards << 2
 CLASS = field()  # 0: only its own shape beats it; 1..4: that many 2s; 5..: rung of the ladder
+HAS_PRICE = field()  # 1: who beats it may be paid for a chop
 REOPENS_TRICK = field()  # 1: a player who passed is offered the turn again, a bomb could beat it
 TOP_CARD = field()  # the top card as a mask, 0 for the pass
 SHAPE_BITS = field()  # observation: bit width - 1, and bit 3 + length; 0 for the pass
@@ -202,6 +203,8 @@ def build_spec(
             is_twos = shape.length == 1 and int(table.top[action]) >> 2 == RANK_OF_TWO
             index = shape.width if is_twos else 5 + rules.rungs.index(shape) if shape in rules.rungs else 0
             actions[action, CLASS] = index
+            price = PAY_CHOP_TWOS if is_twos else PAY_CHOP + (shape.width - 1) * 16 + shape.length
+            actions[action, HAS_PRICE] = spec[price : price + 1 + is_twos].any()
             higher_same_shape = shape in rejoin and action != ids[-1]
             actions[action, REOPENS_TRICK] = higher_same_shape or any(
                 s in rejoin for s in beaters.get(index, ())
