@@ -17,6 +17,7 @@ import pytest
 import tienlen_agents
 import tienlen_env  # noqa: F401  registers the environments
 from tienlen_agents.networks.agent import NetworkAgent
+from tienlen_agents.networks.features import features_of
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
@@ -162,7 +163,10 @@ def test_an_added_piece_changes_no_policy(with_added_pieces: Path, tmp_path: Pat
 
     batch = Batch("cardgames")
     path = str(tmp_path / "policy.zip")
-    make_model(Spaces(batch.observation_size, batch.num_actions)).save(path)
+    # It names no pieces, so it reads those that never change: who adds a piece keeps such a policy, too.
+    pieces = [batch.layout[name].slice for name in features_of(batch.rules).pieces if name in batch.layout]
+    size = sum(piece.stop - piece.start for piece in pieces)
+    make_model(Spaces(size, batch.num_actions)).save(path)
     said = f"[t.probabilities(), t.choices_of({path!r})]"
     code = f"import json, tests.agents.networks.test_pieces as t; print(json.dumps({said}))"
     found, choices = json.loads(run_in(with_added_pieces, "-c", code).splitlines()[-1])
