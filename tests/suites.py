@@ -1,10 +1,10 @@
-"""A small suite for tests, and a packet of it."""
+"""A small suite for tests."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tienlen_agents.suite import Member, Suite, Table, Track
+from tienlen_agents.suite import Entry, Member, Suite, Table, Track
 
 PANEL = {
     "random": Member("random"),
@@ -48,7 +48,11 @@ TINY = Suite(
     (1.0, 20.0, 200.0, 0.0),
     sample=0.5,
 )
-SUITES = {"tiny": TINY}
+
+
+def tiny(track: str, **settings: object) -> Entry:
+    """An entry for a track of the small suite, which the tests of the suite register."""
+    return Entry(suite="tiny", track=track, **settings)  # type: ignore[arg-type]
 
 
 def changed(**settings: object) -> Suite:

@@ -163,14 +163,19 @@ def regret(agent: Agent, decisions: Batch, losses: Sequence[FloatArray], thresho
         threshold: for the share, in the unit of the reward.
     """
     agent.reset(0)
-    view = View(decisions)
-    chosen = agent.act(view)
-    legal = view.legal_actions
+    return regret_of_choices(agent.name, agent.act(View(decisions)), decisions, losses, threshold)
+
+
+def regret_of_choices(
+    name: str, chosen: IntArray, decisions: Batch, losses: Sequence[FloatArray], threshold: float
+) -> Regret:
+    """The regrets of actions, int64 (n,), legal ones; the rest as for `regret`."""
+    legal = View(decisions).legal_actions
     found = np.empty(len(losses))
     for game, loss in enumerate(losses):
         actions = legal.action[legal.start[game] : legal.start[game] + len(loss)]
         found[game] = loss[actions == chosen[game]].item()
-    return Regret(agent.name, estimate(found, 1), estimate((found > threshold).astype(np.int64), 1, event=1))
+    return Regret(name, estimate(found, 1), estimate((found > threshold).astype(np.int64), 1, event=1))
 
 
 def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Batch, list[FloatArray]]:

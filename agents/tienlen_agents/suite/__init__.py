@@ -9,8 +9,8 @@ checked by computing it again (`check`), and an agent's own moves by playing a s
 """
 
 from tienlen_agents.suite.checking import SUITES, Checked, check
-from tienlen_agents.suite.packet import Packet, PacketError, read_packet
-from tienlen_agents.suite.running import Declaration, Entry, replay, run
+from tienlen_agents.suite.packet import Declaration, Packet, PacketError, read_packet
+from tienlen_agents.suite.running import Entry, replay, run
 from tienlen_agents.suite.table import Member, Suite, Table, Track
 
 __all__ = [

@@ -15,7 +15,8 @@ from __future__ import annotations
 import argparse
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -35,13 +36,12 @@ from tienlen_agents.settings import (
     add_options,
     make_config,
     setting,
-    settings_of,
 )
-from tienlen_agents.suite.checking import SUITES, check, held_out_digest
+from tienlen_agents.suite.checking import SUITES, check, held_out_digest, read_secret
 from tienlen_agents.suite.packet import PacketError, read_packet
 from tienlen_agents.suite.page import entry_of, leaderboard, read_entries, write_entry
 from tienlen_agents.suite.power import power
-from tienlen_agents.suite.running import Declaration, Entry, replay, run
+from tienlen_agents.suite.running import Entry, replay, run
 from tienlen_agents.suite.submitted import check_row
 from tienlen_env.extras import MissingExtraError
 from tienlen_env.rendering.view import printable
@@ -51,8 +51,25 @@ SECRET_BYTES: Final = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class Common(Config):
-    """The options of run, check and replay.
+class Running(Entry):
+    """The options of run.
+
+    Attributes:
+        out: the folder of the packet.
+        workers: number of processes.
+        cluster: play on the machines of this Ray cluster.
+        quiet: no progress.
+    """
+
+    out: str = setting("packet", FreeText("a folder"))
+    workers: int = setting(1, COUNT)
+    cluster: str | None = setting(None, FreeText("an address"))
+    quiet: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Config):
+    """The options of all commands that read packets.
 
     Attributes:
         secret: the file of a secret seed, for held-out deals.
@@ -62,38 +79,21 @@ class Common(Config):
     secret: str | None = setting(None, ExistingFile())
     quiet: bool = False
 
-    @property
-    def secret_bytes(self) -> bytes | None:
-        """The secret."""
-        return None if self.secret is None else Path(self.secret).read_bytes()
-
 
 @dataclass(frozen=True, kw_only=True)
-class Running(Common, Declaration):
-    """The options of run.
+class CheckingRows(Reading):
+    """The options of check-row.
 
     Attributes:
-        suite: the suite.
-        track: of the suite, see list.
-        out: the folder of the packet.
-        quick: few deals against the fast panel: a packet without a rank.
-        workers: number of processes.
-        budget: class of budget, 0 for no limit; left out: the smallest that holds the measured time.
-        cluster: play on the machines of this Ray cluster.
+        any_level: take levels of trust above community, too, which this check does not prove.
     """
 
-    suite: str = setting("v1", FreeText("a suite"))
-    track: str = setting("A", FreeText("a track"))
-    out: str = setting("packet", FreeText("a folder"))
-    quick: bool = False
-    workers: int = setting(1, COUNT)
-    budget: float | None = setting(None, COUNT_OR_NONE)
-    cluster: str | None = setting(None, FreeText("an address"))
+    any_level: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checking(Common):
-    """The options of check and replay.
+class Checking(Reading):
+    """The options of check.
 
     Attributes:
         entry: write the packet's row of the leaderboard to this file.
@@ -119,19 +119,8 @@ class Replaying(Checking):
     agent: str = setting("", FreeText("an agent"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckingRows(Common):
-    """The options of check-row.
-
-    Attributes:
-        any_level: take levels of trust above community, too, which this check does not prove.
-    """
-
-    any_level: bool = False
-
-
-def _list(suite_name: str) -> int:
-    suite = SUITES[suite_name]
+def _list(name: str) -> None:
+    suite = SUITES[name]
     table = TextTable(title=f"suite {suite.name}")
     for title in ("track", "what", "tables", "deals", "digest", "who cannot"):
         table.add_column(title)
@@ -144,94 +133,67 @@ def _list(suite_name: str) -> int:
     classes = ", ".join(f"{most:g}" if most else "no limit" for most in suite.budgets)
     console.print(f"Classes of budget, units a decision: {classes}.")
     console.print(f"Panel: {', '.join(f'{n} = {m.agent}' for n, m in suite.panel.items())}.")
-    return 0
 
 
-def _run(settings: Running, agent: str) -> int:
-    declared = {name: getattr(settings, name) for name in settings_of(Declaration)}
-    entry = Entry(
-        agent,
-        settings.track,
-        _suite(settings.suite),
-        settings.quick,
-        Declaration(**declared),
-        settings.secret_bytes,
-        settings.budget,
-    )
-    folder = Path(settings.out)
-    if settings.cluster:
-        from tienlen_agents.cluster import connect  # imports ray
+def _run(settings: Running, agent: str) -> None:
+    folder, executor, progress = Path(settings.out), None, None
+    with ExitStack() as stack:
+        if settings.cluster:
+            from tienlen_agents.cluster import connect  # imports ray
 
-        names = [agent, *(member.agent for member in entry.suite.panel.values())]
-        with connect(settings.cluster, names) as executor:
-            packet = run(entry, folder, executor=executor)
-    elif settings.quiet:
-        packet = run(entry, folder, workers=settings.workers)
-    else:
-        with LiveProgress() as progress:
-            packet = run(entry, folder, workers=settings.workers, progress=progress)
+            panel = [member.agent for member in SUITES[settings.suite].panel.values()]
+            executor = stack.enter_context(connect(settings.cluster, [agent, *panel]))
+        elif not settings.quiet:
+            progress = stack.enter_context(LiveProgress())
+        packet = run(agent, settings, folder, workers=settings.workers, executor=executor, progress=progress)
     _show(packet.values["figures"])
     print(f"class of budget: {packet.values['budget']:g} ({packet.run['units']:.3g} units a decision)")
     print(f"wrote {folder}: {packet.digest}")
-    return 0
-
-
-def _suite(name: str) -> Any:
-    if name not in SUITES:
-        raise ValueError(f"suite {name!r}: expected one of {', '.join(SUITES)}")
-    return SUITES[name]
 
 
 def _show(figures: dict[str, Any]) -> None:
-    score = figures["score"]
-    print(f"score {score['mean']:.4f} ± {score['half_width']:.4f}")
+    def text(value: Any) -> str:
+        return f"{value['mean']:.4f} ± {value['half_width']:.4f}" if isinstance(value, dict) else str(value)
+
+    print(f"score {text(figures['score'])}")
     for row in figures["tables"]:
-        shown = [
-            f"{key} {value['mean']:.4f} ± {value['half_width']:.4f}"
-            if isinstance(value, dict)
-            else f"{key} {value}"
-            for key, value in row.items()
-            if key != "title"
-        ]
+        shown = [f"{key} {text(value)}" for key, value in row.items() if key != "title"]
         print(f"  {row['title']}: {', '.join(shown)}")
     for key in ("regret", "regret_above"):
         if key in figures:
-            print(f"  {key}: {figures[key]['mean']:.4f} ± {figures[key]['half_width']:.4f}")
+            print(f"  {key}: {text(figures[key])}")
 
 
-def _check(settings: Checking, folder: str) -> int:
-    console = Console(stderr=True, quiet=settings.quiet)
-    found = check(Path(folder), secret=settings.secret_bytes, on_table=console.print)
+def _check(settings: Checking, packet: str) -> None:
+    folder, secret = Path(packet), read_secret(settings.secret)
+    show = Console(stderr=True, quiet=settings.quiet).print
+    found = check(folder, secret=secret, on_table=show)
     _show(found.figures)
     level = "community"
     if isinstance(settings, Replaying):
-        same = replay(
-            Path(folder),
-            settings.seed,
-            agent=settings.agent,
-            jobs=settings.jobs,
-            secret=settings.secret_bytes,
-            on_job=console.print,
-        )
-        level = "replayed" if settings.secret is None else "official"
-        print(f"played again: {same} rounds, all the same")
+        more: dict[str, Any] = {
+            "agent": settings.agent,
+            "jobs": settings.jobs,
+            "secret": secret,
+            "on_job": show,
+        }
+        print(f"played again: {replay(folder, settings.seed, **more)} rounds, all the same")
+        level = "replayed" if secret is None else "official"
     print(f"{level}: {found.rounds} rounds, {found.decisions} decisions of the panel computed again")
     if settings.entry:
-        write_entry(Path(settings.entry), entry_of(read_packet(Path(folder)), level, settings.url))
+        write_entry(Path(settings.entry), entry_of(read_packet(folder), level, settings.url))
         print(f"wrote {settings.entry}")
-    return 0
 
 
-def _check_rows(settings: CheckingRows, rows: Sequence[str]) -> int:
-    console = Console(stderr=True, quiet=settings.quiet)
+def _check_rows(settings: CheckingRows, rows: Sequence[str]) -> None:
+    show = Console(stderr=True, quiet=settings.quiet).print
     for row in rows:
-        secret, on_table = settings.secret_bytes, console.print
-        found = check_row(Path(row), any_level=settings.any_level, secret=secret, on_table=on_table)
+        secret = read_secret(settings.secret)
+        found = check_row(Path(row), any_level=settings.any_level, secret=secret, on_table=show)
         print(f"{printable(row)}: community: {found.rounds} rounds, as its packet says")
-    return 0
 
 
-def _new_seed(path: str) -> int:
+def _new_seed(path: str) -> None:
     out = Path(path)
     if out.exists():
         raise ValueError(f"{out}: there is a file already")
@@ -242,36 +204,60 @@ def _new_seed(path: str) -> int:
     write_atomic(out, secret)
     out.chmod(0o600)
     print(held_out_digest(secret))
-    return 0
+
+
+def _power(folders: Sequence[str]) -> None:
+    print(power(*(read_packet(Path(folder)) for folder in folders)))
+
+
+def _page(folder: str) -> None:
+    print(leaderboard(read_entries(Path(folder))))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program(MODULE), description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    commands.add_parser("list", help="the tracks, the panel, the classes of budget").add_argument(
-        "suite", nargs="?", default="v1", choices=SUITES, help="the suite (v1)"
-    )
-    one = commands.add_parser("run", help="play a track and write a packet")
-    complete_agents(one.add_argument("agent", help="the agent to enter"))
-    add_options(one, Running)
-    for name, config, text in (
-        ("check", Checking, "compute everything in a packet again from its records"),
-        ("replay", Replaying, "check, then play a drawn sample of a packet again"),
-    ):
+
+    def add(
+        name: str,
+        text: str,
+        call: Callable[..., None],
+        config: type[Config] | None = None,
+        /,
+        **argument: Any,
+    ) -> argparse.Action:
         one = commands.add_parser(name, help=text)
-        one.add_argument("packet", help="its folder")
-        add_options(one, config)
-    one = commands.add_parser("check-row", help="check submitted rows and the packets at their addresses")
-    one.add_argument("rows", nargs="+", metavar="row", help="files of the leaderboard")
-    add_options(one, CheckingRows)
-    one = commands.add_parser(
-        "power", help="the difference of two packets, and the smallest one that is found"
+        one.set_defaults(call=call, config=config)
+        if config is not None:
+            add_options(one, config)
+        return one.add_argument("what", **argument)
+
+    suite = {"nargs": "?", "default": "v1", "choices": SUITES, "help": "the suite (v1)"}
+    add("list", "the tracks, the panel, the classes of budget", _list, **suite)
+    agent = {"metavar": "agent", "help": "the agent to enter"}
+    complete_agents(add("run", "play a track and write a packet", _run, Running, **agent))
+    one = {"metavar": "packet", "help": "its folder"}
+    add("check", "compute everything in a packet again from its records", _check, Checking, **one)
+    add("replay", "check, then play a drawn sample of a packet again", _check, Replaying, **one)
+    rows = {"metavar": "row", "nargs": "+", "help": "files of the leaderboard"}
+    add(
+        "check-row",
+        "check submitted rows and the packets at their addresses",
+        _check_rows,
+        CheckingRows,
+        **rows,
     )
-    one.add_argument("packets", nargs=2, metavar="packet", help="two packets of one track")
-    one = commands.add_parser("new-seed", help="write a secret seed, print its hash")
-    one.add_argument("file", help="outside of the repository")
-    one = commands.add_parser("page", help="print the tables of the leaderboard, Markdown")
-    one.add_argument("folder", nargs="?", default="leaderboard", help="of the rows (leaderboard)")
+    two = {"metavar": "packet", "nargs": 2, "help": "two packets of one track"}
+    add("power", "the difference of two packets, and the smallest one that is found", _power, **two)
+    out = {"metavar": "file", "help": "outside of the repository"}
+    add("new-seed", "write a secret seed, print its hash", _new_seed, **out)
+    folder = {
+        "metavar": "folder",
+        "nargs": "?",
+        "default": "leaderboard",
+        "help": "of the rows (leaderboard)",
+    }
+    add("page", "print the tables of the leaderboard, Markdown", _page, **folder)
     return parser
 
 
@@ -287,10 +273,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     show_any_text()
     parser = _parser()
     given = vars(parser.parse_args(sys.argv[1:] if arguments is None else arguments))
-    command = given.pop("command")
+    command, call, config, what = (given.pop(name) for name in ("command", "call", "config", "what"))
+    settings = [] if config is None else [make_config(parser, config, given)]
     try:
         with interruptible():
-            return _call(parser, command, given)
+            call(*settings, what)
     except Interrupted as error:
         saved = "; the same command goes on from what was played" if command == "run" else ""
         print(f"{parser.prog}: {error}{saved}", file=sys.stderr)
@@ -300,26 +287,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (ValueError, OSError, MissingExtraError) as error:
         parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
-
-
-def _call(parser: argparse.ArgumentParser, command: str, given: dict[str, Any]) -> int:
-    if command == "list":
-        return _list(given["suite"])
-    if command == "run":
-        agent = given.pop("agent")
-        return _run(make_config(parser, Running, given), agent)
-    if command in ("check", "replay"):
-        packet = given.pop("packet")
-        return _check(make_config(parser, Replaying if command == "replay" else Checking, given), packet)
-    if command == "check-row":
-        rows = given.pop("rows")
-        return _check_rows(make_config(parser, CheckingRows, given), rows)
-    if command == "power":
-        print(power(*(read_packet(Path(folder)) for folder in given["packets"])))
-        return 0
-    if command == "new-seed":
-        return _new_seed(given["file"])
-    print(leaderboard(read_entries(Path(given["folder"]))))
     return 0
 
 

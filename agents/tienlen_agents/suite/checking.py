@@ -11,8 +11,8 @@ It cannot see whether the agent's own moves are the agent's: `replay` plays them
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -21,20 +21,19 @@ import numpy as np
 from numpy.random import SeedSequence
 
 import tienlen_agents
-from tienlen_agents.arena.chunk import BlunderCounter, Chunk, Games, Job, chunk_of, games_of, seed_of
-from tienlen_agents.arena.play import Played, batch_for
-from tienlen_agents.arena.regret import Judgement, judged, regret
+from tienlen_agents.arena.chunk import Chunk, Job, games_of, play_chunk
+from tienlen_agents.arena.regret import Judgement, judged, regret_of_choices
 from tienlen_agents.arena.result import MatchResult
-from tienlen_agents.endgame import can_solve
 from tienlen_agents.exact.policies import measure
 from tienlen_agents.exact.small_tienlen import PolicyError, small_game
 from tienlen_agents.exact.tree import Tree, build
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.records import plays_of, read_round
+from tienlen_agents.settings import settings_of
 from tienlen_agents.suite import figures, v1
-from tienlen_agents.suite.packet import PacketError, checksums, read_packet
+from tienlen_agents.suite.packet import Declaration, Packet, PacketError, checksums, read_packet
 from tienlen_agents.suite.table import AGENT, Suite, Table, Track
-from tienlen_env.engine.agent import Agent, CardAgent, View
+from tienlen_env.engine.agent import Agent, View, choose_cards, history_of
 from tienlen_env.engine.batch import Batch
 from tienlen_env.errors import TienLenError
 from tienlen_env.games.common.arrays import FloatArray, IntArray
@@ -74,6 +73,11 @@ def held_out_digest(secret: bytes | None) -> str:
     return "" if secret is None else hashlib.sha256(secret).hexdigest()
 
 
+def read_secret(file: str | None) -> bytes | None:
+    """The secret in a file, if there is one."""
+    return None if file is None else Path(file).read_bytes()
+
+
 def panel_agents(suite: Suite, names: Sequence[str]) -> list[Agent]:
     """Members of the panel.
 
@@ -87,26 +91,14 @@ def panel_agents(suite: Suite, names: Sequence[str]) -> list[Agent]:
     return [tienlen_agents.load(suite.panel[name].agent) for name in names]
 
 
-def content_names(track: Track) -> list[str]:
-    """The names of a packet's contents."""
-    kind = "policies" if track.kind == "nash_conv" else "records"
-    names = [f"{kind}/{index + 1:02}" for index in range(len(track.tables))]
-    return [*names, "choices/01"] if track.regrets else names
-
-
 def check(
-    folder: Path,
-    *,
-    secret: bytes | None = None,
-    suites: dict[str, Suite] = SUITES,
-    on_table: Callable[[str], None] = lambda title: None,
+    folder: Path, *, secret: bytes | None = None, on_table: Callable[[str], None] = lambda title: None
 ) -> Checked:
     """Check a packet.
 
     Args:
         folder: of the packet.
         secret: of held-out deals.
-        suites: the known ones.
         on_table: called with the title of each table before it is checked.
 
     Raises:
@@ -115,54 +107,198 @@ def check(
         OSError: it cannot be read.
     """
     packet = read_packet(folder)
+    suite, track = _check_claims(packet, secret)
+    values, contents = packet.values, packet.contents
+    figures.require_ratings(track, quick=values["quick"])
+    rounds = recomputed = 0
+    if track.kind == "nash_conv":
+        found = exact_figures(track, contents, on_table)
+    else:
+        results: list[MatchResult | None] = []
+        draw = int(hashlib.sha256("".join(checksums(contents).values()).encode()).hexdigest(), 16)
+        for index, (name, table) in enumerate(track.contents.items()):
+            if name not in contents:  # the agent does not play it
+                results.append(None)
+                continue
+            on_table(table.title)
+            played, again = _result(
+                suite, track, name, contents[name], seed_for(track, secret), (draw, index)
+            )
+            results.append(played)
+            rounds += contents[name].count(b"\n")
+            recomputed += again
+        found = figures.figures_of_rounds(track, results, quick=values["quick"])
+        if track.regrets:
+            on_table("judged decisions")
+            found |= regret_figures(track, contents["choices/01"])
+        own = sum(int(result.played.decisions[0]) for result in results if result is not None)
+        if packet.run["decisions"] != own:
+            said = packet.run["decisions"]
+            raise PacketError(f"run.json: decisions: it says {said}, the records have {own}")
+    if difference := figures.first_difference(values["figures"], found):
+        raise PacketError(difference)
+    return Checked(found, rounds, recomputed)
+
+
+def _check_claims(packet: Packet, secret: bytes | None) -> tuple[Suite, Track]:
+    """The suite and the track of a packet, if what it says of itself fits together."""
     values = packet.values
-    suite = suites.get(values["suite"])
+    suite = SUITES.get(values["suite"])
     if suite is None:
-        raise PacketError(f"suite {values['suite']!r}: expected one of {', '.join(suites)}")
+        raise PacketError(f"suite {values['suite']!r}: expected one of {', '.join(SUITES)}")
     if values["track"] not in suite.tracks:
         raise PacketError(f"track {values['track']!r}: suite {suite.name} has {', '.join(suite.tracks)}")
     if values["track_digest"] != suite.digest(values["track"]):
         raise PacketError(f"track_digest: not that of suite {suite.name}: another table, or other rules")
     track = suite.track(values["track"], quick=values["quick"])
-    figures.require_ratings(track, quick=values["quick"])
     if values["held_out"] != held_out_digest(secret):
         what = "held-out deals: expected their secret" if values["held_out"] else "expected held-out deals"
         raise PacketError(f"held_out: {what}" if secret is None else "held_out: not the deals of this secret")
-    names, expected = set(values["contents"]), content_names(track)
+    names, expected = set(values["contents"]), [*track.contents, *(["choices/01"] if track.regrets else [])]
     # An agent need not play every game of a normalised score.
     if not names or not names <= set(expected) or (len(names) < len(expected) and track.kind != "normalised"):
         raise PacketError(f"contents: expected {', '.join(expected)}")
-    if missing := [name for name in ("python", "machine", "numpy") if name not in values["versions"]]:
-        raise PacketError(f"versions: {missing[0]} is missing")
-    if missing := [name for name in DECLARED if name not in values["declaration"]]:
-        raise PacketError(f"declaration: {missing[0]} is missing")
-    if values["budget"] not in suite.budgets:
-        raise PacketError(f"budget {values['budget']}: expected one of {list(suite.budgets)}")
-    if values["budget"] and packet.run["units"] > values["budget"]:
+    for key, needed in (
+        ("versions", ("python", "machine", "numpy")),
+        ("declaration", settings_of(Declaration)),
+    ):
+        if missing := [name for name in needed if name not in values[key]]:
+            raise PacketError(f"{key}: {missing[0]} is missing")
+    budget, units = values["budget"], packet.run["units"]
+    if budget not in suite.budgets:
+        raise PacketError(f"budget {budget}: expected one of {list(suite.budgets)}")
+    if budget and units > budget:
         raise PacketError(
-            f"budget understated: {packet.run['units']:.3g} units a decision were measured, "
-            f"more than the class of {values['budget']:g}"
+            f"budget understated: {units:.3g} units a decision were measured, "
+            f"more than the class of {budget:g}"
         )
-    reader = _Reader(suite, track, seed_for(track, secret), packet.contents)
-    if track.kind == "nash_conv":
-        found = figures.nash_conv_figures(track, [measure(*reader.policy(i, on_table)) for i in reader.all])
-    else:
-        results = [reader.result(index, on_table) for index in reader.all]
-        found = figures.figures_of_rounds(track, results, quick=values["quick"])
-        if "choices/01" in packet.contents:
-            on_table("judged decisions")
-            found |= regret_of(track, _Choices(packet.contents["choices/01"]))
-        if packet.run["decisions"] != reader.own_decisions:
-            raise PacketError(
-                f"run.json: decisions: it says {packet.run['decisions']}, the records have "
-                f"{reader.own_decisions}"
-            )
-    if difference := figures.first_difference(values["figures"], found):
-        raise PacketError(difference)
-    return Checked(found, reader.rounds, reader.recomputed)
+    return suite, track
 
 
-DECLARED: Final = ("name", "authors", "licence", "kind", "training", "hardware", "attempts")
+# ---------------------------------------------------------------- rounds
+
+
+def _result(
+    suite: Suite, track: Track, name: str, content: bytes, seed: int, draw: tuple[int, int]
+) -> tuple[MatchResult, int]:
+    """The result of a table from its records, and how many decisions the panel has made again."""
+    table, lines = track.contents[name], content.decode("ascii", "replace").split("\n")
+    jobs, match_up = list(track.jobs(table, seed)), table.match_up
+    expected = sum(job.num_records for job in jobs)
+    if lines.pop() or len(lines) != expected:
+        raise PacketError(f"{name}: expected {expected} records, one a line")
+    agents = [None, *panel_agents(suite, table.opponents)]
+    shares = [0.0, *(suite.sample if suite.panel[other].is_slow else 1.0 for other in table.opponents)]
+    chunks, first, recomputed = [], 0, 0
+    for job in jobs:
+        words = SeedSequence(draw[0], spawn_key=(draw[1], job.first_deal))
+        part = lines[first : first + job.num_records]
+        records = _Records(f"{name} ({table.title})", job, part, first, words)
+        followers = [_Follower(records, *pair) for pair in zip(agents, shares, strict=True)]
+        # The records are known to be those of the rounds that are played.
+        chunks.append(play_chunk(followers, replace(job, num_records=0)))
+        recomputed += sum(one.recomputed for one in followers)
+        first += job.num_records
+    played = Chunk.joined(chunks, 0)
+    return MatchResult(match_up.names, match_up.lineup, match_up.rules, seed, None, played, 0.0), recomputed
+
+
+class _Records:
+    """The records of a job, as plays (T steps, B games).
+
+    Args:
+        where: their content and table, for errors.
+        job: what was played.
+        lines: B records.
+        first: number of records of the table before them.
+        words: draws the decisions that slow agents make again.
+
+    Attributes:
+        actions: int64 (T, B).
+        cards: int64 (T, B), the exact cards.
+        draws: uint32 (T, B), a number for each decision.
+        steps: int64 (B,), how many plays of each game have been followed.
+
+    Raises:
+        PacketError: a record is not a complete, legal round of its deal, written as records are.
+    """
+
+    def __init__(self, where: str, job: Job, lines: Sequence[str], first: int, words: SeedSequence) -> None:
+        self._where, self._first = where, first
+        rounds = []
+        for game, (line, key) in enumerate(zip(lines, games_of(job).keys.tolist(), strict=True)):
+            try:
+                played = read_round(line, job.rules)
+            except (TienLenError, ValueError) as error:
+                raise self.error(game, f"not a legal round: {printable(str(error))}") from None
+            if (played.key, played.round_index, played.leader) != (key, 0, None):
+                raise self.error(game, "not the suite's deal: another seed or order of deals")
+            if played.record() != line:
+                raise self.error(game, f"expected the record {played.record()!r}")
+            rounds.append(played)
+        self.actions, self.cards = plays_of(rounds)
+        self.draws = words.generate_state(self.actions.size).reshape(self.actions.shape)
+        self.steps = np.zeros(len(lines), np.int64)
+
+    def error(self, game: int, problem: str, play: str = "") -> PacketError:
+        """The error of a game; it names the place."""
+        return PacketError(f"{self._where}, line {self._first + game + 1}{play}: {problem}")
+
+
+class _Follower:
+    """An agent that plays what the records say.
+
+    Args:
+        records: of a job.
+        agent: whose decisions they should be; None: they are taken as they are.
+        share: of the decisions that the agent makes again.
+
+    Attributes:
+        recomputed: the number of these decisions.
+    """
+
+    def __init__(self, records: _Records, agent: Agent | None, share: float) -> None:
+        self.name = AGENT if agent is None else agent.name
+        self.history = 0 if agent is None else history_of([agent])
+        self.recomputed = 0
+        self._records, self._agent, self._share = records, agent, share
+
+    def reset(self, seed: int) -> None:
+        """Reset the agent."""
+        if self._agent is not None:
+            self._agent.reset(seed)
+
+    def act(self, view: View) -> IntArray:
+        """The recorded actions."""
+        return self.act_cards(view)[0]
+
+    def act_cards(self, view: View) -> tuple[IntArray, IntArray]:
+        """The recorded actions and cards, compared with the agent's.
+
+        Raises:
+            PacketError: a decision is not the agent's.
+        """
+        records, games = self._records, view.games
+        steps = records.steps[games]
+        records.steps[games] += 1
+        actions, cards = records.actions[steps, games], records.cards[steps, games]
+        asked = np.flatnonzero(records.draws[steps, games] < self._share * 2**32)
+        if self._agent is not None and asked.size:
+            self.recomputed += len(asked)
+            found, exact = (np.asarray(answer) for answer in choose_cards(self._agent, view.select(asked)))
+            wrong = np.flatnonzero((found != actions[asked]) | (exact != cards[asked]))
+            if wrong.size:
+                at = asked[wrong[0]]
+                texts = [view.source[0].action_to_text(int(a)) for a in (found[wrong[0]], actions[at])]
+                raise records.error(
+                    int(games[at]),
+                    f"the panel's moves were changed: {self.name} plays {texts[0]} there, not {texts[1]}",
+                    play=f", play {steps[at] + 1}",
+                )
+        return actions, cards
+
+
+# ---------------------------------------------------------------- small games
 
 
 @lru_cache(maxsize=4)
@@ -171,227 +307,28 @@ def tree_of(table: Table) -> Tree:
     return build(small_game(table.rules, table.players))
 
 
-@dataclass
-class _Reader:
-    """Reads the contents of a packet, table by table."""
+def exact_figures(
+    track: Track, contents: Mapping[str, bytes], on_table: Callable[[str], None] = lambda title: None
+) -> dict[str, Any]:
+    """The figures of the policies in some contents.
 
-    suite: Suite
-    track: Track
-    seed: int
-    contents: dict[str, bytes]
-    rounds: int = 0
-    recomputed: int = 0
-    own_decisions: int = 0
-    draw: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        """The records draw the sample."""
-        text = "".join(checksums(self.contents).values())
-        self.draw = int(hashlib.sha256(text.encode()).hexdigest(), 16)
-
-    @property
-    def all(self) -> range:
-        """The indices of the tables."""
-        return range(len(self.track.tables))
-
-    def policy(self, index: int, on_table: Callable[[str], None]) -> tuple[Tree, FloatArray]:
-        """A small game and the policy of the agent there."""
-        table, name = self.track.tables[index], f"policies/{index + 1:02}"
+    Raises:
+        PacketError: a content is not a policy of its game.
+    """
+    measured = []
+    for name, table in track.contents.items():
         on_table(table.title)
-        tree, content = tree_of(table), self.contents[name]
+        tree, content = tree_of(table), contents[name]
         if len(content) != 8 * tree.num_edges:
             raise PacketError(f"{name}: expected {tree.num_edges} probabilities")
         try:
-            measure(tree, found := np.frombuffer(content, "<f8").astype(np.float64))
+            measured.append(measure(tree, np.frombuffer(content, "<f8").astype(np.float64)))
         except PolicyError as error:
             raise PacketError(f"{name}: {error}") from None
-        return tree, found
-
-    def result(self, index: int, on_table: Callable[[str], None]) -> MatchResult | None:
-        """The result of a table, from its records; None if the agent does not play it."""
-        table, name = self.track.tables[index], f"records/{index + 1:02}"
-        if name not in self.contents:
-            return None
-        on_table(table.title)
-        match_up = table.match_up
-        text = self.contents[name].decode("ascii", "replace")
-        lines, jobs = text.split("\n"), list(self.track.jobs(table, self.seed))
-        expected = sum(job.num_records for job in jobs)
-        if lines.pop() or len(lines) != expected:
-            raise PacketError(f"{name}: expected {expected} records, one a line")
-        agents = panel_agents(self.suite, table.opponents)
-        is_slow = [False, *(self.suite.panel[opponent].is_slow for opponent in table.opponents)]
-        chunks, at = [], 0
-        for job in jobs:
-            words = SeedSequence(self.draw, spawn_key=(index, job.first_deal))
-            sample = Sample(is_slow, self.suite.sample, words)
-            own = JobRecords(f"{name} ({table.title})", job, lines[at : at + job.num_records], at)
-            chunk, count = follow(own, [None, *agents], sample)
-            chunks.append(chunk)
-            at += job.num_records
-            self.recomputed += count
-        self.rounds += expected
-        joined = Chunk.joined(chunks, 0)
-        self.own_decisions += int(joined.decisions[0])
-        return MatchResult(match_up.names, match_up.lineup, match_up.rules, self.seed, None, joined, 0.0)
-
-
-class JobRecords(NamedTuple):
-    """The records of a job.
-
-    Attributes:
-        where: for errors.
-        job: what was played.
-        lines: its records.
-        first: number of records of the table before them.
-    """
-
-    where: str
-    job: Job
-    lines: list[str]
-    first: int
-
-    def place(self, game: int) -> str:
-        """The place of a game in the packet."""
-        return f"{self.where}, line {self.first + game + 1}"
-
-
-class Sample(NamedTuple):
-    """The decisions of slow agents that are computed again.
-
-    Attributes:
-        is_slow: E times whether an agent is slow.
-        share: of their decisions.
-        words: draws them.
-    """
-
-    is_slow: Sequence[bool]
-    share: float
-    words: SeedSequence
-
-
-def read_plays(records: JobRecords, games: Games) -> tuple[IntArray, IntArray]:
-    """The actions and the cards of some records, int64 (T, B); an action below 0: the round is over.
-
-    Raises:
-        PacketError: a record is not a complete, legal round of its deal, written as records are.
-    """
-    rounds = []
-    for game, (line, key) in enumerate(zip(records.lines, games.keys.tolist(), strict=True)):
-        try:
-            played = read_round(line, records.job.rules)
-        except (TienLenError, ValueError) as error:
-            raise PacketError(f"{records.place(game)}: not a legal round: {printable(str(error))}") from None
-        if (played.key, played.round_index, played.leader) != (key, 0, None):
-            raise PacketError(f"{records.place(game)}: not the suite's deal: another seed or order of deals")
-        if played.record() != line:
-            raise PacketError(f"{records.place(game)}: expected the record {played.record()!r}")
-        rounds.append(played)
-    return plays_of(rounds)
-
-
-def follow(records: JobRecords, agents: Sequence[Agent | None], sample: Sample) -> tuple[Chunk, int]:
-    """Play the records of a job, and ask the panel for its decisions.
-
-    Args:
-        records: of the job.
-        agents: E; None for an agent whose decisions are taken as they are.
-        sample: of the decisions of slow agents.
-
-    Returns:
-        The chunk that the arena would have made, without times; and the number of decisions that were
-        computed again.
-
-    Raises:
-        PacketError: a record that is not of this job, or a decision that is not the agent's.
-    """
-    job = records.job
-    games = games_of(job)
-    actions, cards = read_plays(records, games)
-    present = [agent for agent in agents if agent is not None]
-    for index, agent in enumerate(agents):
-        if agent is not None:
-            agent.reset(seed_of(job, index))
-    batch = batch_for(present, job.rules, len(games.keys), job.history)
-    batch.deal(games.keys)
-    words = sample.words.generate_state(actions.size).reshape(actions.shape) < sample.share * 2**32
-    counter = None
-    if job.blunder_deals and can_solve(job.rules):
-        counter = BlunderCounter(job.rules, job.num_deals, games.num_per_deal, len(agents))
-    decisions, recomputed = np.zeros(len(agents), np.int64), 0
-    for step, (chosen, exact) in enumerate(zip(actions, cards, strict=True)):
-        running = np.flatnonzero(batch.state.turn >= 0)
-        to_move = games.seats[running, batch.state.turn[running]]
-        for index, agent in enumerate(agents):
-            mine = running[to_move == index]
-            decisions[index] += len(mine)
-            if index == 0 and counter is not None and mine.size:
-                counter(index, View(batch, mine), chosen[mine])
-            if agent is not None and sample.is_slow[index]:
-                mine = mine[words[step, mine]]
-            if agent is not None and mine.size:
-                recomputed += len(mine)
-                _compare(records, step, agent, View(batch, mine), (chosen[mine], exact[mine]))
-        batch.step(chosen, exact)
-    units = batch.balances() if batch.has_payments else None
-    played = Played(
-        batch.state.places.copy(),
-        batch.scores(),
-        units,
-        decisions,
-        np.zeros(len(agents)),
-        ((),) * len(agents),
-    )
-    blunders = np.zeros((0, len(agents), 2), np.int64) if counter is None else counter.counts
-    return chunk_of(job, games, played, blunders), recomputed
-
-
-def _compare(
-    records: JobRecords, step: int, agent: Agent, view: View, said: tuple[IntArray, IntArray]
-) -> None:
-    """Compare an agent's decisions with those of the records."""
-    if isinstance(agent, CardAgent):
-        actions, cards = (np.asarray(found) for found in agent.act_cards(view))
-    else:
-        actions = np.asarray(agent.act(view))
-        cards = view.cards_of(actions)
-    wrong = np.flatnonzero((actions != said[0]) | (cards != said[1]))
-    if wrong.size:
-        at = int(wrong[0])
-        batch, _ = view.source
-        texts = [batch.action_to_text(int(found[at])) for found in (said[0], actions)]
-        raise PacketError(
-            f"{records.place(int(view.games[at]))}, play {step + 1}: the panel's moves were changed: "
-            f"{agent.name} plays {texts[1]} there, not {texts[0]}"
-        )
+    return figures.nash_conv_figures(track, measured)
 
 
 # ---------------------------------------------------------------- judged decisions
-
-
-class _Choices:
-    """An agent that answers with the choices of a packet."""
-
-    name = AGENT
-
-    def __init__(self, content: bytes) -> None:
-        self._lines = content.decode("ascii", "replace").split("\n")
-
-    def reset(self, seed: int) -> None:
-        """Nothing to reset."""
-
-    def act(self, view: View) -> IntArray:
-        """The choices, if they are legal."""
-        legal = view.legal_actions
-        lines = self._lines[:-1]
-        if self._lines[-1] or len(lines) != len(view) or not all(map(str.isdecimal, lines)):
-            raise PacketError(f"choices/01: expected {len(view)} actions, one a line")
-        chosen = np.array([int(line[:9]) for line in lines], np.int64)
-        is_legal = np.zeros(len(view), bool)
-        np.logical_or.at(is_legal, legal.game, legal.action == chosen[legal.game])
-        if not is_legal.all():
-            raise PacketError(f"choices/01, line {int(np.flatnonzero(~is_legal)[0]) + 1}: not a legal action")
-        return chosen
 
 
 @lru_cache(maxsize=1)
@@ -409,6 +346,21 @@ def judged_decisions(checksum: str) -> tuple[Batch, list[FloatArray]]:
     return judged(JUDGEMENT, JUDGED)
 
 
-def regret_of(track: Track, agent: Agent) -> dict[str, Any]:
-    """The regret of an agent's choices in the judged decisions."""
-    return figures.regret_figures(regret(agent, *judged_decisions(track.regrets), THRESHOLD))
+def regret_figures(track: Track, content: bytes) -> dict[str, Any]:
+    """The figures of the choices in the judged decisions, one action a line.
+
+    Raises:
+        PacketError: not as many actions, or one that is not legal.
+    """
+    decisions, losses = judged_decisions(track.regrets)
+    legal = View(decisions).legal_actions
+    *lines, rest = content.decode("ascii", "replace").split("\n")
+    if rest or len(lines) != len(losses) or not all(map(str.isdecimal, lines)):
+        raise PacketError(f"choices/01: expected {len(losses)} actions, one a line")
+    chosen = np.array([int(line[:9]) for line in lines], np.int64)
+    is_legal = np.zeros(len(lines), bool)
+    np.logical_or.at(is_legal, legal.game, legal.action == chosen[legal.game])
+    if not is_legal.all():
+        raise PacketError(f"choices/01, line {int(np.flatnonzero(~is_legal)[0]) + 1}: not a legal action")
+    found = regret_of_choices(AGENT, chosen, decisions, losses, THRESHOLD)
+    return {"regret": figures.estimate_of(found.mean), "regret_above": figures.estimate_of(found.share)}

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from tienlen_agents.arena.league import rate
-from tienlen_agents.arena.regret import Regret
 from tienlen_agents.arena.result import MatchResult, figures_of
 from tienlen_agents.arena.stats import Estimate, estimate
 from tienlen_agents.exact.policies import Measure
@@ -96,11 +95,6 @@ def _ratings(track: Track, results: Sequence[MatchResult]) -> dict[str, dict[str
     seated = [(tuple(names.index(name) for name in result.names), result) for result in results]
     found, _ = rate(len(names), seated, track.seed)
     return {name: estimate_of(rating) for name, rating in zip(names, found, strict=True)}
-
-
-def regret_figures(found: Regret) -> dict[str, Any]:
-    """The figures of the judged decisions."""
-    return {"regret": estimate_of(found.mean), "regret_above": estimate_of(found.share)}
 
 
 def nash_conv_figures(track: Track, found: Sequence[Measure]) -> dict[str, Any]:

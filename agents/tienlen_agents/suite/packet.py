@@ -13,14 +13,14 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from tienlen_agents.files import remove_temporaries, write_atomic
+from tienlen_agents.settings import COUNT, COUNT_OR_NONE, Config, FreeText, setting
 
 SCHEMA: Final = 1
 PACKET, RUN = "packet.json", "run.json"
@@ -31,6 +31,29 @@ MEMORY: Final = 1 << 28  # of the decompressor
 
 class PacketError(ValueError):
     """A packet that is not what it says; the message names the place."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration(Config):
+    """What whoever enters an agent says of it; a check cannot verify it.
+
+    Attributes:
+        name: of the agent on the leaderboard; empty: as it is loaded.
+        authors: of the agent.
+        licence: of the agent.
+        kind: of agent.
+        training: how it was trained, a sentence.
+        hardware: that it was trained on.
+        attempts: packets of this track that were made of versions of the agent, this one included.
+    """
+
+    name: str = setting("", FreeText())
+    authors: str = setting("not stated", FreeText())
+    licence: str = setting("not stated", FreeText())
+    kind: Literal["rules", "search", "network", "network and search", "program", "other"] = "other"
+    training: str = setting("none", FreeText())
+    hardware: str = setting("none", FreeText())
+    attempts: int = setting(1, COUNT)
 
 
 @dataclass(frozen=True)
@@ -99,16 +122,13 @@ def _json(values: Mapping[str, Any]) -> bytes:
 
 
 def _read(path: Path, keys: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
-    if path.is_symlink() or not path.is_file():
-        raise PacketError(f"{path.name}: there is no such file")
-    if path.stat().st_size > MAX_JSON:
-        raise PacketError(f"{path.name}: expected at most {MAX_JSON} bytes")
+    data = _bytes(path, path.name, MAX_JSON)
 
     def refuse(text: str) -> None:
         raise ValueError(f"{text} is not JSON")
 
     try:
-        values = json.loads(path.read_bytes(), parse_constant=refuse)
+        values = json.loads(data, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise PacketError(f"{path.name}: not JSON ({error})") from None
     if not isinstance(values, dict) or set(values) != set(keys):
@@ -120,12 +140,10 @@ def _read(path: Path, keys: Mapping[str, Callable[[Any], bool]]) -> dict[str, An
 
 
 def _content(path: Path) -> bytes:
-    if path.is_symlink() or not path.is_file():
-        raise PacketError(f"{path.parent.name}/{path.name}: there is no such file")
     name = f"{path.parent.name}/{path.name}"
     try:
         decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, MEMORY)
-        content = decompressor.decompress(path.read_bytes(), MAX_CONTENT)
+        content = decompressor.decompress(_bytes(path, name, MAX_CONTENT), MAX_CONTENT)
     except lzma.LZMAError as error:
         raise PacketError(f"{name}: damaged ({error})") from None
     if not decompressor.eof or decompressor.unused_data:
@@ -133,26 +151,25 @@ def _content(path: Path) -> bytes:
     return content
 
 
+def _bytes(path: Path, name: str, most: int) -> bytes:
+    if path.is_symlink() or not path.is_file():
+        raise PacketError(f"{name}: there is no such file")
+    if path.stat().st_size > most:
+        raise PacketError(f"{name}: expected at most {most} bytes")
+    return path.read_bytes()
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= 2000 and value.isprintable()
 
 
 def _matches(pattern: str) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+    return lambda value: _is_text(value) and re.fullmatch(pattern, value) is not None
 
 
-def _texts(pattern: str = r"[^\n]*", names: str = r"[^\n]+") -> Callable[[Any], bool]:
-    def is_valid(value: Any) -> bool:
-        return isinstance(value, dict) and all(
-            _is_text(key) and re.fullmatch(names, key) and _is_text(text) and re.fullmatch(pattern, text)
-            for key, text in value.items()
-        )
-
-    return is_valid
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value) and value >= 0
+def _texts(pattern: str = ".*", names: str = ".+") -> Callable[[Any], bool]:
+    is_name, is_text = _matches(names), _matches(pattern)
+    return lambda value: isinstance(value, dict) and all(is_name(k) and is_text(v) for k, v in value.items())
 
 
 def _are_forfeits(value: Any) -> bool:
@@ -161,7 +178,7 @@ def _are_forfeits(value: Any) -> bool:
     )
 
 
-SHA256: Final = r"[0-9a-f]{64}"
+SHA256: Final = "[0-9a-f]{64}"
 CONTENT_NAME: Final = "(?:records|choices|policies)/[0-9]{2}"
 VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "schema": lambda value: value is not True and value == SCHEMA,
@@ -173,7 +190,7 @@ VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "agent": _is_text,
     "agent_files": _texts(SHA256),
     "declaration": _texts(),
-    "budget": _is_number,
+    "budget": COUNT_OR_NONE.__contains__,
     "versions": _texts(r"\S.*"),
     "code": _matches("[0-9a-f]{16}"),
     "contents": _texts(SHA256, CONTENT_NAME),
@@ -182,8 +199,8 @@ VALUES: Final[dict[str, Callable[[Any], bool]]] = {
 }
 RUN_VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "created": _is_text,
-    "units": _is_number,
-    "seconds": _is_number,
+    "units": COUNT_OR_NONE.__contains__,
+    "seconds": COUNT_OR_NONE.__contains__,
     "decisions": lambda value: type(value) is int and value >= 0,
     "forfeits": _are_forfeits,
 }

@@ -4,44 +4,43 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.random import SeedSequence
 
 import tienlen_agents
-from tienlen_agents.arena.chunk import Job, play_chunk
+from tienlen_agents.arena.chunk import play_chunk
 from tienlen_agents.arena.executors import Executor
 from tienlen_agents.arena.play import warm_up
 from tienlen_agents.arena.result import MAX_FORFEITS, MatchResult, failed_agents
-from tienlen_agents.arena.run import MatchUp, Progress, play_match_ups
+from tienlen_agents.arena.run import Progress, play_match_ups
 from tienlen_agents.arena.store import file_digests
 from tienlen_agents.command import code_digest, versions
-from tienlen_agents.exact.policies import measure, policy_of
+from tienlen_agents.exact.policies import policy_of
 from tienlen_agents.exact.small_tienlen import PolicyError
-from tienlen_agents.exact.tree import Tree
-from tienlen_agents.settings import COUNT, Config, FreeText, setting
+from tienlen_agents.settings import COUNT_OR_NONE, Choice, ExistingFile, FreeText, setting, settings_of
 from tienlen_agents.suite import figures
 from tienlen_agents.suite.budget import budget_class, units
 from tienlen_agents.suite.checking import (
     SUITES,
+    exact_figures,
     held_out_digest,
     judged_decisions,
     panel_agents,
-    regret_of,
+    read_secret,
+    regret_figures,
     seed_for,
     tree_of,
 )
-from tienlen_agents.suite.packet import SCHEMA, Packet, PacketError, checksums, read_packet
-from tienlen_agents.suite.table import AGENT, Suite, Track
+from tienlen_agents.suite.packet import SCHEMA, Declaration, Packet, PacketError, checksums, read_packet
+from tienlen_agents.suite.table import AGENT, Suite, Table, Track
 from tienlen_env.engine.agent import Agent, check_plays
 from tienlen_env.engine.batch import Batch
 from tienlen_env.engine.view import View
-from tienlen_env.games.common.arrays import FloatArray, IntArray
 
 REPEATS: Final = 4  # how often an agent that draws its actions is asked in the small games
 WORK: Final = "work"  # folder of a run that has not ended
@@ -49,52 +48,26 @@ TOLERANCE: Final = 1.25  # a class of budget is refused by a replay only above t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declaration(Config):
-    """What whoever enters an agent says of it; a check cannot verify it.
+class Entry(Declaration):
+    """What an agent is entered for, and what is said of it.
 
     Attributes:
-        name: of the agent on the leaderboard; empty: as it is loaded.
-        authors: of the agent.
-        licence: of the agent.
-        kind: of agent.
-        training: how it was trained, a sentence.
-        hardware: that it was trained on.
-        attempts: packets of this track that were made of versions of the agent, this one included.
-    """
-
-    name: str = setting("", FreeText())
-    authors: str = setting("not stated", FreeText())
-    licence: str = setting("not stated", FreeText())
-    kind: Literal["rules", "search", "network", "network and search", "program", "other"] = "other"
-    training: str = setting("none", FreeText())
-    hardware: str = setting("none", FreeText())
-    attempts: int = setting(1, COUNT)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is entered.
-
-    Attributes:
-        agent: what `tienlen_agents.load` makes it of.
-        track: the track's name.
         suite: the suite.
-        quick: the short form, without rank.
-        declaration: see `Declaration`.
-        secret: of held-out deals.
-        budget: class of budget; None: the smallest one that holds the measured time.
+        track: of the suite, see list.
+        quick: few deals against the fast panel: a packet without a rank.
+        budget: class of budget, 0 for no limit; left out: the smallest that holds the measured time.
+        secret: the file of a secret seed, for held-out deals.
     """
 
-    agent: str
-    track: str
-    suite: Suite = SUITES["v1"]
+    suite: str = setting("v1", Choice(lambda: SUITES))
+    track: str = setting("A", FreeText("a track"))
     quick: bool = False
-    declaration: Declaration = Declaration()
-    secret: bytes | None = None
-    budget: float | None = None
+    budget: float | None = setting(None, COUNT_OR_NONE)
+    secret: str | None = setting(None, ExistingFile())
 
 
 def run(
+    agent: str,
     entry: Entry,
     folder: Path,
     *,
@@ -105,7 +78,8 @@ def run(
     """Play a track and write its packet; the same call goes on after a stop.
 
     Args:
-        entry: what is entered.
+        agent: what `tienlen_agents.load` makes it of.
+        entry: see `Entry`.
         folder: of the packet; it may hold what an earlier call has played.
         workers: number of processes.
         executor: plays instead of `workers`.
@@ -118,62 +92,67 @@ def run(
         MissingExtraError: the track's ratings need a package that is not installed.
         OSError: it cannot be written.
     """
-    suite, track = entry.suite, entry.suite.track(entry.track, quick=entry.quick)
+    begin, created = time.perf_counter(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    suite, secret = SUITES[entry.suite], read_secret(entry.secret)
+    track = suite.track(entry.track, quick=entry.quick)
     figures.require_ratings(track, quick=entry.quick)
-    agent = tienlen_agents.load(entry.agent)
-    tables = playable(track, agent)
+    loaded = tienlen_agents.load(agent)
+    names = playable(track, loaded)
     if entry.budget not in (None, *suite.budgets):
         raise ValueError(f"budget={entry.budget}: expected one of {list(suite.budgets)}")
-    begin = time.perf_counter()
-    made: dict[str, Any] = {
-        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "forfeits": [],
-        "decisions": 0,
-    }
-    made["units"] = units(agent, track.tables[tables[0]].variant)
-    budget = budget_class(made["units"], suite.budgets) if entry.budget is None else entry.budget
-    if budget and made["units"] > budget:
-        raise ValueError(f"budget {budget:g}: the agent takes {made['units']:.3g} units a decision")
+    measured = units(loaded, track.contents[names[0]].variant)
+    budget = budget_class(measured, suite.budgets) if entry.budget is None else entry.budget
+    if budget and measured > budget:
+        raise ValueError(f"budget {budget:g}: the agent takes {measured:.3g} units a decision")
+    results: dict[str, MatchResult] = {}
+    contents = _alone(track, loaded)
     if track.kind == "nash_conv":
-        contents, found = _play_exact(track, agent)
+        found = exact_figures(track, contents)
     else:
-        short = replace(track, tables=tuple(track.tables[index] for index in tables))
-        results = dict(
-            zip(tables, _play(entry, short, folder / WORK, workers, executor, progress), strict=True)
+        played = _play(
+            suite,
+            replace(track, tables=tuple(track.contents[name] for name in names)),
+            agent,
+            seed=seed_for(track, secret),
+            out=folder / WORK,
+            workers=workers,
+            executor=executor,
+            progress=progress,
         )
-        parts = [(result, 0) for result in results.values()]
-        if failed := failed_agents([(entry.agent, parts)], f"track {track.name}", MAX_FORFEITS):
+        results = dict(zip(names, played, strict=True))
+        parts = [(result, 0) for result in played]
+        if failed := failed_agents([(agent, parts)], f"track {track.name}", MAX_FORFEITS):
             raise ValueError(str(failed[0]))
-        contents = {
-            f"records/{index + 1:02}": "".join(f"{line}\n" for line in result.records).encode()
-            for index, result in results.items()
-        }
-        every = [results.get(index) for index in range(len(track.tables))]
-        found = figures.figures_of_rounds(track, every, quick=entry.quick)
-        made["decisions"] = sum(int(result.played.decisions[0]) for result in results.values())
-        made["forfeits"] = [
-            [f.reason[:2000], f.num_rounds] for result in results.values() for f in result.played.forfeits[0]
-        ]
+        found = figures.figures_of_rounds(
+            track, [results.get(name) for name in track.contents], quick=entry.quick
+        )
         if track.regrets:
-            contents["choices/01"] = _choices(track, agent)
-            found |= regret_of(track, agent)
-    made["seconds"] = round(time.perf_counter() - begin, 1)
-    declared = asdict(entry.declaration)
+            found |= regret_figures(track, contents["choices/01"])
+    contents |= {name: _lines(result.records) for name, result in results.items()}
+    declared = {name: str(getattr(entry, name)) for name in settings_of(Declaration)}
     values = {
         "schema": SCHEMA,
         "suite": suite.name,
         "track_digest": suite.digest(track.name),
         "track": track.name,
         "quick": entry.quick,
-        "held_out": held_out_digest(entry.secret),
-        "agent": entry.agent,
-        "agent_files": file_digests([entry.agent]),
-        "declaration": {**{k: str(v) for k, v in declared.items()}, "name": declared["name"] or entry.agent},
+        "held_out": held_out_digest(secret),
+        "agent": agent,
+        "agent_files": file_digests([agent]),
+        "declaration": declared | {"name": entry.name or agent},
         "budget": budget,
         "versions": versions(),
         "code": code_digest(),
         "contents": checksums(contents),
         "figures": found,
+    }
+    forfeits = [f for result in results.values() for f in result.played.forfeits[0]]
+    made = {
+        "created": created,
+        "units": measured,
+        "seconds": round(time.perf_counter() - begin, 1),
+        "decisions": sum(int(result.played.decisions[0]) for result in results.values()),
+        "forfeits": [[one.reason[:2000], one.num_rounds] for one in forfeits],
     }
     packet = Packet(values, contents, made)
     packet.write(folder)
@@ -181,17 +160,17 @@ def run(
     return packet
 
 
-def playable(track: Track, agent: Agent) -> list[int]:
-    """The indices of the tables that an agent plays: all, or in a normalised score some.
+def playable(track: Track, agent: Agent) -> list[str]:
+    """The contents whose tables an agent plays: all, or in a normalised score some.
 
     Raises:
         ValueError: the agent cannot enter the track.
     """
     found, refusal = [], ""
-    for index, table in enumerate(track.tables):
+    for name, table in track.contents.items():
         try:
             check_plays([agent], Batch(table.variant, 1))
-            found.append(index)
+            found.append(name)
         except ValueError as error:
             refusal = str(error)
     if not found or (refusal and track.kind != "normalised"):
@@ -199,62 +178,48 @@ def playable(track: Track, agent: Agent) -> list[int]:
     return found
 
 
-def _play(
-    entry: Entry,
-    track: Track,
-    work: Path,
-    workers: int,
-    executor: Executor | None,
-    progress: Progress | None,
-) -> list[MatchResult]:
+def _play(suite: Suite, track: Track, agent: str, **options: Any) -> list[MatchResult]:
     """The results of the tables, with all records."""
     panel = list(dict.fromkeys(name for table in track.tables for name in table.opponents))
-    entrants = [entry.agent, *(entry.suite.panel[name].agent for name in panel)]
-    loaded = [tienlen_agents.load(entry.agent), *panel_agents(entry.suite, panel)]
-    match_ups: list[MatchUp] = []
+    match_ups = []
     for table in track.tables:
         seated = (0, *(1 + panel.index(name) for name in table.opponents))
         match_ups.append(table.match_up._replace(seated=seated))
     most = max(table.players for table in track.tables) * track.num_deals
     return play_match_ups(
         match_ups,
-        entrants,
-        loaded,
+        [agent, *(suite.panel[name].agent for name in panel)],
+        [tienlen_agents.load(agent), *panel_agents(suite, panel)],
         num_deals=track.num_deals,
-        seed=seed_for(track, entry.secret),
         deals_per_job=track.deals_per_job,
         blunder_deals=track.num_deals if track.kind == "endings" else 0,
         records=most * len(track.tables) * 6,  # more than there are in any seating
-        workers=workers,
-        executor=executor,
-        out=work,
-        progress=progress,
+        **options,
     )
 
 
-def _policy(tree: Tree, agent: Agent) -> FloatArray:
-    """The agent's policy in a small game; one that draws is asked several times."""
-    try:
-        return policy_of(tree, agent)
-    except PolicyError:
-        return policy_of(tree, agent, repeats=REPEATS)
-
-
-def _play_exact(track: Track, agent: Agent) -> tuple[dict[str, bytes], dict[str, Any]]:
-    contents, measured = {}, []
-    for index, table in enumerate(track.tables):
-        tree = tree_of(table)
-        policy = _policy(tree, agent)
-        contents[f"policies/{index + 1:02}"] = policy.astype("<f8").tobytes()
-        measured.append(measure(tree, policy))
-    return contents, figures.nash_conv_figures(track, measured)
-
-
-def _choices(track: Track, agent: Agent) -> bytes:
-    decisions, _ = judged_decisions(track.regrets)
+def _alone(track: Track, agent: Agent) -> dict[str, bytes]:
+    """The contents without rounds: an agent's policies in small games, its choices in judged decisions."""
+    if track.kind == "nash_conv":
+        return {name: _policy(table, agent) for name, table in track.contents.items()}
+    if not track.regrets:
+        return {}
     agent.reset(0)
-    chosen: IntArray = np.asarray(agent.act(View(decisions)))
-    return "".join(f"{action}\n" for action in chosen.tolist()).encode()
+    chosen = np.asarray(agent.act(View(judged_decisions(track.regrets)[0])))
+    return {"choices/01": _lines(chosen.tolist())}
+
+
+def _policy(table: Table, agent: Agent) -> bytes:
+    tree = tree_of(table)
+    try:
+        policy = policy_of(tree, agent)
+    except PolicyError:  # it draws its actions
+        policy = policy_of(tree, agent, repeats=REPEATS)
+    return policy.astype("<f8").tobytes()
+
+
+def _lines(values: Iterable[object]) -> bytes:
+    return "".join(f"{value}\n" for value in values).encode()
 
 
 # ---------------------------------------------------------------- replay
@@ -267,7 +232,6 @@ def replay(
     agent: str = "",
     jobs: int = 4,
     secret: bytes | None = None,
-    suites: dict[str, Suite] = SUITES,
     on_job: Callable[[str], None] = lambda title: None,
 ) -> int:
     """Play a sample of a packet's jobs again, decision by decision, and measure the budget again.
@@ -278,7 +242,6 @@ def replay(
         agent: what the agent is loaded from here, if its files have another path; empty: as in the packet.
         jobs: how many, of all tables.
         secret: of held-out deals.
-        suites: the known ones.
         on_job: called with each job before it is played.
 
     Returns:
@@ -290,60 +253,40 @@ def replay(
     """
     packet = read_packet(folder)
     values = packet.values
-    suite = suites[values["suite"]]
+    suite = SUITES[values["suite"]]
     track = suite.track(values["track"], quick=values["quick"])
     text = agent or values["agent"]
     loaded = tienlen_agents.load(text)
     if sorted(file_digests([text]).values()) != sorted(values["agent_files"].values()):
         raise PacketError("agent_files: other files than those that made the packet")
-    found = units(loaded, track.tables[playable(track, loaded)[0]].variant)
+    found = units(loaded, track.contents[playable(track, loaded)[0]].variant)
     if values["budget"] and found > TOLERANCE * values["budget"]:
         raise PacketError(f"budget understated: {found:.3g} units a decision, not {values['budget']:g}")
-    if track.kind == "nash_conv":
-        for index, table in enumerate(track.tables):
-            on_job(table.title)
-            content = _policy(tree_of(table), loaded).astype("<f8").tobytes()
-            if content != packet.contents[f"policies/{index + 1:02}"]:
-                raise PacketError(f"policies/{index + 1:02}: the agent has another policy")
-        return 0
-    if "choices/01" in packet.contents:
-        on_job("judged decisions")
-        if _choices(track, loaded) != packet.contents["choices/01"]:
-            raise PacketError("choices/01: the agent chooses otherwise")
-    deals = seed_for(track, secret)
+    for name, content in _alone(track, loaded).items():
+        if content != packet.contents[name]:
+            raise PacketError(f"{name}: the agent has another policy")
     every = [
-        (index, job)
-        for index, table in enumerate(track.tables)
-        if f"records/{index + 1:02}" in packet.contents
-        for job in track.jobs(table, deals)
+        (name, job)
+        for name, table in track.contents.items()
+        if name in packet.contents
+        for job in track.jobs(table, seed_for(track, secret))
     ]
     order = np.argsort(SeedSequence(seed).generate_state(len(every), np.uint64), kind="stable")
-    drawn = [every[index] for index in sorted(order[:jobs].tolist())]
-    return sum(_play_again(packet, suite, track, loaded, one, on_job) for one in drawn)
-
-
-def _play_again(
-    packet: Packet,
-    suite: Suite,
-    track: Track,
-    agent: Agent,
-    drawn: tuple[int, Job],
-    on_job: Callable[[str], None],
-) -> int:
-    """Play a job and compare its records; the number of rounds."""
-    index, job = drawn
-    table, name = track.tables[index], f"records/{index + 1:02}"
-    on_job(f"{table.title}, deals {job.first_deal + 1} to {job.first_deal + job.num_deals}")
-    agents = [agent, *panel_agents(suite, table.opponents)]
-    warm_up(agents, job.rules)
-    again = play_chunk(agents, job).records
-    first = job.first_deal * (len(again) // job.num_deals)
-    lines = packet.contents[name].decode("ascii", "replace").split("\n")
-    for number, (said, found) in enumerate(zip(islice(lines, first, None), again, strict=False)):
-        if said != found:
-            raise PacketError(
-                f"{name}, line {first + number + 1}: played again, the round is another one. An {AGENT} that "
-                f"is not a function of its seed stays on the level 'community'. Here: {said!r:.120}; "
-                f"again: {found!r:.120}"
-            )
-    return len(again)
+    rounds = 0
+    for name, job in [every[index] for index in sorted(order[:jobs].tolist())]:
+        table = track.contents[name]
+        on_job(f"{table.title}, deals {job.first_deal + 1} to {job.first_deal + job.num_deals}")
+        agents = [loaded, *panel_agents(suite, table.opponents)]
+        warm_up(agents, job.rules)
+        again = play_chunk(agents, job).records
+        first = job.first_deal * (len(again) // job.num_deals)
+        lines = packet.contents[name].decode("ascii", "replace").split("\n")[first:]
+        for number, (said, played) in enumerate(zip(lines, again, strict=False), start=first + 1):
+            if said != played:
+                raise PacketError(
+                    f"{name}, line {number}: played again, the round is another one. An {AGENT} that is not "
+                    f"a function of its seed stays on the level 'community'. Here: {said!r:.120}; "
+                    f"again: {played!r:.120}"
+                )
+        rounds += len(again)
+    return rounds

@@ -1,8 +1,7 @@
 """A suite as data: tracks, panel, classes of budget. `v1` is the first one.
 
-A track never changes once a version of the project was released with it: `Suite.digest` covers every value
-here, the digests of the rules and those of the panel's files. A new version is a new table; a new track may
-join a suite, since the others keep their digests.
+A track never changes: `Suite.digest` covers every value here, the digests of the rules and those of the
+panel's files. A new version is a new table. A new track may join: the others keep their digests.
 """
 
 from __future__ import annotations
@@ -106,11 +105,16 @@ class Track:
     regrets: str = ""
     cannot: str = ""
 
+    @property
+    def contents(self) -> dict[str, Table]:
+        """The table of each content of a packet, by the content's name; judged choices have none."""
+        kind = "policies" if self.kind == "nash_conv" else "records"
+        return {f"{kind}/{number:02}": table for number, table in enumerate(self.tables, start=1)}
+
     def jobs(self, table: Table, seed: int) -> Iterator[Job]:
         """What is played at a table, in the order of its records."""
-        match_up = table.match_up
         for first in range(0, self.num_deals, self.deals_per_job):
-            number = min(self.deals_per_job, self.num_deals - first)
+            match_up, number = table.match_up, min(self.deals_per_job, self.num_deals - first)
             yield Job(
                 match_up.lineup,
                 match_up.rules,

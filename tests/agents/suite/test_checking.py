@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.suites import MIXED, PANEL, SUITES, TINY, changed
-from tienlen_agents.suite import Entry, Member, Packet, PacketError, check, read_packet, replay, run, running
-from tienlen_agents.suite.checking import SUITES as PUBLISHED, judged_decisions
+from tests.suites import MIXED, PANEL, TINY, changed, tiny
+from tienlen_agents.suite import Member, Packet, PacketError, check, read_packet, replay, run
+from tienlen_agents.suite.checking import SUITES, judged_decisions
 from tienlen_agents.suite.packet import MAX_CONTENT, PACKET, RUN, checksums
 from tienlen_env import Round
 from tienlen_env.games.registry import get_rules
@@ -23,16 +23,11 @@ SECRET = b"a secret of the tests"
 
 @pytest.fixture(scope="module")
 def packets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Packet]:
-    folder = tmp_path_factory.mktemp("packets")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "units", lambda agent, rules: 0.5)
-        return make_packets(folder)
-
-
-def make_packets(folder: Path) -> dict[str, Packet]:
+    folder, secret = tmp_path_factory.mktemp("packets"), tmp_path_factory.mktemp("secrets") / "secret"
+    secret.write_bytes(SECRET)
     for track in TINY.tracks:
-        run(Entry("heuristic", track, TINY), folder / track)
-    run(Entry("heuristic", "A", TINY, secret=SECRET), folder / "secret")
+        run("heuristic", tiny(track), folder / track)
+    run("heuristic", tiny("A", secret=str(secret)), folder / "secret")
     others = {
         # The same claims, but with other deals, another panel, or another seating.
         "own seed": changed(seed=6),
@@ -47,7 +42,9 @@ def make_packets(folder: Path) -> dict[str, Packet]:
         "other rules": changed(tables=tuple(replace(t, rules="mobile") for t in TINY.tracks["A"].tables)),
     }
     for name, suite in others.items():
-        run(Entry("heuristic", "A", suite), folder / name)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(SUITES, "tiny", suite)
+            run("heuristic", tiny("A"), folder / name)
     return {path.name: read_packet(path) for path in folder.iterdir()}
 
 
@@ -60,10 +57,10 @@ def write(packet: Packet, folder: Path) -> Path:
 
 def test_packets_are_accepted(packets: dict[str, Packet], tmp_path: Path) -> None:
     for name in ("A", "B", "D", "E"):
-        found = check(write(copy.deepcopy(packets[name]), tmp_path / name), suites=SUITES)
+        found = check(write(copy.deepcopy(packets[name]), tmp_path / name))
         assert found.figures == packets[name].values["figures"]
-    assert check(write(packets["secret"], tmp_path / "secret"), secret=SECRET, suites=SUITES).rounds == 64
-    found = check(tmp_path / "A", suites=SUITES)
+    assert check(write(packets["secret"], tmp_path / "secret"), secret=SECRET).rounds == 64
+    found = check(tmp_path / "A")
     assert found.rounds == 64
     # All decisions of the quick members, and about half of those of the slow one.
     total = sum(
@@ -325,7 +322,7 @@ def value(key: str, new: object) -> Change:
     return change
 
 
-kind("unknown suite", "suite 'v9': expected one of tiny")(value("suite", "v9"))
+kind("unknown suite", "suite 'v9': expected one of v1, tiny")(value("suite", "v9"))
 kind("another version of the suite", "track_digest: not that of suite tiny")(value("track_digest", "0" * 64))
 kind("unknown track", "track 'Z'")(value("track", "Z"))
 kind("another track", "track_digest: not that of suite tiny")(value("track", "D"))
@@ -408,7 +405,7 @@ def test_tampering_is_found_and_named(name: str, packets: dict[str, Packet], tmp
     change(packet, packets)
     write(packet, tmp_path)
     with pytest.raises(PacketError, match=message):
-        check(tmp_path, suites=SUITES)
+        check(tmp_path)
 
 
 def test_there_are_forty_kinds() -> None:
@@ -424,7 +421,7 @@ def test_damage_is_found(packets: dict[str, Packet], tmp_path: Path) -> None:
 
     def refused(message: str) -> None:
         with pytest.raises(PacketError, match=message):
-            check(tmp_path, suites=SUITES)
+            check(tmp_path)
 
     file = written() / "records/01.xz"
     file.write_bytes(lzma.compress(lzma.decompress(file.read_bytes()).replace(b"3s", b"3c", 1)))
@@ -468,25 +465,24 @@ def test_a_content_that_grows_without_end_is_refused(packets: dict[str, Packet],
 def test_held_out_deals_need_their_secret(packets: dict[str, Packet], tmp_path: Path) -> None:
     write(copy.deepcopy(packets["secret"]), tmp_path)
     with pytest.raises(PacketError, match="expected their secret"):
-        check(tmp_path, suites=SUITES)
+        check(tmp_path)
     with pytest.raises(PacketError, match="not the deals of this secret"):
-        check(tmp_path, secret=b"another", suites=SUITES)
+        check(tmp_path, secret=b"another")
     write(copy.deepcopy(packets["A"]), tmp_path / "public")
     with pytest.raises(PacketError, match="not the deals of this secret"):
-        check(tmp_path / "public", secret=SECRET, suites=SUITES)
+        check(tmp_path / "public", secret=SECRET)
 
 
 # ---------------------------------------------------------------- judged decisions
 
 
 def test_choices_in_judged_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
-    track = replace(TINY.tracks["E"], regrets=PUBLISHED["v1"].tracks["E"].regrets)
-    judging = {"tiny": replace(TINY, tracks={"E": track})}
-    packet = run(Entry("heuristic", "E", judging["tiny"]), tmp_path)
-    figures = check(tmp_path, suites=judging).figures
+    track = replace(TINY.tracks["E"], regrets=SUITES["v1"].tracks["E"].regrets)
+    monkeypatch.setitem(SUITES, "tiny", replace(TINY, tracks={"E": track}))
+    packet = run("heuristic", tiny("E"), tmp_path)
+    figures = check(tmp_path).figures
     assert 0.05 < figures["regret"]["mean"] < 0.2
-    assert replay(tmp_path, 1, jobs=1, suites=judging) == 16
+    assert replay(tmp_path, 1, jobs=1) == 16
     lines = packet.contents["choices/01"].decode().splitlines()
     for wrong, message in (
         (lines[:-1], "choices/01: expected 1000 actions"),
@@ -498,6 +494,6 @@ def test_choices_in_judged_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyP
         changed_packet.contents["choices/01"] = "".join(f"{line}\n" for line in wrong).encode()
         write(changed_packet, tmp_path)
         with pytest.raises(PacketError, match=message):
-            check(tmp_path, suites=judging)
+            check(tmp_path)
     with pytest.raises(ValueError, match="not the judged decisions of the suite"):
         judged_decisions("0" * 64)

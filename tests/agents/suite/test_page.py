@@ -10,34 +10,26 @@ from typing import Any
 
 import pytest
 
-from tests.suites import TINY
-from tienlen_agents.suite import Entry, PacketError, run, running
-from tienlen_agents.suite.checking import SUITES
+from tests.suites import TINY, tiny
+from tienlen_agents.suite import PacketError, run
 from tienlen_agents.suite.page import entry_of, leaderboard, ranks, read_entries, write_entry
-from tienlen_agents.suite.running import Declaration
 
 
 @pytest.fixture(scope="module")
 def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     folder, found = tmp_path_factory.mktemp("entries"), {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "units", lambda agent, rules: 0.5)
-        patch.setitem(SUITES, "tiny", TINY)
-        for track in TINY.tracks:
-            for agent in ("heuristic", "greedy"):
-                packet = run(Entry(agent, track, TINY), folder / f"{track}-{agent}")
-                found[f"{track}-{agent}"] = entry_of(packet, "replayed", "https://example.org/packet")
-        packet = run(Entry("greedy", "A", TINY, secret=b"s"), folder / "held-out")
-        found["A-held-out"] = entry_of(packet, "official", "")
-        packet = run(Entry("greedy", "A", TINY, quick=True), folder / "quick")
-        with pytest.raises(PacketError, match="a quick packet has no rank"):
-            entry_of(packet, "community", "")
+    secret = folder / "secret"
+    secret.write_bytes(b"s")
+    for track in TINY.tracks:
+        for agent in ("heuristic", "greedy"):
+            packet = run(agent, tiny(track), folder / f"{track}-{agent}")
+            found[f"{track}-{agent}"] = entry_of(packet, "replayed", "https://example.org/packet")
+    packet = run("greedy", tiny("A", secret=str(secret)), folder / "held-out")
+    found["A-held-out"] = entry_of(packet, "official", "")
+    packet = run("greedy", tiny("A", quick=True), folder / "quick")
+    with pytest.raises(PacketError, match="a quick packet has no rank"):
+        entry_of(packet, "community", "")
     return found
-
-
-@pytest.fixture(autouse=True)
-def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SUITES, "tiny", TINY)
 
 
 def test_rows_are_written_and_read(entries: dict[str, dict[str, Any]], tmp_path: Path) -> None:
@@ -88,11 +80,10 @@ def test_equal_agents_share_a_rank(entries: dict[str, dict[str, Any]]) -> None:
     assert ranks(TINY.tracks["D"], [entries["D-greedy"], entries["D-heuristic"]]) == [2, 1]
 
 
-def test_a_name_cannot_change_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
+def test_a_name_cannot_change_the_page(tmp_path: Path) -> None:
     bad = '<script>alert(1)</script>|[x](javascript:1)`"'
-    entry = Entry("greedy", "D", TINY, declaration=Declaration(name=bad, authors=bad))
-    text = leaderboard([entry_of(run(entry, tmp_path), "community", "")])
+    entry = tiny("D", name=bad, authors=bad)
+    text = leaderboard([entry_of(run("greedy", entry, tmp_path), "community", "")])
     row = next(line for line in text.splitlines() if line.startswith("| 1 |"))
     assert "<script" not in text
     assert "](" not in text

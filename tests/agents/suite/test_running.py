@@ -17,26 +17,20 @@ import pytest
 import tienlen_agents
 from tests.clusters import running_cluster
 from tests.needs import needs_perl
-from tests.suites import SUITES, TINY
+from tests.suites import TINY, tiny
 from tienlen_agents import cluster
 from tienlen_agents.arena import play_task
 from tienlen_agents.networks.shipped import WEIGHTS
 from tienlen_agents.settings import ConfigError
 from tienlen_agents.suite import Declaration, Entry, PacketError, check, read_packet, replay, run, running
 from tienlen_agents.suite.__main__ import main
-from tienlen_agents.suite.checking import SUITES as PUBLISHED
+from tienlen_agents.suite.checking import SUITES
 from tienlen_agents.suite.packet import RUN
 from tienlen_env.engine.agent import View
 from tienlen_env.engine.batch import Batch
 from tienlen_env.extras import MissingExtraError
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(autouse=True)
-def _quick_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`test_budget.py` measures."""
-    monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -54,10 +48,10 @@ class Elsewhere:
 
 
 def test_the_same_bytes_with_two_workers_and_elsewhere(tmp_path: Path) -> None:
-    entry = Entry("endgame:greedy", "A", TINY)
-    run(entry, tmp_path / "one")
-    run(entry, tmp_path / "two", workers=2)
-    run(entry, tmp_path / "there", executor=Elsewhere())  # type: ignore[arg-type]
+    agent, entry = "endgame:greedy", tiny("A")
+    run(agent, entry, tmp_path / "one")
+    run(agent, entry, tmp_path / "two", workers=2)
+    run(agent, entry, tmp_path / "there", executor=Elsewhere())  # type: ignore[arg-type]
     one = contents(tmp_path / "one")
     assert one == contents(tmp_path / "two") == contents(tmp_path / "there")
     assert sorted(one) == ["packet.json", "records/01.xz", "records/02.xz"]
@@ -88,15 +82,17 @@ def test_the_list_has_all_shipped_agents() -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("suite", ["tiny", "v1"])
 @pytest.mark.parametrize("agent", [*SHIPPED, pytest.param(PERL, marks=needs_perl)])
-def test_the_same_bytes_of_all_shipped_agents(agent: str, tmp_path: Path, nodes: Any) -> None:
-    entry = Entry(agent, SHIPPED.get(agent, "A"), TINY)
-    run(entry, tmp_path / "one")
-    run(entry, tmp_path / "again")
-    run(entry, tmp_path / "two", workers=2)
-    members = [member.agent for member in TINY.panel.values()]
+def test_the_same_bytes_of_all_shipped_agents(agent: str, suite: str, tmp_path: Path, nodes: Any) -> None:
+    """The small suite has slow members and ratings; of the real one the quick form is played."""
+    entry = Entry(suite=suite, track=SHIPPED.get(agent, "A"), quick=suite == "v1")
+    run(agent, entry, tmp_path / "one")
+    run(agent, entry, tmp_path / "again")
+    run(agent, entry, tmp_path / "two", workers=2)
+    members = [member.agent for member in SUITES[suite].panel.values()]
     with cluster.connect(nodes.address, [agent, *members], quiet=True) as executor:
-        run(entry, tmp_path / "cluster", executor=executor)
+        run(agent, entry, tmp_path / "cluster", executor=executor)
     one = contents(tmp_path / "one")
     for other in ("again", "two", "cluster"):
         assert contents(tmp_path / other) == one, other
@@ -104,9 +100,9 @@ def test_the_same_bytes_of_all_shipped_agents(agent: str, tmp_path: Path, nodes:
 
 @pytest.mark.parametrize("track", ["A", "B", "D", "E"])
 def test_a_packet_is_made_again_and_replayed(track: str, tmp_path: Path) -> None:
-    entry = Entry("greedy", track, TINY)
-    assert run(entry, tmp_path / "one").digest == run(entry, tmp_path / "two").digest
-    rounds = replay(tmp_path / "one", 3, jobs=1, suites=SUITES)
+    digests = {run("greedy", tiny(track), tmp_path / name).digest for name in ("one", "two")}
+    assert len(digests) == 1
+    rounds = replay(tmp_path / "one", 3, jobs=1)
     assert rounds == {"A": 16, "B": 8, "D": 0, "E": 16}[track] or (track == "B" and rounds in (8, 12))
 
 
@@ -114,47 +110,46 @@ def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def stop(*_: object, **__: object) -> object:
         raise KeyboardInterrupt
 
-    entry = Entry("greedy", "A", TINY)
+    entry = tiny("A")
     with monkeypatch.context() as patch:
         patch.setattr(running.figures, "figures_of_rounds", stop)
         with pytest.raises(KeyboardInterrupt):
-            run(entry, tmp_path / "stopped")
+            run("greedy", entry, tmp_path / "stopped")
     assert (tmp_path / "stopped" / "work" / "chunks.jsonl").exists()
     monkeypatch.setattr("tienlen_agents.arena.executors.play_chunk", stop)  # everything has been played
-    packet = run(entry, tmp_path / "stopped")
+    packet = run("greedy", entry, tmp_path / "stopped")
     monkeypatch.undo()
-    monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
-    assert packet.digest == run(entry, tmp_path / "again").digest
-    assert check(tmp_path / "stopped", suites=SUITES).rounds == 64
+    assert packet.digest == run("greedy", entry, tmp_path / "again").digest
+    assert check(tmp_path / "stopped").rounds == 64
 
 
 def test_the_quick_form_leaves_out_slow_tables_and_ranks(tmp_path: Path) -> None:
-    packet = run(Entry("greedy", "A", TINY, quick=True), tmp_path)
+    packet = run("greedy", tiny("A", quick=True), tmp_path)
     assert list(packet.contents) == ["records/01"]
     assert "ratings" not in packet.values["figures"]
-    assert check(tmp_path, suites=SUITES).rounds == 16
+    assert check(tmp_path).rounds == 16
 
 
 def test_an_agent_enters_what_it_plays(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"track A: .*trickster"):
-        run(Entry("trickster", "A", TINY), tmp_path / "A")
-    packet = run(Entry("endgame:greedy", "B", TINY), tmp_path / "B")  # it does not play Thirteens
+        run("trickster", tiny("A"), tmp_path / "A")
+    packet = run("endgame:greedy", tiny("B"), tmp_path / "B")  # it does not play Thirteens
     rows = packet.values["figures"]["tables"]
     assert [row.get("plays", True) for row in rows] == [True, True, False]
     points, units = rows[0]["points"]["mean"], rows[1]["units"]["mean"]
     score = ((points - 0.1) / 0.9 + (units + 2) / 2) / 3
     assert packet.values["figures"]["score"]["mean"] == pytest.approx(score, abs=1e-5)
-    check(tmp_path / "B", suites=SUITES)
+    check(tmp_path / "B")
 
 
 def test_a_missing_package_is_said_before_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(Entry("greedy", "A", TINY, quick=True), tmp_path / "quick")
-    run(Entry("greedy", "A", TINY), tmp_path / "long")
+    run("greedy", tiny("A", quick=True), tmp_path / "quick")
+    run("greedy", tiny("A"), tmp_path / "long")
     monkeypatch.setattr("tienlen_env.extras.is_installed", lambda package: False)
-    check(tmp_path / "quick", suites=SUITES)
+    check(tmp_path / "quick")
     for call in (
-        lambda: run(Entry("greedy", "A", TINY), tmp_path / "new"),
-        lambda: check(tmp_path / "long", suites=SUITES),
+        lambda: run("greedy", tiny("A"), tmp_path / "new"),
+        lambda: check(tmp_path / "long"),
     ):
         with pytest.raises(MissingExtraError, match="track A with its ratings needs the package openskill"):
             call()
@@ -164,17 +159,18 @@ def test_a_missing_package_is_said_before_play(tmp_path: Path, monkeypatch: pyte
 def test_what_cannot_be_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "units", lambda agent, rules: 30.0)
     with pytest.raises(ValueError, match="budget 20: the agent takes 30 units a decision"):
-        run(Entry("greedy", "A", TINY, budget=20.0), tmp_path)
+        run("greedy", tiny("A", budget=20.0), tmp_path)
     with pytest.raises(ValueError, match=r"budget=2.0: expected one of \[1.0, 20.0, 200.0, 0.0\]"):
-        run(Entry("greedy", "A", TINY, budget=2.0), tmp_path)
+        run("greedy", tiny("A", budget=2.0), tmp_path)
     with pytest.raises(ValueError, match="track 'Z'"):
-        run(Entry("greedy", "Z", TINY), tmp_path)
+        run("greedy", tiny("Z"), tmp_path)
     with pytest.raises(ConfigError, match="attempts"):
         Declaration(attempts=0)
     weights = (("reference/cardgames-1234.safetensors", "0" * 64),)
     panel = {**TINY.panel, "random": replace(TINY.panel["random"], weights=weights)}
+    monkeypatch.setitem(SUITES, "tiny", replace(TINY, panel=panel))
     with pytest.raises(ValueError, match="not the weights of suite"):
-        run(Entry("greedy", "A", replace(TINY, panel=panel)), tmp_path)
+        run("greedy", tiny("A"), tmp_path)
 
 
 def test_a_program_that_fails_makes_no_packet(tmp_path: Path) -> None:
@@ -188,9 +184,8 @@ def test_a_program_that_fails_makes_no_packet(tmp_path: Path) -> None:
         "        answer = {'id': message['id'], 'cards': '3s 3s'}\n"
         "    print(json.dumps(answer), flush=True)\n"
     )
-    entry = Entry(f"process:{sys.executable} {program}", "A", TINY, quick=True)
     with pytest.raises(ValueError, match="forfeited 100 % of its rounds in track A"):
-        run(entry, tmp_path / "packet")
+        run(f"process:{sys.executable} {program}", tiny("A", quick=True), tmp_path / "packet")
     assert not (tmp_path / "packet" / "packet.json").exists()
 
 
@@ -253,25 +248,25 @@ def test_an_agent_that_changes_its_mind_is_not_replayed(
     tmp_path: Path, agents: Callable[[str, type], None]
 ) -> None:
     agents("fickle", Fickle)
-    run(Entry("fickle", "A", TINY), tmp_path)
-    check(tmp_path, suites=SUITES)
+    run("fickle", tiny("A"), tmp_path)
+    check(tmp_path)
     with pytest.raises(PacketError, match=r"records/0[12], line \d+: played again, .* 'community'"):
-        replay(tmp_path, 1, suites=SUITES)
+        replay(tmp_path, 1)
 
 
 def test_moves_of_another_agent_are_found_by_a_replay(tmp_path: Path) -> None:
-    packet = run(Entry("heuristic", "A", TINY), tmp_path)
+    packet = run("heuristic", tiny("A"), tmp_path)
     packet.values["agent"] = "greedy"
     packet.write(tmp_path)
-    check(tmp_path, suites=SUITES)  # the panel is the panel; whose moves the others are is not seen here
+    check(tmp_path)  # the panel is the panel; whose moves the others are is not seen here
     with pytest.raises(PacketError, match="played again"):
-        replay(tmp_path, 1, suites=SUITES)
+        replay(tmp_path, 1)
     for track, message in (("D", "policies/01: the agent has another policy"),):
-        packet = run(Entry("heuristic", track, TINY), tmp_path / track)
+        packet = run("heuristic", tiny(track), tmp_path / track)
         packet.values["agent"] = "greedy"
         packet.write(tmp_path / track)
         with pytest.raises(PacketError, match=message):
-            replay(tmp_path / track, 1, suites=SUITES)
+            replay(tmp_path / track, 1)
 
 
 def test_other_files_and_a_slower_agent_are_found_by_a_replay(
@@ -280,27 +275,28 @@ def test_other_files_and_a_slower_agent_are_found_by_a_replay(
     weights = ROOT / "agents/tienlen_agents/networks/weights"
     policy = tmp_path / "mine.safetensors"
     shutil.copy(weights / "cardgames-medium-v5.safetensors", policy)
-    run(Entry(f"policy:{policy}", "A", TINY), tmp_path / "packet")
-    assert replay(tmp_path / "packet", 5, jobs=1, suites=SUITES) == 16
+    run(f"policy:{policy}", tiny("A"), tmp_path / "packet")
+    assert replay(tmp_path / "packet", 5, jobs=1) == 16
     moved = tmp_path / "moved.safetensors"
     policy.rename(moved)
-    assert replay(tmp_path / "packet", 5, agent=f"policy:{moved}", jobs=1, suites=SUITES) == 16
+    assert replay(tmp_path / "packet", 5, agent=f"policy:{moved}", jobs=1) == 16
     monkeypatch.setattr(running, "units", lambda agent, rules: 9.0)
     with pytest.raises(PacketError, match="budget understated: 9 units a decision, not 1"):
-        replay(tmp_path / "packet", 5, agent=f"policy:{moved}", suites=SUITES)
+        replay(tmp_path / "packet", 5, agent=f"policy:{moved}")
     monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
     shutil.copy(weights / "tienlen-general-v4.safetensors", moved)
     with pytest.raises(PacketError, match="agent_files: other files"):
-        replay(tmp_path / "packet", 5, agent=f"policy:{moved}", suites=SUITES)
+        replay(tmp_path / "packet", 5, agent=f"policy:{moved}")
 
 
 def test_knowing_the_deals_by_heart_gains_nothing_in_held_out_ones(
     tmp_path: Path, agents: Callable[[str, type], None]
 ) -> None:
     agents("heart", ByHeart)
-    public = run(Entry("heart", "A", TINY), tmp_path / "public")
-    held_out = run(Entry("heart", "A", TINY, secret=b"not known"), tmp_path / "held_out")
-    honest = run(Entry("heuristic", "A", TINY), tmp_path / "honest")
+    (tmp_path / "secret").write_bytes(b"not known")
+    public = run("heart", tiny("A"), tmp_path / "public")
+    held_out = run("heart", tiny("A", secret=str(tmp_path / "secret")), tmp_path / "held_out")
+    honest = run("heuristic", tiny("A"), tmp_path / "honest")
     scores = [packet.values["figures"]["score"]["mean"] for packet in (public, held_out, honest)]
     assert scores[0] == scores[2]
     assert scores[1] < scores[0] - 0.5
@@ -312,7 +308,6 @@ def test_knowing_the_deals_by_heart_gains_nothing_in_held_out_ones(
 def test_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(PUBLISHED, "tiny", TINY)
     assert main(["list", "v1"]) == 0
     folder, secret = str(tmp_path / "packet"), tmp_path / "secret"
     assert main(["new-seed", str(secret)]) == 0

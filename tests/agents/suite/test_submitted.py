@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.suites import TINY
-from tienlen_agents.suite import Entry, PacketError, run, running, submitted
+from tests.suites import tiny
+from tienlen_agents.suite import PacketError, run, submitted
 from tienlen_agents.suite.__main__ import main
-from tienlen_agents.suite.checking import SUITES
 from tienlen_agents.suite.page import entry_of, write_entry
 
 URL = "https://example.org/packet.zip"
@@ -30,12 +29,10 @@ def zipped(files: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> 
 
 
 @pytest.fixture
-def packet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+def packet(tmp_path: Path) -> dict[str, bytes]:
     """The files of a packet of the small suite."""
-    monkeypatch.setattr(running, "units", lambda agent, rules: 0.5)
-    monkeypatch.setitem(SUITES, "tiny", TINY)
     folder = tmp_path / "mine"
-    entry = entry_of(run(Entry("greedy", "A", TINY), folder), "community", URL)
+    entry = entry_of(run("greedy", tiny("A"), folder), "community", URL)
     write_entry(tmp_path / "row.json", entry)
     return {p.relative_to(tmp_path).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
