@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -125,10 +125,6 @@ def read_entries(folder: Path) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _packet(entry: dict[str, Any]) -> Packet:
-    return Packet(entry["packet"], {}, {})
-
-
 def _name(entry: dict[str, Any]) -> str:
     name: str = entry["packet"]["declaration"]["name"]
     return name
@@ -139,7 +135,7 @@ def ranks(track: Track, entries: Sequence[dict[str, Any]]) -> list[int]:
     if track.kind == "nash_conv":
         scores = [entry["packet"]["figures"]["score"]["mean"] for entry in entries]
         return [1 + sum(other < score for other in scores) for score in scores]
-    packets = [_packet(entry) for entry in entries]
+    packets = [Packet(entry["packet"], {}, {}) for entry in entries]
     return [
         1 + sum(difference(other, own).verdict(0.0) == "above" for other in packets if other is not own)
         for own in packets
@@ -157,86 +153,25 @@ def leaderboard(entries: Sequence[dict[str, Any]], explorer: str = "play/index.h
     for suite in SUITES.values():
         for track in suite.tracks.values():
             mine = [
-                e
-                for e in entries
-                if e["packet"]["suite"] == suite.name and e["packet"]["track"] == track.name
+                e for e in entries if (e["packet"]["suite"], e["packet"]["track"]) == (suite.name, track.name)
             ]
             shown = [entry for entry in mine if not entry["packet"]["held_out"]]
-            if shown:
-                held_out = {_name(entry): entry for entry in mine if entry["packet"]["held_out"]}
-                parts.append("\n".join(_track(suite.name, track, shown, held_out, explorer)))
+            if not shown:
+                continue
+            held_out = {_name(entry): entry for entry in mine if entry["packet"]["held_out"]}
+            sign = 1 if track.kind == "nash_conv" else -1
+            order = sorted(
+                zip(ranks(track, shown), shown, strict=True),
+                key=lambda row: (row[0], sign * row[1]["packet"]["figures"]["score"]["mean"]),
+            )
+            rows = [_cells(track, *row, held_out.get(_name(row[1])), explorer) for row in order]
+            parts.append(f"### Track {track.name}: {track.title}")
+            parts.append(f"Suite {suite.name}. Score: {_SCORES[track.kind]}.")
+            parts.append(_table([list(rows[0]), *(list(row.values()) for row in rows)]))
+            if len(track.tables) > 1:
+                parts.append(f'??? note "Track {track.name}: payoffs, table by table"')
+                parts.append(_table(_payoffs(track, [entry for _, entry in order]), "    "))
     return "\n\n".join(parts) or "No packets yet."
-
-
-def _track(
-    suite: str,
-    track: Track,
-    entries: Sequence[dict[str, Any]],
-    held_out: dict[str, dict[str, Any]],
-    explorer: str,
-) -> Iterator[str]:
-    order = ranks(track, entries)
-    sign = 1 if track.kind == "nash_conv" else -1
-    rows = sorted(
-        zip(order, entries, strict=True),
-        key=lambda row: (row[0], sign * row[1]["packet"]["figures"]["score"]["mean"]),
-    )
-    yield from (
-        f"### Track {track.name}: {track.title}",
-        "",
-        f"Suite {suite}. Score: {_SCORES[track.kind]}.",
-        "",
-    )
-    rated = any("ratings" in entry["packet"]["figures"] for entry in entries)
-    extra = [*(["rating"] if rated else []), *(["blunders", "regret"] if track.kind == "endings" else [])]
-    titles = ["rank", "agent", "score", *extra, "held-out", "units", "class", "trust", "tries"]
-    yield _row([*titles, "games", "packet"])
-    yield _row(["---"] * (len(titles) + 2))
-    for rank, entry in rows:
-        values = entry["packet"]
-        found, declared = values["figures"], values["declaration"]
-        about = "; ".join(declared[key] for key in ("authors", "licence", "kind", "training", "hardware"))
-        cells = [
-            str(rank),
-            f'<span title="{_text(about)}">{_text(_name(entry))}</span>',
-            _shown(found["score"]),
-        ]
-        if rated:
-            cells.append(_shown(found["ratings"]["agent"], 2) if "ratings" in found else "–")
-        if track.kind == "endings":
-            blunders = found["tables"][0].get("blunders_per_100")
-            cells.append("–" if blunders is None else _shown(blunders, 2))
-            cells.append(_shown(found["regret"]) if "regret" in found else "–")
-        cells.append(_gap(found["score"], held_out.get(_name(entry))))
-        units = entry["units"]
-        cells += [
-            f"{units:.2g}" if units >= LEAST else f"< {LEAST}",
-            f"≤ {values['budget']:g}" if values["budget"] else "no limit",
-        ]
-        cells += [entry["level"], _text(declared["attempts"]), _games(entry, explorer), _link(entry)]
-        yield _row(cells)
-    yield from _tables(track, [entry for _, entry in rows])
-
-
-def _tables(track: Track, entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The result of each agent at each table."""
-    if len(track.tables) < 2:
-        return
-    yield from ("", f'??? note "Track {track.name}: payoffs, table by table"', "")
-    tables = [{row["title"]: row for row in entry["packet"]["figures"]["tables"]} for entry in entries]
-    yield "    " + _row(["table", *(_text(_name(entry)) for entry in entries)])
-    yield "    " + _row(["---"] * (1 + len(entries)))
-    for table in track.tables:
-        yield "    " + _row(
-            [_text(table.title), *(_result(of_agent.get(table.title, {})) for of_agent in tables)]
-        )
-
-
-def _result(row: dict[str, Any]) -> str:
-    for key in ("points", "units"):
-        if key in row:
-            return _shown(row[key], 2)
-    return f"{row['nash_conv']:.4f}" if "nash_conv" in row else "–"
 
 
 _SCORES: Final = {
@@ -248,8 +183,52 @@ _SCORES: Final = {
 }
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _cells(
+    track: Track, rank: int, entry: dict[str, Any], held_out: dict[str, Any] | None, explorer: str
+) -> dict[str, str]:
+    """The cells of a row, by the titles of their columns."""
+    values, units = entry["packet"], entry["units"]
+    found, declared = values["figures"], values["declaration"]
+    about = "; ".join(declared[key] for key in ("authors", "licence", "kind", "training", "hardware"))
+    more = {}
+    if track.kind == "points":
+        more["rating"] = _shown(found["ratings"]["agent"], 2)
+    if track.kind == "endings":
+        more["blunders"] = _shown(found["tables"][0].get("blunders_per_100"), 2)
+        more["regret"] = _shown(found.get("regret"))
+    return {
+        "rank": str(rank),
+        "agent": f'<span title="{_text(about)}">{_text(_name(entry))}</span>',
+        "score": _shown(found["score"]),
+        **more,
+        "held-out": _gap(found["score"], held_out),
+        "units": f"{units:.2g}" if units >= LEAST else f"< {LEAST}",
+        "class": f"≤ {values['budget']:g}" if values["budget"] else "no limit",
+        "trust": entry["level"],
+        "tries": _text(declared["attempts"]),
+        "games": _games(entry, explorer),
+        "packet": _link(entry),
+    }
+
+
+def _payoffs(track: Track, entries: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
+    """The result of each agent at each table, below their names."""
+    yield ["table", *(_text(_name(entry)) for entry in entries)]
+    for number, table in enumerate(track.tables):
+        results = [entry["packet"]["figures"]["tables"][number] for entry in entries]
+        yield [_text(table.title), *map(_result, results)]
+
+
+def _result(row: dict[str, Any]) -> str:
+    if "nash_conv" in row:
+        return f"{row['nash_conv']:.4f}"
+    return _shown(row.get("points", row.get("units")), 2)
+
+
+def _table(rows: Iterable[Sequence[str]], indent: str = "") -> str:
+    first, *others = rows
+    lines = [first, ["---"] * len(first), *others]
+    return "\n".join(f"{indent}| {' | '.join(cells)} |" for cells in lines)
 
 
 def _text(text: str) -> str:
@@ -257,7 +236,9 @@ def _text(text: str) -> str:
     return escape(text).translate({ord(sign): f"&#{ord(sign)};" for sign in "|`*_[]\\~^{}:"})
 
 
-def _shown(value: dict[str, float], digits: int = 3) -> str:
+def _shown(value: dict[str, float] | None, digits: int = 3) -> str:
+    if value is None:
+        return "–"
     half = value["half_width"]
     return f"{value['mean']:.{digits}f}" + (f"{PLUS_MINUS}{half:.{digits}f}" if half else "")
 
@@ -282,5 +263,7 @@ def _games(entry: dict[str, Any], explorer: str) -> str:
 
 
 def _link(entry: dict[str, Any]) -> str:
-    digest = entry["packet"]["digest"][:8]
-    return f'<a href="{escape(entry["url"])}">{digest}</a>' if entry["url"] else digest
+    """The beginning of a packet's digest; the whole one as the title."""
+    digest = entry["packet"]["digest"]
+    tag, link = ("a", f' href="{escape(entry["url"])}"') if entry["url"] else ("span", "")
+    return f'<{tag}{link} title="SHA-256 {digest}">{digest[:8]}</{tag}>'

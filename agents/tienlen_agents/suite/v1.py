@@ -1,4 +1,4 @@
-"""Suite v1. It is frozen when a version of the project is released with it; a test has its digest."""
+"""Suite v1, frozen from version 1.0.0 on; a test has the digests of its tracks."""
 
 from __future__ import annotations
 
