@@ -180,11 +180,11 @@ def playable(track: Track, agent: Agent) -> list[str]:
 
 def _play(suite: Suite, track: Track, agent: str, **options: Any) -> list[MatchResult]:
     """The results of the tables, with all records."""
-    panel = list(dict.fromkeys(name for table in track.tables for name in table.opponents))
-    match_ups = []
-    for table in track.tables:
-        seated = (0, *(1 + panel.index(name) for name in table.opponents))
-        match_ups.append(table.match_up._replace(seated=seated))
+    panel = track.members
+    match_ups = [
+        table.match_up._replace(seated=(0, *(1 + panel.index(name) for name in table.opponents)))
+        for table in track.tables
+    ]
     most = max(table.players for table in track.tables) * track.num_deals
     return play_match_ups(
         match_ups,

@@ -111,6 +111,11 @@ class Track:
         kind = "policies" if self.kind == "nash_conv" else "records"
         return {f"{kind}/{number:02}": table for number, table in enumerate(self.tables, start=1)}
 
+    @property
+    def members(self) -> list[str]:
+        """The members of the panel that play, each once."""
+        return list(dict.fromkeys(name for table in self.tables for name in table.opponents))
+
     def jobs(self, table: Table, seed: int) -> Iterator[Job]:
         """What is played at a table, in the order of its records."""
         for first in range(0, self.num_deals, self.deals_per_job):
@@ -149,14 +154,10 @@ class Suite:
         """SHA-256 of a track's values but texts for people, of its rules, its panel and the budgets."""
         track = asdict(self.tracks[name])
         del track["title"], track["cannot"]
-        panel = {member: asdict(self.panel[member]) for member in self.members(name)}
+        panel = {member: asdict(self.panel[member]) for member in self.tracks[name].members}
         rules = {table.title: table.variant.digest() for table in self.tracks[name].tables}
         values = (self.name, track, panel, self.budgets, self.sample, rules)
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-    def members(self, name: str) -> list[str]:
-        """The members of the panel that play in a track."""
-        return list(dict.fromkeys(other for table in self.tracks[name].tables for other in table.opponents))
 
     def track(self, name: str, *, quick: bool = False) -> Track:
         """A track, or its short form.

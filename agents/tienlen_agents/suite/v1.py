@@ -26,6 +26,7 @@ PANEL: Final = {
     "search": Member("search:worlds=8", is_slow=True),
     "champion": Member("champion:file=tienlen-general-v4", (_CHAMPION,), is_slow=True),
 }
+_QUICK: Final = ("random", "greedy", "greedy_long", "heuristic", "endgame")
 
 # The result of `random` alone against the rule-based agent, and of that agent against itself: 8,192 deals,
 # seed 4300. They are units of the score, the same for all; a test plays some of them again.
@@ -81,8 +82,7 @@ SUITE: Final = Suite(
                 "cardgames, four players",
                 "points",
                 (
-                    *(Table("cardgames", 4, (name,)) for name in ("random", "greedy", "greedy_long")),
-                    *(Table("cardgames", 4, (name,)) for name in ("heuristic", "endgame", "reference")),
+                    *(Table("cardgames", 4, (name,)) for name in (*_QUICK, "reference")),
                     Table("cardgames", 4, ("reference", "search", "champion")),
                 ),
                 num_deals=1024,
@@ -105,18 +105,7 @@ SUITE: Final = Suite(
                 "C",
                 "cardgames, two players",
                 "points",
-                tuple(
-                    Table("cardgames", 2, (name,))
-                    for name in (
-                        "random",
-                        "greedy",
-                        "greedy_long",
-                        "heuristic",
-                        "endgame",
-                        "search",
-                        "champion",
-                    )
-                ),
+                tuple(Table("cardgames", 2, (name,)) for name in (*_QUICK, "search", "champion")),
                 num_deals=1024,
                 seed=43_000_003,
                 cannot="`reference` plays four players only.",
