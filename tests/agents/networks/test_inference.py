@@ -31,6 +31,13 @@ SHIPPED = list(shipped().values())
 each_shipped = pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 
 
+def playing(path: Path) -> NetworkAgent:
+    """A shipped network as it plays: fitted to today's observation, which may have more pieces."""
+    agent = NetworkAgent.load(path)
+    config = agent.network.config
+    return NetworkAgent(agent.network_for(get_rules(config.rules, config.num_players)))
+
+
 def some_inputs(agent: NetworkAgent, num_games: int, seed: int = 7) -> Iterator[tuple[View, Inputs]]:
     """The decisions with a choice of real rounds, which the agent plays with a random action now and then."""
     config = agent.network.config
@@ -60,7 +67,7 @@ def by_torch(module: ActionNetwork, inputs: Inputs) -> np.ndarray:
 
 
 def check_agreement(path: Path, num_games: int, least: int) -> None:
-    agent = NetworkAgent.load(path)
+    agent = playing(path)
     module = ActionNetwork.of(agent.network)
     same = total = 0
     for _, inputs in some_inputs(agent, num_games):
@@ -106,7 +113,7 @@ def test_layers_of_any_width_are_computed(rules: str, widths: tuple[int, int]) -
 
 @each_shipped
 def test_a_decision_gets_the_same_bits_in_any_company(path: Path) -> None:
-    agent = NetworkAgent.load(path)
+    agent = playing(path)
     for view, inputs in some_inputs(agent, 40):
         together = agent.network.logits(inputs)
         alone = [agent.network.logits(inputs.part(i, i + 1)) for i in range(len(view))]
@@ -121,7 +128,7 @@ def test_a_decision_gets_the_same_bits_in_any_company(path: Path) -> None:
 
 
 def test_inputs_of_another_size_are_refused() -> None:
-    agent = NetworkAgent.load(SHIPPED[0])
+    agent = playing(SHIPPED[0])
     _, inputs = next(some_inputs(agent, 3))
     for changed in (
         inputs._replace(observation=inputs.observation[:, 1:]),
