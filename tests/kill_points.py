@@ -12,6 +12,7 @@ child for each run, so that a run takes a fraction of a second. What is done at 
     death   the child kills itself with SIGKILL
     power   the same, and what was never synchronised to the disk is cut off, as after a power cut
     full    the operation fails with "No space left on device"
+    clock   at no point: the clock of the day jumps, to and fro, at every look of the whole run
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from __future__ import annotations
 import builtins
 import errno
 import io
+import itertools
 import json
 import os
 import random
 import shutil
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -36,8 +39,16 @@ NEVER = 10**9
 # All write with `write_atomic`, as `ppo` does: for the others the loss of power, the strictest, is enough
 # each day.
 EVERY_KIND = ("ppo",)
+JUMPS = (0, 86_400, -864_000, 3, -3, 10**9, -(10**9))  # seconds
 STATUS_ERROR = 3  # of a child that ended with an error of one line
 STATUS_TRACEBACK = 4
+
+
+def let_the_clock_jump(patch: Callable[[Any, str, Any], None] = setattr) -> None:
+    """Replace the clock of the day; the other one runs on, as it always does."""
+    jumps, clock, nanoseconds = itertools.cycle(JUMPS), time.time, time.time_ns
+    patch(time, "time", lambda: clock() + next(jumps))
+    patch(time, "time_ns", lambda: nanoseconds() + 10**9 * next(jumps))
 
 
 class Points:
@@ -46,7 +57,7 @@ class Points:
     Args:
         folder: of the run.
         at: the number of the point, from 0.
-        what: "death", "power" or "full".
+        what: see above.
     """
 
     def __init__(self, folder: Path, at: int, what: str) -> None:
@@ -59,7 +70,7 @@ class Points:
         """Pass a point; whether it is the one."""
         self.names.append(name)
         self.count += 1
-        return self.count - 1 == self.at
+        return self.count - 1 == self.at and self.what != "clock"
 
     def act(self) -> None:
         if self.what == "full":
@@ -89,6 +100,8 @@ class Points:
 
     def install(self) -> None:
         """Replace the functions of this process that change files."""
+        if self.what == "clock":
+            let_the_clock_jump()
         for name in ("replace", "rename", "unlink", "remove", "mkdir"):
             setattr(os, name, self.wrap(name, getattr(os, name)))
         plain_open, plain_fsync, points = io.open, os.fsync, self
@@ -324,7 +337,10 @@ class Runs:
         out = self.folder / "stopped"
         shutil.rmtree(out, ignore_errors=True)
         status, printed = self.run(out, at=at, what=what)
-        if what == "full":
+        if what == "clock":
+            if status:
+                return f"ended with {status}: {printed[-2000:]}"
+        elif what == "full":
             if status != STATUS_ERROR or "Traceback" in printed or "No space left" not in printed:
                 return f"a full disk ended with {status}: {printed[-2000:]}"
         elif status != -signal.SIGKILL:
@@ -369,8 +385,8 @@ def try_points(kind: str, folder: Path, chosen: str, whats: list[str]) -> dict[s
     assert runs.command.results(folder / "warm") == wanted  # and two unbroken runs are the same
     failures, num_tried = [], 0
     for what in whats:
-        points = list(range(len(names)))
-        if chosen != "every":
+        points = [0] if what == "clock" else list(range(len(names)))
+        if chosen != "every" and what != "clock":
             points = sorted(random.Random(kind + what).sample(points, int(chosen)))
         for at in points:
             num_tried += 1

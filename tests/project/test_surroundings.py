@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.agents.arena.test_run import stable
-from tests.kill_points import SETTINGS, SINGLE, results, settings_of
+from tests.kill_points import let_the_clock_jump
 from tienlen_agents.arena.__main__ import main as arena
 from tienlen_env.engine.backends import native
 
@@ -63,31 +60,10 @@ def goes_on(out: Path, whole: Path) -> None:
     assert stable(out / "arena.json") == stable(whole / "arena.json")
 
 
-@pytest.fixture
-def jumping(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Days to and fro at every look at the clock of the day; the other one runs on, as it always does."""
-    jumps: Iterator[int] = itertools.cycle([0, 86_400, -864_000, 3, -3, 10**9, -(10**9)])
-    clock, nanoseconds = time.time, time.time_ns
-    monkeypatch.setattr(time, "time", lambda: clock() + next(jumps))
-    monkeypatch.setattr(time, "time_ns", lambda: nanoseconds() + 10**9 * next(jumps))
-
-
-def test_a_match_while_the_clock_jumps(whole: Path, jumping: None, tmp_path: Path) -> None:
+def test_a_match_while_the_clock_jumps(whole: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    let_the_clock_jump(monkeypatch.setattr)
     assert arena([*MATCH, "--workers", "2", "--out", str(tmp_path)]) == 0
     goes_on(tmp_path, whole)
-
-
-@pytest.mark.nightly
-def test_training_while_the_clock_jumps(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    main, _, policy, own = settings_of("ppo")
-    flags = [
-        f"--{name.replace('_', '-')}={value}"
-        for name, value in {**SETTINGS, **SINGLE, **own, "stop_after": 2}.items()
-    ]
-    for name in ("before", "while"):
-        assert main([*flags, "--out", str(tmp_path / name)]) == 0
-        request.getfixturevalue("jumping")
-    assert results(tmp_path / "while", policy) == results(tmp_path / "before", policy)
 
 
 @pytest.mark.nightly
