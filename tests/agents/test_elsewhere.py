@@ -137,6 +137,8 @@ def send_choices(end: Connection, agent: Agent) -> None:
 
 
 @pytest.mark.skipif("fork" not in METHODS, reason="this system cannot fork")
+# Python warns of threads, which NumPy's linear algebra starts.
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fork_of_a_used_agent_chooses_the_same(agent: Agent) -> None:
     """It is not pickled, and the process goes on using it."""

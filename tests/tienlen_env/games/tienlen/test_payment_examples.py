@@ -14,7 +14,7 @@ import pytest
 
 from tests.oracles.oracle import cards
 from tests.oracles.oracle_south import DECLARE, Oracle
-from tienlen_env.games.tienlen.rules import NORTH, SOUTH, SOUTH_COUNT, Rules
+from tienlen_env.games.tienlen.rules import NORTH, SOUTH, SOUTH_COUNT, Rules, Shape
 from tienlen_env.single.tienlen import Round
 
 Line = tuple[int, int, int, str]  # payer, payee, amount, cause
@@ -228,6 +228,13 @@ def test_count_held_twos_replace_their_cards() -> None:
     plays = ["9s", "Ts", "Js", "Kh"]
     lines = [(1, 0, 2, "cards"), (1, 0, 6, "held_twos"), (2, 0, 1, "cards"), (2, 0, 12, "held_bombs")]
     pays(SOUTH_COUNT, hands, plays, *lines, net=[21, -8, -13])
+
+
+def test_count_a_held_bomb_may_cost_one_unit_above_its_cards() -> None:
+    """By hand (4.16): three pairs in a row at 7 cards, and a card."""
+    rules = replace(SOUTH_COUNT, pay_held_bombs=((Shape(2, 3), 7),))
+    lines = [(1, 0, 1, "cards"), (1, 0, 7, "held_bombs")]
+    pays(rules, ["9s Ah", "Ks 4s 4c 5s 5c 6s 6c 8d"], ["9s", "Ks", "Ah"], *lines, net=[8, -8])
 
 
 def test_count_cong_is_26_and_what_is_held() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tienlen_env.engine.batch import Batch
+from tienlen_env.games.common.cards import parse_cards
 
 
 @pytest.mark.parametrize("num_players", [2, 3, 4])
@@ -33,3 +34,19 @@ def test_rewards(name: str, num_players: int, reward: str) -> None:
         "cards": np.where(places == 0, at_first.sum(axis=1, keepdims=True), -at_first),
     }
     np.testing.assert_allclose(total, expected[reward], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("reward", "expected"),
+    [("points", (0, 1, 2)), ("zero_sum", (-1, 0, 1)), ("win", (-1, -1, 1)), ("payments", (-52, 26, 26))],
+)
+def test_who_ends_on_a_two_is_rewarded_once_as_the_last(reward: str, expected: tuple[int, ...]) -> None:
+    """RULES.md 4.27: the others get their places by the cards that they hold."""
+    batch = Batch("north", 1, num_players=3, reward=reward, backend="python")  # type: ignore[arg-type]
+    batch.set_hands([[parse_cards(hand) for hand in ("2s 2h", "3c 4c", "5c")]], leader=0)
+    pair = batch.action_mask()[0].nonzero()[0].max()
+    assert batch.action_to_cards([pair])[0] == parse_cards("2s 2h")
+    rewards, is_over = batch.step([pair])
+    assert (batch.state.places.tolist(), is_over.tolist()) == ([[2, 1, 0]], [True])
+    assert tuple(rewards[0]) == expected
+    assert tuple(batch.state.scores[0]) == (0, 1, 2)
