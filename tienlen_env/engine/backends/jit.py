@@ -30,7 +30,7 @@ def loop(function: Callable[..., Any]) -> Any:
     cost. Machine code that was compiled ahead of time is used where it is there and made of the same source
     (`native`); else Numba compiles the function when it is called, and caches the code on disk.
     """
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+    if _is_disabled():
         return _interpreted(function)
     found = (
         compiled(function) if native.library() is None else native.loop_of(function, sources.key_of, compiled)
@@ -39,12 +39,18 @@ def loop(function: Callable[..., Any]) -> Any:
     return found
 
 
+def _is_disabled() -> bool:
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """The loop as Numba compiles it. It is imported only here: that takes longer than all of the rest.
 
     Raises:
         MissingExtraError: Numba is not installed.
     """
+    if _is_disabled():
+        return _interpreted(function)
     require("numba", "jit", f"{function.__name__}, without machine code here,")
     from tienlen_env.engine.backends import compiler
 

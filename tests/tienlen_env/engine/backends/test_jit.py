@@ -406,8 +406,12 @@ import numpy as np
 from tienlen_env.engine import Batch, View
 import tienlen_agents
 
-for rules, name in (("south", "search:worlds=2"), ("thirteens_manual", "random")):
-    found, wanted = Batch(rules, 2), Batch(rules, 2, backend="python")
+for rules, name, backend in (
+    ("south", "search:worlds=2", "native"),
+    ("thirteens_manual", "random", "native"),
+    ("mini", "random", "numba"),
+):
+    found, wanted = Batch(rules, 2, backend=backend), Batch(rules, 2, backend="python")
     agent = tienlen_agents.load(name)
     agent.reset(0)
     for batch in (found, wanted):
