@@ -220,7 +220,11 @@ class Moment:
             time.sleep(0.005)
         times += [time.monotonic()] * (1 + self.num_iterations() - len(times))
         # The first iteration also starts processes and compiles: it does not say how long another one takes.
-        time.sleep(self._share * (times[-1] - times[-2]) if len(times) > 2 else 0.0)
+        # On a busy machine the last one may have taken longer than all that follow: it waits for one at most.
+        end = time.monotonic() + (self._share * (times[-1] - times[-2]) if len(times) > 2 else 0.0)
+        num_ended = self.num_iterations()
+        while time.monotonic() < end and self.num_iterations() == num_ended:
+            time.sleep(0.005)
         try:
             self.iteration = self.num_iterations()
             self._act()
