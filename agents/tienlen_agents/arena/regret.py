@@ -200,7 +200,9 @@ def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Ba
     context, console = multiprocessing.get_context("spawn"), Console(stderr=True)
     with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
         found = pool.map(_judge, [judgement] * len(blocks), blocks)
-        for block in track(found, "judging", len(blocks), console=console, transient=True):
+        for block in track(
+            found, "judging", len(blocks), auto_refresh=console.is_terminal, console=console, transient=True
+        ):
             losses += [np.array(some) for some in block]
             if path is not None:
                 content = {**header, "losses": [one.tolist() for one in losses]}

@@ -94,7 +94,11 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
                 left.append(index)
             elif (found := header_of(path_of(out, "rounds", index))) != header(config):
                 raise ValueError(f"{out} has another data set, {found.decode()}; use another folder")
-        shown = partial(track, description="writing", console=Console(stderr=True), transient=True)
+        console = Console(stderr=True)
+        # No thread off a terminal: where memory ends, its start would be waited for without an end.
+        shown = partial(
+            track, description="writing", auto_refresh=console.is_terminal, console=console, transient=True
+        )
         if workers == 1:
             for index in shown(left):
                 write_shard(config, out, index)

@@ -48,6 +48,17 @@ def test_any_workers_and_a_second_start_write_the_same_bytes(tmp_path):
 
 
 @needs_pyarrow
+def test_no_thread_is_started_off_a_terminal(tmp_path, monkeypatch):
+    # Where memory ends, a thread that cannot begin is waited for without an end.
+    def start(thread):
+        raise AssertionError(thread)
+
+    monkeypatch.setattr("threading.Thread.start", start)
+    write_data(DataConfig(agents="greedy random", rounds=5, shard_rounds=5, seed=5), tmp_path)
+    assert len(files(tmp_path)) == 3
+
+
+@needs_pyarrow
 def test_columns_say_what_the_engine_says(tmp_path):
     # The seed has chops, which are paid within a round.
     config = DataConfig(rules="south", agents="random greedy", rounds=12, shard_rounds=5, seed=3)
