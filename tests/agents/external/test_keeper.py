@@ -37,12 +37,16 @@ time.sleep(1000)
 CHILD = 'note(subprocess.Popen(["sleep", "1000"]).pid)\n'
 IN_A_SESSION = 'note(subprocess.Popen(["sleep", "1000"], start_new_session=True).pid)\n'
 # Twice forked, as daemons are: its parent has ended, and no process group or session leads to it.
+# Its parent waits for the note: a program that ended before would be killed with the daemon.
 DAEMON = """
+is_noted, noted = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         note(os.getpid())
+        os.write(noted, b".")
         time.sleep(1000)
+    os.read(is_noted, 1)
     os._exit(0)
 os.wait()
 """
