@@ -115,6 +115,7 @@ def find_cong(row: Row, spec: Spec, rewards: Rewards, first: int) -> None:
                 settle_last(row, spec, rewards, seat)
 
 
+@noinline
 def catch_last_three(row: Row, spec: Spec, rewards: Rewards, seat: int) -> None:
     """The table, whose player holds nothing but the 3♠, is beaten: the round ends."""
     owner = row[R.OWNER]

@@ -594,9 +594,7 @@ def before_play(row: Row, spec: Spec, actions: ActionFields, action: int, reward
     if spec[S.KNOCKOUT] > 0 and row[R.TABLE] != 0:
         knock_out(row, spec, actions, action, rewards)
     if actions[row[R.TABLE] * S.ACTION_FIELDS + S.HAS_PRICE]:
-        price = pay.chop_price(spec, actions, row[R.TABLE], row[R.TABLE_CARDS], action)
-        if price != 0:
-            pay.chop(row, spec, price, seat)
+        pay.chop(row, spec, actions, action)
     if spec[S.PAY_LAST_THREE] > 0 and row[R.TABLE] != 0 and row[R.HAND + row[R.OWNER]] == THREE_OF_SPADES:
         catch_last_three(row, spec, rewards, seat)
     return False

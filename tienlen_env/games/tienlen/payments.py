@@ -106,9 +106,12 @@ def chop_price(spec: Spec, actions: ActionFields, table: int, table_cards: int, 
 
 
 @noinline
-def chop(row: Row, spec: Spec, price: int, seat: int) -> None:
-    """Owe the price, above 0, of the table that `seat` chops."""
-    extra, owner = spec[S.EXTRA], row[R.OWNER]
+def chop(row: Row, spec: Spec, actions: ActionFields, action: int) -> None:
+    """Owe the price of the table if the seat to act chops it by `action`."""
+    price = chop_price(spec, actions, row[R.TABLE], row[R.TABLE_CARDS], action)
+    if price == 0:
+        return
+    extra, owner, seat = spec[S.EXTRA], row[R.OWNER], row[R.TURN]
     pays = not spec[S.NOBODY_PAYS] or row[R.LIVE] >> owner & 1 != 0
     if not spec[S.EACH_PAYS]:
         # The last chopped takes over the chain: its entry replaces the one before.
