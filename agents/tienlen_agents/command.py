@@ -23,13 +23,15 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 CONSOLE_SCRIPT: Final = "tienlen"
 PACKAGES: Final = (
@@ -100,6 +102,16 @@ def show_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def with_bar(items: Iterable[T], description: str, total: int) -> Iterable[T]:
+    """The items, with a progress bar on stderr that disappears at the end."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    # A thread draws the bar at a terminal only: where memory is too small for a thread, its start never ends.
+    return track(items, description, total, auto_refresh=console.is_terminal, console=console, transient=True)
 
 
 def complete_agents(action: argparse.Action) -> None:

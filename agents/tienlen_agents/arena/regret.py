@@ -26,14 +26,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 import tienlen_agents
 from tienlen_agents.arena.executors import end_with_parent
 from tienlen_agents.arena.play import play_deals
 from tienlen_agents.arena.stats import Estimate, estimate
-from tienlen_agents.command import complete_agents, program
+from tienlen_agents.command import complete_agents, program, with_bar
 from tienlen_agents.files import write_atomic
 from tienlen_agents.search import SearchAgent
 from tienlen_agents.settings import (
@@ -197,12 +196,10 @@ def judged(judgement: Judgement, out: Path | None, workers: int = 1) -> tuple[Ba
     losses = [] if path is None else _read(path, header, View(decisions).num_legal)
     left = np.arange(len(losses), decisions.num_games)
     blocks = [decisions.select(left[first : first + BLOCK]) for first in range(0, len(left), BLOCK)]
-    context, console = multiprocessing.get_context("spawn"), Console(stderr=True)
+    context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
         found = pool.map(_judge, [judgement] * len(blocks), blocks)
-        for block in track(
-            found, "judging", len(blocks), auto_refresh=console.is_terminal, console=console, transient=True
-        ):
+        for block in with_bar(found, "judging", len(blocks)):
             losses += [np.array(some) for some in block]
             if path is not None:
                 content = {**header, "losses": [one.tolist() for one in losses]}

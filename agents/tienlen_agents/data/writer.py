@@ -6,15 +6,12 @@ import io
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
-from rich.progress import track
-
 from tienlen_agents.arena.executors import end_with_parent
 from tienlen_agents.arena.play import batch_for
+from tienlen_agents.command import with_bar
 from tienlen_agents.data.card import card
 from tienlen_agents.data.config import KEY, TABLES, DataConfig, header, header_of, num_rounds, path_of
 from tienlen_agents.data.rounds import loaded, play_block, search_of
@@ -94,20 +91,15 @@ def write_data(config: DataConfig, out: str | Path, workers: int = 1) -> int:
                 left.append(index)
             elif (found := header_of(path_of(out, "rounds", index))) != header(config):
                 raise ValueError(f"{out} has another data set, {found.decode()}; use another folder")
-        console = Console(stderr=True)
-        # No thread off a terminal: where memory ends, its start would be waited for without an end.
-        shown = partial(
-            track, description="writing", auto_refresh=console.is_terminal, console=console, transient=True
-        )
         if workers == 1:
-            for index in shown(left):
+            for index in with_bar(left, "writing", len(left)):
                 write_shard(config, out, index)
         elif left:
             context = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
                 jobs = [pool.submit(write_shard, config, out, index) for index in left]
                 try:
-                    for job in shown(jobs):
+                    for job in with_bar(jobs, "writing", len(jobs)):
                         job.result()
                 except BrokenProcessPool as error:
                     raise OSError("a worker process died; the same command goes on from here") from error

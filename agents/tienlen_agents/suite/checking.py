@@ -254,7 +254,7 @@ class _Follower:
         share: of the decisions that the agent makes again.
 
     Attributes:
-        recomputed: the number of these decisions.
+        recomputed: how many decisions the agent has made again.
     """
 
     def __init__(self, records: _Records, agent: Agent | None, share: float) -> None:

@@ -41,8 +41,8 @@ def lower_ends(values: FloatArray) -> FloatArray:
     """float64 (`REPEATS`,): the lower ends of the 95 % intervals of simulated packets without an effect.
 
     Args:
-        values: float64 (D,), the differences of two real agents. Each packet has D deals, drawn from these
-            after their mean is replaced by 0. A true difference moves the ends by itself.
+        values: float64 (D,), the difference of two agents on each deal of their packets. Their mean is set to
+            0, and a simulated packet draws D of them. A true difference only moves the ends.
     """
     size = len(values)
     drawn = (values - values.mean())[np.random.default_rng(SEED).integers(size, size=(REPEATS, size))]

@@ -590,7 +590,8 @@ def before_play(row: Row, spec: Spec, actions: ActionFields, action: int, reward
         note_single(row, spec, actions, action)
     if spec[S.REJOIN_TWOS] and 1 <= actions[action * S.ACTION_FIELDS + S.CLASS] <= 4:
         row[extra + R.TWOS_IN_TRICK] = 1
-    # Whether a play leads is not to be predicted: so it is no test of its own, and the pass has no price.
+    # A branch on whether the play leads would be mispredicted. None is needed: the table is the pass then,
+    # which has no price.
     if spec[S.KNOCKOUT] > 0 and row[R.TABLE] != 0:
         knock_out(row, spec, actions, action, rewards)
     if actions[row[R.TABLE] * S.ACTION_FIELDS + S.HAS_PRICE]:
