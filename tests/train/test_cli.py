@@ -125,6 +125,21 @@ def test_ctrl_c_ends_without_a_traceback(
     assert capsys.readouterr().err == "tienlen protocol: interrupted\n"
 
 
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [(MemoryError(), ""), (MemoryError("Unable to allocate 8.00 TiB"), ": Unable to allocate 8.00 TiB")],
+)
+def test_too_little_memory_ends_without_a_traceback(
+    error: MemoryError, detail: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def allocate(_: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr("tienlen_agents.suite.__main__.main", allocate)
+    assert cli.main(["suite", "list"]) == 1
+    assert capsys.readouterr().err == f"tienlen suite: there is not enough memory{detail}\n"
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from tienlen_train import cli; before = set(sys.modules)\n"

@@ -175,6 +175,10 @@ def _call(path: list[str], command: Command, rest: list[str]) -> int:
         what = str(error) if isinstance(error, Interrupted) else "interrupted"
         print(f"{' '.join([PROGRAM, *path])}: {what}", file=sys.stderr)
         return error.exit_code if isinstance(error, Interrupted) else 130
+    except MemoryError as error:  # NumPy says how much it asked for, Python says nothing
+        detail = f": {error}" if str(error) else ""
+        print(f"{' '.join([PROGRAM, *path])}: there is not enough memory{detail}", file=sys.stderr)
+        return 1
     return code if isinstance(code, int) else 0
 
 

@@ -353,7 +353,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         saved = "; the same command goes on from the checkpoint" if command == "solve" and out else ""
         print(f"{parser.prog}: {error}{saved}", file=sys.stderr)
         return error.exit_code
-    except (ValueError, OSError, MissingExtraError, MemoryError) as error:
+    except (ValueError, OSError, MissingExtraError) as error:
         parser.exit(2, f"{parser.prog}: {printable(str(error))}\n")
 
 
