@@ -391,7 +391,7 @@ def parse_args(
 
     Args:
         config_class: a dataclass whose fields have defaults.
-        description: of the command, for ``--help``.
+        description: of the command; ``--help`` shows its first paragraph.
         argv: the arguments; None for those of the process.
         defaults_of: the values of fields that take the place of their defaults, from the fields that are
             given.
@@ -399,7 +399,7 @@ def parse_args(
     Raises:
         SystemExit: ``--help``, or an option that cannot be read or is out of its range (argparse names it).
     """
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description.partition("\n\n")[0])
     add_options(parser, config_class)
     given = vars(parser.parse_args(argv))
     return make_config(parser, config_class, {**defaults_of(given), **given})

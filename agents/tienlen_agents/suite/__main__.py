@@ -1,4 +1,4 @@
-"""The command ``tienlen suite``: enter an agent in the benchmark, check what others entered.
+"""Enter an agent in the benchmark, and check what others entered.
 
 tienlen suite list
 tienlen suite run heuristic --track A --out packet

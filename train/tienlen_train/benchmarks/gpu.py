@@ -91,7 +91,7 @@ def _show(row: Row, figure: Figure | None, why: str) -> tuple[str, str, str, str
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure the rows, print the table and write the JSON."""
-    config = parse_args(GpuConfig, (__doc__ or "").partition("\n")[0], argv)
+    config = parse_args(GpuConfig, __doc__, argv)
     console = Console(width=max(Console().width, 110))
     try:
         found, missing = device(), ""

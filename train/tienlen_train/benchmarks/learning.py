@@ -128,7 +128,7 @@ ROWS: Final[dict[str, Callable[[], tuple[Learn, int]]]] = {
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the table and write the JSON."""
-    config = parse_args(LearningBenchConfig, (__doc__ or "").partition("\n")[0], argv)
+    config = parse_args(LearningBenchConfig, __doc__, argv)
     console = Console()
     keep_memory()
     torch.set_num_threads(1)

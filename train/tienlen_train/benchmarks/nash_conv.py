@@ -192,7 +192,7 @@ def result_table(config: NashConvConfig) -> Table:
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what is missing, print the table."""
-    config = parse_args(NashConvConfig, __doc__ or "", argv)
+    config = parse_args(NashConvConfig, __doc__, argv)
     console = make_console()
     missing = [job for job in jobs(config) if not job[0].exists()]
     console.print(f"{len(missing)} runs to do, results in {config.out}", highlight=False)

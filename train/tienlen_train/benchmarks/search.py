@@ -99,7 +99,7 @@ def result_text(result: MatchResult) -> str:
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
-    config = parse_args(SearchBenchConfig, __doc__ or "", argv)
+    config = parse_args(SearchBenchConfig, __doc__, argv)
     rules = get_rules(config.rules, config.num_players)
     for name in (config.base, *config.agents.split()):
         tienlen_agents.load(name)  # an unknown name is an error here, not after the first measurement

@@ -281,7 +281,7 @@ def measure(case: Case, play: Play, seconds: float) -> float:
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print the table and write the JSON."""
-    config = parse_args(BenchConfig, (__doc__ or "").partition("\n")[0], argv)
+    config = parse_args(BenchConfig, __doc__, argv)
     console = Console(width=max(Console().width, 92))  # the table needs as much
     measured = list(chosen(config, {case.name: case for case in cases()}).values())
     plays = {case.name: case.make() for case in measured}

@@ -197,7 +197,7 @@ def section(config: StrengthConfig, game: AnyGame, console: Console) -> list[str
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write the page."""
-    config = parse_args(StrengthConfig, __doc__ or "", argv)
+    config = parse_args(StrengthConfig, __doc__, argv)
     console = make_console()
     chosen = [game for game in games() if config.env in (None, game.name)]
     minutes = estimated_minutes(config, [table for game in chosen for table in tables(game)])
