@@ -66,7 +66,19 @@ class Server:
     def kill(self) -> None:
         """End it without warning."""
         self.process.kill()
-        self.process.wait()
+        self._wait()
+
+    def stop(self) -> None:
+        """End it as a service is ended."""
+        self.process.terminate()
+        try:
+            self._wait(20)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def _wait(self, seconds: float | None = None) -> None:
+        self.process.wait(seconds)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -79,7 +91,7 @@ class Server:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        self.kill()
+        self.stop()
 
 
 class Client:

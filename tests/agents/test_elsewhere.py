@@ -1,11 +1,13 @@
-"""Agents in other processes and threads: copied, pickled, started by every method."""
+"""Agents in other processes and threads: copied, pickled, started by every method; and in plain Python."""
 
 from __future__ import annotations
 
 import copy
 import io
 import multiprocessing
+import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -204,3 +206,50 @@ def test_a_vector_environment_of_spawned_processes() -> None:
     observation, _ = envs.reset(seed=1)
     assert len(observation) == 2
     envs.close()
+
+
+def last_choices(name: str, rules: str, num_games: int, num_cards: int) -> list[int]:
+    """What an agent chooses in rounds from when few cards are left; random play before."""
+    agent, batch = tienlen_agents.load(name), Batch(rules, num_games, history_length=255)
+    batch.deal(np.arange(num_games))
+    agent.reset(3)
+    rng, rewards = np.random.default_rng(5), np.zeros((num_games, batch.num_players), np.float32)
+    found: list[int] = []
+    while (games := np.flatnonzero(batch.turn >= 0)).size:
+        is_late = batch.state.num_cards_left[games].sum(axis=1) <= num_cards
+        actions = batch.sample(rng)[games]
+        if is_late.any():
+            actions[is_late] = agent.act(View(batch, games[is_late]))
+            found += actions[is_late].tolist()
+        batch.step_games(games, actions, rewards)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "num_games", "num_cards"),
+    [
+        *((name, "south", 8, 52) for name in ("greedy", "greedy_long", "heuristic", "endgame:heuristic")),
+        ("trickster", "thirteens", 8, 52),
+        ("champion:worlds=0", "cardgames", 2, 10),
+        *(
+            pytest.param(name, rules, 2, 10, marks=pytest.mark.nightly)
+            for name, rules in [
+                ("reference", "cardgames"), ("champion:worlds=2", "thirteens"),
+                ("champion:worlds=2", "south"), ("champion:worlds=1,rollout=network", "cardgames"),
+                ("search:worlds=4", "thirteens"), ("search:worlds=4", "south"),
+                ("ismcts:worlds=4", "foicica"),
+            ]
+        ),
+    ],
+)  # fmt: skip
+def test_plain_python_chooses_the_same(name: str, rules: str, num_games: int, num_cards: int) -> None:
+    """The same source without a compiler: slow, so that the searches get few cards."""
+    given = (name, rules, num_games, num_cards)
+    code = f"from tests.agents.test_elsewhere import last_choices; print(last_choices(*{given}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"},
+    )  # fmt: skip
+    wanted = last_choices(*given)
+    assert len(wanted) > 3
+    assert done.stdout == f"{wanted}\n"

@@ -1420,6 +1420,7 @@ def test_the_server_is_killed_in_the_middle(new_page: NewPage, tmp_path: Path) -
         wait(page)
         before = page.locator(".hand").inner_html()
         turn = turn_of(page)
+        server.kill()
     expect(page.get_by_role("alert")).to_contain_text("connection is lost")
     with server:
         expect(page.get_by_role("alert")).to_have_count(0)

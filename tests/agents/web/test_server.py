@@ -955,6 +955,7 @@ def test_a_game_goes_on_after_a_kill(num_plays: int, tmp_path: Path) -> None:
         tokens = client.create("human", "heuristic", "heuristic", "heuristic")
         view = play_on(client, client.join(tokens[0]), num_plays, draw)
         events: list[Any] = []
+        server.kill()
     with server:  # the same port
         client = Client(server)
         again = client.join(tokens[0])
