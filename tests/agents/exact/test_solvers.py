@@ -1,19 +1,30 @@
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import tienlen_agents
 from tienlen_agents.exact import (
     ALGORITHMS,
     Solver,
     Steps,
+    best_responses,
     build,
+    lookahead,
     measure,
     nash_conv,
-    passes,
+    policy_of,
     small_game,
     solve,
 )
-from tienlen_env.engine.backends import jit
 from tienlen_env.games.tienlen.rules import Rules
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +51,35 @@ def test_cfr_plus_solves_small():
     assert solver.iteration < 300
 
 
-def test_mirror_descent_has_the_same_bits_in_plain_python(monkeypatch):
+def numbers():
+    """Digests of what is computed of two small games: trees, policies of all algorithms, best responses."""
+    found = {}
+    for num_players, deck in ((2, "3s 3c 4s 4c 2s"), (3, "3s 3c 4s 4c 5s 2s")):
+        tree = build(small_game("south", num_players, deck=deck, cards_each=2))
+        trusting = policy_of(tree, tienlen_agents.load("heuristic"))
+        policies = {name: solve(tree, name, iterations=4, seed=3).policy() for name in ALGORITHMS}
+        arrays = {
+            "heuristic": trusting,
+            **policies,
+            **{f"responses to {name}": best_responses(tree, policy) for name, policy in policies.items()},
+            **{f"values of {name}": np.array(measure(tree, p).values) for name, p in policies.items()},
+            **{f"lookahead, {trust}": lookahead(tree, trusting, trust) for trust in (0.0, 0.3)},
+        }
+        for name, array in arrays.items():
+            found[f"{num_players} players, {name}"] = hashlib.sha256(array.tobytes()).hexdigest()
+    return found
+
+
+def test_plain_python_computes_the_same_bits():
     """Powers are ours, too: the last bits of the C library's depend on the platform."""
-    tree = build(small_game(Rules(num_players=2, deck="3s 3c 4s 4c 2s", cards_each=2)))
-    compiled = solve(tree, "mmd", iterations=20)
-    plain = passes.mirror_pass.py_func
-    monkeypatch.setattr(passes, "mirror_pass", lambda *args: plain(*map(jit.as_ints, args)))
-    interpreted = solve(tree, "mmd", iterations=20)
-    assert len(np.unique(compiled.now)) > 3
-    np.testing.assert_array_equal(compiled.now, interpreted.now)
+    code = "import json; from tests.agents.exact.test_solvers import numbers; print(json.dumps(numbers()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT, check=True,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"},
+    )  # fmt: skip
+    wanted = numbers()
+    assert len(set(wanted.values())) > 20
+    assert json.loads(done.stdout) == wanted
 
 
 @pytest.mark.nightly

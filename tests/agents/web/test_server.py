@@ -773,6 +773,50 @@ def test_another_game_has_the_same_seats_and_links(hub: Hub) -> None:
     asyncio.run(asyncio.wait_for(play(), 60))
 
 
+def test_what_is_not_stored_has_not_happened(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play() -> None:
+        table, seat = hub.find(hub.create(Create("cardgames", ("human", "human"), False, 0))[0][0])
+        seat = table.session.current_seat
+        before, move = table.session.record(), str(table.session.view(seat)["legal"][0])  # type: ignore[index]
+
+        def fail(*_: object) -> None:
+            raise StoreError("the disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(hub.store, "add_play", fail)
+            with pytest.raises(StoreError):
+                await table.play(seat, 0, move)
+        assert (table.session.record(), len(table.session.plays)) == (before, 0)
+        await table.play(seat, 0, move)
+        assert len(table.session.plays) == 1
+        with pytest.raises(MessageError, match="the position has changed"):
+            table.select(table.session.current_seat, 0, "")
+        table.stop()
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_games_that_nobody_looks_at_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(":memory:")
+    hub = Hub(store, ["greedy"])
+    monkeypatch.setattr("tienlen_agents.web.hub.MAX_LIVE", 2)
+
+    async def play() -> None:
+        links = [hub.create(Create("cardgames", ("human", "greedy"), False, 0))[0][0] for _ in range(4)]
+        tables = [hub.find(link)[0] for link in links]
+        tables[3].enter(Ear(tables[3], 0))
+        assert [hub.find(link)[0] is table for link, table in zip(links, tables, strict=True)] == [
+            False, False, False, True,
+        ]  # fmt: skip
+        for table in tables:
+            table.stop()
+        with pytest.raises(MessageError, match="the server was started without greedy"):
+            Hub(store, ["random"]).find(links[0])
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+    hub.close()
+
+
 def test_an_evening_ends_when_a_player_says_so(tmp_path: Path) -> None:
     """A game without an end; it is the same after the server was started anew, with the people's names."""
     path = tmp_path / "games.sqlite"
