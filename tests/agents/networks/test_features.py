@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +30,7 @@ from tienlen_env.games.registry import games, get_rules
 from tienlen_env.games.thirteens.cards import card_ids, parse_cards
 from tienlen_env.games.thirteens.rules import ThirteensRules
 
+ROOT = Path(__file__).parents[3]
 FOUR = ThirteensRules(jokers=2)
 
 
@@ -155,6 +161,40 @@ def test_inputs_do_not_depend_on_hidden_cards(preset: str) -> None:
             privileged = [features.privileged_features()(b, games) for b in (batch, others)]
             assert not np.array_equal(*privileged)  # which the critic sees
         batch.step(batch.sample(rng))
+
+
+def digest_of_features(name: str) -> str:
+    """Of all that networks and critics read in some decisions."""
+    batch, digest = Batch(name, 2), hashlib.sha256()
+    features = features_of(batch.rules)
+    reader = features.reader(prior_scale=2.0) if features.has_prior else features.reader()
+    functions = features.privileged_features(), features.rollout_outcome, features.action_values
+    batch.reset(5)
+    rng = np.random.default_rng(5)
+    while (games := np.flatnonzero(batch.turn >= 0)).size:
+        inputs = reader.read(View(batch, games))
+        arrays = [*inputs, *(function(batch, games) for function in functions[:2] if function)]
+        if values := functions[2]:
+            arrays.append(values(batch, games, inputs))
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).tobytes())
+        batch.step(batch.sample(rng))
+    return digest.hexdigest()
+
+
+PLAIN = "cardgames", "north", "mini", "thirteens", "thirteens_dummy_manual", "high_card"
+
+
+def test_plain_python_writes_the_same() -> None:
+    """The same source without a compiler."""
+    code = f"import tests.conftest; from {__name__} import *; print(*map(digest_of_features, PLAIN))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "TIENLEN_NATIVE": "0"},
+    )  # fmt: skip
+    wanted = [digest_of_features(name) for name in PLAIN]
+    assert len({*wanted}) == len(PLAIN)
+    assert done.stdout.split() == wanted
 
 
 @pytest.mark.parametrize("rules", VARIANTS[::5], ids=variant_id)
