@@ -16,7 +16,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("games", nargs="*", metavar="GAME", help="a registered game, or module:Name of one; default: all")
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the files")
     args = parser.parse_args(arguments)
-    for path in build(args.out, args.games):
+    try:
+        paths = build(args.out, args.games)
+    except (ValueError, RuntimeError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    for path in paths:
         print(f"{path}: {path.stat().st_size} bytes")
 
 

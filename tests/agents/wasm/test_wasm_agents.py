@@ -20,6 +20,7 @@ from tienlen_agents.networks.shipped import policy_path
 from tienlen_agents.search.agent import SearchAgent
 from tienlen_agents.search.context import SearchContext
 from tienlen_agents.wasm import build
+from tienlen_agents.wasm.__main__ import main
 from tienlen_agents.wasm.entries import widened
 from tienlen_agents.web.table import selection
 from tienlen_env.engine.agent import history_of
@@ -436,3 +437,20 @@ def test_a_choice_of_cards_in_a_game_from_outside(tmp_path: Path) -> None:
         assert again["record"] == line
         wrong = line.replace(f"{action}:", f"{action}:2s", 1)
         assert node(tmp_path, "errors", game="climb", records=[wrong]) != [None]
+
+
+@needs_linker
+def test_the_command_names_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["tests.high_card:HIGH_CARD", "--out", str(tmp_path)])
+    (line,) = capsys.readouterr().out.splitlines()
+    (path,) = tmp_path.glob("*.wasm")
+    assert line == f"{path}: {path.stat().st_size} bytes"
+
+
+def test_the_command_refuses_a_game_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["bridge", "--out", str(tmp_path / "out")])
+    assert caught.value.code == 2
+    assert "game 'bridge': expected one of tienlen, thirteens" in capsys.readouterr().err
