@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,15 @@ def test_names(name: str) -> None:
     assert name in dir(tienlen_env)
 
 
-def test_unknown_name() -> None:
-    assert isinstance(tienlen_env.__version__, str)
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = tienlen_env.no_such_name
+def test_version() -> None:
+    assert tienlen_env.__version__[0].isdigit()
+
+
+@pytest.mark.parametrize("package", ["", ".envs", ".games", ".rendering"])
+def test_unknown_name(package: str) -> None:
+    module = import_module(f"tienlen_env{package}")
+    with pytest.raises(AttributeError, match=f"module 'tienlen_env{package}' has no attribute 'nothing'"):
+        module.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ import pytest
 
 from tests.suites import TINY, tiny
 from tienlen_agents.suite import PacketError, run
+from tienlen_agents.suite.__main__ import main
 from tienlen_agents.suite.page import entry_of, leaderboard, ranks, read_entries, write_entry
+from tienlen_agents.suite.power import power
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,28 @@ def test_what_is_not_a_row_is_refused(
     (tmp_path / "wrong.json").write_text(json.dumps({**entries["A-greedy"], **change}))
     with pytest.raises(PacketError, match=f"wrong.json: {message}"):
         read_entries(tmp_path)
+
+
+def test_the_commands_print_what_the_functions_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / agent for agent in ("heuristic", "greedy")]
+    packets = [run(folder.name, tiny("B"), folder) for folder in folders]
+    rows = tmp_path / "rows"
+    rows.mkdir()
+    for packet, folder in zip(packets, folders, strict=True):
+        write_entry(rows / f"{folder.name}.json", entry_of(packet, "community", "https://example.org/packet"))
+    assert main(["page", str(rows)]) == 0
+    assert capsys.readouterr().out == leaderboard(read_entries(rows)) + "\n"
+    assert main(["power", *map(str, folders)]) == 0
+    assert capsys.readouterr().out == f"{power(*packets)}\n"
+    for track, word in (("A", "score"), ("D", "nash_conv")):
+        again = tmp_path / track
+        words = ["--suite", "tiny", "--track", track, "--out", str(again), "--workers", "1"]
+        assert main(["run", "greedy", *words]) == 0
+        assert word in capsys.readouterr().out
+        assert main(["replay", str(again)]) == 0
+        assert "rounds, all the same\nreplayed: " in capsys.readouterr().out
 
 
 def test_the_page(entries: dict[str, dict[str, Any]]) -> None:
