@@ -240,7 +240,8 @@ def test_other_decks(name: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", DECKS)
 def test_nightly_other_decks(name: str) -> None:
-    compare(DECKS[name], NIGHTLY_DECISIONS, f"nightly deck {name}", "numba")
+    share = 10 if DECKS[name].cards_each > 13 else 1  # the oracle takes ten times as long
+    compare(DECKS[name], NIGHTLY_DECISIONS // share, f"nightly deck {name}", "numba")
 
 
 @pytest.mark.nightly
