@@ -235,15 +235,15 @@ def last_choices(name: str, rules: str, num_games: int, num_cards: int) -> list[
         *((name, "south", 8, 52) for name in ("greedy", "greedy_long", "heuristic", "endgame:heuristic")),
         ("heuristic", "north", 8, 52),  # suits bind
         ("trickster", "thirteens", 8, 52),
-        ("champion:worlds=0", "cardgames", 2, 10),
         *(
             pytest.param(name, rules, 2, 10, marks=pytest.mark.nightly)
             for name, rules in [
-                ("reference", "cardgames"), ("champion:worlds=2", "thirteens"),
-                ("champion:worlds=2", "south"), ("search:worlds=4", "thirteens"),
-                ("search:worlds=4", "south"),
-                ("ismcts:worlds=4", "foicica"), ("search:worlds=4", "high_card"),
-                ("champion:worlds=0", "mobile"), (f"exact:{FOLDER}/mini.npz", "mini"),
+                ("reference", "cardgames"), ("champion:worlds=0", "cardgames"),
+                ("champion:worlds=0", "mobile"),
+                ("champion:worlds=2", "south"), ("champion:worlds=2", "thirteens"),
+                ("search:worlds=4", "south"), ("search:worlds=4", "thirteens"),
+                ("search:worlds=4", "high_card"), ("ismcts:worlds=4", "foicica"),
+                (f"exact:{FOLDER}/mini.npz", "mini"),
             ]
         ),
     ],

@@ -172,16 +172,21 @@ def digest_of_features(name: str) -> str:
     batch.reset(5)
     rng = np.random.default_rng(5)
     while (games := np.flatnonzero(batch.turn >= 0)).size:
+        actions = batch.sample(rng)
+        if rng.random() > SHARE:
+            batch.step(actions)
+            continue
         inputs = reader.read(View(batch, games))
         arrays = [*inputs, *(function(batch, games) for function in functions[:2] if function)]
         if values := functions[2]:
             arrays.append(values(batch, games, inputs))
         for array in arrays:
             digest.update(np.ascontiguousarray(array).tobytes())
-        batch.step(batch.sample(rng))
+        batch.step(actions)
     return digest.hexdigest()
 
 
+SHARE = 0.1  # of the decisions
 PLAIN = "cardgames", "north", "mini", "thirteens", "thirteens_dummy_manual", "high_card"
 
 
