@@ -347,7 +347,8 @@ export function Table({ coach, host, settings, invitations, isOpen, onLeave, onL
       () => {},
     );
   }, [host, isTurn, play, reasons]);
-  useEffect(() => check(selected, false), [isTurn]);
+  // Before the first tap of the turn: later, this would forget the tap's question.
+  useLayoutEffect(() => check(selected, false), [isTurn]);
 
   const toggle = (card: string): void => {
     setNotice("");

@@ -483,6 +483,21 @@ def play_by(page: Page, played: Any, way: str) -> None:
     after(page, turn)
 
 
+def test_a_card_that_is_selected_as_soon_as_the_turn_begins(new_page: NewPage, host: str) -> None:
+    """It is asked about: after the first paint of the turn nothing forgets the question."""
+    page = new_page()
+    page.add_init_script("""new MutationObserver((_, observer) => {
+        const card = document.querySelector(".my-turn .hand .hold");
+        if (!card) return;
+        observer.disconnect();
+        card.click();
+    }).observe(document, { childList: true, subtree: true, attributes: true });""")
+    key, _ = deal_where(lambda session, _: str(session.view(0)["legal"]))
+    sit_down(page, host, key)  # the lowest card is the one that has to be in the first play
+    expect(page.locator(".my-turn")).to_have_count(1)
+    after_or_button(page, 0)
+
+
 def test_a_whole_game_by_keyboard(new_page: NewPage, host: str) -> None:
     """From the first screen to the last dialog, with nothing but keys."""
     page = new_page()
